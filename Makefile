@@ -1,0 +1,31 @@
+# Each target makes .venv and installs what it needs, on a machine with nothing but python3.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint clean
+
+demo: .venv/.demo
+	$(BIN)/softctl run scenes/trunk.py --record out/trunk.mcap --plot out/trunk.png --movie out/trunk.gif
+
+test: .venv/.dev
+	$(BIN)/pytest -n auto
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+.venv/.demo: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[view]"
+	touch $@
+
+.venv/.dev: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+clean:
+	rm -rf .venv out

@@ -1,0 +1,1 @@
+"""Control of soft robots in SOFA scenes, with or without SOFA installed."""

@@ -1,0 +1,60 @@
+"""The errors of the package, one tree.
+
+    SoftctlError                what every error of this package is
+    ├── SceneError              a scene asks for something that cannot be (ValueError)
+    │   ├── UnknownComponentError   no component of that name
+    │   ├── UnknownDataError        a component has no Data of that name (AttributeError)
+    │   └── LinkError               a link leads nowhere
+    ├── MeshError               a mesh file is missing, unreadable or degenerate (ValueError)
+    ├── DivergedError           the state became NaN or infinite during a step (ArithmeticError)
+    ├── BackendError            the asked backend cannot be had (ImportError)
+    ├── PluginError             a plugin cannot be loaded or collides with another
+    ├── ProblemError            an optimisation problem is malformed (ValueError)
+    └── RecordError             a recording cannot be written or read (ValueError)
+"""
+
+from __future__ import annotations
+
+
+class SoftctlError(Exception):
+    """What every error of this package is."""
+
+
+class SceneError(SoftctlError, ValueError):
+    """A scene asks for something that cannot be. The message gives the scene's line."""
+
+
+class UnknownComponentError(SceneError):
+    """A scene names a component that does not exist."""
+
+
+class UnknownDataError(SceneError, AttributeError):
+    """A scene names a Data that the component does not have."""
+
+
+class LinkError(SceneError):
+    """A link such as '@../loader.position' leads nowhere."""
+
+
+class MeshError(SoftctlError, ValueError):
+    """A mesh file is missing, unreadable or degenerate."""
+
+
+class DivergedError(SoftctlError, ArithmeticError):
+    """The state became NaN or infinite; the simulation stopped at that step."""
+
+
+class BackendError(SoftctlError, ImportError):
+    """The backend that was asked for cannot be had here."""
+
+
+class PluginError(SoftctlError):
+    """A plugin cannot be loaded, or collides with another one."""
+
+
+class ProblemError(SoftctlError, ValueError):
+    """An optimisation problem is malformed: wrong shapes, NaN, lower above upper bound."""
+
+
+class RecordError(SoftctlError, ValueError):
+    """A recording cannot be written or read."""

@@ -1,0 +1,1 @@
+"""Inverse control in compliance space."""

@@ -1,0 +1,1 @@
+"""What controllers may know of a scene, the same on both backends."""
