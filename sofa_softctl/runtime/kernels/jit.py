@@ -45,8 +45,8 @@ def njit(
             the sums is arbitrary anyway.
     """
     if function is None:
-        return functools.partial(njit, fastmath=fastmath)  # type: ignore[call-overload]
-    compiled = functools.partial(
+        return functools.partial(njit, fastmath=fastmath)
+    compiled: Any = functools.partial(
         numba.njit,
         function,
         cache=True,
@@ -55,10 +55,11 @@ def njit(
         fastmath=RELAXED if fastmath else False,
     )
     try:
-        return compiled()
+        kernel: Kernel = compiled()
     except RuntimeError:  # no cache directory can be written, and numba then refuses to decorate
         use_temporary_cache()
-        return compiled()
+        kernel = compiled()
+    return kernel
 
 
 @functools.cache
@@ -67,4 +68,4 @@ def use_temporary_cache() -> None:
     directory = tempfile.mkdtemp(prefix="sofa-softctl-")
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     os.environ["NUMBA_CACHE_DIR"] = directory
-    numba.config.CACHE_DIR = directory
+    numba.config.CACHE_DIR = directory  # type: ignore[attr-defined]
