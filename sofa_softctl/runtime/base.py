@@ -1,0 +1,250 @@
+"""What nodes and components share: a name, a table of Data, links, and a place in the graph."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sofa_softctl.errors import SceneError, UnknownDataError
+from sofa_softctl.runtime import data_types
+from sofa_softctl.runtime.data import Data
+from sofa_softctl.runtime.data_types import DataType, Text, Texts
+from sofa_softctl.runtime.link import Link, LinkType, follow
+from sofa_softctl.runtime.where import Line, describe, scene_line
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.node import Node
+
+
+class Base:
+    """SOFA's Base. A subclass declares its Data and links as class attributes."""
+
+    data_types: ClassVar[dict[str, DataType]] = {}
+    link_types: ClassVar[dict[str, LinkType]] = {}
+    data_names: ClassVar[dict[str, str]] = {}
+    """Every name and alias of a Data or link, and the name that it stands for."""
+
+    name = Text("", "Name of the object in its node.")
+    tags = Texts([], "Words by which a script can find it.")
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.data_types, cls.link_types = {}, {}
+        for base in reversed(cls.__mro__):
+            for name, entry in vars(base).items():
+                if isinstance(entry, DataType):
+                    cls.data_types[name] = entry
+                elif isinstance(entry, LinkType):
+                    cls.link_types[name] = entry
+        cls.data_names = {}
+        for name, declaration in (cls.data_types | cls.link_types).items():
+            for alias in (name, *declaration.aliases):
+                cls.data_names[alias] = name
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        self.where: Line | None = scene_line()
+        self.data: dict[str, Data] = {}
+        self.links: dict[str, Link] = {}
+        # The template comes first: it says how wide other Data are.
+        for name in sorted(self.data_types, key=lambda name: name != "template"):
+            self.data[name] = Data(self.data_types[name], self)
+            if name == "template" and values.get("template") is not None:
+                self.data[name].assign(values["template"], self.where)
+        for name, link_type in self.link_types.items():
+            self.links[name] = Link(link_type, self)
+        self.assign(values)
+
+    def assign(self, values: Mapping[str, Any]) -> None:
+        """Take over what a scene gave for Data and links; an unknown name is an error."""
+        for name, value in sorted(values.items(), key=lambda entry: entry[0] != "name"):
+            target = self.data_names.get(name)
+            if target is None:
+                raise UnknownDataError(self.unknown_data(name, scene_line()))
+            if value is None or name == "template":
+                continue
+            if target in self.links:
+                self.links[target].assign(value, scene_line())
+            else:
+                data = self.data[target]
+                if data.type.read_only:
+                    data.value = value  # raises, and says why
+                data.assign(value, scene_line())
+
+    @property
+    def node(self) -> Node | None:
+        """The node from which its links are followed."""
+        raise NotImplementedError
+
+    def data_changed(self, data: Data) -> None:
+        """Called when a scene or script set a Data."""
+
+    def update_outputs(self) -> None:
+        """Bring computed Data up to date; engines overwrite it."""
+
+    # -- SOFA's Python API -------------------------------------------------------------------
+
+    def getName(self) -> str:
+        """The name of the object."""
+        return self.data["name"].get()
+
+    def setName(self, name: str) -> None:
+        """Rename the object."""
+        self.data["name"].set(name)
+
+    @classmethod
+    def getClassName(cls) -> str:
+        """The name of its class, as scenes write it."""
+        return cls.__name__
+
+    def getPathName(self) -> str:
+        """Its place in the graph, such as `/trunk/dofs`."""
+        raise NotImplementedError
+
+    def getLinkPath(self) -> str:
+        """Its place in the graph as a link."""
+        return f"@{self.getPathName()}"
+
+    def getAsACreateObjectParameter(self) -> str:
+        """Its place in the graph as a link."""
+        return self.getLinkPath()
+
+    def findData(self, name: str) -> Data | None:
+        """The Data of that name or alias, None when there is none."""
+        return self.data.get(self.data_names.get(name, name))
+
+    def getData(self, name: str) -> Data:
+        """The Data of that name or alias; an error when there is none."""
+        data = self.findData(name)
+        if data is None:
+            raise UnknownDataError(self.unknown_data(name, scene_line()))
+        return data
+
+    def hasData(self, name: str) -> bool:
+        """Whether there is a Data of that name or alias."""
+        return self.findData(name) is not None
+
+    def getDataFields(self) -> dict[str, Any]:
+        """Every Data's value by name."""
+        return {name: data.value for name, data in self.data.items()}
+
+    def findLink(self, name: str) -> Link | None:
+        """The link of that name."""
+        return self.links.get(self.data_names.get(name, name))
+
+    def getLinks(self) -> list[Link]:
+        """Every link."""
+        return list(self.links.values())
+
+    def setDataValues(self, **values: Any) -> None:
+        """Set several Data at once."""
+        self.assign(values)
+
+    def addData(
+        self,
+        name: str,
+        value: Any = None,
+        default: Any = None,
+        help: str = "",
+        group: str = "",
+        type: str = "string",
+    ) -> Data:
+        """Give this one object a Data of its own, as Python controllers do."""
+        if name in self.data:
+            raise SceneError(
+                f"{describe(scene_line())}: {self.describe()} already has a Data '{name}'."
+            )
+        declaration = _declaration(type, default, help)
+        declaration.name = name
+        data = Data(declaration, self)
+        self.data[name] = data
+        if value is not None:
+            data.assign(value, scene_line())
+        return data
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_"):  # `data` and `links` may not exist yet while unpickling
+            real = type(self).data_names.get(name, name)
+            for table in (self.__dict__.get("data", {}), self.__dict__.get("links", {})):
+                if real in table:
+                    return table[real]
+        raise AttributeError(
+            f"{type(self).__name__} has no attribute or Data '{name}'{_suggestion(self, name)}"
+        )
+
+    def __getitem__(self, path: str) -> Any:
+        return self.getData(path)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        real = type(self).data_names.get(name)
+        if real is None and name in self.__dict__.get("data", {}):
+            self.data[name].value = value
+        else:
+            object.__setattr__(self, name if real is None else real, value)
+
+    def __repr__(self) -> str:
+        return f"<{self.getClassName()} {self.getPathName()}>"
+
+    # -- helpers of the runtime ------------------------------------------------------------------
+
+    def describe(self) -> str:
+        """For messages: `CableConstraint '/trunk/cable/left'`."""
+        return f"{self.getClassName()} '{self.getPathName()}'"
+
+    def error(self, problem: str) -> SceneError:
+        """A SceneError that names the scene's line and the object."""
+        return SceneError(f"{describe(self.where)}: {self.describe()} {problem}")
+
+    def resolve(self, path: str, *, data: bool = False) -> Any:
+        """What a link leads to, None when it leads nowhere."""
+        return follow(path, self.node, data=data)
+
+    def explain_link(self, path: str) -> str:
+        """For messages: which names the graph offers where a link broke."""
+        if self.node is None:
+            return "The object is in no node yet."
+        names = [entry.getName() for entry in (*self.node.objects, *self.node.children)]
+        return f"Node '{self.node.getPathName()}' holds: {', '.join(names) or 'nothing'}."
+
+    def unknown_data(self, name: str, where: Line | None) -> str:
+        """For messages: the Data that was probably meant."""
+        return (
+            f"{describe(where)}: {self.describe()} has no Data '{name}'."
+            f"{_suggestion(self, name)} 'softctl components {self.getClassName()}' lists them."
+        )
+
+
+def _suggestion(base: Base, name: str) -> str:
+    known = {entry.lower(): entry for entry in type(base).data_names}
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
+    return f" Did you mean '{known[close[0]]}'?" if close else ""
+
+
+def _declaration(type_name: str, default: Any, help: str) -> DataType:
+    """The declaration for a type that a script names as SOFA writes it."""
+    plain = type_name.replace("std::", "").replace("type::", "").replace("sofa::", "").strip()
+    scalar: dict[str, tuple[type[DataType], Any]] = {
+        "string": (data_types.Text, ""),
+        "bool": (data_types.Bool, False),
+        "int": (data_types.Int, 0),
+        "float": (data_types.Real, 0.0),
+        "double": (data_types.Real, 0.0),
+        "vector<int>": (data_types.Integers, []),
+        "vector<float>": (data_types.Reals, []),
+        "vector<double>": (data_types.Reals, []),
+        "vector<string>": (data_types.Texts, []),
+    }
+    if plain in scalar:
+        kind, empty = scalar[plain]
+        return kind(empty if default is None else default, help)
+    name = plain.removeprefix("vector<").rstrip(">")
+    for width, prefixes in ((2, "Vec2"), (3, "Vec3"), (4, ("Vec4", "Quat")), (7, "Rigid3")):
+        if name.startswith(prefixes):
+            if plain.startswith("vector<"):
+                return data_types.Vectors(width, [] if default is None else default, help)
+            zeros = [0.0] * width if default is None else default
+            return data_types.Vector(width, zeros, help)
+    raise SceneError(
+        f"{describe(scene_line())}: addData does not know the type '{type_name}'. Known: "
+        f"{', '.join(scalar)}, Vec2d, Vec3d, Vec4d, Rigid3d and vectors of them."
+    )

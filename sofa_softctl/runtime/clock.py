@@ -1,0 +1,30 @@
+"""Where the time of a step goes, phase by phase."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+
+class Clock:
+    """Adds up the seconds of each phase; `lap` ends the phase that ran until now."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.steps = 0
+        self._last = perf_counter()
+
+    def start(self) -> None:
+        """Begin a step."""
+        self.steps += 1
+        self._last = perf_counter()
+
+    def lap(self, phase: str) -> None:
+        """End a phase."""
+        now = perf_counter()
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self._last
+        self._last = now
+
+    def clear(self) -> None:
+        """Forget all phases."""
+        self.seconds.clear()
+        self.steps = 0

@@ -1,0 +1,79 @@
+"""What scenes add to nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sofa_softctl.runtime.base import Base
+from sofa_softctl.runtime.data_types import Bool, Text
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.node import Node
+
+
+class Component(Base):
+    """SOFA's BaseObject.
+
+    `category` says what part the component plays in a step ('state', 'mass', 'force field', ...);
+    it stays empty for what only holds data.
+    """
+
+    category: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    """Other names of the class in scenes, older and newer ones."""
+
+    template = Text("", "Kind of degrees of freedom; Vec3 unless the component says otherwise.")
+    printLog = Bool(False, "Print messages about what it does.")
+    listening = Bool(False, "Receive events.")
+    src = Text("", "Loader whose Data of the same names are taken over.", linkable=False)
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        self.context: Node | None = self.__dict__.get("context")  # the factory knows it already
+        super().__init__(*args, **values)
+
+    @property
+    def node(self) -> Node | None:
+        """The node that holds it."""
+        return self.context
+
+    # -- the life of a component, in SOFA's words -------------------------------------------
+
+    def added(self) -> None:
+        """Called when the component has been put into its node, with all that the scene gave."""
+
+    def init(self) -> None:
+        """Get ready: called once, parents before children, in order of addition."""
+
+    def bwdInit(self) -> None:
+        """Get ready with the children's help: called once after `init`, in reverse order."""
+
+    def reinit(self) -> None:
+        """Take over Data that were changed by hand."""
+
+    def reset(self) -> None:
+        """Go back to the state after `init`."""
+
+    def cleanup(self) -> None:
+        """Let go of what the component holds outside the scene."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """What besides Data the component carries from step to step."""
+        return {}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Take over what `snapshot` gave."""
+
+    # -- SOFA's Python API -------------------------------------------------------------------
+
+    def getTemplateName(self) -> str:
+        """The kind of degrees of freedom."""
+        return self.data["template"].get()
+
+    def getContext(self) -> Node | None:
+        """The node that holds it."""
+        return self.context
+
+    def getPathName(self) -> str:
+        """Its place in the graph, such as `/trunk/dofs`."""
+        prefix = "" if self.context is None else self.context.getPathName().rstrip("/")
+        return f"{prefix}/{self.getName()}"

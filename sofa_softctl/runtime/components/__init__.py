@@ -1,0 +1,174 @@
+"""The built-in components: every class that a scene can name."""
+
+from __future__ import annotations
+
+from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.components.collision.inert import (
+    BruteForceBroadPhase,
+    BVHNarrowPhase,
+    CollisionPipeline,
+    CollisionResponse,
+    DiscreteIntersection,
+    LineCollisionModel,
+    LocalMinDistance,
+    MinProximityIntersection,
+    NewProximityIntersection,
+    PointCollisionModel,
+    RuleBasedContactManager,
+    SphereCollisionModel,
+    TriangleCollisionModel,
+)
+from sofa_softctl.runtime.components.constraint.cable import CableConstraint
+from sofa_softctl.runtime.components.constraint.corrections import (
+    GenericConstraintCorrection,
+    LinearSolverConstraintCorrection,
+    UncoupledConstraintCorrection,
+)
+from sofa_softctl.runtime.components.constraint.generic_solver import GenericConstraintSolver
+from sofa_softctl.runtime.components.constraint.position import PositionConstraint
+from sofa_softctl.runtime.components.effector.actuators import (
+    CableActuator,
+    CableEquality,
+    PositionEquality,
+)
+from sofa_softctl.runtime.components.effector.effectors import (
+    BarycentricCenterEffector,
+    PositionEffector,
+)
+from sofa_softctl.runtime.components.effector.qp_solver import QPInverseProblemSolver
+from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
+from sofa_softctl.runtime.components.loader.mesh_loader import (
+    MeshGmshLoader,
+    MeshOBJLoader,
+    MeshSTLLoader,
+    MeshVTKLoader,
+)
+from sofa_softctl.runtime.components.mapping.barycentric import BarycentricMapping
+from sofa_softctl.runtime.components.mapping.identity import IdentityMapping
+from sofa_softctl.runtime.components.mapping.subset import SubsetMapping
+from sofa_softctl.runtime.components.mass.consistent import MeshMatrixMass
+from sofa_softctl.runtime.components.mass.diagonal import DiagonalMass
+from sofa_softctl.runtime.components.mass.uniform import UniformMass
+from sofa_softctl.runtime.components.projective.fixed import (
+    FixedProjectiveConstraint,
+    PartialFixedProjectiveConstraint,
+)
+from sofa_softctl.runtime.components.roi.box import BoxROI
+from sofa_softctl.runtime.components.roi.sphere import SphereROI
+from sofa_softctl.runtime.components.solver.conjugate_gradient import CGLinearSolver
+from sofa_softctl.runtime.components.solver.default_loop import DefaultAnimationLoop
+from sofa_softctl.runtime.components.solver.direct import SparseLDLSolver
+from sofa_softctl.runtime.components.solver.euler_implicit import EulerImplicitSolver
+from sofa_softctl.runtime.components.solver.free_motion_loop import FreeMotionAnimationLoop
+from sofa_softctl.runtime.components.spring.rest_shape import RestShapeSpringsForceField
+from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
+from sofa_softctl.runtime.components.topology.containers import (
+    EdgeSetGeometryAlgorithms,
+    EdgeSetTopologyContainer,
+    EdgeSetTopologyModifier,
+    HexahedronSetTopologyContainer,
+    PointSetTopologyContainer,
+    QuadSetTopologyContainer,
+    TetrahedronSetGeometryAlgorithms,
+    TetrahedronSetTopologyContainer,
+    TetrahedronSetTopologyModifier,
+    TriangleSetGeometryAlgorithms,
+    TriangleSetTopologyContainer,
+    TriangleSetTopologyModifier,
+)
+from sofa_softctl.runtime.components.topology.mesh_topology import MeshTopology
+from sofa_softctl.runtime.components.visual.inert import (
+    AddDataRepository,
+    AttachBodyButtonSetting,
+    BackgroundSetting,
+    DefaultVisualManagerLoop,
+    DirectionalLight,
+    InteractiveCamera,
+    LightManager,
+    OglModel,
+    OglSceneFrame,
+    PositionalLight,
+    RequiredPlugin,
+    ViewerSetting,
+    VisualGrid,
+    VisualModel,
+    VisualStyle,
+)
+
+CLASSES: tuple[type[Component], ...] = (
+    AddDataRepository,
+    AttachBodyButtonSetting,
+    BVHNarrowPhase,
+    BackgroundSetting,
+    BarycentricCenterEffector,
+    BarycentricMapping,
+    BoxROI,
+    BruteForceBroadPhase,
+    CGLinearSolver,
+    CableActuator,
+    CableConstraint,
+    CableEquality,
+    CollisionPipeline,
+    CollisionResponse,
+    DefaultAnimationLoop,
+    DefaultVisualManagerLoop,
+    DiagonalMass,
+    DirectionalLight,
+    DiscreteIntersection,
+    EdgeSetGeometryAlgorithms,
+    EdgeSetTopologyContainer,
+    EdgeSetTopologyModifier,
+    EulerImplicitSolver,
+    FixedProjectiveConstraint,
+    FreeMotionAnimationLoop,
+    GenericConstraintCorrection,
+    GenericConstraintSolver,
+    HexahedronSetTopologyContainer,
+    IdentityMapping,
+    InteractiveCamera,
+    LightManager,
+    LineCollisionModel,
+    LinearSolverConstraintCorrection,
+    LocalMinDistance,
+    MechanicalObject,
+    MeshGmshLoader,
+    MeshMatrixMass,
+    MeshOBJLoader,
+    MeshSTLLoader,
+    MeshTopology,
+    MeshVTKLoader,
+    MinProximityIntersection,
+    NewProximityIntersection,
+    OglModel,
+    OglSceneFrame,
+    PartialFixedProjectiveConstraint,
+    PointCollisionModel,
+    PointSetTopologyContainer,
+    PositionConstraint,
+    PositionEffector,
+    PositionEquality,
+    PositionalLight,
+    QPInverseProblemSolver,
+    QuadSetTopologyContainer,
+    RequiredPlugin,
+    RestShapeSpringsForceField,
+    RuleBasedContactManager,
+    SparseLDLSolver,
+    SphereCollisionModel,
+    SphereROI,
+    SubsetMapping,
+    TetrahedronFEMForceField,
+    TetrahedronSetGeometryAlgorithms,
+    TetrahedronSetTopologyContainer,
+    TetrahedronSetTopologyModifier,
+    TriangleCollisionModel,
+    TriangleSetGeometryAlgorithms,
+    TriangleSetTopologyContainer,
+    TriangleSetTopologyModifier,
+    UncoupledConstraintCorrection,
+    UniformMass,
+    ViewerSetting,
+    VisualGrid,
+    VisualModel,
+    VisualStyle,
+)

@@ -1,0 +1,1 @@
+"""Lagrangian constraints, their solver and corrections."""

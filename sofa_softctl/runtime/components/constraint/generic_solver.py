@@ -1,0 +1,95 @@
+"""The constraint solver of forward simulations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.constraint_problem import ConstraintProblem
+from sofa_softctl.runtime.data_types import Bool, Choice, Int, Real, Reals
+from sofa_softctl.runtime.kernels.gauss_seidel import PARAMETERS, gauss_seidel
+from sofa_softctl.runtime.roles import ConstraintSolver
+
+
+class GenericConstraintSolver(ConstraintSolver):
+    """Projected Gauss-Seidel from lambda = 0 in every step.
+
+    The tolerance is multiplied by the number of rows while scaleTolerance is on. When it is not
+    reached within maxIterations the last lambda is used, and currentError tells.
+    """
+
+    aliases = (
+        "BlockGaussSeidelConstraintSolver",
+        "ProjectedGaussSeidelConstraintSolver",
+        "ImprovedJacobiConstraintSolver",
+    )
+
+    resolutionMethod = Choice(
+        "ProjectedGaussSeidel",
+        "How to solve; all are projected Gauss-Seidel here.",
+        choices=(
+            "ProjectedGaussSeidel",
+            "UnbuiltGaussSeidel",
+            "NonsmoothNonlinearConjugateGradient",
+        ),
+    )
+    maxIterations = Int(1000, "Most sweeps.", aliases=("maxIt",))
+    tolerance = Real(0.001, "Sum of |W_jj change of lambda_j| at which to stop.", unit="length")
+    sor = Real(1.0, "Relaxation, 1 for none.")
+    regularizationTerm = Real(0.0, "Added to the diagonal of W.")
+    scaleTolerance = Bool(True, "Multiply the tolerance by the number of rows.")
+    allVerified = Bool(False, "Unused.")
+    newtonIterations = Int(100, "Unused.")
+    multithreading = Bool(False, "Unused.")
+    computeGraphs = Bool(False, "Unused.")
+    computeConstraintForces = Bool(False, "Fill constraintForces.")
+    reverseAccumulateOrder = Bool(False, "Unused.")
+    constraintForces = Reals([], "lambda of the last step.", read_only=True)
+    currentNumConstraints = Int(0, "Rows of the last step.", read_only=True)
+    currentNumConstraintGroups = Int(0, "Constraints of the last step.", read_only=True)
+    currentIterations = Int(0, "Sweeps of the last step, plus one.", read_only=True)
+    currentError = Real(0.0, "Sum at which the last step stopped.", read_only=True)
+
+    def attach(self, problem: ConstraintProblem) -> None:
+        """See ConstraintSolver."""
+        self.problem = problem
+
+    def solve(self, problem: ConstraintProblem) -> None:
+        """See ConstraintSolver."""
+        count = problem.count
+        self.currentNumConstraints.set(count)
+        self.currentNumConstraintGroups.set(len(problem.active))
+        if not count:
+            return
+        W = problem.W
+        if self.regularizationTerm.get():
+            W[np.diag_indices(count)] += self.regularizationTerm.get()
+        parameters = np.empty((count, PARAMETERS))
+        for constraint in problem.active:
+            start = constraint.data["constraintIndex"].get()
+            parameters[start : start + constraint.row_count] = constraint.resolution()
+        tolerance = self.tolerance.get() * (count if self.scaleTolerance.get() else 1)
+        sweeps, error = gauss_seidel(
+            W,
+            problem.delta_free,
+            parameters,
+            self.sor.get(),
+            tolerance,
+            self.maxIterations.get(),
+            problem.lam,
+        )
+        self.currentIterations.set(sweeps + 1)
+        self.currentError.set(error)
+        if self.computeConstraintForces.get():
+            self.constraintForces.set(problem.lam.copy())
+
+    def W(self) -> np.ndarray:
+        """Compliance of the present step, shape (n, n): a view to be written in place."""
+        return self.problem.W
+
+    def dfree(self) -> np.ndarray:
+        """delta_free of the present step, shape (n,): a view to be written in place."""
+        return self.problem.delta_free
+
+    def lambda_force(self) -> np.ndarray:
+        """lambda of the present step, shape (n,): a view to be written in place."""
+        return self.problem.lam

@@ -1,0 +1,20 @@
+"""The value that a forward constraint imposes."""
+
+from __future__ import annotations
+
+from sofa_softctl.runtime.roles import LagrangianConstraint
+
+
+def imposed_value(constraint: LagrangianConstraint) -> float:
+    """value[valueIndex]; 0 when the scene gave no value.
+
+    Raises:
+        SceneError: there is no value of that number.
+    """
+    values = constraint.data["value"].get()
+    index = constraint.data["valueIndex"].get()
+    if not len(values):
+        return 0.0
+    if not 0 <= index < len(values):
+        raise constraint.error(f"has valueIndex {index}, but {len(values)} values.")
+    return float(values[index])

@@ -1,0 +1,1 @@
+"""Actuators, effectors and equalities of inverse problems."""

@@ -1,0 +1,106 @@
+"""Cables whose tension inverse control seeks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sofa_softctl.runtime.components.constraint.cable_model import CableModel
+from sofa_softctl.runtime.components.constraint.position_model import PositionModel
+from sofa_softctl.runtime.components.effector.role import InverseRole
+from sofa_softctl.runtime.data_types import Bool, Real
+
+
+class CableActuator(CableModel):
+    """A cable whose lambda QPInverseProblemSolver seeks, within its limits."""
+
+    inverse_role = InverseRole.ACTUATOR
+
+    applyForce = Bool(True, "False: seek, but do not apply.")
+    initForce = Real(0.0, "lambda before the first step.", unit="force")
+    constrainAtTime = Real(0.0, "Time before which no limit holds.", unit="time")
+    displayCableLimit = Bool(False, "Draw the cable red at its limit.")
+
+    def init(self) -> None:
+        """Start from initForce and no displacement."""
+        super().init()
+        self.force.set(self.initForce.get())
+
+    def reset(self) -> None:
+        """See CableModel."""
+        super().reset()
+        self.force.set(self.initForce.get())
+
+    def limits(self) -> dict[str, float]:
+        """Bounds of this step, by the names of InverseProblem."""
+        assert self.context is not None
+        if self.context.data["time"].get() < self.constrainAtTime.get():
+            return {}
+        low, high = self.displacement_limits()
+        return {
+            "effort_min": self.limit("minForce", -math.inf),
+            "effort_max": self.limit("maxForce", math.inf),
+            "displacement_min": low,
+            "displacement_max": high,
+            "displacement_previous": self.displacement.get(),
+            "displacement_rate": self.limit("maxDispVariation", math.inf),
+        }
+
+    def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over lambda and what it made of the displacement."""
+        self.force.set(float(lam[0]))
+        self.displacement.set(float(delta[0]))
+
+
+class CableEquality(CableModel):
+    """A cable whose displacement (eqDisp) or lambda (eqForce) is given while others are sought."""
+
+    inverse_role = InverseRole.EQUALITY
+
+    constrainAtTime = Real(0.0, "Time before which nothing is given.", unit="time")
+
+    def limits(self) -> dict[str, float]:
+        """What is given in this step, by the names of InverseProblem."""
+        assert self.context is not None
+        if self.context.data["time"].get() < self.constrainAtTime.get():
+            return {}
+        found = {}
+        if self.eqDisp.isSet():
+            found["displacement_fixed"] = self.eqDisp.get()
+        if self.eqForce.isSet():
+            found["effort_fixed"] = self.eqForce.get()
+        return found
+
+    def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over lambda and what it made of the displacement."""
+        self.force.set(float(lam[0]))
+        self.displacement.set(float(delta[0]))
+
+
+class PositionEquality(PositionModel):
+    """Nodes that are held at the coordinate eqDelta in each used direction, by a force of any size.
+
+    The coordinate is that along the direction; SoftRobots.Inverse takes x, y or z whatever the
+    direction, which is the same for the default directions.
+    """
+
+    inverse_role = InverseRole.EQUALITY
+
+    eqDelta = Real(0.0, "Coordinate to hold.", unit="length")
+    constrainAtTime = Real(0.0, "Time before which nothing is held.", unit="time")
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        return self.free_motion() + self.along(self.positions())
+
+    def limits(self) -> dict[str, float]:
+        """What is given in this step, by the names of InverseProblem."""
+        assert self.context is not None
+        if self.context.data["time"].get() < self.constrainAtTime.get():
+            return {}
+        return {"displacement_fixed": self.eqDelta.get()}
+
+    def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over the rows' coordinates."""
+        self.delta.set(delta.copy())

@@ -1,0 +1,121 @@
+"""What inverse control looks at: positions that have a goal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.components.constraint.position_model import PositionModel
+from sofa_softctl.runtime.components.effector.role import InverseRole
+from sofa_softctl.runtime.data import Data
+from sofa_softctl.runtime.data_types import Bool, Real, Vectors
+
+
+class PositionEffector(PositionModel):
+    """Nodes that shall reach effectorGoal: delta = w d . (x - goal)."""
+
+    inverse_role = InverseRole.EFFECTOR
+
+    effectorGoal = Vectors(3, [], "Goal of each node.", unit="length")
+    limitShiftToTarget = Bool(False, "Bring goals nearer than maxShiftToTarget.")
+    maxShiftToTarget = Real(1.0, "Greatest distance to a goal in each coordinate.", unit="length")
+    maxSpeed = Real(0.0, "Greatest speed of a goal.", unit="length/time")
+
+    def init(self) -> None:
+        """Check the goals; without any, the nodes' own positions."""
+        super().init()
+        goals = self.effectorGoal
+        if not len(goals.get()):
+            goals.set(self.targets().copy())
+        self._check_goals()
+        self._goal = goals.get().copy()  # as limited by maxSpeed
+
+    def reset(self) -> None:
+        """Start again from the present goals."""
+        self._goal = self.effectorGoal.get().copy()
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """See Component."""
+        return {"goal": self._goal.copy()}
+
+    def restore(self, snapshot: dict[str, np.ndarray]) -> None:
+        """See Component."""
+        self._goal = snapshot["goal"].copy()
+
+    def targets(self) -> np.ndarray:
+        """What shall reach the goals, shape (n, 3)."""
+        return self.state.data["position"].get()[self.indices.get()]
+
+    def data_changed(self, data: Data) -> None:
+        """Check new goals at once, where the scene sets them."""
+        if data.type.name == "effectorGoal" and hasattr(self, "row_nodes"):
+            self._check_goals()
+
+    def _check_goals(self) -> None:
+        goals, count = self.effectorGoal.get(), len(self.targets())
+        if len(goals) < count:
+            raise self.error(f"has {count} nodes but {len(goals)} goals in 'effectorGoal'.")
+        if not np.isfinite(goals).all():
+            raise self.error("has an 'effectorGoal' that is not finite.")
+
+    def goals(self) -> np.ndarray:
+        """The goals of this step, as limited by maxSpeed and maxShiftToTarget, shape (n, 3)."""
+        x = self.targets()
+        goal = self.effectorGoal.get()[: len(x)]
+        if self.maxSpeed.isSet():
+            assert self.context is not None
+            reach = self.maxSpeed.get() * self.context.data["dt"].get()
+            change = goal - self._goal[: len(x)]
+            length = np.linalg.norm(change, axis=1, keepdims=True)
+            factor = np.minimum(1.0, reach / np.where(length == 0.0, 1.0, length))
+            goal = self._goal[: len(x)] + factor * change
+            self._goal = goal.copy()
+        if self.limitShiftToTarget.get():
+            reach = self.maxShiftToTarget.get()
+            goal = x + np.clip(goal - x, -reach, reach)
+        return goal
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        gap = self.targets() - self.goals()
+        per_node = len(self.row_nodes) // len(gap)
+        return self.free_motion() + self.along(np.repeat(gap, per_node, axis=0))
+
+    def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over the rows' distances."""
+        self.delta.set(delta.copy())
+
+
+class BarycentricCenterEffector(PositionEffector):
+    """The mean of all nodes shall reach effectorGoal."""
+
+    barycenter = Vectors(3, [], "Mean of all nodes.", unit="length", read_only=True)
+    drawBarycenter = Bool(False, "Draw the mean.")
+
+    def init(self) -> None:
+        """One row for each used direction, spread over all nodes."""
+        self.indices.set(np.arange(self.state.count))
+        super().init()
+        count = self.state.count
+        used = len(self.row_nodes) // count
+        self.row_numbers = np.tile(np.arange(used), count)
+        self.row_directions = self.row_directions / count
+        self._used = used
+
+    def targets(self) -> np.ndarray:
+        """See PositionEffector."""
+        mean = self.state.data["position"].get().mean(axis=0, keepdims=True)
+        self.barycenter.set(mean)
+        return mean
+
+    @property
+    def row_count(self) -> int:
+        """See LagrangianConstraint."""
+        return self._used
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        state = self.state.data
+        motion = (state["free_position"].get() - state["position"].get()).mean(axis=0)
+        gap = (self.targets() - self.goals())[0]
+        unit = self.row_directions[: self._used] * self.state.count
+        return unit @ (motion + gap)

@@ -1,0 +1,13 @@
+"""What a row of the constraint system is to the inverse problem."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class InverseRole(Enum):
+    """Whether a constraint's multiplier is sought, and whether its delta shall vanish."""
+
+    ACTUATOR = "sought, within limits"
+    EFFECTOR = "zero, its delta shall vanish"
+    EQUALITY = "sought, its delta or itself is given"

@@ -1,0 +1,179 @@
+"""Corotational linear elasticity on tetrahedra."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.components.topology.base import Topology
+from sofa_softctl.runtime.data_types import Bool, Choice, Int, Real, Reals, Vectors
+from sofa_softctl.runtime.kernels import corotational as kernel
+from sofa_softctl.runtime.link import LinkType
+from sofa_softctl.runtime.roles import ForceField, Pairs
+
+_METHODS = {"small": kernel.SMALL, "large": kernel.LARGE, "polar": kernel.POLAR, "svd": kernel.SVD}
+
+
+class TetrahedronFEMForceField(ForceField):
+    """Linear elasticity in the rotated frame of each tetrahedron.
+
+    The stiffness leaves out the derivative of the rotations, as SOFA's does. Rest shape: the
+    state's rest_position at init.
+
+    Source: Coevoet, Escande, Duriez 2019, section III-A; SOFA's component of the same name.
+    """
+
+    aliases = ("TetraFEMForceField", "TetrahedronFEM")
+
+    method = Choice(
+        "large",
+        "How an element's rotation is found: none, first edges, polar or singular values.",
+        choices=tuple(_METHODS),
+    )
+    youngModulus = Reals(
+        [5000.0],
+        "Young's modulus; one for all, or one an element (a missing entry is the first).",
+        unit="pressure",
+    )
+    poissonRatio = Reals([0.45], "Poisson's ratio, from 0 to below 0.5; as youngModulus.")
+    localStiffnessFactor = Reals([], "Factors of Young's modulus, spread over the elements.")
+    updateStiffness = Bool(False, "Take over changes of youngModulus in every step.")
+    initialPoints = Vectors(3, [], "Rest shape.", unit="length", auto_link=False)
+    topology = LinkType("Topology that holds the tetrahedra; the node's own by default.")
+    computeGlobalMatrix = Bool(False, "Unused.", aliases=("assembling",))
+    updateStiffnessMatrix = Bool(True, "Unused.")
+    plasticMaxThreshold = Real(0.0, "Plasticity: not supported, only 0.")
+    plasticYieldThreshold = Real(0.0001, "Unused without plasticity.")
+    plasticCreep = Real(0.9, "Unused without plasticity.")
+    gatherPt = Int(0, "Unused.")
+    gatherBsize = Int(0, "Unused.")
+    drawHeterogeneousTetra = Bool(False, "Draw elements by stiffness.")
+    computeVonMisesStress = Int(0, "Unused.")
+    showVonMisesStressPerElement = Bool(False, "Unused.")
+    showVonMisesStressPerNode = Bool(False, "Unused.")
+
+    def init(self) -> None:
+        """Prepare the elements.
+
+        Raises:
+            SceneError: no tetrahedra, flat tetrahedra, or a stiffness that is no stiffness.
+        """
+        if self.plasticMaxThreshold.get() > 0.0:
+            raise self.error("does not support plasticity: leave plasticMaxThreshold at 0.")
+        topology = self._find_topology()
+        self.elements = np.ascontiguousarray(topology.data["tetrahedra"].get())
+        if not len(self.elements):
+            raise self.error(
+                f"finds no tetrahedra in {topology.describe()}. A surface mesh is not enough: "
+                "it must be filled with tetrahedra by a mesher first."
+            )
+        if self.elements.max() >= self.state.count:
+            raise self.error(
+                f"has a tetrahedron with vertex {self.elements.max()}, but {self.state.describe()} "
+                f"has {self.state.count} nodes."
+            )
+        self.x0 = self.state.data["rest_position"].get().copy()
+        self.initialPoints.set(self.x0.copy())
+        self.method_number = _METHODS[self.method.get()]
+        self._check_volumes()
+        self.gradients, volumes = kernel.shape_gradients(self.x0, self.elements)
+        self.volumes = np.abs(volumes)
+        count = len(self.elements)
+        self.frames0 = np.empty((count, 3, 3))
+        kernel.rest_frames(self.x0, self.elements, self.method_number, self.frames0)
+        self.rotations = np.zeros((count, 3, 3))
+        self.h = np.zeros((count, 4, 3))
+        self._pairs = kernel.element_pairs(self.elements)
+        self._set_stiffness()
+        self._rotate()
+
+    def _find_topology(self) -> Topology:
+        found: Any = self.links["topology"].getLinkedBase()
+        if found is None and self.context is not None:
+            found = self.context.find_upward("topology")
+        if found is None:
+            raise self.error(
+                "needs tetrahedra: add a TetrahedronSetTopologyContainer or MeshTopology to its "
+                "node."
+            )
+        return found
+
+    def _check_volumes(self) -> None:
+        edges = self.x0[self.elements[:, 1:]] - self.x0[self.elements[:, :1]]
+        longest = np.linalg.norm(edges, axis=2).max(axis=1)
+        flat = np.abs(np.linalg.det(edges)) <= 1e-12 * longest**3
+        if flat.any():
+            first = int(np.flatnonzero(flat)[0])
+            raise self.error(
+                f"has {int(flat.sum())} of {len(flat)} tetrahedra without volume, first "
+                f"tetrahedra[{first}] = {self.elements[first].tolist()}. Repair the mesh: a flat "
+                "tetrahedron has no stiffness."
+            )
+
+    def _set_stiffness(self) -> None:
+        young = self._per_element("youngModulus")
+        poisson = self._per_element("poissonRatio")
+        if (young < 0.0).any() or not np.isfinite(young).all():
+            raise self.error(f"needs youngModulus >= 0, got {young.min():g}.")
+        if (poisson < 0.0).any() or (poisson >= 0.5).any():
+            bad = poisson[(poisson < 0.0) | (poisson >= 0.5)][0]
+            raise self.error(f"needs poissonRatio from 0 to below 0.5, got {bad:g}.")
+        factors = self.localStiffnessFactor.get()
+        if len(factors):
+            count = len(young)
+            young = young * factors[np.arange(count) * len(factors) // count]
+        lam = young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))
+        mu = young / (2.0 * (1.0 + poisson))
+        self.stiffness = np.stack([lam, mu], axis=1) * self.volumes[:, None]
+        self._young_seen = self.youngModulus.getCounter()
+
+    def _per_element(self, name: str) -> np.ndarray:
+        """One value an element: those given, the first one for the rest."""
+        given = self.data[name].get()
+        if not len(given):
+            raise self.error(f"needs at least one '{name}'.")
+        values = np.full(len(self.elements), given[0])
+        values[: len(given)] = given[: len(values)]
+        return values
+
+    def reinit(self) -> None:
+        """Take over youngModulus and poissonRatio."""
+        self._set_stiffness()
+
+    def reset(self) -> None:
+        """Back to the rotations of the initial state."""
+        self._rotate()
+
+    def _rotate(self) -> None:
+        x = self.state.data["position"].get()
+        kernel.rotate(
+            x,
+            self.x0,
+            self.elements,
+            self.method_number,
+            self.frames0,
+            self.gradients,
+            self.rotations,
+            self.h,
+        )
+
+    def add_force(self, force: np.ndarray) -> None:
+        """See ForceField."""
+        if self.updateStiffness.get() and self.youngModulus.getCounter() != self._young_seen:
+            self._set_stiffness()
+        self._rotate()
+        x = self.state.data["position"].get()
+        kernel.add_force(x, self.x0, self.elements, self.rotations, self.h, self.stiffness, force)
+
+    def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
+        """See ForceField."""
+        kernel.add_product(v, self.elements, self.h, self.stiffness, factor, out)
+
+    def pairs(self) -> Pairs:
+        """See ForceField."""
+        return self._pairs
+
+    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
+        """See ForceField."""
+        kernel.add_matrix(self.h, self.stiffness, factor, slots.reshape(-1, 10), values)

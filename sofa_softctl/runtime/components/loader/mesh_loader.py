@@ -1,0 +1,134 @@
+"""Loaders: mesh files as Data that topologies and states link to."""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+import numpy as np
+
+from sofa_softctl.errors import MeshError, SceneError
+from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.data import Data
+from sofa_softctl.runtime.data_types import Bool, Elements, Text, Vector, Vectors
+from sofa_softctl.runtime.mesh.mesh import Mesh
+from sofa_softctl.runtime.mesh.read import read_mesh
+from sofa_softctl.runtime.where import describe, scene_line
+
+
+class MeshLoader(Component):
+    """Reads a mesh file when it is created; scale3d, rotation, translation act in this order.
+
+    A file name is taken relative to the scene file's folder, then to the working folder.
+    """
+
+    category: ClassVar[str] = "loader"
+    kind: ClassVar[str] = ""
+
+    filename = Text("", "Mesh file.", required=True)
+    position = Vectors(3, [], "Vertices.", unit="length", aliases=("vertices",))
+    edges = Elements(2, [], "Edges.")
+    triangles = Elements(3, [], "Triangles.")
+    quads = Elements(4, [], "Quadrilaterals.")
+    tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",))
+    hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",))
+    translation = Vector(3, [0.0, 0.0, 0.0], "Translation.", unit="length")
+    rotation = Vector(3, [0.0, 0.0, 0.0], "Angles about x, y and z.", unit="degree")
+    scale3d = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.")
+    scale = Vector(1, [1.0], "The same scale along all axes.")
+    flipNormals = Bool(False, "Turn the triangles and quadrilaterals over.")
+    triangulate = Bool(False, "Split quadrilaterals into triangles.")
+    createSubelements = Bool(False, "Unused: derived when needed.")
+    onlyAttachedPoints = Bool(False, "Unused.")
+
+    def added(self) -> None:
+        """Load the file."""
+        if self.filename.get():
+            self.load()
+
+    def data_changed(self, data: Data) -> None:
+        """Another file name, once in a node, loads that file."""
+        if data.type.name == "filename" and len(self.position.get()):
+            self.load()
+
+    def reinit(self) -> None:
+        """Load the file again."""
+        self.load()
+
+    def load(self) -> None:
+        """Read the file and fill the Data.
+
+        Raises:
+            SceneError: the file is missing, unreadable or broken; the message says how.
+        """
+        try:
+            mesh = self.read(self._find_file())
+        except MeshError as error:
+            raise SceneError(f"{describe(self.filename.where)}: {error}") from error
+        scale = self.scale3d.get() * self.scale.get()[0]
+        mesh = mesh.transformed(scale, self.rotation.get(), self.translation.get())
+        triangles, quads = mesh.triangles, mesh.quads
+        if self.triangulate.get() and len(quads):
+            halves = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1)
+            triangles = np.concatenate([triangles, halves.reshape(-1, 3)])
+            quads = quads[:0]
+        if self.flipNormals.get():
+            triangles, quads = triangles[:, ::-1], quads[:, ::-1]
+        for name, value in (
+            ("position", mesh.positions),
+            ("edges", mesh.edges),
+            ("triangles", triangles),
+            ("quads", quads),
+            ("tetrahedra", mesh.tetrahedra),
+            ("hexahedra", mesh.hexahedra),
+        ):
+            self.data[name].set(np.array(value))
+
+    def read(self, path: str) -> Mesh:
+        """The mesh in the file."""
+        return read_mesh(path, self.kind)
+
+    def _find_file(self) -> str:
+        name = self.filename.get()
+        line = self.filename.where or scene_line()
+        if not os.path.isabs(name) and line is not None:
+            beside = os.path.join(os.path.dirname(os.path.abspath(line[0])), name)
+            if os.path.exists(beside):
+                return beside
+        return name
+
+
+class MeshVTKLoader(MeshLoader):
+    """VTK files: legacy (ASCII, binary) and XML."""
+
+    kind = "vtk"
+
+
+class MeshOBJLoader(MeshLoader):
+    """Wavefront OBJ files."""
+
+    aliases = ("MeshObjLoader",)
+    kind = "obj"
+
+    loadMaterial = Bool(True, "Unused.")
+    handleSeams = Bool(False, "Unused.")
+
+
+class MeshGmshLoader(MeshLoader):
+    """Gmsh files."""
+
+    kind = "gmsh"
+
+
+class MeshSTLLoader(MeshLoader):
+    """STL files."""
+
+    kind = "stl"
+
+    mergePositionUsingMap = Bool(True, "Merge vertices at the same place.")
+    headerSize = Vector(1, [80], "Unused.")
+    forceBinary = Bool(False, "Unused.")
+
+    def read(self, path: str) -> Mesh:
+        """See MeshLoader."""
+        return read_mesh(path, self.kind, merge=self.mergePositionUsingMap.get())

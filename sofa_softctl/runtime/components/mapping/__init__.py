@@ -1,0 +1,1 @@
+"""States that follow others."""

@@ -1,0 +1,63 @@
+"""Points that are carried by the elements of a mesh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.components.mapping.linear import LinearMapping
+from sofa_softctl.runtime.components.topology.base import Topology
+from sofa_softctl.runtime.data_types import Bool
+from sofa_softctl.runtime.kernels.barycentric import locate_in_tetrahedra, locate_in_triangles
+from sofa_softctl.runtime.link import LinkType
+
+
+class BarycentricMapping(LinearMapping):
+    """Each node keeps its barycentric weights in the element that carried it at init.
+
+    Among several elements that contain a node the one in which it lies deepest carries it; a node
+    outside all gets the element whose centroid is nearest, with weights outside [0, 1].
+    """
+
+    useRestPosition = Bool(False, "Find the elements in the rest position.")
+    input_topology = LinkType("Topology that carries; of the driver's node by default.")
+    output_topology = LinkType("Unused.")
+    mapper = LinkType("Unused: chosen by the topology.")
+
+    def init(self) -> None:
+        """Find the element and the weights of each node.
+
+        Raises:
+            SceneError: the driver has no elements, or a node is too far from all.
+        """
+        parent, child = self.parent, self.child
+        name = "rest_position" if self.useRestPosition.get() else "position"
+        x, points = parent.data[name].get(), child.data[name].get()
+        topology = self._find_topology(parent)
+        tetrahedra = topology.data["tetrahedra"].get()
+        triangles = topology.elements("triangles")
+        best = np.empty(len(points), np.int64)
+        if len(tetrahedra):
+            elements, inner = tetrahedra, np.zeros((len(points), 3))
+            locate_in_tetrahedra(points, x, np.ascontiguousarray(elements), best, inner)
+        elif len(triangles):
+            elements, inner = triangles, np.zeros((len(points), 2))
+            locate_in_triangles(points, x, np.ascontiguousarray(elements), best, inner)
+        else:
+            raise self.error(f"finds neither tetrahedra nor triangles in {topology.describe()}.")
+        if (best < 0).any():
+            raise self.error(
+                f"finds no element near {int((best < 0).sum())} of {len(points)} nodes, first "
+                f"node {int(np.flatnonzero(best < 0)[0])}."
+            )
+        weights = np.concatenate([1.0 - inner.sum(axis=1, keepdims=True), inner], axis=1)
+        self.set_weights(elements[best], weights)
+
+    def _find_topology(self, parent: Any) -> Topology:
+        found: Any = self.links["input_topology"].getLinkedBase()
+        if found is None:
+            found = parent.context.find_upward("topology")
+        if found is None:
+            raise self.error(f"needs a topology beside {parent.describe()}.")
+        return found

@@ -1,0 +1,20 @@
+"""A state that copies another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.components.mapping.linear import LinearMapping
+
+
+class IdentityMapping(LinearMapping):
+    """The follower gets the driver's size and positions."""
+
+    def init(self) -> None:
+        """Give the follower the driver's size."""
+        parent, child = self.parent, self.child
+        if child.count != parent.count:
+            child.data["position"].set(parent.data["position"].get().copy())
+            child.init()
+        numbers = np.arange(parent.count)[:, None]
+        self.set_weights(numbers, np.ones((parent.count, 1)))

@@ -1,0 +1,39 @@
+"""What mappings with constant weights share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.kernels import mapping as kernel
+from sofa_softctl.runtime.roles import Mapping
+
+
+class LinearMapping(Mapping):
+    """x_child = w x_parent; the weights are found at init and stay."""
+
+    starts: np.ndarray
+    nodes: np.ndarray
+    factors: np.ndarray
+
+    def set_weights(self, nodes: np.ndarray, factors: np.ndarray) -> None:
+        """Take over the driving nodes and their weights, shapes (n_child, width)."""
+        width = nodes.shape[1]
+        self.starts = np.arange(len(nodes) + 1, dtype=np.int64) * width
+        self.nodes = np.ascontiguousarray(nodes.ravel(), dtype=np.int64)
+        self.factors = np.ascontiguousarray(factors.ravel(), dtype=float)
+
+    def apply(self, x: np.ndarray, out: np.ndarray) -> None:
+        """See Mapping."""
+        kernel.weighted_sum(self.starts, self.nodes, self.factors, x, out)
+
+    def apply_j(self, v: np.ndarray, out: np.ndarray) -> None:
+        """See Mapping."""
+        kernel.weighted_sum(self.starts, self.nodes, self.factors, v, out)
+
+    def add_jt(self, force: np.ndarray, out: np.ndarray) -> None:
+        """See Mapping."""
+        kernel.add_transposed(self.starts, self.nodes, self.factors, force, out)
+
+    def weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See Mapping."""
+        return self.starts, self.nodes, self.factors

@@ -1,0 +1,50 @@
+"""A state that copies some nodes of another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.components.mapping.linear import LinearMapping
+from sofa_softctl.runtime.data_types import Bool, Int, Integers, Real
+
+
+class SubsetMapping(LinearMapping):
+    """The follower's nodes are the driver's `indices`, `first` to `last`, or the nearest."""
+
+    indices = Integers([], "Driving node of each node.")
+    first = Int(-1, "First driving node, when there are no indices.")
+    last = Int(-1, "Last driving node, when there are no indices.")
+    radius = Real(1e-5, "Greatest distance at which a node is found.", unit="length")
+    handleTopologyChange = Bool(False, "Unused: the mesh does not change.")
+    ignoreNotFound = Bool(False, "Leave nodes alone for which no driving node is found.")
+    resizeToModel = Bool(False, "Unused.")
+
+    def init(self) -> None:
+        """Find the driving node of each node.
+
+        Raises:
+            SceneError: a node does not exist, or none is near enough.
+        """
+        parent, child = self.parent, self.child
+        numbers = self.indices.get()
+        if not len(numbers) and self.first.get() >= 0:
+            numbers = np.arange(self.first.get(), self.last.get() + 1)
+        if not len(numbers):
+            numbers = self._nearest(parent.data["position"].get(), child.data["position"].get())
+        if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= parent.count:
+            raise self.error(f"names node {numbers.max()}, but the driver has {parent.count}.")
+        if child.count != len(numbers):
+            child.data["position"].set(parent.data["position"].get()[numbers])
+            child.init()
+        self.set_weights(numbers[:, None], np.ones((len(numbers), 1)))
+
+    def _nearest(self, points: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        squares = ((wanted[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)
+        nearest = squares.argmin(axis=1)
+        far = np.sqrt(squares.min(axis=1)) > self.radius.get()
+        if far.any():
+            raise self.error(
+                f"finds no driving node within {self.radius.get():g} of {int(far.sum())} nodes, "
+                f"first node {int(np.flatnonzero(far)[0])}. Give 'indices' or a larger 'radius'."
+            )
+        return nearest

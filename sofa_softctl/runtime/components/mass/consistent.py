@@ -1,0 +1,66 @@
+"""Mass with the coupling between the nodes of an element."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sparse
+
+from sofa_softctl.runtime.components.mass.topological import TopologicalMass
+from sofa_softctl.runtime.data_types import Bool, Reals
+from sofa_softctl.runtime.roles import Pairs
+
+
+class MeshMatrixMass(TopologicalMass):
+    """The consistent mass matrix of linear elements.
+
+    In a tetrahedron of mass m: m / 10 on the diagonal, m / 20 between two nodes; in a triangle
+    m / 6 and m / 12. Sizes are those at init, not at rest, as in SOFA. With `lumping` the rows are
+    summed onto the diagonal.
+    """
+
+    vertexMass = Reals([], "Diagonal of the matrix.", unit="mass")
+    edgeMass = Reals([], "Entry between the nodes of each pair.", unit="mass")
+    lumping = Bool(False, "Sum the rows onto the diagonal.")
+    computeMassOnRest = Bool(False, "Take the elements' sizes from the rest position.")
+
+    on_rest: ClassVar[bool] = False
+
+    def init(self) -> None:
+        """Assemble the matrix, by nodes."""
+        self.on_rest = self.computeMassOnRest.get()  # type: ignore[misc]
+        count = self.state.count
+        elements, masses = self.elements()
+        width = elements.shape[1]
+        share = masses / (width * (width + 1))  # an off-diagonal entry; the diagonal has twice it
+        rows = np.repeat(elements, width, axis=1).ravel()
+        cols = np.tile(elements, (1, width)).ravel()
+        entries = (np.ones((width, width)) + np.eye(width)).ravel()[None, :] * share[:, None]
+        self.matrix = sparse.csr_array((entries.ravel(), (rows, cols)), shape=(count, count))
+        self.row_sums = self.matrix.sum(axis=1)[:, None]
+        if self.lumping.get():
+            self.matrix = sparse.diags_array(self.row_sums[:, 0], format="csr")
+        lower = sparse.tril(self.matrix, format="coo")
+        self._pairs = (lower.row.astype(np.int64), lower.col.astype(np.int64))
+        self._entries = lower.data
+        self.vertexMass.set(self.matrix.diagonal())
+
+    def add_gravity(self, force: np.ndarray, gravity: np.ndarray) -> None:
+        """See Mass."""
+        force += self.row_sums * gravity
+
+    def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
+        """See Mass."""
+        out += factor * (self.matrix @ v)
+
+    def pairs(self) -> Pairs:
+        """See Mass."""
+        return self._pairs
+
+    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
+        """See Mass."""
+        # Blocks are multiples of the identity: where only the transpose is stored it is the same.
+        stored = np.where(slots >= 0, slots, ~slots)
+        for i in range(3):
+            values[stored, i, i] += factor * self._entries

@@ -1,0 +1,78 @@
+"""What masses that are spread over the elements of a topology share."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.components.topology.base import Topology
+from sofa_softctl.runtime.data_types import Bool, Real, Reals
+from sofa_softctl.runtime.link import LinkType
+from sofa_softctl.runtime.roles import Mass
+
+
+class TopologicalMass(Mass):
+    """Mass in proportion to the size of the elements: tetrahedra, else triangles, else edges."""
+
+    totalMass = Real(1.0, "Mass of the whole body.", unit="mass")
+    massDensity = Reals([1.0], "Mass of a unit of volume, area or length.")
+    topology = LinkType("Topology that holds the elements; the node's own by default.")
+    showGravityCenter = Bool(False, "Draw the centre of mass.")
+    showAxisSizeFactor = Real(1.0, "Size of the drawn axes.")
+    printMass = Bool(False, "Unused.")
+
+    on_rest: ClassVar[bool] = True
+
+    def elements(self) -> tuple[np.ndarray, np.ndarray]:
+        """Elements (m, 2 to 4) of the highest dimension, and the mass of each (m,).
+
+        Raises:
+            SceneError: there is no topology or it has no elements, or the mass is not positive.
+        """
+        topology = self.find_topology()
+        for name in ("tetrahedra", "triangles", "edges"):
+            found = topology.elements(name)
+            if len(found):
+                break
+        else:
+            raise self.error(f"finds no elements in {topology.describe()}.")
+        state = self.state.data
+        points = state["rest_position" if self.on_rest else "position"].get()
+        sizes = element_sizes(points, found)
+        density, total = self.massDensity, self.totalMass
+        if density.isSet() and not total.isSet():
+            rho = density.get()[0]
+        else:
+            rho = total.get() / sizes.sum()
+        if not rho > 0.0:
+            raise self.error(f"needs a positive mass, got {rho * sizes.sum():g}.")
+        total.set(float(rho * sizes.sum()))
+        return found, rho * sizes
+
+    def find_topology(self) -> Topology:
+        """The linked topology, or that of the node."""
+        found = self.links["topology"].getLinkedBase()
+        if found is None and self.context is not None:
+            found = self.context.find_upward("topology")
+        if found is None:
+            raise self.error(
+                "needs a topology: add a TetrahedronSetTopologyContainer or MeshTopology to its "
+                "node, or use UniformMass."
+            )
+        return found
+
+    def reinit(self) -> None:
+        """Distribute the mass again."""
+        self.init()
+
+
+def element_sizes(points: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    """Volume, area or length of tetrahedra, triangles or edges, shape (m,)."""
+    a = points[elements[:, 0]]
+    sides = [points[elements[:, i]] - a for i in range(1, elements.shape[1])]
+    if len(sides) == 3:
+        return np.abs(np.einsum("ij,ij->i", np.cross(sides[0], sides[1]), sides[2])) / 6.0
+    if len(sides) == 2:
+        return np.linalg.norm(np.cross(sides[0], sides[1]), axis=1) / 2.0
+    return np.linalg.norm(sides[0], axis=1)

@@ -1,0 +1,72 @@
+"""The same mass at every node."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.data_types import Bool, Integers, Real, Vector
+from sofa_softctl.runtime.roles import Mass, Pairs
+
+
+class UniformMass(Mass):
+    """vertexMass at each node, or totalMass shared by all; totalMass wins when both are given."""
+
+    totalMass = Real(1.0, "Mass of the whole body.", unit="mass")
+    vertexMass = Real(1.0, "Mass of each node.", unit="mass", aliases=("mass",))
+    indices = Integers([], "Nodes that have mass; all when empty.")
+    localRange = Vector(2, [-1, -1], "First and last node that have mass, instead of `indices`.")
+    handleTopologicalChanges = Bool(False, "Unused: the mesh does not change.")
+    preserveTotalMass = Bool(False, "Unused: the mesh does not change.")
+    showAxisSizeFactor = Real(1.0, "Size of the drawn axes.")
+    showInitialCenterOfGravity = Bool(False, "Draw the initial centre of mass.")
+    compute_mapping_inertia = Bool(False, "Unused.")
+
+    def init(self) -> None:
+        """Distribute the mass.
+
+        Raises:
+            SceneError: no mass was given, it is not positive, or a node does not exist.
+        """
+        count = self.state.count
+        if not count:
+            raise self.error("acts on a MechanicalObject without nodes.")
+        nodes = self.indices.get()
+        first, last = self.localRange.get()
+        if first >= 0:
+            nodes = np.arange(int(first), int(last) + 1)
+        if nodes.size and (nodes.min() < 0 or nodes.max() >= count):
+            raise self.error(f"has 'indices' up to {nodes.max()}, but there are {count} nodes.")
+        total, vertex = self.totalMass, self.vertexMass
+        if not (total.isSet() or vertex.isSet()):
+            raise self.error("has no mass: give totalMass or vertexMass.")
+        share = nodes.size or count
+        value = total.get() / share if total.isSet() else vertex.get()
+        if not value > 0.0:
+            raise self.error(f"needs a positive mass, got {value * share:g}.")
+        vertex.set(value)
+        total.set(value * share)
+        self.masses = np.zeros((count, 1))
+        self.masses[nodes if nodes.size else slice(None)] = value
+
+    def reinit(self) -> None:
+        """Distribute the mass again."""
+        self.init()
+
+    def add_gravity(self, force: np.ndarray, gravity: np.ndarray) -> None:
+        """See Mass."""
+        force += self.masses * gravity
+
+    def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
+        """See Mass."""
+        out += (factor * self.masses) * v
+
+    def pairs(self) -> Pairs:
+        """See Mass."""
+        nodes = np.arange(len(self.masses))
+        return nodes, nodes
+
+    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
+        """See Mass."""
+        diagonal = factor * self.masses[:, 0]
+        for i in range(3):
+            values[slots, i, i] += diagonal

@@ -1,0 +1,1 @@
+"""Held degrees of freedom."""

@@ -1,0 +1,77 @@
+"""Nodes that are held."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.data_types import Bool, Bools, Integers, Real
+from sofa_softctl.runtime.link import LinkType
+from sofa_softctl.runtime.roles import ProjectiveConstraint
+
+
+class FixedProjectiveConstraint(ProjectiveConstraint):
+    """Holds nodes: their rows of the system are identity and their velocity does not change.
+
+    A held node that has a velocity keeps it under DefaultAnimationLoop, as in SOFA.
+    """
+
+    aliases = ("FixedConstraint",)
+
+    indices = Integers([0], "Nodes that are held.")
+    fixAll = Bool(False, "Hold all nodes.")
+    activate_projectVelocity = Bool(False, "Also clear the velocity of held nodes.")
+    showObject = Bool(True, "Draw the held nodes.")
+    drawSize = Real(0.0, "Size of the drawn nodes.")
+    topology = LinkType("Unused: the mesh does not change.")
+
+    def init(self) -> None:
+        """Check the nodes."""
+        self._seen = (-1, -1, -1)
+        self.fixed()
+
+    def fixed(self) -> np.ndarray:
+        """See ProjectiveConstraint."""
+        seen = tuple(data.getCounter() for data in self._sources())
+        if seen != self._seen:
+            count = self.state.count
+            nodes = self.indices.get()
+            if len(nodes) and (nodes.min() < 0 or nodes.max() >= count):
+                raise self.error(
+                    f"has 'indices' from {nodes.min()} to {nodes.max()}, but there are {count} "
+                    "nodes."
+                )
+            self._mask = np.zeros((count, self.state.deriv_size), dtype=bool)
+            self._mask[slice(None) if self.fixAll.get() else nodes] = self._directions()
+            self._seen = tuple(data.getCounter() for data in self._sources())
+        return self._mask
+
+    def _sources(self):  # type: ignore[no-untyped-def]
+        return (self.indices, self.fixAll)
+
+    def _directions(self) -> np.ndarray:
+        return np.ones(self.state.deriv_size, dtype=bool)
+
+    def project_velocity(self, velocity: np.ndarray) -> None:
+        """See ProjectiveConstraint."""
+        if self.activate_projectVelocity.get():
+            velocity[self.fixed()] = 0.0
+
+
+class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
+    """Holds nodes in some directions."""
+
+    aliases = ("PartialFixedConstraint",)
+
+    fixedDirections = Bools(3, [1, 1, 1], "Directions in which the nodes are held.")
+    projectVelocity = Bool(False, "Also clear the velocity of held directions.")
+
+    def _sources(self):  # type: ignore[no-untyped-def]
+        return (self.indices, self.fixAll, self.fixedDirections)
+
+    def _directions(self) -> np.ndarray:
+        return self.fixedDirections.get()
+
+    def project_velocity(self, velocity: np.ndarray) -> None:
+        """See ProjectiveConstraint."""
+        if self.projectVelocity.get() or self.activate_projectVelocity.get():
+            velocity[self.fixed()] = 0.0

@@ -1,0 +1,116 @@
+"""Regions of interest: nodes and elements inside a shape."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.data import Data
+from sofa_softctl.runtime.data_types import Bool, Elements, Integers, Real, Vectors
+
+
+class RegionOfInterest(Component):
+    """Computes which nodes and elements lie inside, again whenever an input changed.
+
+    Positions: those given, else the rest position of the node's state, else a loader's, else
+    those of a state above.
+    """
+
+    category: ClassVar[str] = "region"
+    inputs: ClassVar[tuple[str, ...]] = ()
+
+    position = Vectors(3, [], "Points to look at.", unit="length", auto_link=False)
+    edges = Elements(2, [], "Edges to look at.")
+    triangles = Elements(3, [], "Triangles to look at.")
+    tetrahedra = Elements(4, [], "Tetrahedra to look at.")
+    strict = Bool(True, "An element is inside only with all its vertices.")
+    doUpdate = Bool(True, "Compute again when an input changed.")
+    computeEdges = Bool(True, "Look at edges.")
+    computeTriangles = Bool(True, "Look at triangles.")
+    computeTetrahedra = Bool(True, "Look at tetrahedra.")
+    drawBoxes = Bool(False, "Draw the region.")
+    drawPoints = Bool(False, "Draw the points inside.")
+    drawEdges = Bool(False, "Draw the edges inside.")
+    drawTriangles = Bool(False, "Draw the triangles inside.")
+    drawTetrahedra = Bool(False, "Draw the tetrahedra inside.")
+    drawROI = Bool(False, "Draw the region.")
+    drawSize = Real(0.0, "Size of what is drawn.")
+    indices = Integers([0], "Nodes inside.", computed=True)
+    edgeIndices = Integers([], "Edges inside.", computed=True)
+    triangleIndices = Integers([], "Triangles inside.", computed=True)
+    tetrahedronIndices = Integers([], "Tetrahedra inside.", computed=True)
+    pointsInROI = Vectors(3, [], "Positions of the nodes inside.", computed=True)
+    trianglesInROI = Elements(3, [], "Triangles inside.", computed=True)
+    tetrahedraInROI = Elements(4, [], "Tetrahedra inside.", computed=True)
+    nbIndices = Integers([0], "Number of nodes inside.", computed=True)
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        self._ready = False
+        self._seen: tuple[int, ...] = ()
+        super().__init__(*args, **values)
+
+    def init(self) -> None:
+        """Compute for the first time."""
+        self._ready = True
+        self.update_outputs()
+
+    def reinit(self) -> None:
+        """Compute again."""
+        self._seen = ()
+
+    def contains(self, points: np.ndarray) -> np.ndarray:
+        """Which points lie inside, bool (n,)."""
+        raise NotImplementedError
+
+    def update_outputs(self) -> None:
+        """See Base."""
+        if not self._ready:
+            return
+        source = self._points()
+        sources = [source, *(self.data[name] for name in self.inputs)]
+        seen = tuple(data.getCounter() for data in sources)
+        if seen == self._seen or (self._seen and not self.doUpdate.get()):
+            return
+        self._seen = seen
+        points = source.get()[:, :3]
+        inside = self.contains(points)
+        nodes = np.flatnonzero(inside)
+        self.data["indices"].set(nodes)
+        self.data["nbIndices"].set(np.array([len(nodes)]))
+        self.data["pointsInROI"].set(points[nodes].copy())
+        for kind, numbers, elements in (
+            ("edges", "edgeIndices", None),
+            ("triangles", "triangleIndices", "trianglesInROI"),
+            ("tetrahedra", "tetrahedronIndices", "tetrahedraInROI"),
+        ):
+            every = self._elements(kind)
+            chosen = inside[every].all(axis=1) if self.strict.get() else inside[every].any(axis=1)
+            self.data[numbers].set(np.flatnonzero(chosen))
+            if elements is not None:
+                self.data[elements].set(every[chosen])
+
+    def _points(self) -> Data:
+        assert self.context is not None
+        if self.position.isSet() or self.position.hasParent():
+            return self.position
+        states = self.context.of("state")
+        if states:
+            rest = states[0].data["rest_position"]
+            return rest if len(rest.get()) else states[0].data["position"]
+        loaders = self.context.of("loader")
+        if loaders:
+            return loaders[0].data["position"]
+        above = self.context.find_upward("state")
+        if above is None:
+            raise self.error("finds no positions: add a MechanicalObject before it.")
+        return above.data["rest_position"]
+
+    def _elements(self, kind: str) -> np.ndarray:
+        given = self.data[kind].get()
+        assert self.context is not None
+        if len(given):
+            return given
+        topology: Any = self.context.find_upward("topology")
+        return given if topology is None else topology.data[kind].get()

@@ -1,0 +1,1 @@
+"""Animation loops, integrators and linear solvers."""

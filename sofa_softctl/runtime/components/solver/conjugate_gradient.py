@@ -1,0 +1,110 @@
+"""The conjugate gradient solver, with SOFA's rules of when to stop."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sparse
+
+from sofa_softctl.runtime.constraint_problem import Rows
+from sofa_softctl.runtime.data_types import Bool, Int, Real
+from sofa_softctl.runtime.roles import LinearSolver
+from sofa_softctl.runtime.system import MechanicalSystem
+from sofa_softctl.runtime.system_matrix import SystemMatrix
+
+
+class CGLinearSolver(LinearSolver):
+    """Conjugate gradients without a matrix.
+
+    Stops after `iterations`, when |r| <= tolerance |b|, or when |p^T A p| <= threshold (except in
+    the first iteration of the very first solve). With its defaults it is not converged; a scene
+    that uses them gets what SOFA gives.
+    """
+
+    iterations = Int(25, "Most iterations.")
+    tolerance = Real(1e-5, "Residual at which to stop, relative to the right-hand side.")
+    threshold = Real(1e-5, "Smallest p^T A p, in the scene's units.")
+    warmStart = Bool(False, "Start from the last solution.")
+    verbose = Bool(False, "Unused.")
+
+    def attach(self, system: MechanicalSystem) -> None:
+        """See LinearSolver."""
+        self.system = system
+        self._factors = (0.0, 0.0, 0.0)
+        self._matrix: SystemMatrix | None = None
+        self._first = True
+        self._b = np.zeros((system.size, 3))
+        self._x = np.zeros((system.size, 3))
+
+    def set_matrix(self, m: float, k: float, h: float) -> None:
+        """See LinearSolver."""
+        self._factors = (m, k, h)
+
+    def _product(self, v: np.ndarray) -> np.ndarray:
+        out = np.zeros_like(v)
+        self.system.add_product(out, v, *self._factors)
+        out[self.system.fixed] = 0.0
+        return out
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """See LinearSolver."""
+        self._b = b
+        x = self._x.copy() if self.warmStart.get() else np.zeros_like(b)
+        r = b - self._product(x) if self.warmStart.get() else b.copy()
+        norm_b = float(np.sqrt(np.vdot(b, b)))
+        if norm_b == 0.0:
+            self._x = np.zeros_like(b)
+            return self._x
+        tolerance, threshold = self.tolerance.get(), self.threshold.get()
+        p, rho_old = np.zeros_like(b), 0.0
+        for iteration in range(1, self.iterations.get() + 1):
+            rho = float(np.vdot(r, r))
+            if np.sqrt(rho) / norm_b <= tolerance:
+                break
+            p = r.copy() if iteration == 1 else r + (rho / rho_old) * p
+            q = self._product(p)
+            curvature = float(np.vdot(p, q))
+            if abs(curvature) <= threshold and not (iteration == 1 and self._first):
+                break
+            x += (rho / curvature) * p
+            r -= (rho / curvature) * q
+            rho_old = rho
+        self._first = False
+        self._x = x
+        return x
+
+    def delassus(self, rows: Rows) -> np.ndarray:
+        """See LinearSolver; one solve for each row."""
+        self._columns = np.zeros((rows.count, self.system.size, 3))
+        unit = np.zeros(rows.count)
+        for i in range(rows.count):
+            unit[:] = 0.0
+            unit[i] = 1.0
+            self._columns[i] = self.solve(rows.transposed(unit, self.system.size))
+        W = np.zeros((rows.count, rows.count))
+        terms = np.einsum("ikd,kd->ik", self._columns[:, rows.node], rows.direction)
+        np.add.at(W.T, rows.row, terms.T)
+        return W
+
+    def correction(self, rows: Rows, lam: np.ndarray) -> np.ndarray:
+        """See LinearSolver."""
+        return self.solve(rows.transposed(lam, self.system.size))
+
+    def reset(self) -> None:
+        """Forget the last solution."""
+        self._first = True
+        self._x[:] = 0.0
+
+    def A(self) -> sparse.csr_array:
+        """The matrix of the last step, assembled for the asking, shape (3 n, 3 n)."""
+        if self._matrix is None:
+            self._matrix = SystemMatrix(self.system)
+        self._matrix.assemble(*self._factors)
+        return self._matrix.pattern.to_csr(self._matrix.values)
+
+    def b(self) -> np.ndarray:
+        """Right-hand side of the last solve."""
+        return self._b.ravel()
+
+    def x(self) -> np.ndarray:
+        """Solution of the last solve."""
+        return self._x.ravel()

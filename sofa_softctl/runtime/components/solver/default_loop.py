@@ -1,0 +1,22 @@
+"""The loop without constraints."""
+
+from __future__ import annotations
+
+from sofa_softctl.runtime.data_types import Bool
+from sofa_softctl.runtime.loop import SteppingLoop
+
+
+class DefaultAnimationLoop(SteppingLoop):
+    """Integrates in place: no constraint rows, no correction."""
+
+    parallelODESolving = Bool(False, "Unused.")
+
+    def step(self, h: float) -> None:
+        """See AnimationLoop."""
+        self.begin(h)
+        for system in self.systems:
+            system.solver.solve(h)
+            system.move(h, system.v_free)
+            system.v *= system.solver.decay(h)
+        self.clock.lap("free motion")
+        self.end(h)

@@ -1,0 +1,127 @@
+"""The direct linear solver behind all of SOFA's names for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+import scipy.sparse.linalg as sparse_linalg
+
+from sofa_softctl.runtime.constraint_problem import Rows
+from sofa_softctl.runtime.data_types import Bool, Int, Real, Text
+from sofa_softctl.runtime.kernels.cholesky import BlockCholesky
+from sofa_softctl.runtime.roles import LinearSolver
+from sofa_softctl.runtime.system import MechanicalSystem
+from sofa_softctl.runtime.system_matrix import SystemMatrix
+
+
+class SparseLDLSolver(LinearSolver):
+    """Sparse factorisation of the system matrix.
+
+    Cholesky with a fill-reducing ordering and symbolic analysis that are computed once; a matrix
+    that is not positive definite is factorised as LU by SciPy, slower, and the component says so.
+    """
+
+    aliases = (
+        "AsyncSparseLDLSolver",
+        "SparseCholeskySolver",
+        "SparseLUSolver",
+        "EigenSimplicialLDLT",
+        "EigenSimplicialLLT",
+        "EigenSparseLU",
+        "EigenSparseQR",
+        "CholeskySolver",
+        "BTDLinearSolver",
+        "SVDLinearSolver",
+        "PrecomputedLinearSolver",
+    )
+
+    saveMatrixToFile = Bool(False, "Unused.")
+    savingMatrixToFile = Bool(False, "Unused.")
+    precision = Int(6, "Unused.")
+    parallelInverseProduct = Bool(False, "Unused.")
+    parallelODESolving = Bool(False, "Unused.")
+    applyPermutation = Bool(True, "Unused: rows are always reordered.")
+    permutation = Text("", "Unused: the ordering is chosen by the solver.")
+    ordering = Text("", "Unused: the ordering is chosen by the solver.")
+    orderingMethod = Text("", "Unused: the ordering is chosen by the solver.")
+    verbose = Bool(False, "Unused.")
+    problemSize = Int(0, "Unused.")
+    tolerance = Real(0.0, "Unused.")
+
+    def attach(self, system: MechanicalSystem) -> None:
+        """See LinearSolver."""
+        self.system = system
+        self.matrix = SystemMatrix(system)
+        self._held = system.fixed.all(axis=1)
+        self._factor = BlockCholesky(self.matrix.pattern, ~self._held)
+        self._lu: Any = None
+        self._b = np.zeros((system.size, 3))
+        self._x = np.zeros((system.size, 3))
+
+    def set_matrix(self, m: float, k: float, h: float) -> None:
+        """See LinearSolver."""
+        held = self.system.fixed.all(axis=1)
+        if not np.array_equal(held, self._held):
+            self._held = held
+            self._factor = BlockCholesky(self.matrix.pattern, ~held)
+        values = self.matrix.assemble(m, k, h)
+        self._lu = None
+        if not self._factor.factorize(values):
+            self._factorize_indefinite()
+
+    def _factorize_indefinite(self) -> None:
+        matrix = self.A()
+        if not np.isfinite(matrix.data).all():
+            return  # the loop finds the object that diverged
+        try:
+            self._lu = sparse_linalg.splu(matrix.tocsc())
+        except RuntimeError as error:
+            raise self.error(
+                "cannot factorise the system matrix: it is singular. Something can move freely "
+                "without mass or stiffness: give every body a mass, or hold it."
+            ) from error
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """See LinearSolver."""
+        self._b = b
+        if self._lu is not None:
+            self._x = self._lu.solve(b.ravel()).reshape(b.shape)
+        else:
+            self._x = self._factor.solve(b.ravel()).reshape(b.shape)
+        return self._x
+
+    def delassus(self, rows: Rows) -> np.ndarray:
+        """See LinearSolver."""
+        if self._lu is not None:
+            H = self._dense(rows)
+            return H @ self._lu.solve(H.T)
+        self._Y = self._factor.forward(rows.row, rows.node, rows.direction, rows.count)
+        return self._factor.compliance(self._Y)
+
+    def correction(self, rows: Rows, lam: np.ndarray) -> np.ndarray:
+        """See LinearSolver."""
+        self._b = rows.transposed(lam, self.system.size)
+        if self._lu is not None:
+            self._x = self._lu.solve(self._b.ravel()).reshape(self._b.shape)
+        else:
+            self._x = self._factor.correction(self._Y, lam).reshape(self._b.shape)
+        return self._x
+
+    def _dense(self, rows: Rows) -> np.ndarray:
+        H = np.zeros((rows.count, self.system.size, 3))
+        np.add.at(H, (rows.row, rows.node), rows.direction)
+        return H.reshape(rows.count, -1)
+
+    def A(self) -> sparse.csr_array:
+        """The matrix of the last step, shape (3 n, 3 n); held rows are identity."""
+        return self.matrix.pattern.to_csr(self.matrix.values)
+
+    def b(self) -> np.ndarray:
+        """Right-hand side of the last solve; after a step with constraints that is H^T lambda."""
+        return self._b.ravel()
+
+    def x(self) -> np.ndarray:
+        """Solution of the last solve."""
+        return self._x.ravel()

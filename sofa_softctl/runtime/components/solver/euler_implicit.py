@@ -1,0 +1,93 @@
+"""Backward Euler."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sofa_softctl.runtime.data_types import Bool, Int, Real
+from sofa_softctl.runtime.link import LinkType
+from sofa_softctl.runtime.roles import OdeSolver
+from sofa_softctl.runtime.system import MechanicalSystem
+
+
+class EulerImplicitSolver(OdeSolver):
+    """Linearly implicit Euler: one linear system a step.
+
+    With f all forces at (x, v), K = -df/dx, alpha and beta the Rayleigh coefficients, h = dt and
+    tau = 1 (1/2 with trapezoidalScheme):
+
+        second order  ((1 + tau h alpha) M + tau h (tau h + beta) K) dv
+                          = h (f - alpha M v - (tau h + beta) K v),  v += dv,  x += h v
+        first order   (M + tau h K) v = f,  x += h v
+
+    Source: SOFA's EulerImplicitSolver; Coevoet, Escande, Duriez 2019, eq. (3), whose printed
+    powers of h are swapped.
+    """
+
+    aliases = ("EulerImplicit", "ImplicitEulerSolver")
+
+    rayleighStiffness = Real(0.0, "Damping proportional to the stiffness.", unit="time")
+    rayleighMass = Real(0.0, "Damping proportional to the mass.", unit="1/time")
+    vdamping = Real(0.0, "Velocity decay: v exp(-h vdamping) after each step.", unit="1/time")
+    firstOrder = Bool(False, "Solve for velocities without inertia: M v = f instead of M dv = h f.")
+    trapezoidalScheme = Bool(False, "Average of start and end of the step.")
+    solveConstraint = Bool(False, "Unused.")
+    threadSafeVisitor = Bool(False, "Unused.")
+    computeResidual = Bool(False, "Unused.")
+    maxIter = Int(0, "Unused.")
+    linearSolver = LinkType("Linear solver; the one of the node by default.")
+
+    def attach(self, system: MechanicalSystem) -> None:
+        """See OdeSolver."""
+        self.system = system
+        system.linear_solver.attach(system)
+
+    def allows_no_mass(self) -> bool:
+        """First order moves by stiffness alone."""
+        return self.firstOrder.get()
+
+    @property
+    def position_factor(self) -> float:  # type: ignore[override]
+        """SOFA takes it from the node's dt, also in first order."""
+        assert self.context is not None
+        return self.context.data["dt"].get()
+
+    @property
+    def effort_factor(self) -> float:
+        """lambda of one unit of effort: h in second order (an impulse), 1 in first order."""
+        return 1.0 if self.firstOrder.get() else self.position_factor
+
+    def solve(self, h: float) -> None:
+        """See OdeSolver."""
+        system = self.system
+        tau = 0.5 if self.trapezoidalScheme.get() else 1.0
+        if self.firstOrder.get():
+            system.compute_force()
+            m, k, own = 1.0, tau * h, 0.0
+            b = system.force.copy()
+        else:
+            alpha, beta = self.rayleighMass.get(), self.rayleighStiffness.get()
+            system.compute_force(mass_factor=-alpha, stiffness_factor=-(tau * h + beta))
+            m, k, own = 1.0 + tau * h * alpha, tau * h * (tau * h + beta), tau * h
+            b = h * system.force
+        system.project(b)
+        system.linear_solver.set_matrix(m, k, own)
+        change = system.linear_solver.solve(b)
+        if self.firstOrder.get():
+            np.copyto(system.v_free, change)
+        else:
+            np.add(system.v, change, out=system.v_free)
+        self._add_separate_gravity(h)
+
+    def _add_separate_gravity(self, h: float) -> None:
+        for mass in self.system.masses:
+            if mass.separateGravity.get() and id(mass.state) in self.system.offset:
+                assert mass.context is not None
+                part = self.system.part(self.system.v_free, mass.state)
+                part += h * mass.context.data["gravity"].get()
+
+    def decay(self, h: float) -> float:
+        """Factor of the velocity after the step."""
+        return math.exp(-h * self.vdamping.get())

@@ -1,0 +1,112 @@
+"""The loop with constraints: free motion, multipliers, correction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.constraint_problem import ConstraintProblem
+from sofa_softctl.runtime.data_types import Bool
+from sofa_softctl.runtime.event import Event
+from sofa_softctl.runtime.loop import SteppingLoop
+from sofa_softctl.runtime.roles import ConstraintCorrection, ConstraintSolver
+from sofa_softctl.runtime.system import MechanicalSystem
+
+
+class FreeMotionAnimationLoop(SteppingLoop):
+    """SOFA's order of a constrained step.
+
+    AnimateBegin, free motion with every multiplier zero, rows and W and delta_free at the
+    start-of-step position, BuildConstraintSystemEnd, constraint solver, SolveConstraintSystemEnd,
+    correction with what stands in lambda then, AnimateEnd.
+    """
+
+    solveVelocityConstraintFirst = Bool(False, "Not supported: only False.")
+    parallelCollisionDetectionAndFreeMotion = Bool(False, "Unused.")
+    parallelODESolving = Bool(False, "Unused.")
+    computeBoundingBox = Bool(True, "Unused.")
+    threadSafeVisitor = Bool(False, "Unused.")
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **values)
+        self.problem: ConstraintProblem | None = None
+
+    def init(self) -> None:
+        """Add the default constraint solver when the scene has none, as SOFA does."""
+        if self.solveVelocityConstraintFirst.get():
+            raise self.error("does not support solveVelocityConstraintFirst=True.")
+        assert self.context is not None
+        if not self.context.of("constraint solver"):
+            self.context.addObject("GenericConstraintSolver")
+
+    def prepare(self) -> None:
+        """Find the systems and who corrects them."""
+        super().prepare()
+        corrections: list[tuple[ConstraintCorrection, MechanicalSystem]] = []
+        for node in self.root.walk():
+            for correction in node.of("constraint correction"):
+                assert isinstance(correction, ConstraintCorrection)
+                system = self._system_of(correction)
+                correction.attach(system)
+                corrections.append((correction, system))
+        corrected = {id(system) for _, system in corrections}
+        for system in self.systems:
+            if id(system) not in corrected:
+                raise system.solver.error(
+                    "has no constraint correction: under FreeMotionAnimationLoop its states would "
+                    "never move. Add a LinearSolverConstraintCorrection to its node."
+                )
+        self.problem = ConstraintProblem(self.root, self.systems, corrections)
+        self.solver.attach(self.problem)
+
+    def _system_of(self, correction: ConstraintCorrection) -> MechanicalSystem:
+        for system in self.systems:
+            if any(node is correction.context for node in system.nodes):
+                return system
+            if system.solver.context in list(correction.context.walk()):  # type: ignore[union-attr]
+                return system
+        raise correction.error("finds no time integrator (ODE solver) in its node or around it.")
+
+    @property
+    def solver(self) -> ConstraintSolver:
+        """The constraint solver of the scene."""
+        assert self.context is not None
+        found: Any = self.context.of("constraint solver")
+        return found[0]
+
+    def step(self, h: float) -> None:
+        """See AnimationLoop."""
+        self.begin(h)
+        problem, clock = self.problem, self.clock
+        assert problem is not None
+        for system in self.systems:
+            system.solver.solve(h)
+            decay = system.solver.decay(h)
+            if decay != 1.0:
+                system.v_free *= decay
+            system.project(system.v_free)
+            system.propagate_free(h)
+        clock.lap("free motion")
+        problem.build(self.root.data["time"].get())
+        clock.lap("constraint rows and W")
+        self.root.send(Event("BuildConstraintSystemEndEvent"))
+        clock.lap("controllers")
+        self.solver.solve(problem)
+        clock.lap("constraint solver")
+        self.root.send(Event("SolveConstraintSystemEndEvent"))
+        clock.lap("controllers")
+        problem.store()
+        problem.correct(h)
+        self._store_lambda(problem, h)
+        clock.lap("correction")
+        self.end(h)
+
+    def _store_lambda(self, problem: ConstraintProblem, h: float) -> None:
+        for system in self.systems:
+            rows = problem.rows.get(id(system))
+            if rows is None:
+                continue
+            forces = rows.transposed(problem.lam, system.size)
+            for state in system.states:
+                np.copyto(state.lam, system.part(forces, state))

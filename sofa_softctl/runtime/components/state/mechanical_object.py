@@ -1,0 +1,161 @@
+"""The state of a body: positions, velocities, forces."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.data_types import Bool, Coords, Derivs, Int, Real, Vector
+from sofa_softctl.runtime.mesh.mesh import rotation_zyx
+
+
+class MechanicalObject(Component):
+    """Positions, velocities and forces of nodes, template Vec3 (three coordinates a node).
+
+    Without positions of its own it takes those of the topology in its node. scale3d, rotation
+    and translation act once, at init, in this order, on positions and given rest positions.
+    """
+
+    category: ClassVar[str] = "state"
+
+    position = Coords([], "Position of each node.", unit="length")
+    velocity = Derivs([], "Velocity of each node.", unit="length/time")
+    force = Derivs([], "Force on each node in the last step.", unit="force")
+    externalForce = Derivs([], "Unused.", unit="force")
+    free_position = Coords([], "Position without constraints.", unit="length")
+    free_velocity = Derivs([], "Velocity without constraints.", unit="length/time")
+    rest_position = Coords([], "Position in which there is no elastic force.", unit="length")
+    reset_position = Coords([], "Position to which `reset` returns.", unit="length")
+    reset_velocity = Derivs([], "Velocity to which `reset` returns.", unit="length/time")
+    size = Int(0, "Number of nodes.", read_only=True)
+    translation = Vector(3, [0.0, 0.0, 0.0], "Translation at init.", unit="length")
+    rotation = Vector(3, [0.0, 0.0, 0.0], "Angles about x, y and z at init.", unit="degree")
+    scale3d = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z at init.")
+    showObject = Bool(False, "Draw the nodes.")
+    showObjectScale = Real(0.1, "Size of the drawn nodes.")
+    showIndices = Bool(False, "Draw the numbers of the nodes.")
+    showIndicesScale = Real(0.02, "Size of the drawn numbers.")
+    showVectors = Bool(False, "Draw velocities.")
+    showVectorsScale = Real(0.0001, "Size of the drawn velocities.")
+    drawMode = Int(0, "How to draw the nodes.")
+    showColor = Vector(4, [1.0, 1.0, 1.0, 1.0], "Color of the drawn nodes.")
+
+    _coord_sizes: ClassVar[dict[str, int]] = {"": 3, "Vec3": 3, "Vec3d": 3, "Vec3f": 3}
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **values)
+        self.lam = np.zeros((0, 3))  # J^T lambda of the last step
+
+    @property
+    def coord_size(self) -> int:
+        """Numbers that make one node's position."""
+        template = self.data["template"].get()
+        if template not in self._coord_sizes:
+            raise self.error(
+                f"has template '{template}'; the embedded runtime knows "
+                f"{', '.join(repr(name) for name in self._coord_sizes if name)}."
+            )
+        return self._coord_sizes[template]
+
+    deriv_size = coord_size
+
+    @property
+    def count(self) -> int:
+        """Number of nodes."""
+        return len(self.data["position"].get())
+
+    def getSize(self) -> int:
+        """Number of nodes."""
+        return self.count
+
+    def init(self) -> None:
+        """Take positions from the topology, transform them, fill velocities.
+
+        Source: SOFA's order of these steps, MechanicalObject::init.
+        """
+        position, rest = self.data["position"], self.data["rest_position"]
+        if len(rest.get()) > len(position.get()):
+            position.set(rest.get().copy())
+        if not len(position.get()):
+            self._take_from_topology()
+        self._transform()
+        count = self.count
+        if len(rest.get()) != count:
+            rest.set(position.get().copy())
+        velocity = self.data["velocity"]
+        given = velocity.get()
+        if len(given) != count:
+            filled = np.zeros((count, self.deriv_size))
+            filled[: len(given)] = given[:count]
+            if len(given):
+                filled[len(given) :] = given[-1]
+            velocity.set(filled)
+        for name in ("force", "free_velocity"):
+            self.data[name].set(np.zeros((count, self.deriv_size)))
+        self.data["free_position"].set(position.get().copy())
+        self.data["size"].set(count)
+        self.lam = np.zeros((count, self.deriv_size))
+        self.check_finite()
+
+    def _take_from_topology(self) -> None:
+        if self.context is None:
+            return
+        for topology in self.context.of("topology"):
+            points = topology.data["position"].get()
+            if len(points):
+                self.data["position"].set(np.array(points))
+                return
+
+    def _transform(self) -> None:
+        scale = self.data["scale3d"].get()
+        angles = self.data["rotation"].get()
+        shift = self.data["translation"].get()
+        if (scale == 1.0).all() and not angles.any() and not shift.any():
+            return
+        rotation = rotation_zyx(angles)
+        for name in ("position", "rest_position"):
+            points = self.data[name].get()
+            if len(points):
+                self.data[name].set((points * scale) @ rotation.T + shift)
+
+    def remember_reset(self) -> None:
+        """Make the present state the one to which `reset` returns."""
+        self.data["reset_position"].set(self.data["position"].get().copy())
+        self.data["reset_velocity"].set(self.data["velocity"].get().copy())
+
+    def reset(self) -> None:
+        """Go back to the state at the end of the initialisation."""
+        for name, source in (
+            ("position", "reset_position"),
+            ("velocity", "reset_velocity"),
+            ("free_position", "reset_position"),
+            ("free_velocity", "reset_velocity"),
+        ):
+            np.copyto(self.data[name].get(), self.data[source].get())
+            self.data[name].touch()
+        self.data["force"].get()[:] = 0.0
+        self.lam[:] = 0.0
+
+    def advance(self, v: np.ndarray, h: float, out: np.ndarray) -> None:
+        """out = position + h v; out may be the position itself."""
+        np.add(self.data["position"].get(), h * v, out=out)
+
+    def check_finite(self) -> None:
+        """SceneError when a position or velocity given by the scene is not finite."""
+        for name in ("position", "velocity", "rest_position"):
+            bad = ~np.isfinite(self.data[name].get()).all(axis=1)
+            if bad.any():
+                raise self.error(
+                    f"got a '{name}' that is not finite at {int(bad.sum())} nodes, "
+                    f"first at node {int(np.flatnonzero(bad)[0])}."
+                )
+
+    def snapshot(self) -> dict[str, Any]:
+        """See Component."""
+        return {"lam": self.lam.copy()}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """See Component."""
+        self.lam = snapshot["lam"].copy()

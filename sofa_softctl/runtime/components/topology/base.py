@@ -1,0 +1,88 @@
+"""What all topologies share: positions, elements, and the kinds that follow from others."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.data_types import Elements, Vectors
+
+
+class Topology(Component):
+    """Vertices and elements. Kinds that were not given are derived when somebody asks."""
+
+    category: ClassVar[str] = "topology"
+
+    position = Vectors(3, [], "Vertices.", unit="length", aliases=("points", "vertices"))
+    edges = Elements(2, [], "Edges.", aliases=("lines",))
+    triangles = Elements(3, [], "Triangles.")
+    quads = Elements(4, [], "Quadrilaterals.")
+    tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",))
+    hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",))
+
+    def init(self) -> None:
+        """Check that every element names vertices that exist."""
+        count = self.count
+        for name in ("edges", "triangles", "quads", "tetrahedra", "hexahedra"):
+            elements = self.data[name].get()
+            bad = ((elements < 0) | (elements >= count)).any(axis=1)
+            if bad.any():
+                first = int(np.flatnonzero(bad)[0])
+                raise self.error(
+                    f"has {int(bad.sum())} of {len(elements)} {name} that name a vertex which does "
+                    f"not exist, first {name}[{first}] = {elements[first].tolist()}; there are "
+                    f"{count} vertices."
+                )
+
+    @property
+    def count(self) -> int:
+        """Number of vertices; that of the node's state when the topology has no positions."""
+        points = self.data["position"].get()
+        if not len(points) and self.context is not None:
+            for state in self.context.of("state"):
+                return len(state.data["position"].get())
+        return len(points)
+
+    def elements(self, kind: str) -> np.ndarray:
+        """Elements of a kind, from the scene or else from those of higher dimension."""
+        given = self.data[kind].get()
+        if len(given):
+            return given
+        if kind == "triangles" and len(self.data["tetrahedra"].get()):
+            return _unique(self.data["tetrahedra"].get(), _FACES_OF_TETRAHEDRON)
+        if kind == "edges":
+            if len(self.data["tetrahedra"].get()):
+                return _unique(self.data["tetrahedra"].get(), _EDGES_OF_TETRAHEDRON)
+            if len(self.data["triangles"].get()):
+                return _unique(self.data["triangles"].get(), _EDGES_OF_TRIANGLE)
+        return given
+
+    def getNbPoints(self) -> int:
+        """Number of vertices."""
+        return self.count
+
+    def getNbTetrahedra(self) -> int:
+        """Number of tetrahedra."""
+        return len(self.data["tetrahedra"].get())
+
+    def getNbTriangles(self) -> int:
+        """Number of triangles."""
+        return len(self.elements("triangles"))
+
+    def getNbEdges(self) -> int:
+        """Number of edges."""
+        return len(self.elements("edges"))
+
+
+_EDGES_OF_TETRAHEDRON = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+_FACES_OF_TETRAHEDRON = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
+_EDGES_OF_TRIANGLE = [(0, 1), (1, 2), (2, 0)]
+
+
+def _unique(elements: np.ndarray, parts: list[tuple[int, ...]]) -> np.ndarray:
+    """Parts of the elements, each once, in order of first appearance."""
+    every = elements[:, parts].reshape(-1, len(parts[0]))
+    _, first = np.unique(np.sort(every, axis=1), axis=0, return_index=True)
+    return every[np.sort(first)]

@@ -1,0 +1,284 @@
+"""Data: the typed, linkable, observable values of components and nodes, as in SOFA."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sofa_softctl.errors import LinkError, SceneError
+from sofa_softctl.runtime.where import Line, describe, scene_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sofa_softctl.runtime.data_types import DataType
+
+
+class Data:
+    """One value of one object.
+
+    `value` is what SofaPython3 gives: Python scalars and strings, and for everything else a
+    read-only view of the array. `writeable()` gives the array for writing. Code of the runtime
+    uses `get()`, `set()` and `touch()`, which check nothing.
+    """
+
+    __slots__ = (
+        "_counter",
+        "_link",
+        "_parent",
+        "_seen",
+        "_set",
+        "_value",
+        "owner",
+        "persistent",
+        "type",
+        "where",
+    )
+
+    def __init__(self, type: DataType, owner: Any) -> None:
+        self.type = type
+        self.owner = owner
+        self.where: Line | None = None
+        self.persistent = False
+        self._value = type.initial(owner)
+        self._counter = 0
+        self._set = False
+        self._parent: Data | None = None
+        self._seen = -1  # the parent's counter when its value was last taken over
+        self._link: str | None = None  # a path that could not be followed yet
+
+    # -- what scenes use ------------------------------------------------------------------
+
+    @property
+    def value(self) -> Any:
+        """The value; arrays come as read-only views."""
+        value = self.get()
+        if isinstance(value, np.ndarray):
+            value = value.view()
+            value.setflags(write=False)
+        return value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        if self.type.read_only:
+            raise SceneError(
+                f"{describe(scene_line())}: '{self.getName()}' of {self.owner.getPathName()} is "
+                "computed by the component and cannot be set."
+            )
+        self.assign(value, scene_line())
+
+    def array(self) -> np.ndarray:
+        """A read-only view of the value as an array."""
+        value = np.asarray(self.get()).view()
+        value.setflags(write=False)
+        return value
+
+    def writeable(self, _type: Any = None) -> WriteAccess:
+        """A context that gives the array for writing: `with data.writeable() as x: x[0] = ...`."""
+        return WriteAccess(self)
+
+    writeableArray = writeable
+
+    def getName(self) -> str:
+        """The name, as SOFA writes it."""
+        return self.type.name
+
+    def getHelp(self) -> str:
+        """What it means."""
+        return self.type.help
+
+    def getOwner(self) -> Any:
+        """The component or node that it belongs to."""
+        return self.owner
+
+    def getPathName(self) -> str:
+        """Its place in the graph, such as `/trunk/dofs.position`."""
+        return f"{self.owner.getPathName()}.{self.type.name}"
+
+    def getLinkPath(self) -> str:
+        """Its place in the graph as a link, such as `@/trunk/dofs.position`."""
+        return f"@{self.getPathName()}"
+
+    getAsACreateObjectParameter = getLinkPath
+
+    def getParent(self) -> Data | None:
+        """The Data that this one takes its value from."""
+        return self._parent
+
+    def hasParent(self) -> bool:
+        """Whether the value comes from another Data."""
+        return self._parent is not None or self._link is not None
+
+    def setParent(self, parent: Data | str | None) -> None:
+        """Take the value from another Data from now on (None: stop doing so)."""
+        if isinstance(parent, str):
+            self.assign(parent if parent.startswith("@") else f"@{parent}", scene_line())
+        else:
+            self._parent, self._seen, self._link = parent, -1, None
+
+    def isSet(self) -> bool:
+        """Whether a scene gave a value."""
+        return self._set
+
+    def unset(self) -> None:
+        """Forget that a scene gave a value."""
+        self._set = False
+
+    def isReadOnly(self) -> bool:
+        """Whether the component alone writes it."""
+        return self.type.read_only
+
+    def isRequired(self) -> bool:
+        """Whether a scene must give it."""
+        return self.type.required
+
+    def isPersistent(self) -> bool:
+        """Whether it is saved with the scene."""
+        return self.persistent
+
+    def setPersistent(self, persistent: bool) -> None:
+        """Choose whether it is saved with the scene."""
+        self.persistent = persistent
+
+    def getCounter(self) -> int:
+        """How often the value changed."""
+        self.get()
+        return self._counter
+
+    def isDirty(self) -> bool:
+        """Whether the value must be taken over from its parent first."""
+        return self._parent is not None and self._parent.getCounter() != self._seen
+
+    hasChanged = isDirty
+
+    def updateIfDirty(self) -> None:
+        """Bring the value up to date."""
+        self.get()
+
+    def typeName(self) -> str:
+        """The type, as SOFA writes it."""
+        return self.type.sofa_name(self.owner)
+
+    getValueTypeString = typeName
+
+    def getValueString(self) -> str:
+        """The value, as SOFA writes it: numbers separated by blanks."""
+        return self.type.format(self.get())
+
+    def read(self, text: str) -> bool:
+        """Set the value from a text, as SOFA parses it."""
+        self.assign(text, scene_line())
+        return True
+
+    def toList(self) -> list[Any]:
+        """The value as nested lists."""
+        return np.asarray(self.get()).tolist()
+
+    def __len__(self) -> int:
+        return len(self.get())
+
+    def __bool__(self) -> bool:
+        return True  # as in SofaPython3, where a Data is not its value
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.value[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.value)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in Data.__slots__ and name != "value":
+            raise AttributeError(f"Data has no attribute '{name}'; use '.value'.")
+        object.__setattr__(self, name, value)
+
+    # -- what the runtime uses ------------------------------------------------------------
+
+    def get(self) -> Any:
+        """The value itself, up to date, arrays writeable and not copied."""
+        parent = self._parent
+        if parent is not None:
+            counter = parent.getCounter()
+            if counter != self._seen:
+                self._value = self.type.convert(parent._value, self.owner)
+                self._seen = counter
+                self._counter += 1
+        elif self.type.computed:
+            self.owner.update_outputs()
+        return self._value
+
+    def set(self, value: Any) -> None:
+        """Replace the value without a check."""
+        self._value = value
+        self._counter += 1
+
+    def touch(self) -> None:
+        """Say that the array was written in place."""
+        self._counter += 1
+
+    def assign(self, value: Any, where: Line | None) -> None:
+        """Convert, check and take over what a scene gave: a value, another Data, or a link."""
+        self.where = where
+        if isinstance(value, Data):
+            self.setParent(value)
+            self.get()
+        elif isinstance(value, str) and value.startswith("@") and self.type.linkable:
+            self._link, self._parent = value, None
+            self.follow_link()
+        else:
+            try:
+                converted = self.type.convert(value, self.owner)
+            except (ValueError, TypeError) as error:
+                raise SceneError(
+                    f"{describe(where)}: '{self.getName()}' of {self.owner.describe()} "
+                    f"{self.type.expectation(self.owner)}, got {_short(value)}"
+                    f"{f' ({error})' if str(error) else ''}."
+                ) from error
+            old = self._value
+            if isinstance(old, np.ndarray) and old.shape == np.shape(converted):
+                np.copyto(old, converted)  # views of it that others hold stay valid
+            else:
+                self._value = converted
+            self._counter += 1
+        self._set = True
+        self.owner.data_changed(self)
+
+    def follow_link(self, *, must: bool = False) -> None:
+        """Follow a link that led nowhere when it was given; an error if it `must` not."""
+        if self._link is None:
+            return
+        target = self.owner.resolve(self._link, data=True)
+        if isinstance(target, Data):
+            self._parent, self._seen, self._link = target, -1, None
+        elif must:
+            raise LinkError(
+                f"{describe(self.where)}: '{self.getName()}' of {self.owner.describe()} links to "
+                f"'{self._link}', which does not exist. {self.owner.explain_link(self._link)}"
+            )
+
+
+class WriteAccess:
+    """Gives the array of a Data for writing, and tells the Data when done."""
+
+    def __init__(self, data: Data) -> None:
+        self._data = data
+
+    def __enter__(self) -> np.ndarray:
+        value = self._data.get()
+        if not isinstance(value, np.ndarray):
+            raise SceneError(
+                f"{describe(scene_line())}: {self._data.getPathName()} is no array; use '.value'."
+            )
+        return value
+
+    def __exit__(self, *exception: object) -> None:
+        self._data.touch()
+        self._data.owner.data_changed(self._data)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,394 @@
+"""The types of Data, declared once per class; each is the Data's entry in the class's table.
+
+    class UniformMass(Mass):
+        totalMass = Real(1.0, "Mass of the whole body.", unit="mass")
+
+On the class the attribute is this declaration, on an instance it is the Data.
+Texts are parsed as SOFA parses them, but what SOFA silently replaces by zero is an error here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from sofa_softctl.runtime.data import Data
+
+
+class DataType:
+    """Declaration of one Data: its name, default, meaning and the check of its values."""
+
+    def __init__(
+        self,
+        default: Any,
+        help: str,
+        *,
+        unit: str = "",
+        aliases: Sequence[str] = (),
+        choices: Sequence[str] = (),
+        read_only: bool = False,
+        computed: bool = False,
+        required: bool = False,
+        auto_link: bool = True,
+        linkable: bool = True,
+    ) -> None:
+        self.default = default
+        self.help = help
+        self.unit = unit
+        self.aliases = tuple(aliases)
+        self.choices = tuple(choices)
+        self.read_only = read_only or computed
+        self.computed = computed  # brought up to date by owner.update_outputs()
+        self.required = required
+        self.auto_link = auto_link  # whether src="@loader" fills it
+        self.linkable = linkable  # whether a text that starts with @ is a link
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> DataType: ...
+    @overload
+    def __get__(self, instance: Any, owner: type) -> Data: ...
+    def __get__(self, instance: Any, owner: type) -> DataType | Data:
+        if instance is None:
+            return self
+        return instance.data[self.name]
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.data[self.name].value = value
+
+    def initial(self, owner: Any) -> Any:
+        """The default as a fresh value."""
+        return self.convert(self.default, owner)
+
+    def convert(self, value: Any, owner: Any) -> Any:
+        """The value in its internal form; ValueError or TypeError when it does not fit."""
+        raise NotImplementedError
+
+    def expectation(self, owner: Any) -> str:
+        """What a scene must give, to go into an error: 'takes one number'."""
+        raise NotImplementedError
+
+    def sofa_name(self, owner: Any) -> str:
+        """The type as SOFA writes it."""
+        return self.expectation(owner)
+
+    def format(self, value: Any) -> str:
+        """The value as SOFA writes it."""
+        if isinstance(value, np.ndarray):
+            return " ".join(repr(entry) for entry in value.ravel().tolist())
+        return str(value)
+
+
+class Bool(DataType):
+    """True or False; SOFA's 1, 0, 'true', 'false' as well."""
+
+    _texts = {"1": True, "true": True, "t": True, "0": False, "false": False, "f": False}
+
+    def convert(self, value: Any, owner: Any) -> bool:
+        """See DataType."""
+        if isinstance(value, str):
+            text = value.strip().lower()
+            if text not in self._texts:
+                raise ValueError("neither true nor false")
+            return self._texts[text]
+        scalar = _scalar(value)
+        if scalar not in (0, 1):
+            raise ValueError("neither true nor false")
+        return bool(scalar)
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes True or False"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "bool"
+
+    def format(self, value: Any) -> str:
+        """See DataType."""
+        return str(int(value))
+
+
+class Int(DataType):
+    """One whole number."""
+
+    def convert(self, value: Any, owner: Any) -> int:
+        """See DataType."""
+        number = float(value) if isinstance(value, str) else _scalar(value)
+        if number != int(number):
+            raise ValueError("not a whole number")
+        return int(number)
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes one whole number"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "int"
+
+
+class Real(DataType):
+    """One number."""
+
+    def convert(self, value: Any, owner: Any) -> float:
+        """See DataType."""
+        return float(value) if isinstance(value, str) else float(_scalar(value))
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes one number"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "double"
+
+
+class Text(DataType):
+    """A text."""
+
+    def convert(self, value: Any, owner: Any) -> str:
+        """See DataType."""
+        return value if isinstance(value, str) else str(value)
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes a text"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "string"
+
+
+class Choice(Text):
+    """One of several words; SOFA's OptionsGroup, which takes the number of a word as well."""
+
+    def convert(self, value: Any, owner: Any) -> str:
+        """See DataType."""
+        if isinstance(value, str) and not value.isdigit():
+            if value not in self.choices:
+                raise ValueError("no such choice")
+            return value
+        return self.choices[int(value)]
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return f"takes one of {', '.join(repr(choice) for choice in self.choices)}"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "OptionsGroup"
+
+
+class Texts(DataType):
+    """A list of words."""
+
+    def convert(self, value: Any, owner: Any) -> list[str]:
+        """See DataType."""
+        return value.split() if isinstance(value, str) else [str(entry) for entry in value]
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes a list of texts"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "vector<string>"
+
+    def format(self, value: Any) -> str:
+        """See DataType."""
+        return " ".join(value)
+
+
+class Reals(DataType):
+    """A list of numbers, shape (n,); a single number is a list of one."""
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        return np.array(_numbers(value), dtype=float).ravel()
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes a list of numbers"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "vector<double>"
+
+
+class Integers(DataType):
+    """A list of whole numbers, shape (n,); in texts '2-5' is a range."""
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        if isinstance(value, str):
+            value = [number for token in value.split() for number in _range(token)]
+        return _whole(value).ravel()
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes a list of whole numbers"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "vector<int>"
+
+
+class Vector(DataType):
+    """A fixed number of numbers, such as a direction; shape (width,)."""
+
+    def __init__(self, width: int, default: Any, help: str, **options: Any) -> None:
+        self.width = width
+        super().__init__(default, help, **options)
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        array = np.array(_numbers(value), dtype=float).ravel()
+        if array.size != self.width:
+            raise ValueError(f"{array.size} numbers")
+        return array
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return f"takes {self.width} numbers"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return f"Vec{self.width}d"
+
+
+class Bools(DataType):
+    """A fixed number of True or False; shape (width,)."""
+
+    def __init__(self, width: int, default: Any, help: str, **options: Any) -> None:
+        self.width = width
+        super().__init__(default, help, **options)
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        array = np.array(_numbers(value), dtype=float).ravel()
+        if array.size != self.width or not np.isin(array, (0, 1)).all():
+            raise ValueError(f"{array.size} entries")
+        return array.astype(bool)
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return f"takes {self.width} times 1 or 0"
+
+    def format(self, value: Any) -> str:
+        """See DataType."""
+        return " ".join(str(int(entry)) for entry in value)
+
+
+class Vectors(DataType):
+    """A list of vectors of one width, such as positions; shape (n, width)."""
+
+    def __init__(self, width: int, default: Any, help: str, **options: Any) -> None:
+        self.width = width
+        super().__init__(default, help, **options)
+
+    def columns(self, owner: Any) -> int:
+        """Numbers in one vector."""
+        return self.width
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        array = np.array(_numbers(value), dtype=float)
+        width = self.columns(owner)
+        if array.ndim == 2 and array.shape[1] != width and array.size:
+            raise ValueError(f"shape {array.shape}")
+        if array.size % width:
+            raise ValueError(f"{array.size} numbers")
+        return array.reshape(-1, width)
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return f"takes a list of vectors of {self.columns(owner)} numbers"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return f"vector<Vec{self.columns(owner)}d>"
+
+
+class Coords(Vectors):
+    """Positions or velocities of a state; the owner's template says how many numbers each has."""
+
+    def __init__(self, default: Any, help: str, **options: Any) -> None:
+        super().__init__(3, default, help, **options)
+
+    def columns(self, owner: Any) -> int:
+        """Numbers in one vector."""
+        return owner.coord_size
+
+
+class Derivs(Coords):
+    """Velocities or forces of a state; the owner's template says how many numbers each has."""
+
+    def columns(self, owner: Any) -> int:
+        """Numbers in one vector."""
+        return owner.deriv_size
+
+
+class Elements(DataType):
+    """A list of elements, each a fixed number of vertex numbers; shape (n, width)."""
+
+    def __init__(self, width: int, default: Any, help: str, **options: Any) -> None:
+        self.width = width
+        super().__init__(default, help, **options)
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        array = _whole(value.split() if isinstance(value, str) else value)
+        if array.ndim == 2 and array.shape[1] != self.width and array.size:
+            raise ValueError(f"shape {array.shape}")
+        if array.size % self.width:
+            raise ValueError(f"{array.size} numbers")
+        return array.reshape(-1, self.width)
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return f"takes a list of {self.width} vertex numbers each"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return f"vector<fixed_array<Index,{self.width}>>"
+
+
+def _scalar(value: Any) -> Any:
+    array = np.asarray(value)
+    if array.size != 1 or not (
+        np.issubdtype(array.dtype, np.number) or np.issubdtype(array.dtype, np.bool_)
+    ):
+        raise ValueError(f"{array.size} values" if array.size != 1 else "no number")
+    return array.reshape(()).item()
+
+
+def _numbers(value: Any) -> Any:
+    """Texts split at blanks, also inside lists; everything else as it is."""
+    if isinstance(value, str):
+        return value.split()
+    if isinstance(value, Sequence) and any(isinstance(entry, str) for entry in value):
+        return [token for entry in value for token in str(entry).split()]
+    return value
+
+
+def _range(token: str) -> range:
+    first, dash, last = token.partition("-")
+    return range(int(first), (int(last) if dash else int(first)) + 1)
+
+
+def _whole(value: Any) -> np.ndarray:
+    array = np.array(value)
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        numbers = array.astype(float)
+        if not np.all(numbers == np.floor(numbers)):
+            raise ValueError("not whole numbers")
+        return numbers.astype(np.int64)
+    return array.astype(np.int64)

@@ -1,0 +1,27 @@
+"""Events: what controllers are told, as the dictionaries that SofaPython3 hands over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Event(dict[str, Any]):
+    """One event; a dictionary with at least 'type' and 'isHandled'."""
+
+    def __init__(self, type: str, **content: Any) -> None:
+        super().__init__(type=type, isHandled=False, **content)
+
+    @property
+    def handler(self) -> str:
+        """Name of the controller's method for it, such as `onAnimateBeginEvent`."""
+        return f"on{self['type']}"
+
+
+def key_pressed(key: str) -> Event:
+    """A key went down in the viewer."""
+    return Event("KeypressedEvent", key=key)
+
+
+def key_released(key: str) -> Event:
+    """A key went up in the viewer."""
+    return Event("KeyreleasedEvent", key=key)

@@ -1,0 +1,114 @@
+"""Names to components, old and new spellings."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sofa_softctl.errors import SceneError, UnknownComponentError
+from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.link import follow
+from sofa_softctl.runtime.where import describe, scene_line
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.node import Node
+
+_extra: dict[str, type[Component]] = {}
+translated: set[tuple[str, str]] = set()
+"""Spellings that scenes used and the names that they were taken for; a run says which."""
+
+
+def register(component: type[Component]) -> None:
+    """Make a component known to scenes by the name of its class and its aliases."""
+    for name in (component.__name__, *component.aliases):
+        if name in components() or _extra.get(name, component) is not component:
+            raise SceneError(f"There already is a component named '{name}'.")
+        _extra[name] = component
+
+
+def create(name: str, values: Mapping[str, Any], node: Node) -> Component:
+    """A new component of that class with those Data.
+
+    Raises:
+        UnknownComponentError: no component of that name; the closest known names are listed.
+    """
+    kind = find(name)
+    if kind is None:
+        raise UnknownComponentError(f"{describe(scene_line())}: {explain_unknown(name)}")
+    if kind.__name__ != name:
+        translated.add((name, kind.__name__))
+    component = kind.__new__(kind)
+    component.context = node  # so that errors and links know the place
+    component.__init__(**values)  # type: ignore[misc]
+    return component
+
+
+def find(name: str) -> type[Component] | None:
+    """The class of that name or alias, None when there is none."""
+    return components().get(name) or _extra.get(name)
+
+
+def explain_unknown(name: str) -> str:
+    """For messages: which component was probably meant."""
+    known = {entry.lower(): entry for entry in (*components(), *_extra)}
+    close = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.6)
+    hint = f" Did you mean {' or '.join(repr(known[entry]) for entry in close)}?" if close else ""
+    return (
+        f"the embedded runtime has no component '{name}'.{hint} "
+        "'softctl components' lists all; in SOFA itself the scene may still run."
+    )
+
+
+@cache
+def components() -> dict[str, type[Component]]:
+    """Every built-in component by name and alias."""
+    from sofa_softctl.runtime.components import CLASSES
+
+    table: dict[str, type[Component]] = {}
+    for kind in CLASSES:
+        for name in (kind.__name__, *kind.aliases):
+            if name in table:
+                raise AssertionError(f"two components answer to '{name}'")
+            table[name] = kind
+    return table
+
+
+def take_over_source(component: Component) -> None:
+    """Link every Data that the loader named by `src` has too, unless the scene gave it."""
+    path = component.data["src"].get()
+    if not path:
+        return
+    loader = follow(path, component.context)
+    if loader is None:
+        raise SceneError(
+            f"{describe(scene_line())}: src='{path}' of {component.describe()} leads nowhere. "
+            f"{component.explain_link(path)}"
+        )
+    skipped = ("name", "template", "printLog", "listening", "tags", "src", "type", "filename")
+    for name, data in component.data.items():
+        if name in skipped or data.isSet() or not data.type.auto_link or data.type.read_only:
+            continue
+        source = next(
+            (found for entry in (name, *data.type.aliases) if (found := loader.findData(entry))),
+            None,
+        )
+        if source is not None:
+            data.setParent(source)
+
+
+class ObjectFactory:
+    """SofaPython3's Sofa.Core.ObjectFactory: what the factory knows."""
+
+    @staticmethod
+    def getInstance() -> type[ObjectFactory]:
+        """The factory itself."""
+        return ObjectFactory
+
+    @staticmethod
+    def getComponent(name: str) -> type[Component] | None:
+        """The class of that name or alias."""
+        return find(name)
+
+    components = staticmethod(components)

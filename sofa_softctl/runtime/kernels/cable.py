@@ -1,0 +1,46 @@
+"""Cables through points: length, and how it changes with each point."""
+
+from __future__ import annotations
+
+from sofa_softctl.runtime.kernels.jit import njit
+
+
+@njit
+def cable_geometry(x, indices, pull_point, has_pull_point, directions):
+    """Length of the cable and the direction -dL/dx of each of its points.
+
+    u_k is the unit vector from point k towards the one before it (the pull point before the
+    first). A point is pulled towards both its neighbours: u_k - u_(k+1). Points at the same place
+    have no direction between them.
+
+    Args:
+        x: Positions, shape (n, 3).
+        indices: Points in the order of the cable, from the pull point on, shape (m,).
+        pull_point: Fixed point from which the cable is pulled, shape (3,).
+        has_pull_point: Whether there is one.
+        directions: Output, shape (m, 3).
+
+    Returns:
+        Length of the cable.
+    """
+    directions[:] = 0.0
+    length = 0.0
+    for k in range(indices.shape[0]):
+        if k == 0 and not has_pull_point:
+            continue
+        p = x[indices[k]]
+        before = pull_point if k == 0 else x[indices[k - 1]]
+        d0, d1, d2 = before[0] - p[0], before[1] - p[1], before[2] - p[2]
+        distance = (d0 * d0 + d1 * d1 + d2 * d2) ** 0.5
+        length += distance
+        if distance == 0.0:
+            continue
+        u0, u1, u2 = d0 / distance, d1 / distance, d2 / distance
+        directions[k, 0] += u0
+        directions[k, 1] += u1
+        directions[k, 2] += u2
+        if k > 0:
+            directions[k - 1, 0] -= u0
+            directions[k - 1, 1] -= u1
+            directions[k - 1, 2] -= u2
+    return length

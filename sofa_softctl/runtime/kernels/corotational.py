@@ -1,0 +1,347 @@
+"""Corotational linear tetrahedra: frames, forces, stiffness products and the stiffness matrix.
+
+An element at rest has the gradients g_a of its shape functions and the volume V. Its rotation R
+takes the rest shape near the present one; h_a = R g_a. With isotropic elasticity (Lame's lambda
+and mu) the stiffness between nodes a and b is, in the world frame and without dR/dx,
+
+    K_ab = V (lambda h_a h_b^T + mu h_b h_a^T + mu (h_a . h_b) I)
+
+so that neither a 6x12 strain matrix nor a 12x12 element matrix is ever formed. This equals
+R B^T D B R^T of SOFA's TetrahedronFEMForceField, whose rotation methods are here too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.kernels.jit import njit
+
+SMALL, LARGE, POLAR, SVD = 0, 1, 2, 3
+
+
+@njit
+def _edge_frame(a, b, c, frame):
+    """Rows x = ab, z = x cross ac, y = z cross x, each of length one (method large)."""
+    x0, x1, x2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+    n = np.sqrt(x0 * x0 + x1 * x1 + x2 * x2)
+    x0, x1, x2 = x0 / n, x1 / n, x2 / n
+    y0, y1, y2 = c[0] - a[0], c[1] - a[1], c[2] - a[2]
+    z0, z1, z2 = x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0
+    n = np.sqrt(z0 * z0 + z1 * z1 + z2 * z2)
+    z0, z1, z2 = z0 / n, z1 / n, z2 / n
+    frame[0, 0], frame[0, 1], frame[0, 2] = x0, x1, x2
+    frame[1, 0], frame[1, 1], frame[1, 2] = z1 * x2 - z2 * x1, z2 * x0 - z0 * x2, z0 * x1 - z1 * x0
+    frame[2, 0], frame[2, 1], frame[2, 2] = z0, z1, z2
+
+
+@njit
+def _determinant(m):
+    return (
+        m[0, 0] * (m[1, 1] * m[2, 2] - m[1, 2] * m[2, 1])
+        - m[0, 1] * (m[1, 0] * m[2, 2] - m[1, 2] * m[2, 0])
+        + m[0, 2] * (m[1, 0] * m[2, 1] - m[1, 1] * m[2, 0])
+    )
+
+
+@njit
+def _cofactors(m, out):
+    """out = det(m) inv(m)^T."""
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        for p in range(3):
+            q, r = (p + 1) % 3, (p + 2) % 3
+            out[i, p] = m[j, q] * m[k, r] - m[j, r] * m[k, q]
+
+
+@njit
+def _polar(m, q, work):
+    """q = the orthogonal factor of m by Newton's iteration, scaled until it is near.
+
+    Converges quadratically; keeps a reflection when det(m) < 0. Source: Higham 1986.
+    """
+    for i in range(3):
+        for j in range(3):
+            q[i, j] = m[i, j]
+    for _ in range(100):
+        _cofactors(q, work)
+        det = q[0, 0] * work[0, 0] + q[0, 1] * work[0, 1] + q[0, 2] * work[0, 2]
+        if det == 0.0:
+            return False
+        norm_q = norm_w = 0.0
+        for i in range(3):
+            for j in range(3):
+                norm_q += q[i, j] * q[i, j]
+                norm_w += work[i, j] * work[i, j]
+        scale = np.sqrt(np.sqrt(norm_w / norm_q) / abs(det))
+        if abs(scale - 1.0) < 1e-2:
+            scale = 1.0
+        change = size = 0.0
+        for i in range(3):
+            for j in range(3):
+                new = 0.5 * (scale * q[i, j] + work[i, j] / (det * scale))
+                change = max(change, abs(new - q[i, j]))
+                size = max(size, abs(new))
+                q[i, j] = new
+        if change <= 1e-9 * size:
+            return True
+    return False
+
+
+@njit
+def _rotation_factor(m, q, work):
+    """q = the polar factor of m made a rotation: the axis of the least stretch is turned over.
+
+    The eigenvectors V of m^T m come from Jacobi's method, then q = U V^T with det(q) = 1.
+    """
+    s = np.zeros((3, 3))
+    v = np.eye(3)
+    for i in range(3):
+        for j in range(3):
+            for k in range(3):
+                s[i, j] += m[k, i] * m[k, j]
+    for _ in range(60):
+        off = abs(s[0, 1]) + abs(s[0, 2]) + abs(s[1, 2])
+        if off <= 1e-30 * (s[0, 0] + s[1, 1] + s[2, 2]) or off == 0.0:
+            break
+        for p in range(2):
+            for r in range(p + 1, 3):
+                if s[p, r] == 0.0:
+                    continue
+                theta = (s[r, r] - s[p, p]) / (2.0 * s[p, r])
+                sign = 1.0 if theta >= 0.0 else -1.0
+                t = sign / (abs(theta) + np.sqrt(theta * theta + 1.0))
+                c = 1.0 / np.sqrt(t * t + 1.0)
+                d = t * c
+                for k in range(3):
+                    a, b = s[k, p], s[k, r]
+                    s[k, p], s[k, r] = c * a - d * b, d * a + c * b
+                for k in range(3):
+                    a, b = s[p, k], s[r, k]
+                    s[p, k], s[r, k] = c * a - d * b, d * a + c * b
+                for k in range(3):
+                    a, b = v[k, p], v[k, r]
+                    v[k, p], v[k, r] = c * a - d * b, d * a + c * b
+    least = 0
+    for i in range(1, 3):
+        if s[i, i] < s[least, least]:
+            least = i
+    first, second = (least + 1) % 3, (least + 2) % 3
+    u = np.zeros((3, 3))
+    for axis in (first, second):
+        length = np.sqrt(max(s[axis, axis], 1e-300))
+        for i in range(3):
+            for k in range(3):
+                u[i, axis] += m[i, k] * v[k, axis] / length
+    sign = 1.0 if _determinant(v) > 0.0 else -1.0
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        cross = u[j, first] * u[k, second] - u[k, first] * u[j, second]
+        u[i, least] = sign * cross
+    for i in range(3):
+        for j in range(3):
+            q[i, j] = u[i, 0] * v[j, 0] + u[i, 1] * v[j, 1] + u[i, 2] * v[j, 2]
+
+
+@njit
+def _edges(x, element, m):
+    """Rows ab, ac, ad."""
+    for i in range(3):
+        for j in range(3):
+            m[i, j] = x[element[i + 1], j] - x[element[0], j]
+
+
+@njit
+def rest_frames(x0, elements, method, frames):
+    """Frame of each element at rest, rows = axes, shape (m, 3, 3).
+
+    Args:
+        x0: Rest positions, shape (n, 3).
+        elements: Tetrahedra, shape (m, 4).
+        method: SMALL, LARGE, POLAR or SVD.
+        frames: Output, shape (m, 3, 3).
+    """
+    edges, work = np.empty((3, 3)), np.empty((3, 3))
+    for e in range(elements.shape[0]):
+        t = elements[e]
+        if method == LARGE:
+            _edge_frame(x0[t[0]], x0[t[1]], x0[t[2]], frames[e])
+        elif method == SMALL:
+            frames[e] = np.eye(3)
+        else:
+            _edges(x0, t, edges)
+            _polar(edges, frames[e], work)
+
+
+@njit
+def rotate(x, x0, elements, method, frames0, gradients, rotations, h):
+    """Rotation R of each element at x, and its gradients h_a = R g_a.
+
+    R = frame(x)^T frame(x0). Methods as in SOFA: large takes the frame of the first two edges,
+    polar that of the polar decomposition of the edges, svd as polar, but where the element is
+    inverted or nearly flat (det F < 1e-6) a proper rotation is taken instead of a reflection.
+
+    Args:
+        x, x0: Positions now and at rest, shape (n, 3).
+        elements: Tetrahedra, shape (m, 4).
+        method: SMALL, LARGE, POLAR or SVD.
+        frames0: Frames at rest, shape (m, 3, 3).
+        gradients: g_a at rest, shape (m, 4, 3).
+        rotations: Output R, shape (m, 3, 3).
+        h: Output, shape (m, 4, 3).
+    """
+    frame, edges = np.empty((3, 3)), np.empty((3, 3))
+    work, rest = np.empty((3, 3)), np.empty((3, 3))
+    for e in range(elements.shape[0]):
+        t = elements[e]
+        r = rotations[e]
+        if method == SMALL:
+            for i in range(3):
+                for j in range(3):
+                    r[i, j] = 1.0 if i == j else 0.0
+        else:
+            if method == LARGE:
+                _edge_frame(x[t[0]], x[t[1]], x[t[2]], frame)
+            else:
+                _edges(x, t, edges)
+                inverted = False
+                if method == SVD:
+                    _edges(x0, t, rest)
+                    _cofactors(rest, work)
+                    det0 = _determinant(rest)
+                    inverted = _determinant(edges) / det0 < 1e-6
+                    if inverted:
+                        deformation = np.zeros((3, 3))  # F = edges edges0^-1
+                        for i in range(3):
+                            for j in range(3):
+                                for k in range(3):
+                                    deformation[i, j] += edges[i, k] * work[j, k] / det0
+                        _rotation_factor(deformation, rest, work)
+                        for i in range(3):
+                            for j in range(3):
+                                total = 0.0
+                                for k in range(3):
+                                    total += rest[i, k] * frames0[e, k, j]
+                                frame[i, j] = total
+                if not inverted:
+                    _polar(edges, frame, work)
+            f0 = frames0[e]
+            for i in range(3):
+                for j in range(3):
+                    r[i, j] = (
+                        frame[0, i] * f0[0, j] + frame[1, i] * f0[1, j] + frame[2, i] * f0[2, j]
+                    )
+        for a in range(4):
+            g = gradients[e, a]
+            for i in range(3):
+                h[e, a, i] = r[i, 0] * g[0] + r[i, 1] * g[1] + r[i, 2] * g[2]
+
+
+@njit
+def add_force(x, x0, elements, rotations, h, stiffness, force):
+    """force_a -= V sigma h_a, sigma from the displacement u_a = x_a - R X_a relative to node a.
+
+    Args:
+        x, x0: Positions now and at rest, shape (n, 3).
+        elements: Tetrahedra, shape (m, 4).
+        rotations, h: From `rotate`, shapes (m, 3, 3) and (m, 4, 3).
+        stiffness: V lambda and V mu of each element, shape (m, 2).
+        force: Output, shape (n, 3).
+    """
+    G = np.empty((3, 3))
+    for e in range(elements.shape[0]):
+        t0 = elements[e, 0]
+        r = rotations[e]
+        G[:] = 0.0
+        for a in range(1, 4):
+            t = elements[e, a]
+            d0, d1, d2 = x0[t, 0] - x0[t0, 0], x0[t, 1] - x0[t0, 1], x0[t, 2] - x0[t0, 2]
+            for i in range(3):
+                u = (x[t, i] - x[t0, i]) - (r[i, 0] * d0 + r[i, 1] * d1 + r[i, 2] * d2)
+                G[i, 0] += u * h[e, a, 0]
+                G[i, 1] += u * h[e, a, 1]
+                G[i, 2] += u * h[e, a, 2]
+        _add_stress(elements[e], G, h[e], -stiffness[e, 0], -stiffness[e, 1], force)
+
+
+@njit
+def add_product(v, elements, h, stiffness, factor, out):
+    """out += factor K v."""
+    G = np.empty((3, 3))
+    for e in range(elements.shape[0]):
+        G[:] = 0.0
+        for a in range(4):
+            t = elements[e, a]
+            for i in range(3):
+                G[i, 0] += v[t, i] * h[e, a, 0]
+                G[i, 1] += v[t, i] * h[e, a, 1]
+                G[i, 2] += v[t, i] * h[e, a, 2]
+        _add_stress(elements[e], G, h[e], factor * stiffness[e, 0], factor * stiffness[e, 1], out)
+
+
+@njit
+def _add_stress(element, G, h, lam, mu, out):
+    """out_a += (lam tr(G) I + mu (G + G^T)) h_a."""
+    trace = lam * (G[0, 0] + G[1, 1] + G[2, 2])
+    s00, s11, s22 = (
+        trace + 2.0 * mu * G[0, 0],
+        trace + 2.0 * mu * G[1, 1],
+        trace + 2.0 * mu * G[2, 2],
+    )
+    s01, s02, s12 = mu * (G[0, 1] + G[1, 0]), mu * (G[0, 2] + G[2, 0]), mu * (G[1, 2] + G[2, 1])
+    for a in range(4):
+        t = element[a]
+        h0, h1, h2 = h[a, 0], h[a, 1], h[a, 2]
+        out[t, 0] += s00 * h0 + s01 * h1 + s02 * h2
+        out[t, 1] += s01 * h0 + s11 * h1 + s12 * h2
+        out[t, 2] += s02 * h0 + s12 * h1 + s22 * h2
+
+
+@njit
+def add_matrix(h, stiffness, factor, slots, values):
+    """values[slots] += factor K, node pairs of an element in the order of `element_pairs`.
+
+    Args:
+        h, stiffness: As for `add_force`.
+        factor: Of the whole matrix.
+        slots: Place of each pair's block, ~place where its transpose is stored, shape (m, 10).
+        values: Blocks, shape (k, 3, 3).
+    """
+    for e in range(h.shape[0]):
+        lam, mu = factor * stiffness[e, 0], factor * stiffness[e, 1]
+        pair = 0
+        for a in range(4):
+            for b in range(a + 1):
+                slot = slots[e, pair]
+                pair += 1
+                row, col = a, b
+                if slot < 0:
+                    slot = ~slot
+                    row, col = b, a
+                p0, p1, p2 = h[e, row, 0], h[e, row, 1], h[e, row, 2]
+                q0, q1, q2 = h[e, col, 0], h[e, col, 1], h[e, col, 2]
+                dot = mu * (p0 * q0 + p1 * q1 + p2 * q2)
+                block = values[slot]
+                block[0, 0] += (lam + mu) * p0 * q0 + dot
+                block[1, 1] += (lam + mu) * p1 * q1 + dot
+                block[2, 2] += (lam + mu) * p2 * q2 + dot
+                block[0, 1] += lam * p0 * q1 + mu * q0 * p1
+                block[1, 0] += lam * p1 * q0 + mu * q1 * p0
+                block[0, 2] += lam * p0 * q2 + mu * q0 * p2
+                block[2, 0] += lam * p2 * q0 + mu * q2 * p0
+                block[1, 2] += lam * p1 * q2 + mu * q1 * p2
+                block[2, 1] += lam * p2 * q1 + mu * q2 * p1
+
+
+def element_pairs(elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the 10 node pairs of each tetrahedron, shapes (10 m,)."""
+    first = [a for a in range(4) for b in range(a + 1)]
+    second = [b for a in range(4) for b in range(a + 1)]
+    return elements[:, first].ravel(), elements[:, second].ravel()
+
+
+def shape_gradients(x0: np.ndarray, elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Gradients of the linear shape functions, shape (m, 4, 3), and signed volumes (m,)."""
+    edges = x0[elements[:, 1:]] - x0[elements[:, :1]]  # rows ab, ac, ad
+    volumes = np.linalg.det(edges) / 6.0
+    inner = np.linalg.inv(edges).transpose(0, 2, 1)  # row a: gradient of node a + 1
+    return np.concatenate([-inner.sum(axis=1, keepdims=True), inner], axis=1), volumes

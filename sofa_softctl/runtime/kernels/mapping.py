@@ -1,0 +1,31 @@
+"""Mappings that are weighted sums of nodes: x_child = sum of weights times x_parent."""
+
+from __future__ import annotations
+
+from sofa_softctl.runtime.kernels.jit import njit
+
+
+@njit
+def weighted_sum(starts, nodes, weights, x, out):
+    """out[i] = sum over k in starts[i]:starts[i + 1] of weights[k] x[nodes[k]], shapes (n, 3)."""
+    for i in range(out.shape[0]):
+        a = b = c = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            w = weights[k]
+            n = nodes[k]
+            a += w * x[n, 0]
+            b += w * x[n, 1]
+            c += w * x[n, 2]
+        out[i, 0], out[i, 1], out[i, 2] = a, b, c
+
+
+@njit
+def add_transposed(starts, nodes, weights, force, out):
+    """out[nodes[k]] += weights[k] force[i], the transpose of `weighted_sum`."""
+    for i in range(force.shape[0]):
+        for k in range(starts[i], starts[i + 1]):
+            w = weights[k]
+            n = nodes[k]
+            out[n, 0] += w * force[i, 0]
+            out[n, 1] += w * force[i, 1]
+            out[n, 2] += w * force[i, 2]

@@ -1,0 +1,100 @@
+"""What the animation loops share: the systems of a graph, and the frame around a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import DivergedError
+from sofa_softctl.runtime.clock import Clock
+from sofa_softctl.runtime.event import Event
+from sofa_softctl.runtime.node import Node
+from sofa_softctl.runtime.roles import AnimationLoop
+from sofa_softctl.runtime.system import MechanicalSystem
+
+
+class SteppingLoop(AnimationLoop):
+    """A loop over the mechanical systems of its graph, which it finds again when that changed."""
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **values)
+        self.clock = Clock()
+        self.systems: list[MechanicalSystem] = []
+        self._version = -1
+
+    @property
+    def root(self) -> Node:
+        """The root of the graph."""
+        assert self.context is not None
+        return self.context.getRoot()
+
+    def prepare(self) -> None:
+        """Find the systems, hand them to their solvers, and place mapped states."""
+        root = self.root
+        self.systems = []
+        for node in root.walk():
+            for solver in node.of("ode solver"):
+                system = MechanicalSystem(solver)  # type: ignore[arg-type]
+                solver.attach(system)  # type: ignore[attr-defined]
+                self.systems.append(system)
+        self._check_moved()
+        self.propagate()
+        self._version = root.version
+
+    def propagate(self) -> None:
+        """Place mapped states where the independent ones say."""
+        for system in self.systems:
+            system.propagate()
+
+    def _check_moved(self) -> None:
+        moved = {id(state) for system in self.systems for state in system.all_states}
+        for node in self.root.walk():
+            for entry in (*node.of("mass"), *node.of("force field")):
+                state = entry.state  # type: ignore[attr-defined]
+                if id(state) not in moved:
+                    raise entry.error(
+                        f"acts on {state.describe()}, but no time integrator moves it: add an "
+                        "EulerImplicitSolver and a SparseLDLSolver to its node or above."
+                    )
+
+    def begin(self, h: float) -> None:
+        """Start a step: time still that of its beginning."""
+        self.clock.start()
+        if self.root.version != self._version:
+            self.prepare()
+        self.root.send(Event("AnimateBeginEvent", dt=h))
+        if self.root.version != self._version:
+            self.prepare()
+        for system in self.systems:
+            system.update_fixed()
+        self.clock.lap("controllers")
+
+    def end(self, h: float) -> None:
+        """End a step: mapped states, time, a check, and the controllers."""
+        root = self.root
+        for system in self.systems:
+            for constraint in system.projective:
+                constraint.project_velocity(constraint.state.data["velocity"].get())
+            system.propagate()
+        root.data["time"].set(root.data["time"].get() + h)
+        root.data["nbComputedSteps"].set(root.data["nbComputedSteps"].get() + 1)
+        root.inherit()
+        self._check_finite()
+        self.clock.lap("mappings")
+        root.send(Event("AnimateEndEvent", dt=h))
+        self.clock.lap("controllers")
+
+    def _check_finite(self) -> None:
+        for system in self.systems:
+            if np.isfinite(system.v.sum()):
+                continue
+            for state in system.states:
+                bad = ~np.isfinite(state.data["velocity"].get()).all(axis=1)
+                if bad.any():
+                    raise DivergedError(
+                        f"{state.describe()} diverged at t = {self.root.data['time'].get():.6g}: "
+                        f"{int(bad.sum())} of {len(bad)} nodes are NaN or infinite, first node "
+                        f"{int(np.flatnonzero(bad)[0])}. Try a smaller dt, smaller forces or "
+                        "stiffnesses, or look for inverted elements."
+                    )

@@ -1,0 +1,334 @@
+"""The scene graph: nodes that hold components and other nodes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime import factory
+from sofa_softctl.runtime.base import Base
+from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.data import Data
+from sofa_softctl.runtime.data_types import Bool, Real, Vector
+from sofa_softctl.runtime.event import Event
+from sofa_softctl.runtime.where import describe, scene_line
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.controller import Controller
+
+_PLURALS = {
+    "mass": "mass",
+    "state": "state",
+    "mechanicalState": "state",
+    "mechanicalMapping": "mapping",
+    "forceField": "force field",
+    "projectiveConstraintSet": "projective constraint",
+    "constraintSet": "constraint",
+    "meshTopology": "topology",
+    "constraintSolver": "constraint solver",
+    "odeSolver": "ode solver",
+    "linearSolver": "linear solver",
+    "animationManager": "animation loop",
+}
+"""SofaPython3's attributes of a node that list its objects of one kind, by our category."""
+
+
+class Node(Base):
+    """SOFA's Node.
+
+    A node passes dt, gravity and time on to its children when they are added, at init and at the
+    end of every step, so that only the root's values last (as in SOFA).
+    """
+
+    dt = Real(0.01, "Time step.", unit="time")
+    gravity = Vector(3, [0.0, 0.0, 0.0], "Gravity.", unit="length/time^2")
+    time = Real(0.0, "Simulated time.", unit="time")
+    animate = Bool(False, "Whether a GUI should run the simulation.")
+    activated = Bool(True, "Whether the node takes part in the simulation.")
+    nbComputedSteps = Real(0, "Steps computed since init or reset.")
+
+    def __init__(self, name: str = "", **values: Any) -> None:
+        self.objects: list[Component] = []
+        self.children: list[Node] = []
+        self.parents: list[Node] = []
+        self.version = 0  # of the root: how often the graph changed
+        super().__init__(name=name, **values)
+
+    # -- building --------------------------------------------------------------------------
+
+    def addObject(self, kind: str | Component | type[Component], **values: Any) -> Component:
+        """Add a component by the name of its class, or an instance of it.
+
+        Args:
+            kind: Class name as in SOFA, an instance (a Python controller), or its class.
+            values: Data and links of a component that is given by name.
+
+        Raises:
+            UnknownComponentError: no component of that name.
+            UnknownDataError: the component has no Data of one of those names.
+            SceneError: a value of the wrong type, or a name that the node already holds.
+        """
+        if isinstance(kind, str):
+            component = factory.create(kind, values, self)
+        elif isinstance(kind, type):
+            component = kind(**values)
+        else:
+            component = kind
+            if values:
+                component.assign(values)
+        self._hold(component)
+        return component
+
+    def _hold(self, component: Component) -> None:
+        if "data" not in component.__dict__:
+            raise SceneError(
+                f"{describe(scene_line())}: {type(component).__name__} is not ready to be added: "
+                "its __init__ must first call Sofa.Core.Controller.__init__(self, *args, **kwargs)."
+            )
+        name = component.getName()
+        if not name:
+            component.setName(self._free_name(component.getClassName()))
+        elif self.getObject(name, warning=False) is not None:
+            raise SceneError(
+                f"{describe(scene_line())}: node '{self.getPathName()}' already holds an object "
+                f"named '{name}'. Give one of them another name."
+            )
+        component.context = self
+        self.objects.append(component)
+        self._changed()
+        for data in component.data.values():
+            data.follow_link()
+        factory.take_over_source(component)
+        component.added()
+
+    def _free_name(self, radical: str) -> str:
+        names = {entry.getName() for entry in self.objects}
+        name, number = radical, 0
+        while name in names:
+            number += 1
+            name = f"{radical}{number}"
+        return name
+
+    def addChild(self, child: str | Node, **values: Any) -> Node:
+        """Add a node, by name or as it is."""
+        node = Node(child, **values) if isinstance(child, str) else child
+        if self.getChild(node.getName(), warning=False) is not None:
+            raise SceneError(
+                f"{describe(scene_line())}: node '{self.getPathName()}' already has a child "
+                f"named '{node.getName()}'."
+            )
+        node.parents.append(self)
+        self.children.append(node)
+        node.inherit()
+        self._changed()
+        return node
+
+    def removeObject(self, component: Component | str) -> None:
+        """Take a component out of the node."""
+        found = self.getObject(component) if isinstance(component, str) else component
+        if found not in self.objects:
+            raise SceneError(
+                f"{describe(scene_line())}: node '{self.getPathName()}' does not hold {component}."
+            )
+        self.objects.remove(found)
+        found.cleanup()
+        found.context = None
+        self._changed()
+
+    def removeChild(self, child: Node | str) -> None:
+        """Take a child out of the node."""
+        found = self.getChild(child) if isinstance(child, str) else child
+        if found not in self.children:
+            raise SceneError(
+                f"{describe(scene_line())}: node '{self.getPathName()}' has no child {child}."
+            )
+        self.children.remove(found)
+        found.parents.remove(self)
+        self._changed()
+
+    def detachFromGraph(self) -> None:
+        """Take the node out of its parents."""
+        for parent in list(self.parents):
+            parent.removeChild(self)
+
+    def moveChild(self, child: Node) -> None:
+        """Take a node out of its parents and add it here."""
+        child.detachFromGraph()
+        self.addChild(child)
+
+    def init(self) -> None:
+        """Initialise the subtree below this node; needed for what was added to a running scene."""
+        from sofa_softctl.runtime import simulation
+
+        simulation.init_node(self)
+
+    def _changed(self) -> None:
+        self.getRoot().version += 1
+
+    # -- finding -----------------------------------------------------------------------------
+
+    def getChild(self, name: str, warning: bool = True) -> Node | None:
+        """The child of that name, None when there is none."""
+        return next((child for child in self.children if child.getName() == name), None)
+
+    def getObject(self, name: str, warning: bool = True) -> Component | None:
+        """The object of that name in this node, None when there is none."""
+        return next((entry for entry in self.objects if entry.getName() == name), None)
+
+    def hasObject(self, name: str) -> bool:
+        """Whether the node holds an object of that name."""
+        return self.getObject(name) is not None
+
+    def getRoot(self) -> Node:
+        """The node without parents above this one."""
+        node = self
+        while node.parents:
+            node = node.parents[0]
+        return node
+
+    def getRootPath(self) -> str:
+        """The way up to the root, such as '../..'."""
+        return "/".join([".."] * self.getPathName().rstrip("/").count("/"))
+
+    def getPathName(self) -> str:
+        """Its place in the graph, such as `/trunk/cable`; '/' for the root."""
+        if not self.parents:
+            return "/"
+        return f"{self.parents[0].getPathName().rstrip('/')}/{self.getName()}"
+
+    def of(self, category: str) -> list[Component]:
+        """This node's objects that play that part in a step."""
+        return [entry for entry in self.objects if entry.category == category]
+
+    def walk(self) -> Iterator[Node]:
+        """This node and those below it, each after all its parents (SOFA's order, 1.1).
+
+        Source: `Simulation` visitors; nodes that are not activated are left out.
+        """
+        seen: set[int] = set()
+
+        def visit(node: Node) -> Iterator[Node]:
+            inside = [parent for parent in node.parents if id(parent) in below]
+            if id(node) in seen or not node.activated.get():
+                return
+            if node is not self and any(id(parent) not in seen for parent in inside):
+                return
+            seen.add(id(node))
+            yield node
+            for child in node.children:
+                yield from visit(child)
+
+        below = self._below()
+        return visit(self)
+
+    def _below(self) -> set[int]:
+        found: set[int] = set()
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if id(node) not in found:
+                found.add(id(node))
+                stack.extend(node.children)
+        return found
+
+    def find_upward(self, category: str) -> Component | None:
+        """The first object of that category here or in the nodes above."""
+        found = self.of(category)
+        if found:
+            return found[0]
+        for parent in self.parents:
+            above = parent.find_upward(category)
+            if above is not None:
+                return above
+        return None
+
+    def getMechanicalState(self) -> Component | None:
+        """The node's state."""
+        states = self.of("state")
+        return states[0] if states else None
+
+    def getMass(self) -> Component | None:
+        """The node's mass."""
+        masses = self.of("mass")
+        return masses[0] if masses else None
+
+    def getForceField(self, index: int) -> Component | None:
+        """The node's force field of that number."""
+        fields = self.of("force field")
+        return fields[index] if index < len(fields) else None
+
+    def getMechanicalMapping(self) -> Component | None:
+        """The node's mapping."""
+        mappings = self.of("mapping")
+        return mappings[0] if mappings else None
+
+    def hasODESolver(self) -> bool:
+        """Whether the node has a time integrator."""
+        return bool(self.of("ode solver"))
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and "children" in self.__dict__:
+            found = self.getObject(name) or self.getChild(name)
+            if found is not None:
+                return found
+            if name in _PLURALS:
+                return self.of(_PLURALS[name])
+            if name in self.__dict__.get("data", {}):
+                return self.data[name]
+            names = [entry.getName() for entry in (*self.objects, *self.children)]
+            close = difflib.get_close_matches(name, [*names, *self.data], n=1)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
+            raise AttributeError(
+                f"Node '{self.getPathName()}' has no Data, object or child '{name}'.{hint} "
+                f"It holds: {', '.join(names) or 'nothing'}."
+            )
+        raise AttributeError(name)
+
+    def __getitem__(self, path: str) -> Any:
+        """By a path of names with dots: root['trunk.dofs.position']."""
+        current: Any = self
+        for step in path.split("."):
+            current = getattr(current, step)
+        return current
+
+    # -- what the runtime uses ---------------------------------------------------------------
+
+    @property
+    def node(self) -> Node:
+        """Itself: links of a node start there."""
+        return self
+
+    def inherit(self) -> None:
+        """Take dt, gravity and time from the first parent, and pass them on."""
+        if self.parents:
+            parent = self.parents[0]
+            for name in ("dt", "time"):
+                self.data[name].set(parent.data[name].get())
+            np.copyto(self.data["gravity"].get(), parent.data["gravity"].get())
+        for child in self.children:
+            child.inherit()
+
+    def sendEvent(self, value: Any, name: str) -> None:
+        """Send an event with any content to the controllers below: on<name>, or onEvent."""
+        self.send(Event(name, sender=self.getName(), data=value))
+
+    def send(self, event: Event) -> None:
+        """Hand an event to every controller here and below, in the order of the graph."""
+        for controller in self.controllers():
+            controller.handle(event)
+
+    def controllers(self) -> list[Controller]:
+        """The controllers here and below, in the order of the graph."""
+        return [entry for node in self.walk() for entry in node.of("controller")]  # type: ignore[misc]
+
+    def data_changed(self, data: Data) -> None:
+        """A node that is switched on or off changes what takes part."""
+        if data.type.name == "activated":
+            self._changed()
+        elif data.type.name in ("dt", "gravity"):
+            for child in self.children:
+                child.inherit()

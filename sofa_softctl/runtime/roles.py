@@ -1,0 +1,286 @@
+"""The parts that components play in a time step, and what the step asks of each.
+
+Vectors of a state are arrays (n, 3): one row a node of three scalar degrees of freedom. Kinds of
+states that have more or fewer (bodies, joints) bring their own views onto such rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.data_types import Bool, Int, Real
+from sofa_softctl.runtime.link import LinkType
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
+    from sofa_softctl.runtime.constraint_problem import ConstraintProblem, Rows
+    from sofa_softctl.runtime.system import MechanicalSystem
+
+
+class OnState(Component):
+    """Acts on one state: the one of its node, unless `mstate` says otherwise."""
+
+    mstate = LinkType("State to act on; the node's own by default.")
+
+    @property
+    def state(self) -> MechanicalObject:
+        """The state it acts on.
+
+        Raises:
+            SceneError: there is none.
+        """
+        found = self.links["mstate"].getLinkedBase()
+        if found is None and self.context is not None:
+            found = next(iter(self.context.of("state")), None)
+        if found is None:
+            raise self.error("needs a MechanicalObject in its node, added before it.")
+        return found
+
+
+Pairs = tuple[np.ndarray, np.ndarray]
+"""Rows and columns of the node pairs that a contribution couples, shapes (k,)."""
+
+
+class Mass(OnState):
+    """Inertia of a state."""
+
+    category: ClassVar[str] = "mass"
+
+    rayleighMass = Real(0.0, "Damping proportional to this mass.", unit="1/time")
+    separateGravity = Bool(False, "Add gravity to the velocity after the step.")
+
+    def add_gravity(self, force: np.ndarray, gravity: np.ndarray) -> None:
+        """force += M g."""
+        raise NotImplementedError
+
+    def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
+        """out += factor M v."""
+        raise NotImplementedError
+
+    def pairs(self) -> Pairs:
+        """Node pairs of the mass matrix; each pair once."""
+        raise NotImplementedError
+
+    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
+        """values[slots] += factor M, slots in the order of `pairs`."""
+        raise NotImplementedError
+
+
+class ForceField(OnState):
+    """Forces f(x) on a state, and the stiffness K = -df/dx that a time step uses."""
+
+    category: ClassVar[str] = "force field"
+
+    rayleighStiffness = Real(0.0, "Damping proportional to this stiffness.", unit="time")
+
+    def add_force(self, force: np.ndarray) -> None:
+        """force += f(x) at the state's position."""
+        raise NotImplementedError
+
+    def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
+        """out += factor K v, K at the position of the last `add_force`."""
+        raise NotImplementedError
+
+    def pairs(self) -> Pairs:
+        """Node pairs of the stiffness matrix; each pair once."""
+        raise NotImplementedError
+
+    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
+        """values[slots] += factor K, slots in the order of `pairs`."""
+        raise NotImplementedError
+
+
+class ProjectiveConstraint(OnState):
+    """Holds scalar degrees of freedom."""
+
+    category: ClassVar[str] = "projective constraint"
+
+    def fixed(self) -> np.ndarray:
+        """Which scalar degrees of freedom are held, bool (n, 3)."""
+        raise NotImplementedError
+
+    def project_velocity(self, velocity: np.ndarray) -> None:
+        """Change a velocity after the step where the component is asked to."""
+
+
+class Mapping(Component):
+    """Makes a state follow another one."""
+
+    category: ClassVar[str] = "mapping"
+
+    input = LinkType("State that drives.")
+    output = LinkType("State that follows.")
+    mapForces = Bool(True, "Forces on the follower reach the driver.")
+    mapConstraints = Bool(True, "Constraints on the follower reach the driver.")
+    mapMasses = Bool(True, "Masses of the follower reach the driver (without effect, as in SOFA).")
+    mapMatrices = Bool(False, "Unused, as in SOFA's assembled systems.")
+    applyRestPosition = Bool(False, "Map the rest position at init.")
+
+    @property
+    def parent(self) -> MechanicalObject:
+        """The state that drives: of the node above, unless `input` says otherwise."""
+        found = self.links["input"].getLinkedBase()
+        if found is None and self.context is not None and self.context.parents:
+            found = self.context.parents[0].find_upward("state")
+        if found is None:
+            raise self.error("needs a MechanicalObject in a node above it.")
+        return found
+
+    @property
+    def child(self) -> MechanicalObject:
+        """The state that follows: of its own node, unless `output` says otherwise."""
+        found = self.links["output"].getLinkedBase()
+        if found is None and self.context is not None:
+            found = next(iter(self.context.of("state")), None)
+        if found is None:
+            raise self.error("needs a MechanicalObject in its own node.")
+        return found
+
+    def apply(self, x: np.ndarray, out: np.ndarray) -> None:
+        """Positions of the follower from those of the driver."""
+        raise NotImplementedError
+
+    def apply_j(self, v: np.ndarray, out: np.ndarray) -> None:
+        """out = J v."""
+        raise NotImplementedError
+
+    def add_jt(self, force: np.ndarray, out: np.ndarray) -> None:
+        """out += J^T force."""
+        raise NotImplementedError
+
+    def weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """J by nodes: (starts (n_child + 1,), nodes (k,), weights (k,)), as in a CSR matrix."""
+        raise NotImplementedError
+
+
+class LagrangianConstraint(OnState):
+    """Rows of the constraint system, solved for their multipliers in every step."""
+
+    category: ClassVar[str] = "constraint"
+
+    constraintIndex = Int(0, "First row of the constraint in this step.", read_only=True)
+    endTime = Real(-1.0, "Time from which on the constraint no longer acts; -1: never.")
+
+    def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Directions at the start-of-step position, as triplets.
+
+        Returns:
+            row (k,) from 0 on, node (k,) of the state, direction (k, 3).
+        """
+        raise NotImplementedError
+
+    @property
+    def row_count(self) -> int:
+        """Rows in this step; known after `build`."""
+        raise NotImplementedError
+
+    def violation(self) -> np.ndarray:
+        """delta_free of each row: J (x_free - x) + g(x), shape (row_count,)."""
+        raise NotImplementedError
+
+    def resolution(self) -> np.ndarray:
+        """How Gauss-Seidel treats each row, shape (row_count, 6); see kernels/gauss_seidel."""
+        raise NotImplementedError
+
+    def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over the solved multipliers and what they made of delta."""
+
+
+class OdeSolver(Component):
+    """Integrates in time what stands in its node and below."""
+
+    category: ClassVar[str] = "ode solver"
+
+    position_factor = 0.0
+    """k of x = x_free + k A^-1 H^T lambda, for the last step."""
+
+    def attach(self, system: MechanicalSystem) -> None:
+        """Take charge of the states and forces of `system`."""
+        raise NotImplementedError
+
+    def allows_no_mass(self) -> bool:
+        """Whether force fields without any mass make sense."""
+        return False
+
+    def solve(self, h: float) -> None:
+        """One step without constraints: the new velocity goes to system.v_free."""
+        raise NotImplementedError
+
+    def decay(self, h: float) -> float:
+        """Factor of the velocity after the step."""
+        return 1.0
+
+
+class LinearSolver(Component):
+    """Solves A x = b for an integrator, A = m M + k K with held degrees of freedom as identity."""
+
+    category: ClassVar[str] = "linear solver"
+
+    def attach(self, system: MechanicalSystem) -> None:
+        """Take charge of the matrix of `system`."""
+        raise NotImplementedError
+
+    def set_matrix(self, m: float, k: float, h: float) -> None:
+        """A = m M + k K; h weighs the components' own Rayleigh damping."""
+        raise NotImplementedError
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """A^-1 b, shapes (n, 3)."""
+        raise NotImplementedError
+
+    def delassus(self, rows: Rows) -> np.ndarray:
+        """H A^-1 H^T for constraint rows, shape (rows.count, rows.count)."""
+        raise NotImplementedError
+
+    def correction(self, rows: Rows, lam: np.ndarray) -> np.ndarray:
+        """A^-1 H^T lam for the rows of the last `delassus`, shape (n, 3)."""
+        raise NotImplementedError
+
+
+class ConstraintCorrection(Component):
+    """Turns multipliers into motion: W and the corrected state."""
+
+    category: ClassVar[str] = "constraint correction"
+
+    def attach(self, system: MechanicalSystem) -> None:
+        """Take charge of the states of `system`."""
+        raise NotImplementedError
+
+    def delassus(self, rows: Rows, k: float) -> np.ndarray:
+        """Its part of W, k included, shape (rows.count, rows.count)."""
+        raise NotImplementedError
+
+    def correction(self, rows: Rows, lam: np.ndarray) -> np.ndarray:
+        """Change of the velocity, A^-1 H^T lam, shape (n, 3)."""
+        raise NotImplementedError
+
+
+class ConstraintSolver(Component):
+    """Finds the multipliers; holds W, delta_free and lambda for those who look on."""
+
+    category: ClassVar[str] = "constraint solver"
+
+    def solve(self, problem: ConstraintProblem) -> None:
+        """Write problem.lam."""
+        raise NotImplementedError
+
+
+class AnimationLoop(Component):
+    """Orders the phases of a time step."""
+
+    category: ClassVar[str] = "animation loop"
+
+    def prepare(self) -> None:
+        """Get ready to step the graph as it is now."""
+        raise NotImplementedError
+
+    def propagate(self) -> None:
+        """Place mapped states where the independent ones say."""
+        raise NotImplementedError
+
+    def step(self, h: float) -> None:
+        """One step of length h."""
+        raise NotImplementedError

@@ -1,0 +1,117 @@
+"""SOFA's Sofa.Simulation: initialise, step and reset a scene graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.components.solver.default_loop import DefaultAnimationLoop
+from sofa_softctl.runtime.event import Event
+from sofa_softctl.runtime.kernels.blas import one_blas_thread
+from sofa_softctl.runtime.node import Node
+from sofa_softctl.runtime.roles import AnimationLoop
+from sofa_softctl.runtime.where import describe
+
+
+def init(root: Node) -> None:
+    """Initialise the graph: parents before children, objects in order of addition; then upward.
+
+    Raises:
+        LinkError: a link leads nowhere.
+        SceneError: something that the simulation needs is missing or does not fit.
+    """
+    if not root.of("animation loop"):
+        root.addObject(DefaultAnimationLoop(name="DefaultAnimationLoop"))
+    root.inherit()
+    root.send(Event("SimulationInitStartEvent"))
+    init_node(root)
+    root.send(Event("SimulationInitDoneEvent"))
+    loop = loop_of(root)
+    loop.prepare()
+    for node in root.walk():
+        for state in node.of("state"):
+            state.remember_reset()  # type: ignore[attr-defined]
+
+
+initRoot = init
+
+
+def init_node(node: Node) -> None:
+    """Initialise the objects of a node and of those below it."""
+    order: list[Component] = []
+    visited = list(node.walk())
+    for entry in visited:
+        for component in list(entry.objects):
+            for data in component.data.values():
+                data.follow_link(must=True)
+            component.init()
+            order.append(component)
+    for entry in reversed(visited):
+        for component in reversed(list(entry.objects)):
+            component.bwdInit()
+
+
+def animate(root: Node, dt: float = 0.0) -> None:
+    """One step of length dt; the root's own dt when it is 0.
+
+    Raises:
+        DivergedError: a position or velocity became NaN or infinite.
+    """
+    h = float(dt) or root.data["dt"].get()
+    if h <= 0.0:
+        raise SceneError(f"{describe(root.data['dt'].where)}: dt must be positive, got {h}.")
+    loop = loop_of(root)
+    with one_blas_thread():
+        loop.step(h)
+
+
+def animateNSteps(root: Node, n_steps: int = 1, dt: float = 0.0) -> None:
+    """Several steps."""
+    for _ in range(n_steps):
+        animate(root, dt)
+
+
+def reset(root: Node) -> None:
+    """Back to the state after `init`, bit for bit, time 0."""
+    root.data["time"].set(0.0)
+    root.data["nbComputedSteps"].set(0)
+    root.inherit()
+    for node in root.walk():
+        for component in node.objects:
+            component.reset()
+    loop_of(root).propagate()
+
+
+def unload(root: Node) -> None:
+    """Let go of everything that the scene holds."""
+    for node in list(root.walk()):
+        for component in node.objects:
+            component.cleanup()
+
+
+def load(path: str) -> Node:
+    """A scene file's graph, built but not initialised."""
+    from sofa_softctl.scene.loader import load_scene
+
+    return load_scene(path).build()
+
+
+def loop_of(root: Node) -> AnimationLoop:
+    """The root's animation loop."""
+    found: Any = root.of("animation loop")
+    if not found:
+        raise SceneError("The scene is not initialised: call Sofa.Simulation.init(root) first.")
+    return found[0]
+
+
+def updateVisual(root: Node) -> None:
+    """Nothing to do: nothing is drawn."""
+
+
+def initVisual(root: Node) -> None:
+    """Nothing to do: nothing is drawn."""
+
+
+def initTextures(root: Node) -> None:
+    """Nothing to do: nothing is drawn."""

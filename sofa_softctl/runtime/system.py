@@ -1,0 +1,211 @@
+"""What one time integrator moves: its states, what is mapped onto them, masses and forces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sofa_softctl.runtime.roles import (
+    ForceField,
+    LinearSolver,
+    Mapping,
+    Mass,
+    OdeSolver,
+    ProjectiveConstraint,
+)
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
+    from sofa_softctl.runtime.node import Node
+
+
+class MechanicalSystem:
+    """States, masses and forces below one integrator, in the order of the graph.
+
+    The vectors of all independent states lie one after the other in arrays of shape (n, 3), of
+    which each state's own arrays are views: `v`, `v_free`, `force`. Mapped states have their own.
+    """
+
+    def __init__(self, solver: OdeSolver) -> None:
+        assert solver.context is not None
+        self.solver = solver
+        self.nodes = nodes_of(solver.context)
+        self.mappings: list[Mapping] = self._all("mapping")
+        self.masses: list[Mass] = self._all("mass")
+        self.force_fields: list[ForceField] = self._all("force field")
+        self.projective: list[ProjectiveConstraint] = self._all("projective constraint")
+        states: list[MechanicalObject] = self._all("state")
+        self.mapping_of = {id(mapping.child): mapping for mapping in self.mappings}
+        self.states = [state for state in states if id(state) not in self.mapping_of]
+        self.mapped = [mapping.child for mapping in self.mappings]
+        self._share_arrays()
+        self._check()
+        self.linear_solver = self._linear_solver()
+        self.fixed = np.zeros((self.size, 3), dtype=bool)
+        self.update_fixed()
+
+    def _all(self, category: str) -> list[Any]:
+        return [entry for node in self.nodes for entry in node.of(category)]
+
+    def _share_arrays(self) -> None:
+        counts = [state.count * state.deriv_size // 3 for state in self.states]
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(int)
+        self.size = int(starts[-1])
+        self.offset = {
+            id(state): int(start) for state, start in zip(self.states, starts, strict=False)
+        }
+        self.v, self.v_free, self.force = (np.zeros((self.size, 3)) for _ in range(3))
+        for state in self.states:
+            for name, whole in (
+                ("velocity", self.v),
+                ("free_velocity", self.v_free),
+                ("force", self.force),
+            ):
+                data = state.data[name]
+                part = self.part(whole, state)
+                np.copyto(part, data.get())
+                data.set(part)
+
+    def part(self, whole: np.ndarray, state: MechanicalObject) -> np.ndarray:
+        """The view of one independent state in an array of the system."""
+        start = self.offset[id(state)]
+        rows = state.count * state.deriv_size // 3
+        return whole[start : start + rows].reshape(state.count, state.deriv_size)
+
+    def _check(self) -> None:
+        moves = [entry for entry in self.force_fields if entry.state]
+        if moves and not self.masses and not self.solver.allows_no_mass():
+            raise self.solver.error(
+                f"has force fields below it ({moves[0].describe()}) but no mass. Add a UniformMass "
+                "with totalMass to the node of the MechanicalObject."
+            )
+
+    def _linear_solver(self) -> LinearSolver:
+        context = self.solver.context
+        assert context is not None
+        found = self.solver.links["linearSolver"].getLinkedBase()
+        found = found or next(iter(context.of("linear solver")), None)
+        if found is None:
+            raise self.solver.error(
+                "needs a linear solver: add a SparseLDLSolver to its node "
+                f"'{context.getPathName()}'."
+            )
+        return found
+
+    # -- vectors -------------------------------------------------------------------------------
+
+    @property
+    def all_states(self) -> list[MechanicalObject]:
+        """Independent states and those mapped onto them."""
+        return [*self.states, *self.mapped]
+
+    def compute_force(self, *, mass_factor: float = 0.0, stiffness_factor: float = 0.0) -> None:
+        """system.force = f(x, v) + mass_factor M v + stiffness_factor K v, mapped forces included.
+
+        A mapping with mapForces=False keeps the forces of what hangs on it to itself; its
+        stiffness and mass still enter the matrix (SOFA's semantics, section 2).
+        """
+        self.force[:] = 0.0
+        for state in self.mapped:
+            state.data["force"].get()[:] = 0.0
+        for field in self.force_fields:
+            force, v = self._vectors(field)
+            field.add_force(force)
+            if stiffness_factor:
+                field.add_product(force, v, stiffness_factor)
+        for mass in self.masses:
+            force, v = self._vectors(mass)
+            if not mass.separateGravity.get():
+                assert mass.context is not None
+                mass.add_gravity(force, mass.context.data["gravity"].get())
+            if mass_factor:
+                mass.add_product(force, v, mass_factor)
+        self._gather(self.mappings)
+
+    def add_product(self, out: np.ndarray, v: np.ndarray, m: float, k: float, h: float) -> None:
+        """out += (m M + k K) v, matrix-free, with the components' own Rayleigh damping."""
+        vectors: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        for state in self.states:
+            vectors[id(state)] = (self.part(out, state), self.part(v, state))
+        for mapping in self.mappings:
+            child = mapping.child
+            vectors[id(child)] = (
+                np.zeros((child.count, child.deriv_size)),
+                np.empty((child.count, child.deriv_size)),
+            )
+            mapping.apply_j(vectors[id(mapping.parent)][1], vectors[id(child)][1])
+        for mass in self.masses:
+            mass.add_product(*vectors[id(mass.state)], m * (1.0 + h * mass.rayleighMass.get()))
+        for field in self.force_fields:
+            factor = k + h * field.rayleighStiffness.get()
+            field.add_product(*vectors[id(field.state)], factor)
+        for mapping in reversed(self.mappings):
+            if mapping.mapForces.get():
+                mapping.add_jt(vectors[id(mapping.child)][0], vectors[id(mapping.parent)][0])
+
+    def _vectors(self, component: Mass | ForceField) -> tuple[np.ndarray, np.ndarray]:
+        data = component.state.data
+        return data["force"].get(), data["velocity"].get()
+
+    def _gather(self, mappings: list[Mapping]) -> None:
+        for mapping in reversed(mappings):
+            if mapping.mapForces.get():
+                child, parent = mapping.child.data["force"], mapping.parent.data["force"]
+                mapping.add_jt(child.get(), parent.get())
+
+    def update_fixed(self) -> None:
+        """Ask the projective constraints which degrees of freedom they hold now."""
+        self.fixed[:] = False
+        for constraint in self.projective:
+            state = constraint.state
+            if id(state) in self.offset:
+                part = self.part(self.fixed, state)
+                part |= constraint.fixed()
+
+    def project(self, vector: np.ndarray) -> None:
+        """Clear the held degrees of freedom of a force or velocity."""
+        vector[self.fixed] = 0.0
+
+    # -- mapped states ---------------------------------------------------------------------------
+
+    def propagate(self) -> None:
+        """Positions and velocities of mapped states from the independent ones."""
+        for mapping in self.mappings:
+            parent, child = mapping.parent.data, mapping.child.data
+            mapping.apply(parent["position"].get(), child["position"].get())
+            mapping.apply_j(parent["velocity"].get(), child["velocity"].get())
+            child["position"].touch()
+            child["velocity"].touch()
+
+    def propagate_free(self, h: float) -> None:
+        """Free velocities of mapped states, and everyone's free position x + h v_free."""
+        for state in self.states:
+            data = state.data
+            state.advance(data["free_velocity"].get(), h, data["free_position"].get())
+        for mapping in self.mappings:
+            parent, child = mapping.parent.data, mapping.child.data
+            mapping.apply_j(parent["free_velocity"].get(), child["free_velocity"].get())
+            mapping.child.advance(child["free_velocity"].get(), h, child["free_position"].get())
+
+    def move(self, h: float, v: np.ndarray) -> None:
+        """position += h v, velocity = v, for the independent states."""
+        for state in self.states:
+            position = state.data["position"]
+            state.advance(self.part(v, state), h, position.get())
+            position.touch()
+            state.data["velocity"].touch()
+        np.copyto(self.v, v)
+
+
+def nodes_of(node: Node) -> list[Node]:
+    """The nodes below an integrator that have none of their own, in the order of the graph."""
+    found: list[Node] = []
+    foreign: set[int] = set()
+    for entry in node.walk():
+        inherited = any(id(parent) in foreign for parent in entry.parents)
+        if entry is not node and (inherited or entry.hasODESolver()):
+            foreign.add(id(entry))
+        else:
+            found.append(entry)
+    return found

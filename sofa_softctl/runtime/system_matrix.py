@@ -1,0 +1,112 @@
+"""The matrix of a system, A = m M + k K, in a sparsity pattern that is found once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sparse
+
+from sofa_softctl.runtime.kernels.block_matrix import BlockPattern, constrain
+from sofa_softctl.runtime.roles import ForceField, Mass
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
+    from sofa_softctl.runtime.system import MechanicalSystem
+
+Contribution = Mass | ForceField
+
+
+class SystemMatrix:
+    """Assembles the masses and stiffnesses of a system into 3x3 blocks, lower triangle."""
+
+    def __init__(self, system: MechanicalSystem) -> None:
+        self.system = system
+        self.direct: list[tuple[Contribution, np.ndarray]] = []
+        self.projected: list[tuple[Projection, np.ndarray]] = []
+        pairs: list[tuple[np.ndarray, np.ndarray]] = []
+        contributions: list[Contribution] = [*system.masses, *system.force_fields]
+        for entry in contributions:
+            start = system.offset.get(id(entry.state))
+            if start is None:
+                projection = Projection(entry, system)
+                self.projected.append((projection, np.empty(0, np.int64)))
+                pairs.append(projection.pairs)
+            else:
+                rows, cols = entry.pairs()
+                self.direct.append((entry, np.empty(0, np.int64)))
+                pairs.append((rows + start, cols + start))
+        rows = np.concatenate([np.empty(0, np.int64), *(entry[0] for entry in pairs)])
+        cols = np.concatenate([np.empty(0, np.int64), *(entry[1] for entry in pairs)])
+        self.pattern = BlockPattern.build(system.size, rows, cols)
+        self.values = np.zeros((len(self.pattern.indices), 3, 3))
+        ends = np.cumsum([len(entry[0]) for entry in pairs])
+        slots = np.split(self.pattern.slots(rows, cols), ends[:-1]) if len(ends) else []
+        by_entry = dict(zip(map(id, contributions), slots, strict=True))
+        self.direct = [(entry, by_entry[id(entry)]) for entry, _ in self.direct]
+        self.projected = [(entry, by_entry[id(entry.contribution)]) for entry, _ in self.projected]
+
+    def assemble(self, m: float, k: float, h: float) -> np.ndarray:
+        """values = m M + k K, with identity rows for what is held; h: own Rayleigh damping."""
+        values = self.values
+        values[:] = 0.0
+        for entry, slots in self.direct:
+            entry.add_matrix(values, slots, factor_of(entry, m, k, h))
+        for projection, slots in self.projected:
+            projection.add(values, slots, factor_of(projection.contribution, m, k, h))
+        if self.system.projective:
+            constrain(values, self.pattern.indptr, self.pattern.indices, self.system.fixed)
+        return values
+
+
+def factor_of(entry: Contribution, m: float, k: float, h: float) -> float:
+    """M or k, with the component's own Rayleigh damping (SOFA's semantics, section 2)."""
+    if isinstance(entry, Mass):
+        return m + h * entry.rayleighMass.get()
+    return k + h * entry.rayleighStiffness.get()
+
+
+class Projection:
+    """J^T K J of a mass or force field on a mapped state."""
+
+    def __init__(self, contribution: Contribution, system: MechanicalSystem) -> None:
+        self.contribution = contribution
+        state = contribution.state
+        self.weights = total_weights(state, system)  # (n_child, n) by nodes
+        rows, cols = contribution.pairs()
+        self.local = BlockPattern.build(state.count, rows, cols)
+        self.local_slots = self.local.slots(rows, cols)
+        self.values = np.zeros((len(self.local.indices), 3, 3))
+        ones = np.ones(len(rows))
+        graph = sparse.coo_array((ones, (rows, cols)), shape=(state.count, state.count)).tocsr()
+        reach = abs(self.weights)
+        coupled = (reach.T @ (graph + graph.T) @ reach).tocoo()
+        lower = coupled.row >= coupled.col
+        self.pairs = (coupled.row[lower].astype(np.int64), coupled.col[lower].astype(np.int64))
+        self._of_pair = {}
+        self._jacobian = sparse.kron(self.weights, np.eye(3), format="csr")
+
+    def add(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
+        """values[slots] += factor J^T K J."""
+        self.values[:] = 0.0
+        self.contribution.add_matrix(self.values, self.local_slots, factor)
+        whole = self._jacobian.T @ self.local.to_csr(self.values) @ self._jacobian
+        rows, cols = self.pairs
+        blocks = np.empty((len(rows), 3, 3))
+        for i in range(3):
+            for j in range(3):
+                blocks[:, i, j] = whole[3 * rows + i, 3 * cols + j]
+        values[slots] += blocks
+
+
+def total_weights(state: MechanicalObject, system: MechanicalSystem) -> sparse.csr_array:
+    """How a mapped state depends on all independent nodes, by nodes, shape (n_child, n)."""
+    mapping = system.mapping_of[id(state)]
+    starts, nodes, weights = mapping.weights()
+    parent = mapping.parent
+    own = sparse.csr_array((weights, nodes, starts), shape=(state.count, parent.count))
+    if id(parent) in system.offset:
+        start = system.offset[id(parent)]
+        shifted = (own.data, own.indices + start, own.indptr)
+        return sparse.csr_array(shifted, shape=(state.count, system.size))
+    return own @ total_weights(parent, system)

@@ -1,0 +1,30 @@
+"""Which line of the scene is running: what errors and Data remember."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+Line = tuple[str, int]
+"""A file and the number of a line in it."""
+
+
+def scene_line() -> Line | None:
+    """The innermost running line outside this package; None when there is none."""
+    frame = sys._getframe(1)
+    while frame is not None and (
+        frame.f_code.co_filename.startswith(_PACKAGE) or frame.f_code.co_filename.startswith("<")
+    ):
+        frame = frame.f_back  # type: ignore[assignment]
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def describe(line: Line | None) -> str:
+    """`scenes/trunk.py:41`, relative to the working folder where that is shorter."""
+    if line is None:
+        return "scene"
+    path, number = line
+    relative = os.path.relpath(path)
+    return f"{relative if not relative.startswith('..') else path}:{number}"
