@@ -1,10 +1,61 @@
 """Control of soft robots in SOFA scenes, with or without SOFA installed.
 
-Importing the package makes `import Sofa` work where SOFA is not installed; nothing else happens.
+Importing the package makes `import Sofa` work where SOFA is not installed; nothing else happens,
+and every name below is loaded when it is first used.
 """
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from sofa_softctl.runtime import modules as _modules
 
 _modules.install()
+
+_HOMES = {
+    "InverseController": "sofa_softctl.inverse.controller",
+    "InverseProblem": "sofa_softctl.inverse.problem",
+    "InverseSolution": "sofa_softctl.inverse.solution",
+    "Record": "sofa_softctl.scene.record",
+    "Session": "sofa_softctl.scene.session",
+    "Sofa": "Sofa",
+    "Status": "sofa_softctl.status",
+    "add_effector": "sofa_softctl.inverse.controller",
+    "controller": "sofa_softctl.plugins",
+    "errors": "sofa_softctl.errors",
+    "goal": "sofa_softctl.scene.goal",
+    "hookimpl": "sofa_softctl.hooks",
+    "read_record": "sofa_softctl.scene.record",
+    "solve_inverse": "sofa_softctl.inverse.solver",
+}
+
+__all__ = [  # noqa: F822  (loaded by __getattr__)
+    "InverseController",
+    "InverseProblem",
+    "InverseSolution",
+    "Record",
+    "Session",
+    "Sofa",
+    "Status",
+    "add_effector",
+    "controller",
+    "errors",
+    "goal",
+    "hookimpl",
+    "read_record",
+    "solve_inverse",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sofa_softctl' has no attribute '{name}'")
+    module = importlib.import_module(_HOMES[name])
+    if module.__name__.rpartition(".")[2] == name:
+        return module
+    return getattr(module, {"solve_inverse": "solve"}.get(name, name))
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -82,8 +82,14 @@ class QPInverseProblemSolver(ConstraintSolver):
         a = _rows(variables)
         e = _rows([entry for entry in problem.active if role_of(entry) == InverseRole.EFFECTOR])
         inverse = self._inverse_problem(problem, variables, a, e)
-        warm = self.solution.warm if self.solution is not None else None
-        solution = solve(inverse, solver=self._name, warm=warm, held=problem.lam[a])
+        last = self.solution
+        known = last is not None and len(last.effort) == len(a)
+        solution = solve(
+            inverse,
+            solver=self._name,
+            warm=last.warm if known else None,  # type: ignore[union-attr]
+            held=last.effort if known else None,  # type: ignore[union-attr]
+        )
         self._tell(solution)
         problem.lam[:] = 0.0
         problem.lam[a] = solution.effort

@@ -1,0 +1,59 @@
+"""The hooks that plugins implement. Each is an empty function whose docstring is the contract.
+
+    from sofa_softctl import hookimpl
+
+    @hookimpl
+    def softctl_register_controllers(register):
+        register("pose_follower", PoseFollower)
+
+A plugin is a module or object with such functions: named as an entry point of the group
+`sofa_softctl` in its package's pyproject.toml, or given by `softctl --plugin PATH`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+if TYPE_CHECKING:
+    from sofa_softctl.inverse.qp import QP, QPResult
+
+PROJECT = "sofa_softctl"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def softctl_register_controllers(register: Callable[[str, Callable[..., Any]], None]) -> None:
+    """Make controllers known by name, for `sofa_softctl.controller(name)` and `softctl plugins`.
+
+    Called once, when a controller is first asked for. Call `register(name, controller)` for each:
+    a subclass of `Sofa.Core.Controller`, or a function that returns one when it is called without
+    arguments (so that nothing heavy is imported before it is needed). A name that another plugin
+    took is an error that names both.
+    """
+
+
+@hookspec
+def softctl_register_qp_solvers(
+    register: Callable[[str, Callable[[QP, QPResult | None], QPResult]], None],
+) -> None:
+    """Make QP solvers known by name, for the option `solver` of inverse control.
+
+    Called once, before the first QP. Call `register(name, solve)`: `solve(qp, warm)` takes a
+    `sofa_softctl.inverse.qp.QP` and the last result or None, and returns a `QPResult`. Every answer
+    is checked by the caller, so a solver need not check its own.
+    """
+
+
+@hookspec
+def softctl_register_components(register: Callable[[type[Any]], None]) -> None:
+    """Make components known to scenes in the embedded runtime.
+
+    Called once, before a scene is loaded. Call `register(component)` for each subclass of
+    `sofa_softctl.runtime.component.Component`; scenes name it by its class name. In SOFA itself
+    such a component does not exist: a scene that uses it says so.
+    """

@@ -1,0 +1,237 @@
+"""Inverse control with stock components: the efforts that bring effectors to their goals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import Sofa.Core
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.inverse.solution import InverseSolution
+from sofa_softctl.inverse.solver import solve
+from sofa_softctl.scene.compliance import ComplianceSystem, row_count
+from sofa_softctl.status import Status
+
+AXES = ("x", "y", "z")
+
+
+def add_effector(node: Any, index: int = 0) -> list[Any]:
+    """Give a node of a state three rows in W: a PositionConstraint with the force 0 for each axis.
+
+    Args:
+        node: Node with a MechanicalObject, to which the constraints are added.
+        index: Node of the state.
+
+    Returns:
+        The three constraints, along x, y and z.
+    """
+    return [
+        node.addObject(
+            "PositionConstraint",
+            name=f"effector_{axis}{index or ''}",
+            indices=[index],
+            useDirections=[int(axis == other) for other in AXES],
+            valueType="force",
+            value=[0.0],
+        )
+        for axis in AXES
+    ]
+
+
+class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
+    """Finds, in every step, the efforts of cables that bring effectors to a goal that may move.
+
+    Works inside the step, with stock components: CableConstraint with valueType='force', and
+    effectors made by `add_effector`. Whatever those constraints impose themselves is overwritten
+    between the constraint solver and the correction. Their own Data `displacement` is then one
+    step behind: this controller's Data are the ones to read.
+
+    Args:
+        root: Root of the scene; it holds the constraint solver.
+        actuators: CableConstraints. Their minForce, maxForce, maxPositiveDisp, maxNegativeDisp and
+            maxDispVariation are respected where the scene set them.
+        effectors: What `add_effector` returned, one list an effector.
+        goal: Point (3,), one for each effector (n, 3), or a function of time that gives it.
+        energy: Weight of the actuators' energy [-]; needed with more actuators than effector rows.
+        weight: Weight of each effector's residual [-], one number or shape (n,).
+        effort_rate: Largest change of an effort a step [effort].
+        solver: QP solver: 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a plugin.
+        names: Names of the actuators for messages; the names of their nodes by default.
+
+    Source: Coevoet, Escande, Duriez 2019, eq. (6) without contacts, and its section III-E.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        root: Any,
+        actuators: Sequence[Any],
+        effectors: Sequence[Sequence[Any]],
+        goal: Callable[[float], np.ndarray] | Sequence[float] | np.ndarray,
+        energy: float = 1e-3,
+        weight: float | np.ndarray = 1.0,
+        effort_rate: float = math.inf,
+        solver: str = "daqp",
+        names: Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        Sofa.Core.Controller.__init__(self, *args, **kwargs)
+        self.root = root
+        self.actuators = list(actuators)
+        self.effectors = [list(rows) for rows in effectors]
+        self.goal_function = goal if callable(goal) else _constant(goal)
+        self.energy = energy
+        self.effort_rate = effort_rate
+        self.solver = solver
+        self.names = tuple(names or (entry.getContext().getName() for entry in self.actuators))
+        self._check()
+        self.weight = np.repeat(np.broadcast_to(np.asarray(weight, float), len(self.effectors)), 3)
+        n_a, n_e = len(self.actuators), len(self.effectors)
+        self._add_output("effort", np.zeros(n_a), "Effort of each actuator [force].")
+        self._add_output("displacement", np.zeros(n_a), "Length pulled in of each cable [length].")
+        self._add_output("goal", np.zeros((n_e, 3)), "Goal of each effector [length].")
+        self._add_output("tip", np.zeros((n_e, 3)), "Position of each effector [length].")
+        self._add_output("error", np.zeros(n_e), "Distance of each effector to its goal [length].")
+        self._add_output("status", "", "How the last step was solved.", kind="string")
+        self._forget()
+
+    def _add_output(self, name: str, value: Any, help: str, kind: str = "") -> None:
+        if not kind:
+            kind = "vector<Vec3d>" if np.ndim(value) == 2 else "vector<double>"
+            value = value.tolist()
+        self.addData(name=name, value=value, type=kind, help=help, group="inverse")
+
+    def _check(self) -> None:
+        if not self.actuators or not self.effectors:
+            raise SceneError("InverseController needs at least one actuator and one effector.")
+        for cable in self.actuators:
+            if cable.getClassName() != "CableConstraint" or cable.valueType.value != "force":
+                raise SceneError(
+                    f"InverseController cannot drive {cable.getPathName()}: it needs a "
+                    "CableConstraint with valueType='force'."
+                )
+        for rows in self.effectors:
+            if len(rows) != 3 or any(row_count(row) != 1 for row in rows):
+                raise SceneError(
+                    "Each effector of InverseController must be the three PositionConstraints that "
+                    "add_effector(node) returns."
+                )
+        if len(self.names) != len(self.actuators):
+            raise SceneError(f"{len(self.actuators)} actuators, but {len(self.names)} names.")
+
+    def _forget(self) -> None:
+        self.solution: InverseSolution | None = None
+        self.solutions: dict[Status, int] = dict.fromkeys(Status, 0)
+        self.limits_met: dict[str, int] = {}
+
+    def reset(self) -> None:
+        """Forget the last solution and all counts."""
+        self._forget()
+
+    def onSimulationInitDoneEvent(self, event: Any) -> None:
+        """Find the rows' owners and remember where the effectors are."""
+        del event
+        self.system = ComplianceSystem(self.root)
+        self.factor = np.array([self.system.effort_factor(entry) for entry in self.actuators])
+        self.start = np.array([_position(rows[0]) for rows in self.effectors])
+
+    def onAnimateBeginEvent(self, event: Any) -> None:
+        """Where the effectors shall be at the end of the step."""
+        del event
+        time = self.root.time.value + self.root.dt.value
+        goal = np.atleast_2d(np.asarray(self.goal_function(time), dtype=float))
+        if goal.shape != self.start.shape or not np.isfinite(goal).all():
+            raise SceneError(
+                f"The goal of {self.getPathName()} at t = {time:.6g} must be finite, with shape "
+                f"{self.start.shape}; got {goal.tolist()}."
+            )
+        self.goal.value = goal
+
+    def onSolveConstraintSystemEndEvent(self, event: Any) -> None:
+        """Replace the forward solver's multipliers of the actuators by the inverse answer."""
+        del event
+        a = self.system.rows(self.actuators)
+        e = self.system.rows([row for rows in self.effectors for row in rows])
+        problem = self.build(a, e)
+        last = self.solution
+        solution = solve(
+            problem,
+            solver=self.solver,
+            warm=last.warm if last is not None else None,
+            held=last.effort if last is not None else None,
+        )
+        self.system.set_effort(a, solution.effort, self.factor)
+        self._tell(solution)
+
+    def build(self, a: np.ndarray, e: np.ndarray) -> InverseProblem:
+        """The inverse problem of the present step, from the rows of actuators and effectors."""
+        shift = (np.asarray(self.goal.value) - self.start).ravel()  # rows measure from the start
+        limits = {name: self._limits(name, unset) for name, unset in _LIMITS.items()}
+        last = self.solution
+        none = np.zeros(len(a))
+        return InverseProblem(
+            W_ea=self.system.compliance(e, a, self.factor),
+            W_aa=self.system.compliance(a, a, self.factor),
+            delta_e_free=self.system.delta_free(e) - shift,
+            delta_a_free=self.system.delta_free(a),
+            effector_weight=self.weight,
+            effort_min=limits["minForce"] / self.factor,
+            effort_max=limits["maxForce"] / self.factor,
+            effort_previous=none if last is None else last.effort,
+            effort_rate=np.full(len(a), self.effort_rate),
+            displacement_min=-limits["maxNegativeDisp"],
+            displacement_max=limits["maxPositiveDisp"],
+            displacement_previous=none if last is None else last.displacement,
+            displacement_rate=limits["maxDispVariation"],
+            energy=self.energy,
+            names=self.names,
+        )
+
+    def _limits(self, name: str, unset: float) -> np.ndarray:
+        found = [entry.findData(name) for entry in self.actuators]
+        return np.array([data.value if data.isSet() else unset for data in found], dtype=float)
+
+    def _tell(self, solution: InverseSolution) -> None:
+        if solution.status is not Status.SOLVED and solution.status.name != self.status.value:
+            relaxed = "; ".join(solution.relaxed)
+            Sofa.msg_warning(self, f"{solution.status.value} {relaxed} {solution.message}".strip())
+        self.solution = solution
+        self.solutions[solution.status] += 1
+        for limit in solution.active:
+            self.limits_met[limit] = self.limits_met.get(limit, 0) + 1
+        self.effort.value = solution.effort
+        self.displacement.value = solution.displacement
+        self.status.value = solution.status.name
+
+    def onAnimateEndEvent(self, event: Any) -> None:
+        """Where the effectors came to."""
+        del event
+        tip = np.array([_position(rows[0]) for rows in self.effectors])
+        self.tip.value = tip
+        self.error.value = np.linalg.norm(tip - np.asarray(self.goal.value), axis=1)
+
+
+_LIMITS = {
+    "minForce": -math.inf,
+    "maxForce": math.inf,
+    "maxPositiveDisp": math.inf,
+    "maxNegativeDisp": math.inf,
+    "maxDispVariation": math.inf,
+}
+"""Limits of a cable, and what they are where the scene does not set them."""
+
+
+def _position(row: Any) -> np.ndarray:
+    """Position of the node that a PositionConstraint looks at, shape (3,)."""
+    state = row.getContext().getMechanicalState()
+    index = int(row.indices.value[0])
+    return np.array(state.position.value[index], dtype=float)
+
+
+def _constant(goal: Any) -> Callable[[float], np.ndarray]:
+    fixed = np.array(goal, dtype=float)
+    return lambda time: fixed
