@@ -72,8 +72,8 @@ class ConstraintProblem:
             row, node, direction = constraint.build()
             constraint.data["constraintIndex"].set(count)
             place = self.places[id(constraint)]
-            found = place.entries(row + count, node, direction)
-            entries.setdefault(id(place.system), []).append(found)
+            row, node, direction = place.entries(row, node, direction)
+            entries.setdefault(id(place.system), []).append((row + count, node, direction))
             count += constraint.row_count
         if count != self.count:
             self.W = np.zeros((count, count))
@@ -132,39 +132,42 @@ class ConstraintProblem:
         raise state.error("holds constraints, but no time integrator (ODE solver) moves it.")
 
 
-@dataclass(frozen=True)
 class Place:
-    """Where the entries of a constraint's state end up."""
+    """Where the entries of a constraint's state end up: J^T of the mappings in between, by nodes.
 
-    system: MechanicalSystem
-    start: int
-    """First node of the independent state in the system."""
-    chain: list[Mapping]
-    """Mappings from the constraint's state to the independent one."""
+    Mappings have constant weights, and a constraint that names the same nodes again gives the same
+    arrays: what they become is then known, and only the directions are new.
+    """
+
+    def __init__(self, system: MechanicalSystem, start: int, chain: list[Mapping]) -> None:
+        self.system = system
+        self.start = start  # first node of the independent state in the system
+        self.chain = chain  # mappings from the constraint's state to the independent one
+        self._given: tuple[np.ndarray, np.ndarray] | None = None
 
     def entries(
         self, row: np.ndarray, node: np.ndarray, direction: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Entries on the constraint's state as entries on the nodes of the system."""
-        for mapping in self.chain:
-            row, node, direction = _through(mapping, row, node, direction)
-        return row, node + self.start, direction
+        if self._given is None or self._given[0] is not row or self._given[1] is not node:
+            self._given = (row, node)
+            self._row, self._node = row, node
+            self._source, self._weight = np.arange(len(row)), np.ones((len(row), 1))
+            for mapping in self.chain:
+                self._go_through(mapping)
+            self._node = self._node + self.start
+        return self._row, self._node, direction[self._source] * self._weight
 
-
-def _through(
-    mapping: Mapping, row: np.ndarray, node: np.ndarray, direction: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Entries on the follower as entries on the driver: J^T by nodes."""
-    starts, nodes, weights = mapping.weights()
-    counts = starts[node + 1] - starts[node]
-    first = np.repeat(starts[node], counts)
-    within = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
-    entry = first + within
-    return (
-        np.repeat(row, counts),
-        nodes[entry],
-        np.repeat(direction, counts, axis=0) * weights[entry, None],
-    )
+    def _go_through(self, mapping: Mapping) -> None:
+        """From entries on the follower to entries on the driver."""
+        starts, nodes, weights = mapping.weights()
+        counts = starts[self._node + 1] - starts[self._node]
+        first = np.repeat(starts[self._node], counts)
+        entry = first + np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+        self._row = np.repeat(self._row, counts)
+        self._source = np.repeat(self._source, counts)
+        self._weight = np.repeat(self._weight, counts, axis=0) * weights[entry, None]
+        self._node = nodes[entry]
 
 
 def _acts(constraint: LagrangianConstraint, time: float) -> bool:

@@ -190,11 +190,6 @@ class Data:
     def __repr__(self) -> str:
         return repr(self.value)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name not in Data.__slots__ and name != "value":
-            raise AttributeError(f"Data has no attribute '{name}'; use '.value'.")
-        object.__setattr__(self, name, value)
-
     # -- what the runtime uses ------------------------------------------------------------
 
     def get(self) -> Any:

@@ -56,6 +56,7 @@ class Node(Base):
         self.children: list[Node] = []
         self.parents: list[Node] = []
         self.version = 0  # of the root: how often the graph changed
+        self._controllers: tuple[int, list[Controller]] = (-1, [])
         super().__init__(name=name, **values)
 
     # -- building --------------------------------------------------------------------------
@@ -318,12 +319,16 @@ class Node(Base):
 
     def send(self, event: Event) -> None:
         """Hand an event to every controller here and below, in the order of the graph."""
-        for controller in self.controllers():
+        for controller in list(self.controllers()):
             controller.handle(event)
 
     def controllers(self) -> list[Controller]:
         """The controllers here and below, in the order of the graph."""
-        return [entry for node in self.walk() for entry in node.of("controller")]  # type: ignore[misc]
+        version = self.getRoot().version
+        if self._controllers[0] != version:
+            found: list[Any] = [e for node in self.walk() for e in node.of("controller")]
+            self._controllers = (version, found)
+        return self._controllers[1]
 
     def data_changed(self, data: Data) -> None:
         """A node that is switched on or off changes what takes part."""

@@ -6,6 +6,7 @@ states that have more or fewer (bodies, joints) bring their own views onto such 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -25,7 +26,7 @@ class OnState(Component):
 
     mstate = LinkType("State to act on; the node's own by default.")
 
-    @property
+    @cached_property
     def state(self) -> MechanicalObject:
         """The state it acts on.
 
@@ -119,7 +120,7 @@ class Mapping(Component):
     mapMatrices = Bool(False, "Unused, as in SOFA's assembled systems.")
     applyRestPosition = Bool(False, "Map the rest position at init.")
 
-    @property
+    @cached_property
     def parent(self) -> MechanicalObject:
         """The state that drives: of the node above, unless `input` says otherwise."""
         found = self.links["input"].getLinkedBase()
@@ -129,7 +130,7 @@ class Mapping(Component):
             raise self.error("needs a MechanicalObject in a node above it.")
         return found
 
-    @property
+    @cached_property
     def child(self) -> MechanicalObject:
         """The state that follows: of its own node, unless `output` says otherwise."""
         found = self.links["output"].getLinkedBase()

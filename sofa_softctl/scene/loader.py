@@ -26,6 +26,8 @@ class SceneFile:
     """Its createScene."""
     parameters: Mapping[str, Any]
     """Defaults of the parameters that createScene takes beside the root."""
+    duration: float | None = None
+    """The file's DURATION: simulated time of a run when the user gives none."""
 
     def build(self, **values: Any) -> Any:
         """The root of a new scene graph, not initialised; values may be texts.
@@ -62,7 +64,8 @@ def load_scene(path: str | Path) -> SceneFile:
     create = getattr(module, "createScene", None)
     if create is None:
         raise SceneError(f"'{path}' has no function createScene(root).")
-    return SceneFile(path, create, parameters_of(create))
+    duration = getattr(module, "DURATION", None)
+    return SceneFile(path, create, parameters_of(create), duration)
 
 
 def _import_file(path: Path) -> ModuleType:

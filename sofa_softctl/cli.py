@@ -1,0 +1,162 @@
+"""The command line: one short function a command; the logic lives elsewhere."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sofa_softctl.errors import SoftctlError
+
+app = typer.Typer(
+    help="Control of soft robots in SOFA scenes, with or without SOFA installed.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+Scene = Annotated[Path, typer.Argument(help="Scene file: Python with createScene(root, ...).")]
+Steps = Annotated[int | None, typer.Option(help="Number of steps.", min=1)]
+Duration = Annotated[float | None, typer.Option(help="Simulated time, instead of steps.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Parameter of createScene; may be repeated."),
+]
+BackendName = Annotated[str, typer.Option(help="auto, embedded or sofa.")]
+Plugin = Annotated[
+    list[Path] | None, typer.Option(help="Plugin file to load; may be repeated.", show_default=False)
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+
+
+@app.command(
+    epilog="Examples:\n\n"
+    "  softctl run scenes/trunk.py\n\n"
+    "  softctl run scenes/trunk.py --set path=eight --duration 8 --movie trunk.gif\n\n"
+    "  softctl run scenes/finger.py --steps 200 --record finger.mcap --json"
+)
+def run(
+    scene: Scene,
+    steps: Steps = None,
+    duration: Duration = None,
+    set_: Set = None,
+    backend: BackendName = "auto",
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE.mcap", help="Record every step.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Plot of errors and efforts.")
+    ] = None,
+    movie: Annotated[
+        Path | None, typer.Option(metavar="FILE.gif|mp4", help="Movie of the robot.")
+    ] = None,
+    plugin: Plugin = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Run a scene: follow the goal, and say how well that went."""
+    from sofa_softctl.view import terminal
+
+    _load_plugins(plugin)
+    session = _session(scene, backend, set_, quiet=quiet or as_json)
+    show = terminal.Terminal(quiet=quiet or as_json)
+    summary = show.run(session, steps, duration, record=record, plot=plot, movie=movie)
+    if as_json:
+        typer.echo(json.dumps(summary.to_dict(), indent=2))
+
+
+@app.command(epilog="Example:\n\n  softctl bench scenes/trunk.py --steps 500")
+def bench(
+    scene: Scene,
+    steps: Steps = 300,
+    set_: Set = None,
+    backend: BackendName = "auto",
+    plugin: Plugin = None,
+    as_json: Json = False,
+) -> None:
+    """Measure a scene: where the time of a step goes, after compilation."""
+    from sofa_softctl.bench.profile import profile
+    from sofa_softctl.view import terminal
+
+    _load_plugins(plugin)
+    session = _session(scene, backend, set_, quiet=as_json)
+    found = profile(session, steps or 300)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    else:
+        terminal.show_profile(found)
+
+
+@app.command(epilog="Examples:\n\n  softctl components\n\n  softctl components CableConstraint")
+def components(
+    name: Annotated[str | None, typer.Argument(help="Component to describe; all when left out.")]
+    = None,
+) -> None:
+    """List the components of the embedded runtime, or the Data of one of them."""
+    from sofa_softctl.view import terminal
+
+    terminal.show_components(name)
+
+
+@app.command()
+def plugins(plugin: Plugin = None) -> None:
+    """List the plugins and the controllers that they bring."""
+    from sofa_softctl.plugins import plugins as found
+    from sofa_softctl.view import terminal
+
+    _load_plugins(plugin)
+    terminal.show_plugins(found())
+
+
+@app.command()
+def doctor() -> None:
+    """Say which backend runs here, which versions, what is missing and how to get it."""
+    from sofa_softctl.scene import diagnosis
+    from sofa_softctl.view import terminal
+
+    terminal.show_diagnosis(diagnosis.diagnose())
+
+
+def _load_plugins(files: list[Path] | None) -> None:
+    from sofa_softctl.plugins import plugins as found
+
+    for file in files or []:
+        found().add_file(file)
+
+
+def _session(scene: Path, backend: str, values: list[str] | None, *, quiet: bool) -> Any:
+    from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.session import Session
+
+    parameters = dict(_parameter(entry) for entry in values or [])
+    chosen = find_backend(backend)
+    if not quiet:
+        typer.echo(f"Backend: {chosen.describe()}")
+    return Session(scene, backend=backend, parameters=parameters)
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise SoftctlError(f"--set needs NAME=VALUE, got '{text}'.")
+    return name, value
+
+
+def main() -> None:
+    """Run the command line; errors of a scene end it with a message and exit status 1."""
+    try:
+        app(standalone_mode=True)
+    except SoftctlError as error:
+        from sofa_softctl.view.terminal import show_error
+
+        show_error(error)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""Running a session for some steps, and what is to be said about it afterwards."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.session import Session
+
+
+@dataclass(frozen=True)
+class ActuatorSummary:
+    """One actuator over a run."""
+
+    name: str
+    """Its name."""
+    effort_min: float
+    """Least effort [force]."""
+    effort_max: float
+    """Greatest effort [force]."""
+    displacement_min: float
+    """Least length pulled in [length]."""
+    displacement_max: float
+    """Greatest length pulled in [length]."""
+
+
+@dataclass(frozen=True)
+class InverseSummary:
+    """One inverse controller over a run."""
+
+    name: str
+    """Its path."""
+    error_mean: float
+    """Mean distance of the effectors to their goals [length]."""
+    error_max: float
+    """Greatest distance [length]."""
+    error_last: float
+    """Distance at the end [length]."""
+    statuses: dict[str, int]
+    """Steps by how they were solved."""
+    limits_met: dict[str, int]
+    """Steps in which a limit was reached, by the limit's name."""
+    actuators: list[ActuatorSummary]
+    """Every actuator."""
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What is to be said about a run."""
+
+    scene: str
+    """Scene file or function."""
+    backend: str
+    """What ran it."""
+    steps: int
+    """Steps done."""
+    time: float
+    """Simulated time at the end [time]."""
+    ms_per_step: float
+    """Wall time of a step, median [ms]."""
+    real_time_factor: float
+    """Simulated time by wall time, whole run."""
+    phases: dict[str, float]
+    """Wall time of each phase, mean over the steps [ms]."""
+    inverse: list[InverseSummary] = field(default_factory=list)
+    """Inverse controllers."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class History:
+    """What an inverse controller did in every step."""
+
+    controller: Any
+    """The controller."""
+    time: np.ndarray
+    """Time after each step [time], shape (n,)."""
+    values: dict[str, np.ndarray]
+    """error (n, n_e), goal and tip (n, n_e, 3), effort and displacement (n, n_a)."""
+    solved: np.ndarray
+    """Whether each step was solved, bool (n,)."""
+
+
+OUTPUTS = ("error", "goal", "tip", "effort", "displacement")
+
+
+class Watcher:
+    """Keeps what the inverse controllers of a session did, step by step."""
+
+    def __init__(self, session: Session) -> None:
+        self.controllers = [
+            entry for entry in session.controllers if entry.getClassName() == "InverseController"
+        ]
+        self._time: list[float] = []
+        self._rows: list[list[list[np.ndarray]]] = [[] for _ in self.controllers]
+        self._solved: list[list[bool]] = [[] for _ in self.controllers]
+
+    def look(self, session: Session) -> None:
+        """Remember the step that was just done."""
+        self._time.append(session.time)
+        for entry, rows, solved in zip(self.controllers, self._rows, self._solved, strict=True):
+            rows.append([np.array(entry.findData(name).value) for name in OUTPUTS])
+            solved.append(entry.status.value == "SOLVED")
+
+    def histories(self) -> list[History]:
+        """One history a controller."""
+        time = np.array(self._time)
+        return [
+            History(
+                entry,
+                time,
+                {name: np.array([row[k] for row in rows]) for k, name in enumerate(OUTPUTS)},
+                np.array(solved, dtype=bool),
+            )
+            for entry, rows, solved in zip(self.controllers, self._rows, self._solved, strict=True)
+        ]
+
+
+def step_count(session: Session, steps: int | None, duration: float | None, default: float) -> int:
+    """Steps to do, from the number of steps, or the simulated time, or the scene's own duration.
+
+    Raises:
+        SceneError: both were given, or the time is no positive multiple of dt.
+    """
+    if steps is not None and duration is not None:
+        raise SceneError("Give either steps or a duration, not both.")
+    if steps is None:
+        length = default if duration is None else duration
+        count = length / session.dt
+        steps = round(count)
+        if not math.isclose(count, steps, rel_tol=1e-6, abs_tol=1e-6):
+            raise SceneError(
+                f"A duration of {length:g} is no multiple of the scene's dt = {session.dt:g}."
+            )
+    if steps < 1:
+        raise SceneError(f"At least one step is needed, got {steps}.")
+    return steps
+
+
+def run(
+    session: Session, steps: int, on_step: Callable[[int], None] | None = None
+) -> tuple[RunSummary, list[History]]:
+    """Do some steps and sum them up.
+
+    Args:
+        session: The session.
+        steps: Steps to do.
+        on_step: Called after each step with the number of steps done.
+    """
+    watcher = Watcher(session)
+    seconds = []
+    for done in range(1, steps + 1):
+        start = perf_counter()
+        session.step()
+        seconds.append(perf_counter() - start)
+        watcher.look(session)
+        if on_step is not None:
+            on_step(done)
+    histories = watcher.histories()
+    summary = RunSummary(
+        scene=session.name,
+        backend=session.backend.describe(),
+        steps=steps,
+        time=session.time,
+        ms_per_step=1e3 * float(np.median(seconds)),
+        real_time_factor=steps * session.dt / sum(seconds),
+        phases={name: 1e3 * value / steps for name, value in session.phases().items()},
+        inverse=[_summarise(history) for history in histories],
+    )
+    return summary, histories
+
+
+def _summarise(history: History) -> InverseSummary:
+    controller, values = history.controller, history.values
+    effort, displacement = values["effort"], values["displacement"]
+    return InverseSummary(
+        name=controller.getPathName(),
+        error_mean=float(values["error"].mean()),
+        error_max=float(values["error"].max()),
+        error_last=float(values["error"][-1].max()),
+        statuses={status.name: n for status, n in controller.solutions.items() if n},
+        limits_met=dict(controller.limits_met),
+        actuators=[
+            ActuatorSummary(
+                name,
+                float(effort[:, i].min()),
+                float(effort[:, i].max()),
+                float(displacement[:, i].min()),
+                float(displacement[:, i].max()),
+            )
+            for i, name in enumerate(controller.names)
+        ],
+    )

@@ -1,0 +1,196 @@
+"""A running scene: load, step, reset, snapshot, record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.channels import Channel, channels_of, nodes_of
+from sofa_softctl.scene.loader import build_scene, load_scene
+from sofa_softctl.scene.record import RecordWriter
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of a session at one moment, in memory."""
+
+    time: float
+    """Simulated time [time]."""
+    step: int
+    """Steps since the start."""
+    values: dict[str, Any]
+    """What the backend needs to go back; not for reading."""
+
+
+class Session:
+    """One scene on one backend.
+
+    Args:
+        scene: A scene file, or a function createScene(root, ...).
+        backend: 'auto', 'embedded' or 'sofa'.
+        parameters: Values of createScene's parameters; texts are converted.
+
+    Raises:
+        SceneError: the scene asks for something that cannot be.
+        BackendError: the backend cannot be had.
+    """
+
+    def __init__(
+        self,
+        scene: str | Path | Callable[..., Any],
+        *,
+        backend: str | None = None,
+        parameters: dict[str, Any] | None = None,
+    ) -> None:
+        self.backend = find_backend(backend)
+        self.parameters = dict(parameters or {})
+        self.name = str(getattr(scene, "__name__", scene))
+        file = None if callable(scene) else load_scene(scene)
+        create: Any = scene if file is None else file.create
+        self.duration = None if file is None else file.duration
+        self.root: Any = build_scene(create, self.parameters)
+        simulation: Any = self.backend.Sofa.Simulation
+        simulation.init(self.root)
+        self._simulation = simulation
+        self.step_count = 0
+        self._writer: RecordWriter | None = None
+        self._channels: list[Channel] = []
+
+    @property
+    def time(self) -> float:
+        """Simulated time [time]."""
+        return float(self.root.time.value)
+
+    @property
+    def dt(self) -> float:
+        """Length of a step [time]."""
+        return float(self.root.dt.value)
+
+    def step(self, count: int = 1) -> None:
+        """Go on by some steps.
+
+        Raises:
+            DivergedError: the state became NaN or infinite; the recording is closed and kept.
+        """
+        for _ in range(count):
+            try:
+                self._simulation.animate(self.root, self.dt)
+            except Exception as error:
+                self._close_record(f"stopped: {error}")
+                raise
+            self.step_count += 1
+            self._write()
+
+    def reset(self) -> None:
+        """Back to the state after the start, bit for bit on the embedded backend."""
+        self._close_record("complete")
+        self._simulation.reset(self.root)
+        self.step_count = 0
+
+    def snapshot(self) -> Snapshot:
+        """The present state, to which `restore` can return; embedded backend only."""
+        self._need_embedded("snapshot")
+        values = _snapshot_module().take(self.root)
+        return Snapshot(self.time, self.step_count, values)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a state of this session."""
+        self._need_embedded("restore")
+        _snapshot_module().put_back(self.root, snapshot.values)
+        self.step_count = snapshot.step
+
+    def _need_embedded(self, what: str) -> None:
+        if self.backend.name != "embedded":
+            raise SceneError(f"{what} needs the embedded backend; this session runs in SOFA.")
+
+    @contextmanager
+    def recording(self, path: str | Path) -> Iterator[list[Channel]]:
+        """Record every step to an MCAP file while the context is open.
+
+        Gives the channels. The file is complete or has the suffix .part: see `RecordWriter`.
+        """
+        metadata = {
+            "scene": self.name,
+            "backend": self.backend.describe(),
+            "softctl": _version(),
+            "dt": repr(self.dt),
+            **{f"parameter.{name}": str(value) for name, value in self.parameters.items()},
+        }
+        self._channels = channels_of(self.root)
+        self._writer = RecordWriter(Path(path), metadata)
+        for channel in self._channels:
+            self._writer.add_channel(
+                channel.name, unit=channel.unit, shape=channel.shape, description=channel.help
+            )
+        try:
+            yield self._channels
+        except BaseException as error:
+            self._close_record(f"stopped: {error}")
+            raise
+        self._close_record("complete")
+
+    def _write(self) -> None:
+        if self._writer is not None:
+            values = {channel.name: channel.read() for channel in self._channels}
+            self._writer.write(self.time, values)
+
+    def _close_record(self, status: str) -> None:
+        if self._writer is not None:
+            self._writer.close(status=status)
+            self._writer = None
+
+    @property
+    def controllers(self) -> list[Any]:
+        """The Python controllers of the scene, in the order of the graph."""
+        kind = self.backend.Sofa.Core.Controller
+        return [entry for node in self.nodes() for entry in node.objects if isinstance(entry, kind)]
+
+    def nodes(self) -> list[Any]:
+        """Every node of the graph, the root first."""
+        return nodes_of(self.root)
+
+    def dof_count(self) -> int:
+        """Degrees of freedom that are not mapped onto others."""
+        total = 0
+        for node in self.nodes():
+            state = node.getMechanicalState()
+            if state is not None and node.getMechanicalMapping() is None:
+                total += np.asarray(state.velocity.value).size
+        return total
+
+    def phases(self) -> dict[str, float]:
+        """Seconds spent in each phase of all steps so far; empty where the backend tells none."""
+        for entry in self.root.objects:
+            clock = getattr(entry, "clock", None)
+            if clock is not None:
+                return dict(clock.seconds)
+        return {}
+
+    def positions(self) -> dict[str, np.ndarray]:
+        """Positions of every state by its path, copies."""
+        return {
+            channel.name: channel.read().copy()
+            for channel in channels_of(self.root)
+            if channel.name.endswith(".position")
+        }
+
+
+def _snapshot_module() -> Any:
+    from sofa_softctl.runtime import snapshot
+
+    return snapshot
+
+
+def _version() -> str:
+    try:
+        return version("sofa-softctl")
+    except PackageNotFoundError:
+        return "not installed"

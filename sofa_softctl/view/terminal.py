@@ -1,0 +1,243 @@
+"""What the command line shows: progress, tables, errors."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from sofa_softctl.errors import SoftctlError
+from sofa_softctl.scene.run import InverseSummary, RunSummary, run, step_count
+from sofa_softctl.scene.session import Session
+
+DEFAULT_DURATION = 2.0
+"""Simulated time of a run when neither the user nor the scene says (DURATION in the scene)."""
+
+
+class Terminal:
+    """Runs sessions for people: a bar while it runs, a table at the end, pictures if asked."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self.console = Console(quiet=quiet)
+
+    def run(
+        self,
+        session: Session,
+        steps: int | None,
+        duration: float | None,
+        *,
+        record: Path | None = None,
+        plot: Path | None = None,
+        movie: Path | None = None,
+    ) -> RunSummary:
+        """Run a session and show what came out.
+
+        Args:
+            session: The session.
+            steps: Steps to do.
+            duration: Simulated time to run instead; the scene's own when neither is given.
+            record: MCAP file to write.
+            plot: Plot to write.
+            movie: Movie to write.
+        """
+        from contextlib import ExitStack
+
+        from sofa_softctl.view.filming import Camera
+
+        camera = Camera(session) if movie is not None else None
+        total = step_count(session, steps, duration, session.duration or DEFAULT_DURATION)
+        with ExitStack() as stack:
+            if record is not None:
+                stack.enter_context(session.recording(record))
+            advance = stack.enter_context(self._bar("Simulating", total))
+
+            def on_step(done: int) -> None:
+                if camera is not None:
+                    camera.look()
+                advance(done)
+
+            summary, histories = run(session, total, on_step)
+        self.show(summary)
+        if plot is not None:
+            from sofa_softctl.view.tracking import save_history_plot
+
+            save_history_plot(plot, histories, session)
+        if camera is not None and movie is not None:
+            with self._bar("Rendering", 1) as advance:
+                camera.save(movie, progress=advance)
+        for name, path in (("Record", record), ("Plot", plot), ("Movie", movie)):
+            if path is not None:
+                self.console.print(f"{name}: {escape(str(path))}")
+        return summary
+
+    def _bar(self, text: str, total: int) -> _Bar:
+        return _Bar(text, total, self.console)
+
+    def show(self, summary: RunSummary) -> None:
+        """Print the tables of a run."""
+        for inverse in summary.inverse:
+            self.console.print(_inverse_table(inverse))
+        self.console.print(_phase_table(summary))
+
+
+class _Bar:
+    """A progress bar on a terminal, nothing elsewhere; gives a function (done[, total])."""
+
+    def __init__(self, text: str, total: int, console: Console) -> None:
+        visible = console.is_terminal and not console.quiet
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not visible,
+        )
+        self._task = self._progress.add_task(text, total=total)
+
+    def __enter__(self) -> Any:
+        self._progress.start()
+
+        def advance(done: int, total: int | None = None) -> None:
+            self._progress.update(self._task, completed=done, total=total)
+
+        return advance
+
+    def __exit__(self, *exception: object) -> None:
+        self._progress.stop()
+
+
+def _inverse_table(inverse: InverseSummary) -> Table:
+    solved = ", ".join(f"{name} {count}" for name, count in inverse.statuses.items())
+    table = Table(
+        title=f"Inverse control {escape(inverse.name)}",
+        caption=f"Tracking error: mean {inverse.error_mean:.3g}, largest {inverse.error_max:.3g}, "
+        f"at the end {inverse.error_last:.3g}. Steps: {solved}.",
+        caption_justify="left",
+        title_justify="left",
+    )
+    table.add_column("actuator")
+    for column in ("effort min", "max", "displacement min", "max"):
+        table.add_column(column, justify="right")
+    table.add_column("limits met (steps)")
+    for actuator in inverse.actuators:
+        limits = [
+            f"{limit.split(': ', 1)[1]} {count}"
+            for limit, count in inverse.limits_met.items()
+            if limit.startswith(f"{actuator.name}: ")
+        ]
+        table.add_row(
+            escape(actuator.name),
+            f"{actuator.effort_min:.4g}",
+            f"{actuator.effort_max:.4g}",
+            f"{actuator.displacement_min:.4g}",
+            f"{actuator.displacement_max:.4g}",
+            "; ".join(limits),
+        )
+    return table
+
+
+def _phase_table(summary: RunSummary) -> Table:
+    table = Table(
+        title=f"{summary.steps} steps, {summary.time:g} simulated: "
+        f"{summary.ms_per_step:.3g} ms a step (median), real-time factor "
+        f"{summary.real_time_factor:.3g}",
+        title_justify="left",
+    )
+    table.add_column("phase")
+    table.add_column("ms a step (mean)", justify="right")
+    for phase, ms in summary.phases.items():
+        table.add_row(phase, f"{ms:.3f}")
+    return table
+
+
+def show_profile(profile: Any) -> None:
+    """Print a benchmark."""
+    table = Table(
+        title=f"{profile.scene}: {profile.dofs} degrees of freedom, {profile.steps} steps on the "
+        f"{profile.backend}",
+        caption=f"Median {profile.ms_per_step:.3f} ms a step, 95 % within {profile.ms_p95:.3f} ms; "
+        f"first step {profile.first_step_s:.2f} s with compilation.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("phase")
+    table.add_column("ms a step", justify="right")
+    table.add_column("share", justify="right")
+    total = sum(profile.phases.values()) or 1.0
+    for phase, ms in sorted(profile.phases.items(), key=lambda entry: -entry[1]):
+        table.add_row(phase, f"{ms:.3f}", f"{ms / total:.0%}")
+    Console().print(table)
+
+
+def show_components(name: str | None) -> None:
+    """Print all components, or the Data and links of one.
+
+    Raises:
+        SoftctlError: there is no component of that name.
+    """
+    from sofa_softctl.runtime import factory
+
+    console = Console()
+    if name is None:
+        table = Table("component", "also called", "what it is")
+        for kind in sorted(set(factory.components().values()), key=lambda kind: kind.__name__):
+            first_line = (kind.__doc__ or "").strip().split("\n")[0]
+            table.add_row(kind.__name__, ", ".join(kind.aliases), escape(first_line))
+        console.print(table)
+        return
+    kind_found = factory.find(name)
+    if kind_found is None:
+        raise SoftctlError(factory.explain_unknown(name))
+    console.print(escape((kind_found.__doc__ or "").strip()), highlight=False)
+    table = Table("Data", "default", "unit", "what it is")
+    for entry in kind_found.data_types.values():
+        text = entry.help + (" (read-only)" if entry.read_only else "")
+        if entry.choices:
+            text += f" One of: {', '.join(entry.choices)}."
+        names = ", ".join((entry.name, *entry.aliases))
+        table.add_row(names, escape(str(entry.default)), entry.unit, escape(text))
+    for link in kind_found.link_types.values():
+        table.add_row(link.name, "", "link", escape(link.help))
+    console.print(table)
+
+
+def show_plugins(plugins: Any) -> None:
+    """Print the plugins and their controllers."""
+    table = Table("plugin", "controllers")
+    for name in plugins.names:
+        brought = [key for key, entry in plugins.controllers.items() if entry.plugin == name]
+        table.add_row(escape(name), ", ".join(brought))
+    Console().print(table)
+
+
+def show_diagnosis(findings: list[Any]) -> None:
+    """Print what was looked at, and what to do."""
+    table = Table("", "what", "found", "what to do")
+    for finding in findings:
+        mark = "[green]ok[/]" if finding.good else "[red]no[/]"
+        table.add_row(mark, finding.subject, escape(finding.text), escape(finding.advice))
+    Console().print(table)
+
+
+def show_error(error: SoftctlError) -> None:
+    """Print an error: its message, and the lines of the user's own files that led to it."""
+    console = Console(stderr=True)
+    console.print(f"[bold red]Error:[/] {escape(str(error))}", highlight=False)
+    own = str(Path(__file__).parent.parent)
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith((own, sys.prefix, sys.base_prefix, "<"))
+    ]
+    for frame in frames:
+        place = f"{frame.filename}:{frame.lineno}"
+        console.print(f"  at {escape(place)}: {escape(frame.line or '')}", highlight=False)
