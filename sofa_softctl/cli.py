@@ -28,7 +28,8 @@ Set = Annotated[
 ]
 BackendName = Annotated[str, typer.Option(help="auto, embedded or sofa.")]
 Plugin = Annotated[
-    list[Path] | None, typer.Option(help="Plugin file to load; may be repeated.", show_default=False)
+    list[Path] | None,
+    typer.Option(help="Plugin file to load; may be repeated.", show_default=False),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
@@ -94,8 +95,9 @@ def bench(
 
 @app.command(epilog="Examples:\n\n  softctl components\n\n  softctl components CableConstraint")
 def components(
-    name: Annotated[str | None, typer.Argument(help="Component to describe; all when left out.")]
-    = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Component to describe; all when left out.")
+    ] = None,
 ) -> None:
     """List the components of the embedded runtime, or the Data of one of them."""
     from sofa_softctl.view import terminal

@@ -9,7 +9,7 @@ from sofa_softctl.errors import LinkError
 from sofa_softctl.runtime.where import Line, describe, scene_line
 
 if TYPE_CHECKING:
-    from sofa_softctl.runtime.component import Component
+    from sofa_softctl.runtime.base import Base
     from sofa_softctl.runtime.node import Node
 
 
@@ -40,7 +40,7 @@ class Link:
 
     __slots__ = ("owner", "path", "target", "type", "where")
 
-    def __init__(self, type: LinkType, owner: Component) -> None:
+    def __init__(self, type: LinkType, owner: Base) -> None:
         self.type = type
         self.owner = owner
         self.path = ""

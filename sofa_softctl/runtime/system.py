@@ -84,7 +84,7 @@ class MechanicalSystem:
     def _linear_solver(self) -> LinearSolver:
         context = self.solver.context
         assert context is not None
-        found = self.solver.links["linearSolver"].getLinkedBase()
+        found: Any = self.solver.links["linearSolver"].getLinkedBase()
         found = found or next(iter(context.of("linear solver")), None)
         if found is None:
             raise self.solver.error(

@@ -83,7 +83,6 @@ class Projection:
         coupled = (reach.T @ (graph + graph.T) @ reach).tocoo()
         lower = coupled.row >= coupled.col
         self.pairs = (coupled.row[lower].astype(np.int64), coupled.col[lower].astype(np.int64))
-        self._of_pair = {}
         self._jacobian = sparse.kron(self.weights, np.eye(3), format="csr")
 
     def add(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:

@@ -36,8 +36,9 @@ class ComplianceSystem:
 
     def compliance(self, rows: np.ndarray, columns: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """W[rows, columns] in displacement per effort; `factor`: effort factor of each column."""
-        W: np.ndarray = np.asarray(self.solver.W())[np.ix_(rows, columns)]
-        return W * factor[None, :]
+        W = np.asarray(self.solver.W())[np.ix_(rows, columns)]
+        scaled: np.ndarray = W * factor[None, :]
+        return scaled
 
     def delta_free(self, rows: np.ndarray) -> np.ndarray:
         """delta of the rows in the free motion, shape (n,)."""

@@ -84,8 +84,8 @@ def _extra(extra: str, names: tuple[str, ...]) -> Finding:
 def _cache() -> Finding:
     from sofa_softctl.runtime.kernels import cable  # decorates its kernel, which finds the cache
 
-    folder = os.environ.get("NUMBA_CACHE_DIR", "")
+    folder = os.environ.get("NUMBA_CACHE_DIR") or os.path.dirname(str(cable.__file__))
     if "sofa-softctl-" not in folder:
-        return Finding("compiled code", True, f"kept in {folder or os.path.dirname(str(cable.__file__))}")
+        return Finding("compiled code", True, f"kept in {folder}")
     advice = "Set NUMBA_CACHE_DIR to a folder that can be written, so that runs start faster."
     return Finding("compiled code", True, f"in {folder}, lost after this run", advice)

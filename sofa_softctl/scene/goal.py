@@ -80,7 +80,8 @@ def _approached(
     def goal(time: float) -> np.ndarray:
         share = 1.0 if ramp <= 0.0 else min(time / ramp, 1.0)
         target: np.ndarray = middle + shape(2.0 * np.pi * time / period)
-        return origin + share * (target - origin)
+        moved: np.ndarray = origin + share * (target - origin)
+        return moved
 
     return goal
 

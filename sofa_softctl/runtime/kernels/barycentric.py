@@ -8,7 +8,7 @@ from sofa_softctl.runtime.kernels.jit import njit
 
 
 @njit
-def _inverse(m, out):
+def _inverse(m: np.ndarray, out: np.ndarray) -> None:
     """Cofactors, each divided by the determinant: the arithmetic that decides ties as in SOFA."""
     det = (
         m[0, 0] * m[1, 1] * m[2, 2]
@@ -30,7 +30,9 @@ def _inverse(m, out):
 
 
 @njit
-def locate_in_tetrahedra(points, x, elements, best, weights):
+def locate_in_tetrahedra(
+    points: np.ndarray, x: np.ndarray, elements: np.ndarray, best: np.ndarray, weights: np.ndarray
+) -> None:
     """The tetrahedron in which each point lies deepest; the one of nearest centroid outside.
 
     Args:
@@ -71,7 +73,9 @@ def locate_in_tetrahedra(points, x, elements, best, weights):
 
 
 @njit
-def locate_in_triangles(points, x, elements, best, weights):
+def locate_in_triangles(
+    points: np.ndarray, x: np.ndarray, elements: np.ndarray, best: np.ndarray, weights: np.ndarray
+) -> None:
     """The triangle in which each point lies deepest; the one of nearest centroid outside.
 
     The third axis is ab cross ac; a point counts as inside within 1 % of its length.

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sofa_softctl.runtime.kernels.jit import njit
 
 
 @njit
-def cable_geometry(x, indices, pull_point, has_pull_point, directions):
+def cable_geometry(
+    x: np.ndarray,
+    indices: np.ndarray,
+    pull_point: np.ndarray,
+    has_pull_point: bool,
+    directions: np.ndarray,
+) -> float:
     """Length of the cable and the direction -dL/dx of each of its points.
 
     u_k is the unit vector from point k towards the one before it (the pull point before the

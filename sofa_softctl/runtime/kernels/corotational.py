@@ -20,7 +20,7 @@ SMALL, LARGE, POLAR, SVD = 0, 1, 2, 3
 
 
 @njit
-def _edge_frame(a, b, c, frame):
+def _edge_frame(a: np.ndarray, b: np.ndarray, c: np.ndarray, frame: np.ndarray) -> None:
     """Rows x = ab, z = x cross ac, y = z cross x, each of length one (method large)."""
     x0, x1, x2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
     n = np.sqrt(x0 * x0 + x1 * x1 + x2 * x2)
@@ -35,7 +35,7 @@ def _edge_frame(a, b, c, frame):
 
 
 @njit
-def _determinant(m):
+def _determinant(m: np.ndarray) -> float:
     return (
         m[0, 0] * (m[1, 1] * m[2, 2] - m[1, 2] * m[2, 1])
         - m[0, 1] * (m[1, 0] * m[2, 2] - m[1, 2] * m[2, 0])
@@ -44,7 +44,7 @@ def _determinant(m):
 
 
 @njit
-def _cofactors(m, out):
+def _cofactors(m: np.ndarray, out: np.ndarray) -> None:
     """out = det(m) inv(m)^T."""
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
@@ -54,7 +54,7 @@ def _cofactors(m, out):
 
 
 @njit
-def _polar(m, q, work):
+def _polar(m: np.ndarray, q: np.ndarray, work: np.ndarray) -> bool:
     """q = the orthogonal factor of m by Newton's iteration, scaled until it is near.
 
     Converges quadratically; keeps a reflection when det(m) < 0. Source: Higham 1986.
@@ -88,7 +88,7 @@ def _polar(m, q, work):
 
 
 @njit
-def _rotation_factor(m, q, work):
+def _rotation_factor(m: np.ndarray, q: np.ndarray, work: np.ndarray) -> None:
     """q = the polar factor of m made a rotation: the axis of the least stretch is turned over.
 
     The eigenvectors V of m^T m come from Jacobi's method, then q = U V^T with det(q) = 1.
@@ -143,7 +143,7 @@ def _rotation_factor(m, q, work):
 
 
 @njit
-def _edges(x, element, m):
+def _edges(x: np.ndarray, element: np.ndarray, m: np.ndarray) -> None:
     """Rows ab, ac, ad."""
     for i in range(3):
         for j in range(3):
@@ -151,7 +151,7 @@ def _edges(x, element, m):
 
 
 @njit
-def rest_frames(x0, elements, method, frames):
+def rest_frames(x0: np.ndarray, elements: np.ndarray, method: int, frames: np.ndarray) -> None:
     """Frame of each element at rest, rows = axes, shape (m, 3, 3).
 
     Args:
@@ -173,7 +173,16 @@ def rest_frames(x0, elements, method, frames):
 
 
 @njit
-def rotate(x, x0, elements, method, frames0, gradients, rotations, h):
+def rotate(
+    x: np.ndarray,
+    x0: np.ndarray,
+    elements: np.ndarray,
+    method: int,
+    frames0: np.ndarray,
+    gradients: np.ndarray,
+    rotations: np.ndarray,
+    h: np.ndarray,
+) -> None:
     """Rotation R of each element at x, and its gradients h_a = R g_a.
 
     R = frame(x)^T frame(x0). Methods as in SOFA: large takes the frame of the first two edges,
@@ -237,7 +246,15 @@ def rotate(x, x0, elements, method, frames0, gradients, rotations, h):
 
 
 @njit
-def add_force(x, x0, elements, rotations, h, stiffness, force):
+def add_force(
+    x: np.ndarray,
+    x0: np.ndarray,
+    elements: np.ndarray,
+    rotations: np.ndarray,
+    h: np.ndarray,
+    stiffness: np.ndarray,
+    force: np.ndarray,
+) -> None:
     """force_a -= V sigma h_a, sigma from the displacement u_a = x_a - R X_a relative to node a.
 
     Args:
@@ -264,7 +281,14 @@ def add_force(x, x0, elements, rotations, h, stiffness, force):
 
 
 @njit
-def add_product(v, elements, h, stiffness, factor, out):
+def add_product(
+    v: np.ndarray,
+    elements: np.ndarray,
+    h: np.ndarray,
+    stiffness: np.ndarray,
+    factor: float,
+    out: np.ndarray,
+) -> None:
     """out += factor K v."""
     G = np.empty((3, 3))
     for e in range(elements.shape[0]):
@@ -279,7 +303,9 @@ def add_product(v, elements, h, stiffness, factor, out):
 
 
 @njit
-def _add_stress(element, G, h, lam, mu, out):
+def _add_stress(
+    element: np.ndarray, G: np.ndarray, h: np.ndarray, lam: float, mu: float, out: np.ndarray
+) -> None:
     """out_a += (lam tr(G) I + mu (G + G^T)) h_a."""
     trace = lam * (G[0, 0] + G[1, 1] + G[2, 2])
     s00, s11, s22 = (
@@ -297,7 +323,9 @@ def _add_stress(element, G, h, lam, mu, out):
 
 
 @njit
-def add_matrix(h, stiffness, factor, slots, values):
+def add_matrix(
+    h: np.ndarray, stiffness: np.ndarray, factor: float, slots: np.ndarray, values: np.ndarray
+) -> None:
     """values[slots] += factor K, node pairs of an element in the order of `element_pairs`.
 
     Args:

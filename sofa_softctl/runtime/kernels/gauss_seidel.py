@@ -31,7 +31,15 @@ def row_parameters(
 
 
 @njit
-def gauss_seidel(W, delta_free, parameters, sor, tolerance, max_iterations, lam):
+def gauss_seidel(
+    W: np.ndarray,
+    delta_free: np.ndarray,
+    parameters: np.ndarray,
+    sor: float,
+    tolerance: float,
+    max_iterations: int,
+    lam: np.ndarray,
+) -> tuple[int, float]:
     """Sweeps until the sum of |W_jj change of lambda_j| is below the tolerance.
 
     Args:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sofa_softctl.runtime.kernels.jit import njit
 
 
 @njit
-def weighted_sum(starts, nodes, weights, x, out):
+def weighted_sum(
+    starts: np.ndarray, nodes: np.ndarray, weights: np.ndarray, x: np.ndarray, out: np.ndarray
+) -> None:
     """out[i] = sum over k in starts[i]:starts[i + 1] of weights[k] x[nodes[k]], shapes (n, 3)."""
     for i in range(out.shape[0]):
         a = b = c = 0.0
@@ -20,7 +24,9 @@ def weighted_sum(starts, nodes, weights, x, out):
 
 
 @njit
-def add_transposed(starts, nodes, weights, force, out):
+def add_transposed(
+    starts: np.ndarray, nodes: np.ndarray, weights: np.ndarray, force: np.ndarray, out: np.ndarray
+) -> None:
     """out[nodes[k]] += weights[k] force[i], the transpose of `weighted_sum`."""
     for i in range(force.shape[0]):
         for k in range(starts[i], starts[i + 1]):

@@ -72,11 +72,11 @@ class CollisionResponse(_Collision):
     responseParams = Text("", "Parameters of the contact, such as 'mu=0.8'.")
 
 
-class RuleBasedContactManager(CollisionResponse):
+class RuleBasedContactManager(_Collision):
     """Accepted, without effect."""
 
-    aliases = ()
-
+    response = Text("", "Kind of contact.")
+    responseParams = Text("", "Parameters of the contact, such as 'mu=0.8'.")
     rules = Text("", "Kinds of contact by groups.")
     variables = Text("", "Variables of the rules.")
 

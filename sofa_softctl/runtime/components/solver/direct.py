@@ -54,15 +54,15 @@ class SparseLDLSolver(LinearSolver):
         """See LinearSolver."""
         self.system = system
         self.matrix = SystemMatrix(system)
-        self._held = system.fixed.all(axis=1)
+        self._held: np.ndarray = np.all(system.fixed, axis=1)
         self._factor = BlockCholesky(self.matrix.pattern, ~self._held)
         self._lu: Any = None
-        self._b = np.zeros((system.size, 3))
-        self._x = np.zeros((system.size, 3))
+        self._b: np.ndarray = np.zeros((system.size, 3))
+        self._x: np.ndarray = np.zeros((system.size, 3))
 
     def set_matrix(self, m: float, k: float, h: float) -> None:
         """See LinearSolver."""
-        held = self.system.fixed.all(axis=1)
+        held: np.ndarray = np.all(self.system.fixed, axis=1)
         if not np.array_equal(held, self._held):
             self._held = held
             self._factor = BlockCholesky(self.matrix.pattern, ~held)

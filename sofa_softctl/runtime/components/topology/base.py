@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -81,7 +82,7 @@ _FACES_OF_TETRAHEDRON = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
 _EDGES_OF_TRIANGLE = [(0, 1), (1, 2), (2, 0)]
 
 
-def _unique(elements: np.ndarray, parts: list[tuple[int, ...]]) -> np.ndarray:
+def _unique(elements: np.ndarray, parts: Sequence[tuple[int, ...]]) -> np.ndarray:
     """Parts of the elements, each once, in order of first appearance."""
     every = elements[:, parts].reshape(-1, len(parts[0]))
     _, first = np.unique(np.sort(every, axis=1), axis=0, return_index=True)

@@ -1,0 +1,169 @@
+"""Symmetric sparse matrices of 3x3 blocks, one block for each pair of coupled nodes.
+
+Only blocks with row >= column are stored; those of the diagonal are stored whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sparse
+
+from sofa_softctl.runtime.kernels.jit import njit
+
+
+@dataclass(frozen=True)
+class BlockPattern:
+    """Where the blocks of a symmetric matrix are: its lower triangle by block rows.
+
+    Block k of a value array of shape (n_blocks, 3, 3) is at column `indices[k]` of the row i with
+    `indptr[i] <= k < indptr[i + 1]`.
+    """
+
+    n_nodes: int
+    """Number of nodes; the matrix has 3 n_nodes rows."""
+    indptr: np.ndarray
+    """First block of each block row, shape (n_nodes + 1,), read-only."""
+    indices: np.ndarray
+    """Block column of each block, ascending in a row, the diagonal last; (n_blocks,), read-only."""
+
+    @staticmethod
+    def build(n_nodes: int, rows: np.ndarray, cols: np.ndarray) -> BlockPattern:
+        """The pattern that couples the given pairs of nodes, and each node with itself.
+
+        Args:
+            n_nodes: Number of nodes.
+            rows, cols: Node pairs in any order, repeated or not, in either triangle, shape (k,).
+        """
+        rows, cols = _checked_pairs(n_nodes, rows, cols)
+        diagonal = np.arange(n_nodes) * (n_nodes + 1)
+        keys = np.unique(np.concatenate([_keys(n_nodes, rows, cols), diagonal]))
+        row, indices = np.divmod(keys, max(n_nodes, 1))
+        indptr = np.searchsorted(row, np.arange(n_nodes + 1))
+        for array in (indptr, indices):
+            array.setflags(write=False)
+        return BlockPattern(n_nodes, indptr, indices)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Block row of each block, shape (n_blocks,)."""
+        return np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
+
+    def slots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Block that holds each node pair.
+
+        Args:
+            rows, cols: Node pairs, shape (k,).
+
+        Returns:
+            Index k into the blocks where row >= col; ~k where row < col: block k then holds the
+            transpose, that of the pair (col, row). Shape (k,).
+        """
+        rows, cols = _checked_pairs(self.n_nodes, rows, cols)
+        known = _keys(self.n_nodes, self.rows, self.indices)
+        wanted = _keys(self.n_nodes, rows, cols)
+        slots = np.searchsorted(known, wanted)
+        found = slots < known.size
+        found[found] = known[slots[found]] == wanted[found]
+        if not found.all():
+            row, col = rows[~found][0], cols[~found][0]
+            raise ValueError(
+                f"nodes {row} and {col} are not coupled in this pattern ({(~found).sum()} of "
+                f"{found.size} pairs are missing). Give the pair to BlockPattern.build."
+            )
+        return np.where(rows >= cols, slots, ~slots)
+
+    def to_csr(self, values: np.ndarray) -> sparse.csr_array:
+        """The whole matrix, shape (3 n_nodes, 3 n_nodes), explicit zeros kept.
+
+        Args:
+            values: Blocks, shape (n_blocks, 3, 3).
+        """
+        rows, cols = self.rows, self.indices
+        off = rows != cols
+        block_rows = np.concatenate([rows, cols[off]])
+        block_cols = np.concatenate([cols, rows[off]])
+        blocks = np.concatenate([values, values[off].transpose(0, 2, 1)])
+        order = np.lexsort((block_cols, block_rows))
+        indptr = np.searchsorted(block_rows[order], np.arange(self.n_nodes + 1))
+        size = 3 * self.n_nodes
+        whole = sparse.bsr_array((blocks[order], block_cols[order], indptr), shape=(size, size))
+        matrix: sparse.csr_array = whole.tocsr()
+        return matrix
+
+
+@njit
+def constrain(
+    values: np.ndarray, indptr: np.ndarray, indices: np.ndarray, fixed: np.ndarray
+) -> None:
+    """Clear row and column of each fixed unknown and put 1 on its diagonal, in place.
+
+    Args:
+        values: Blocks, shape (n_blocks, 3, 3).
+        indptr, indices: Of the BlockPattern.
+        fixed: Which unknowns are held, shape (n_nodes, 3), bool.
+    """
+    for row in range(indptr.size - 1):
+        for k in range(indptr[row], indptr[row + 1]):
+            col = indices[k]
+            for a in range(3):
+                if fixed[row, a]:
+                    values[k, a, :] = 0.0
+                if fixed[col, a]:
+                    values[k, :, a] = 0.0
+        diagonal = values[indptr[row + 1] - 1]
+        for a in range(3):
+            if fixed[row, a]:
+                diagonal[a, a] = 1.0
+
+
+@njit
+def multiply(
+    indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, x: np.ndarray, out: np.ndarray
+) -> None:
+    """out = A x.
+
+    Args:
+        indptr, indices: Of the BlockPattern.
+        values: Blocks of A, shape (n_blocks, 3, 3).
+        x: Shape (n_nodes, 3).
+        out: Output, shape (n_nodes, 3), not the memory of x.
+    """
+    out[:] = 0.0
+    for i in range(indptr.size - 1):
+        x0, x1, x2 = x[i, 0], x[i, 1], x[i, 2]
+        y0 = y1 = y2 = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            A = values[k]
+            y0 += A[0, 0] * x[j, 0] + A[0, 1] * x[j, 1] + A[0, 2] * x[j, 2]
+            y1 += A[1, 0] * x[j, 0] + A[1, 1] * x[j, 1] + A[1, 2] * x[j, 2]
+            y2 += A[2, 0] * x[j, 0] + A[2, 1] * x[j, 1] + A[2, 2] * x[j, 2]
+            if j < i:
+                out[j, 0] += A[0, 0] * x0 + A[1, 0] * x1 + A[2, 0] * x2
+                out[j, 1] += A[0, 1] * x0 + A[1, 1] * x1 + A[2, 1] * x2
+                out[j, 2] += A[0, 2] * x0 + A[1, 2] * x1 + A[2, 2] * x2
+        out[i, 0] += y0
+        out[i, 1] += y1
+        out[i, 2] += y2
+
+
+def _keys(n_nodes: int, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """One number for each unordered pair, ascending by block row, then by block column."""
+    return np.maximum(rows, cols) * n_nodes + np.minimum(rows, cols)
+
+
+def _checked_pairs(
+    n_nodes: int, rows: np.ndarray, cols: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The node pairs as int64 arrays of one shape."""
+    rows, cols = np.asarray(rows, dtype=np.int64), np.asarray(cols, dtype=np.int64)
+    if rows.shape != cols.shape:
+        raise ValueError(f"rows has shape {rows.shape}, but cols has {cols.shape}.")
+    for name, nodes in (("rows", rows), ("cols", cols)):
+        if nodes.size and (nodes.min() < 0 or nodes.max() >= n_nodes):
+            raise ValueError(
+                f"{name} has nodes from {nodes.min()} to {nodes.max()}, but there are {n_nodes}."
+            )
+    return rows, cols

@@ -1,0 +1,164 @@
+"""Direct solver for symmetric positive definite matrices of 3x3 blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.kernels import substitution, supernodal
+from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
+from sofa_softctl.runtime.kernels.symbolic import analyse
+
+
+class BlockCholesky:
+    """Sparse A = L L^T: the pattern is analysed once, then come new values at each time step.
+
+    Inactive nodes are those whose rows and columns are identity; they are left out, and whatever
+    the matrix holds there is not read. Before the first success of `factorize`, and after a
+    failure, all results are NaN. Objects may not be shared between threads.
+    """
+
+    def __init__(self, pattern: BlockPattern, active: np.ndarray | None = None) -> None:
+        """Order the nodes and find out where L fills in.
+
+        Args:
+            pattern: Where the blocks of the matrix are.
+            active: Nodes that take part, shape (n_nodes,), bool; all if None.
+        """
+        if active is None:
+            active = np.ones(pattern.n_nodes, bool)
+        if active.shape != (pattern.n_nodes,) or active.dtype != bool:
+            raise ValueError(
+                f"active must be bool of shape ({pattern.n_nodes},), one for each node; got "
+                f"{active.dtype} of shape {active.shape}."
+            )
+        analysis = analyse(pattern, active)
+        self.pattern = pattern
+        self.nnz = analysis.nnz
+        """Numbers in the lower triangle of L."""
+        self.flops = analysis.flops
+        """Operations of one factorisation."""
+        self._order = analysis.order
+        self._place = np.full(pattern.n_nodes, -1, np.int64)
+        self._place[self._order] = np.arange(self._order.size)
+        self._tree, self._blocks = analysis.supernodes, analysis.blocks
+        self._factor = np.full(self._tree.panel_start[-1], np.nan)
+        n, n_super = self._order.size, self._tree.first.size - 1
+        self._work = supernodal.Workspace(
+            update=np.empty(analysis.update_size),
+            row_in_panel=np.empty(n, np.int64),
+            diagonal=np.empty(3 * n),
+            pending=np.empty(n_super, np.int64),
+            next_pending=np.empty(n_super, np.int64),
+            progress=np.empty(n_super, np.int64),
+        )
+        self._low, self._high = np.empty(n_super, np.int64), np.empty(n_super, np.int64)
+        self._height = 3 * int(np.diff(self._tree.row_start).max(initial=0))
+        self._columns = np.empty(0), np.empty(0)
+        self._reserve(1)
+        self._y, self._panel_y = self._columns
+
+    def factorize(self, values: np.ndarray) -> bool:
+        """Factorise the matrix of these values.
+
+        Args:
+            values: Blocks in the order of the pattern, shape (n_blocks, 3, 3).
+
+        Returns:
+            False when the matrix is not positive definite, is singular to working precision, or
+            holds NaN or infinity.
+        """
+        values = np.require(values, np.float64, "CW")
+        if values.shape != (self.pattern.indices.size, 3, 3):
+            raise ValueError(
+                f"values must have shape ({self.pattern.indices.size}, 3, 3), one block for each "
+                f"of the pattern; got {values.shape}."
+            )
+        return supernodal.factorize(self._tree, self._blocks, values, self._factor, self._work)
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """x = A^-1 b; at inactive nodes x = b.
+
+        Args:
+            b: Right-hand sides, shape (3 n_nodes,) or (3 n_nodes, m).
+
+        Returns:
+            New array of the shape of b.
+        """
+        b = np.require(b, np.float64, "CW")
+        if b.ndim not in (1, 2) or b.shape[0] != 3 * self.pattern.n_nodes:
+            size = 3 * self.pattern.n_nodes
+            raise ValueError(f"b must have shape ({size},) or ({size}, m); got {b.shape}.")
+        x = b.copy()
+        if b.ndim == 1:
+            substitution.solve_vector(
+                self._tree, self._factor, self._order, b, x, self._y, self._panel_y
+            )
+        elif b.shape[1] > 0:
+            Y, panel_Y = self._reserve(b.shape[1])
+            substitution.solve_columns(
+                self._tree, self._factor, self._order, b, x, Y, panel_Y, self._low, self._high
+            )
+        return x
+
+    def forward(
+        self, row: np.ndarray, node: np.ndarray, vector: np.ndarray, n_rows: int
+    ) -> np.ndarray:
+        """Y = L^-1 P H^T, half of the work for W = H A^-1 H^T and for A^-1 H^T lam.
+
+        Args:
+            row, node: Constraint row and node of each entry of H, shape (k,). Entries of the same
+                place add up; those on inactive nodes are ignored.
+            vector: The entries, shape (k, 3).
+            n_rows: Number of constraint rows.
+
+        Returns:
+            Y, shape (3 n_active, n_rows), in the order of elimination. The memory is reused by
+            the next `forward` and by `solve` with several columns.
+        """
+        Y, panel_Y = self._reserve(n_rows)
+        row, node = np.require(row, np.int64, "CW"), np.require(node, np.int64, "CW")
+        vector = np.require(vector, np.float64, "CW")
+        if row.ndim != 1 or node.shape != row.shape or vector.shape != (*row.shape, 3):
+            raise ValueError(
+                "row, node and vector must have shapes (k,), (k,) and (k, 3); got "
+                f"{row.shape}, {node.shape} and {vector.shape}."
+            )
+        if not substitution.forward_rows(
+            self._tree, self._factor, self._place, row, node, vector, Y, panel_Y,
+            self._low, self._high,
+        ):  # fmt: skip
+            raise ValueError(
+                f"row must be in 0..{n_rows - 1} and node in 0..{self.pattern.n_nodes - 1}; got "
+                f"rows {row.min()}..{row.max()} and nodes {node.min()}..{node.max()}."
+            )
+        return Y
+
+    def compliance(self, Y: np.ndarray) -> np.ndarray:
+        """W = H A^-1 H^T = Y^T Y, exactly symmetric, shape (n_rows, n_rows); Y from `forward`."""
+        W = np.zeros((Y.shape[1], Y.shape[1]))
+        substitution.gram(Y, W)
+        return W
+
+    def correction(self, Y: np.ndarray, lam: np.ndarray) -> np.ndarray:
+        """x = A^-1 H^T lam, zero at inactive nodes, shape (3 n_nodes,).
+
+        Args:
+            Y: From `forward`.
+            lam: Multiplier of each constraint row, shape (n_rows,).
+        """
+        lam = np.require(lam, np.float64, "CW")
+        if lam.shape != Y.shape[1:]:
+            raise ValueError(f"lam must have shape {Y.shape[1:]}, one per row; got {lam.shape}.")
+        x = np.zeros(3 * self.pattern.n_nodes)
+        substitution.solve_rows(
+            self._tree, self._factor, self._order, Y, lam, x, self._y, self._panel_y
+        )
+        return x
+
+    def _reserve(self, m: int) -> tuple[np.ndarray, np.ndarray]:
+        """Scratch for m columns: Y of shape (3 n, m), and as many numbers as m of the panel."""
+        n = 3 * self._order.size
+        if self._columns[0].size < n * m or self._columns[1].size < self._height * m:
+            self._columns = np.empty(n * m), np.empty(self._height * m)
+        Y, panel_Y = self._columns
+        return Y[: n * m].reshape(n, m), panel_Y

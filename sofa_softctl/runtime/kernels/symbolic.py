@@ -1,0 +1,242 @@
+"""What a sparse Cholesky factorisation can know before it sees numbers: where L fills in.
+
+Everything here counts in nodes; each stands for three unknowns. Nodes are numbered by their place
+in the elimination order except where "of the matrix" is said.
+
+Source: Davis, Direct Methods for Sparse Linear Systems, SIAM 2006, chapter 4; supernodes and their
+relaxed amalgamation after Chen, Davis, Hager, Rajamanickam 2008 (CHOLMOD).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sparse
+
+from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
+from sofa_softctl.runtime.kernels.jit import njit
+from sofa_softctl.runtime.kernels.ordering import Elimination, eliminate
+
+
+class Supernodes(NamedTuple):
+    """Runs of columns of L with (nearly) the same rows, each stored as one dense panel.
+
+    A panel is column-major. Its rows are the supernode's own nodes and, below them, the later
+    nodes that these touch.
+    """
+
+    first: np.ndarray
+    """First node of each supernode, shape (n_super + 1,)."""
+    of_node: np.ndarray
+    """Supernode of each node, shape (n,)."""
+    row_start: np.ndarray
+    """Where the rows of each panel start in `rows`, shape (n_super + 1,)."""
+    rows: np.ndarray
+    """Nodes that are the rows of the panels, ascending in each, shape (row_start[-1],)."""
+    panel_start: np.ndarray
+    """Where each panel starts in the numbers of L, shape (n_super + 1,)."""
+
+
+class BlockMap(NamedTuple):
+    """Where the blocks of the matrix go in L, in the order of L."""
+
+    start: np.ndarray
+    """First block of each supernode, shape (n_super + 1,)."""
+    source: np.ndarray
+    """Index of the block in the values of the matrix, shape (k,)."""
+    target: np.ndarray
+    """Position of the block's first number in L, shape (k,)."""
+    transposed: np.ndarray
+    """Whether the block goes in transposed, shape (k,), bool."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Symbolic factorisation of a pattern, valid for all values."""
+
+    order: np.ndarray
+    """Node of the matrix at each place of the elimination order, shape (n,)."""
+    supernodes: Supernodes
+    """The panels of L."""
+    blocks: BlockMap
+    """From the matrix to the panels."""
+    update_size: int
+    """Numbers in the largest update that one panel gives another."""
+    nnz: int
+    """Numbers stored in the lower triangle of L, zeros of relaxed supernodes included."""
+    flops: float
+    """Additions and multiplications of one factorisation: squared length of each column."""
+
+
+def analyse(pattern: BlockPattern, active: np.ndarray) -> Analysis:
+    """Elimination order, panels, and the way of each block into them.
+
+    Args:
+        pattern: Where the blocks of the matrix are.
+        active: Nodes that take part, shape (n_nodes,), bool.
+    """
+    nodes = np.flatnonzero(active)
+    number = np.full(pattern.n_nodes, -1, np.int64)
+    number[nodes] = np.arange(nodes.size)
+    source = np.flatnonzero(active[pattern.rows] & active[pattern.indices])
+    rows, cols = number[pattern.rows[source]], number[pattern.indices[source]]
+    elimination = eliminate(_graph(nodes.size, rows, cols))
+    supernodes = find_supernodes(elimination)
+
+    place = np.empty(nodes.size, np.int64)
+    place[elimination.order] = np.arange(nodes.size)
+    blocks = _map_blocks(supernodes, source, place[rows], place[cols])
+    width, height = 3 * np.diff(supernodes.first), 3 * np.diff(supernodes.row_start)
+    column = np.arange(3 * nodes.size) - 3 * np.repeat(supernodes.first[:-1], width)
+    length = np.repeat(height, width) - column  # of each column of L, diagonal included
+    return Analysis(
+        order=nodes[elimination.order],
+        supernodes=supernodes,
+        blocks=blocks,
+        update_size=_largest_update(supernodes),
+        nnz=int(length.sum()),
+        flops=float(np.sum(length.astype(float) ** 2)),
+    )
+
+
+def find_supernodes(elimination: Elimination) -> Supernodes:
+    """The panels of L for an elimination whose subtrees are runs (postordered)."""
+    parent, counts = elimination.parent, elimination.counts
+    first = _merge_columns(parent, counts)
+    of_node = np.repeat(np.arange(first.size - 1), np.diff(first))
+    row_start, rows = _panel_rows(elimination.indptr, elimination.indices, first, of_node)
+    panel_start = np.zeros(first.size, np.int64)
+    np.cumsum(9 * np.diff(first) * np.diff(row_start), out=panel_start[1:])
+    return Supernodes(first, of_node, row_start, rows, panel_start)
+
+
+def _graph(n: int, rows: np.ndarray, cols: np.ndarray) -> sparse.csr_array:
+    """Neighbours of each node from the pairs of one triangle, without the diagonal."""
+    off = rows != cols
+    rows, cols = rows[off], cols[off]
+    pairs = np.concatenate([rows, cols]), np.concatenate([cols, rows])
+    return sparse.csr_array((np.ones(pairs[0].size), pairs), shape=(n, n))
+
+
+def _map_blocks(
+    supernodes: Supernodes, source: np.ndarray, rows: np.ndarray, cols: np.ndarray
+) -> BlockMap:
+    """Where the blocks of the pairs (rows, cols) go; those above the diagonal go transposed."""
+    n = supernodes.of_node.size
+    transposed = rows < cols
+    rows, cols = np.maximum(rows, cols), np.minimum(rows, cols)
+    panel = supernodes.of_node[cols]
+    heights = np.diff(supernodes.row_start)
+    known = np.repeat(np.arange(heights.size), heights) * n + supernodes.rows
+    row_in_panel = np.searchsorted(known, panel * n + rows) - supernodes.row_start[panel]
+    column_in_panel = cols - supernodes.first[panel]
+    target = supernodes.panel_start[panel] + 9 * column_in_panel * heights[panel] + 3 * row_in_panel
+    order = np.argsort(target)
+    start = np.searchsorted(target[order], supernodes.panel_start)
+    return BlockMap(start, source[order], target[order], transposed[order])
+
+
+def _largest_update(supernodes: Supernodes) -> int:
+    """Numbers in the largest product L[k1:] L[k1:k2]^T, where the rows k1:k2 are of one panel."""
+    heights = np.diff(supernodes.row_start)
+    panel = np.repeat(np.arange(heights.size), heights)
+    owner = supernodes.of_node[supernodes.rows]
+    starts_run = np.ones(owner.size, bool)
+    starts_run[1:] = (owner[1:] != owner[:-1]) | (panel[1:] != panel[:-1])
+    k1 = np.flatnonzero(starts_run)
+    k2 = np.append(k1[1:], owner.size)
+    sizes = 9 * (k2 - k1) * (supernodes.row_start[panel[k1] + 1] - k1)
+    return int(sizes.max(where=owner[k1] != panel[k1], initial=0))
+
+
+@njit
+def _merge_columns(parent: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """First column of each supernode, shape (n_super + 1,).
+
+    Columns whose rows nest exactly are one supernode. From left to right, each is then merged
+    with the one that ends just before it, if that is its child and the panel gets few zeros by it.
+    """
+    n = parent.size
+    first = np.empty(n + 1, np.int64)
+    n_super = end = 0
+    while end < n:
+        start = end
+        end += 1
+        while end < n and parent[end - 1] == end and counts[end - 1] == counts[end] + 1:
+            end += 1
+        below = counts[end - 1]
+        filled = 0.0  # zeros in this panel
+        while n_super > 0 and start <= parent[start - 1] < end:
+            child = first[n_super - 1]
+            merged = filled
+            for column in range(child, start):
+                merged += end - 1 - column + below - counts[column]
+            width = end - child
+            if not _worth_merging(width, merged / (width * (0.5 * (width + 1) + below))):
+                break
+            start, filled = child, merged
+            n_super -= 1
+        first[n_super] = start
+        n_super += 1
+    first[n_super] = n
+    return first[: n_super + 1].copy()
+
+
+@njit
+def _worth_merging(width: int, zero_share: float) -> bool:
+    """Whether a panel of so many nodes may have this share of zeros; measured, see CHOLMOD."""
+    return (
+        width <= 4
+        or (width <= 12 and zero_share < 0.5)
+        or (width <= 32 and zero_share < 0.15)
+        or zero_share < 0.06
+    )
+
+
+@njit
+def _panel_rows(
+    indptr: np.ndarray, indices: np.ndarray, first: np.ndarray, of_node: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of each panel: own nodes, then what they or the children's panels touch, ascending."""
+    n, n_super = of_node.size, first.size - 1
+    first_child, next_sibling = np.full(n_super, -1, np.int64), np.full(n_super, -1, np.int64)
+    seen_by = np.full(n, -1, np.int64)
+    below = np.empty(n, np.int64)
+    row_start, rows = np.zeros(n_super + 1, np.int64), np.empty(4 * n + 16, np.int64)
+    for s in range(n_super):
+        start, end = first[s], first[s + 1]
+        count = 0
+        for p in range(indptr[start], indptr[end]):
+            row = indices[p]
+            if row >= end and seen_by[row] != s:
+                seen_by[row] = s
+                below[count] = row
+                count += 1
+        child = first_child[s]
+        while child != -1:
+            for p in range(
+                row_start[child] + first[child + 1] - first[child], row_start[child + 1]
+            ):
+                row = rows[p]
+                if row >= end and seen_by[row] != s:
+                    seen_by[row] = s
+                    below[count] = row
+                    count += 1
+            child = next_sibling[child]
+        own = row_start[s]
+        stop = own + end - start + count
+        row_start[s + 1] = stop
+        if stop > rows.size:
+            longer = np.empty(2 * stop, np.int64)
+            longer[:own] = rows[:own]
+            rows = longer
+        rows[own : own + end - start] = np.arange(start, end)
+        if count > 0:
+            below[:count].sort()
+            rows[own + end - start : stop] = below[:count]
+            parent = of_node[below[0]]
+            next_sibling[s] = first_child[parent]
+            first_child[parent] = s
+    return row_start, rows[: row_start[n_super]].copy()

@@ -1,0 +1,111 @@
+"""Whether a mesh can be computed with. A mesh that cannot is a MeshError that says where."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.mesh.cursor import Path, fault
+from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
+
+SHOWN = 3
+"""How many offenders a message shows."""
+
+FLAT = 1e-12
+"""Volume below which a tetrahedron has none, relative to its longest edge cubed [-].
+
+A regular one has 1/(6 sqrt 2) = 0.12, a needle that a solver survives 1e-6; one whose points were
+meant to lie in a plane has what rounding leaves of it, about 1e-16 times (distance from the origin
+over edge length).
+"""
+
+
+def check_mesh(mesh: Mesh, path: Path) -> None:
+    """Raise a MeshError unless all coordinates are finite and all indices point to points.
+
+    Args:
+        mesh: The mesh.
+        path: Where it came from, for the message.
+    """
+    bad = np.flatnonzero(~np.isfinite(mesh.positions).all(axis=1))
+    if len(bad):
+        listed = ", ".join(f"{i} at {mesh.positions[i].tolist()}" for i in bad[:SHOWN])
+        raise fault(
+            path,
+            f"expected finite coordinates, got {len(bad)} of {len(mesh.positions)} points that "
+            f"are not (point {listed})",
+            "Export the mesh again.",
+        )
+    for kind in ELEMENTS:
+        rows, n_points = getattr(mesh, kind), len(mesh.positions)
+        outside = ((rows < 0) | (rows >= n_points)).any(axis=1)
+        _raise_for(
+            outside,
+            kind,
+            rows,
+            path,
+            f"join points that do not exist (expected indices from 0 to {n_points - 1})",
+            "The file is damaged or was edited: export the mesh again.",
+        )
+
+
+def check_tetrahedra(mesh: Mesh, path: Path) -> None:
+    """Raise a MeshError unless every tetrahedron has four different points and a volume.
+
+    Args:
+        mesh: The mesh; indices and coordinates are checked first.
+        path: Where it came from, for the message.
+    """
+    check_mesh(mesh, path)
+    rows = mesh.tetrahedra
+    ordered = np.sort(rows, axis=1)
+    repeated = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+    advice = "Remove these elements, or mesh the shape again."
+    _raise_for(repeated, "tetrahedra", rows, path, "use a point twice", advice)
+    _, first, times = np.unique(ordered, axis=0, return_index=True, return_counts=True)
+    again = np.zeros(len(rows), dtype=bool)
+    again[first[times > 1]] = True
+    _raise_for(again, "tetrahedra", rows, path, "are in the file more than once", advice)
+    corners = mesh.positions[rows]  # (k, 4, 3)
+    a, b = np.triu_indices(4, 1)
+    longest = np.linalg.norm(corners[:, a] - corners[:, b], axis=2).max(axis=1, initial=0.0)
+    flat = np.abs(volumes(mesh)) <= FLAT * longest**3
+    _raise_for(flat, "tetrahedra", rows, path, "have no volume", advice)
+
+
+def require_tetrahedra(mesh: Mesh, path: Path) -> None:
+    """Raise a MeshError if a mesh has no tetrahedra, because it is a surface for example.
+
+    Args:
+        mesh: The mesh.
+        path: Where it came from, for the message.
+    """
+    if len(mesh.tetrahedra):
+        return
+    got = ", ".join(f"{len(getattr(mesh, k))} {k}" for k in ELEMENTS if len(getattr(mesh, k)))
+    raise fault(
+        path,
+        f"expected tetrahedra, got {got or 'points only'}",
+        "A surface must be filled first, with Gmsh or pytetwild for example; "
+        "hexahedra need a force field of their own.",
+    )
+
+
+def volumes(mesh: Mesh) -> np.ndarray:
+    """Signed volume of each tetrahedron [scene length^3], shape (k,)."""
+    corners = mesh.positions[mesh.tetrahedra]
+    u, v, w = np.moveaxis(corners[:, 1:] - corners[:, :1], 1, 0)  # (k, 3) each
+    return np.asarray(np.einsum("ki,ki->k", np.cross(u, v), w) / 6.0)
+
+
+def _raise_for(
+    offending: np.ndarray, kind: str, rows: np.ndarray, path: Path, problem: str, advice: str
+) -> None:
+    which = np.flatnonzero(offending)
+    if len(which):
+        listed = ", ".join(f"{i} {tuple(rows[i].tolist())}" for i in which[:SHOWN])
+        raise fault(
+            path,
+            f"{len(which)} of {len(rows)} {kind} {problem}: {listed}"
+            + (", ..." if len(which) > SHOWN else ""),
+            advice,
+        )

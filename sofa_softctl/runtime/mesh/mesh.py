@@ -1,0 +1,81 @@
+"""A mesh: points, and the elements that join them, in the order of the file they came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+
+import numpy as np
+
+ELEMENTS = {"edges": 2, "triangles": 3, "quads": 4, "tetrahedra": 4, "hexahedra": 8}
+"""The kinds of element, by SOFA's names, and how many vertices each has."""
+
+
+def _no_elements(size: int) -> np.ndarray:
+    return np.empty((0, size), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Points and elements. The arrays are read-only; changes give a new mesh."""
+
+    positions: np.ndarray
+    """Coordinates of the points [scene length], shape (n, 3)."""
+    edges: np.ndarray = field(default_factory=lambda: _no_elements(2))
+    """Point indices of each edge, shape (k, 2)."""
+    triangles: np.ndarray = field(default_factory=lambda: _no_elements(3))
+    """Point indices of each triangle, wound as in the file, shape (k, 3)."""
+    quads: np.ndarray = field(default_factory=lambda: _no_elements(4))
+    """Point indices of each quad, shape (k, 4)."""
+    tetrahedra: np.ndarray = field(default_factory=lambda: _no_elements(4))
+    """Point indices of each tetrahedron, shape (k, 4)."""
+    hexahedra: np.ndarray = field(default_factory=lambda: _no_elements(8))
+    """Point indices of each hexahedron in VTK's order, shape (k, 8)."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            size, dtype = (3, np.float64) if each.name == "positions" else (None, np.int64)
+            size = size or ELEMENTS[each.name]
+            array = np.array(getattr(self, each.name), dtype=dtype, order="C")
+            if array.size == 0:
+                array = array.reshape(0, size)
+            if array.ndim != 2 or array.shape[1] != size:
+                raise ValueError(
+                    f"{each.name} of a mesh must have shape (k, {size}). Got: {array.shape}"
+                )
+            array.setflags(write=False)
+            object.__setattr__(self, each.name, array)
+
+    def __repr__(self) -> str:
+        counts = (f"{len(getattr(self, each.name))} {each.name}" for each in fields(self))
+        return f"Mesh({', '.join(count for count in counts if not count.startswith('0 '))})"
+
+    def transformed(
+        self,
+        scale3d: tuple[float, float, float] | np.ndarray = (1.0, 1.0, 1.0),
+        rotation_degrees: tuple[float, float, float] | np.ndarray = (0.0, 0.0, 0.0),
+        translation: tuple[float, float, float] | np.ndarray = (0.0, 0.0, 0.0),
+    ) -> Mesh:
+        """The mesh as SOFA's loaders place it: scaled, then rotated, then translated.
+
+        Args:
+            scale3d: Factor along each axis.
+            rotation_degrees: Angles about x, y and z [degrees]; the rotation is Rz Ry Rx.
+            translation: Displacement [scene length].
+
+        Returns:
+            A mesh with x' = Rz Ry Rx diag(scale3d) x + translation. Where all three are neutral,
+            the coordinates keep every bit. A mirroring scale leaves the winding as it is.
+        """
+        x = self.positions * np.asarray(scale3d, dtype=np.float64)  # (n, 3)
+        if np.any(rotation_degrees):
+            x = x @ rotation_zyx(rotation_degrees).T
+        return replace(self, positions=x + np.asarray(translation, dtype=np.float64))
+
+
+def rotation_zyx(degrees: tuple[float, float, float] | np.ndarray) -> np.ndarray:
+    """The rotation matrix Rz Ry Rx of three angles [degrees], shape (3, 3)."""
+    (sx, sy, sz), (cx, cy, cz) = np.sin(np.radians(degrees)), np.cos(np.radians(degrees))
+    rx = np.array([[1, 0, 0], [0, cx, -sx], [0, sx, cx]])
+    ry = np.array([[cy, 0, sy], [0, 1, 0], [-sy, 0, cy]])
+    rz = np.array([[cz, -sz, 0], [sz, cz, 0], [0, 0, 1]])
+    return np.asarray(rz @ ry @ rx)

@@ -1,0 +1,98 @@
+"""Reading a mesh file of any format."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable
+from functools import partial
+
+from sofa_softctl.errors import MeshError
+from sofa_softctl.runtime.mesh.checks import check_mesh
+from sofa_softctl.runtime.mesh.cursor import Path, fault
+from sofa_softctl.runtime.mesh.foreign import foreign_suffixes, read_foreign
+from sofa_softctl.runtime.mesh.gmsh import read_gmsh
+from sofa_softctl.runtime.mesh.mesh import Mesh
+from sofa_softctl.runtime.mesh.obj import read_obj
+from sofa_softctl.runtime.mesh.stl import read_stl
+from sofa_softctl.runtime.mesh.vtk import read_vtk
+
+Reader = Callable[[bytes, Path], Mesh]
+
+READERS: dict[str, Reader] = {
+    "gmsh": read_gmsh,
+    "obj": read_obj,
+    "stl": read_stl,
+    "vtk": read_vtk,
+}
+SUFFIXES = {
+    ".gmsh": "gmsh",
+    ".msh": "gmsh",
+    ".obj": "obj",
+    ".stl": "stl",
+    ".vtk": "vtk",
+    ".vtu": "vtk",
+}
+
+
+def read_mesh(path: Path, kind: str | None = None, *, merge: bool = True) -> Mesh:
+    """The mesh in a file, elements in its order, every coordinate finite and every index valid.
+
+    Args:
+        path: The file.
+        kind: `gmsh`, `obj`, `stl` or `vtk`, whatever the file is called; None: by its suffix.
+            Suffixes of other formats (Abaqus, Medit, Nastran, PLY, ...) go to meshio.
+        merge: Make one point of equal ones in STL files, as SOFA does.
+
+    Raises:
+        MeshError: The file is missing, no such file, damaged, or has unusable numbers.
+    """
+    suffix = os.path.splitext(os.fspath(path))[1].lower()
+    kind = kind or SUFFIXES.get(suffix)
+    if kind is not None and kind not in READERS:
+        raise ValueError(f"expected a kind among {', '.join(READERS)}. Got: {kind!r}")
+    data = _content(path)
+    if kind is not None:
+        reader = partial(read_stl, merge=merge) if kind == "stl" else READERS[kind]
+        mesh = reader(data, path)
+    elif suffix in foreign_suffixes():
+        mesh = read_foreign(path)
+    else:
+        known = ", ".join(sorted({*SUFFIXES, *foreign_suffixes()}))
+        raise fault(
+            path,
+            f"the suffix {suffix!r} belongs to no known mesh format",
+            f"Known are {known}; or say the kind: {', '.join(READERS)}.",
+        )
+    check_mesh(mesh, path)
+    return mesh
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError as error:
+        raise MeshError(f"{path}: there is no such mesh file. {_hint(path)}") from error
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise fault(path, f"the mesh file cannot be read ({reason})", "Check the path.") from error
+    if not data.strip():
+        raise fault(path, "expected a mesh, got an empty file", "Export it again.")
+    return data
+
+
+def _hint(path: Path) -> str:
+    """What there is instead of a missing file."""
+    folder, name = os.path.split(os.path.abspath(path))
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return f"The folder {folder} does not exist either."
+    close = difflib.get_close_matches(name, names, n=5, cutoff=0.6)
+    meshes = [each for each in names if os.path.splitext(each)[1].lower() in SUFFIXES]
+    if close:
+        return f"Did you mean {' or '.join(map(repr, close))}?"
+    if meshes:
+        return f"Meshes in that folder: {', '.join(meshes[:10])}."
+    return f"There are no meshes in {folder}."

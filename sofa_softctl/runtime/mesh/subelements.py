@@ -1,0 +1,47 @@
+"""Faces and edges of the elements of a mesh: what `createSubelements` adds in SOFA's loaders."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sofa_softctl.runtime.mesh.mesh import Mesh
+
+# Wound so that the normals point outwards, in the order in which SOFA lists them.
+HEXAHEDRON_QUADS = (
+    (0, 3, 2, 1),
+    (4, 5, 6, 7),
+    (0, 1, 5, 4),
+    (1, 2, 6, 5),
+    (2, 3, 7, 6),
+    (3, 0, 4, 7),
+)
+TETRAHEDRON_TRIANGLES = ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
+QUAD_EDGES = ((1, 2), (2, 3), (3, 0), (0, 1))
+TRIANGLE_EDGES = ((1, 2), (2, 0), (0, 1))
+
+
+def with_subelements(mesh: Mesh) -> Mesh:
+    """The mesh with the missing quads, triangles and edges of its elements, as SOFA adds them.
+
+    New ones follow those of the mesh, each once whatever its direction, in the order of the
+    elements they belong to: quads of hexahedra, triangles of tetrahedra, edges of quads, edges
+    of triangles. MeshGmshLoader does this unless `createSubelements` is given.
+    """
+    quads = _extended(mesh.quads, mesh.hexahedra, HEXAHEDRON_QUADS)
+    triangles = _extended(mesh.triangles, mesh.tetrahedra, TETRAHEDRON_TRIANGLES)
+    edges = _extended(mesh.edges, quads, QUAD_EDGES)
+    edges = _extended(edges, triangles, TRIANGLE_EDGES)
+    return replace(mesh, edges=edges, triangles=triangles, quads=quads)
+
+
+def _extended(
+    present: np.ndarray, owners: np.ndarray, corners: tuple[tuple[int, ...], ...]
+) -> np.ndarray:
+    """The elements present, then the new ones among the parts of their owners."""
+    parts = owners[:, np.array(corners)].reshape(-1, present.shape[1])
+    every = np.sort(np.concatenate([present, parts]), axis=1)
+    _, first = np.unique(every, axis=0, return_index=True)
+    new = np.sort(first[first >= len(present)]) - len(present)
+    return np.concatenate([present, parts[new]])

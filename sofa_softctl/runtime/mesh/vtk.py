@@ -1,0 +1,167 @@
+"""Reading VTK files: legacy (text or binary), and XML by way of `vtu.py`.
+
+Read by ourselves: meshio 5.3.5 knows no POLYDATA, polygons, strips, pixels or voxels, refuses
+Windows line ends and little-endian files, and believes counts before it has seen the numbers.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from sofa_softctl.runtime.mesh.cells import POLYGON, Cells, elements
+from sofa_softctl.runtime.mesh.cursor import (
+    BinaryCursor,
+    Cursor,
+    Path,
+    TextCursor,
+    excerpt,
+    fault,
+    whole,
+)
+from sofa_softctl.runtime.mesh.mesh import Mesh
+from sofa_softctl.runtime.mesh.vtu import read_vtu
+
+DTYPES = {
+    "char": "i1",
+    "unsigned_char": "u1",
+    "short": "i2",
+    "unsigned_short": "u2",
+    "int": "i4",
+    "unsigned_int": "u4",
+    "long": "i8",
+    "unsigned_long": "u8",
+    "vtktypeint64": "i8",
+    "float": "f4",
+    "double": "f8",
+}
+GEOMETRY = {b"POINTS": 2, b"CELLS": 2, b"CELL_TYPES": 1, b"POLYGONS": 2}
+NOT_READ = {b"TRIANGLE_STRIPS": 0}
+DATA = {b"POINT_DATA": 0, b"CELL_DATA": 0}  # what follows has no say in the mesh
+
+
+def read_vtk(data: bytes, path: Path) -> Mesh:
+    """The mesh in a VTK file, whether legacy or XML, whatever it is called.
+
+    As SOFA's MeshVTKLoader: UNSTRUCTURED_GRID (cell types as in `cells.py`) or POLYDATA (polygons
+    of four points become quads, larger ones fans of triangles), big-endian or little-endian.
+    Files that SOFA cannot read at all (VTK 5 with OFFSETS and CONNECTIVITY) are read too.
+
+    Args:
+        data: The bytes of the file.
+        path: Where they came from, for messages.
+    """
+    first, _, rest = data.partition(b"\n")
+    if b"<VTKFile" in first or (b"<?xml" in first and b"<VTKFile" in rest[:4096]):
+        return read_vtu(data, path)
+    version = re.match(rb"# vtk DataFile Version +(\d+)", first, re.IGNORECASE)
+    if version is None:
+        raise fault(
+            path,
+            f"expected '# vtk DataFile Version' or '<VTKFile' on the first line, got "
+            f"{excerpt(data)}",
+            "This is no VTK file: take the loader of its format, or convert it.",
+        )
+    _, _, rest = rest.partition(b"\n")  # the title
+    encoding, _, rest = rest.partition(b"\n")
+    if encoding.strip().upper() == b"ASCII":
+        return _read_sections(TextCursor(path, rest), int(version[1]))
+    if encoding.strip().upper() != b"BINARY":
+        raise fault(path, f"expected ASCII or BINARY on the third line, got {excerpt(encoding)}")
+    little = _is_little_endian(rest)
+    cursor = BinaryCursor(path, rest, order="<" if little else ">")
+    return _read_sections(cursor, int(version[1]))
+
+
+def _is_little_endian(data: bytes) -> bool:
+    """SOFA's rule: the first type (or size of a polygon) is the smaller of its two readings."""
+    heading = re.search(rb"^(CELL_TYPES|POLYGONS)[^\n]*\n", data, re.MULTILINE)
+    first = data[heading.end() : heading.end() + 4] if heading else b""
+    return int.from_bytes(first, "little") < int.from_bytes(first, "big")
+
+
+def _read_sections(cursor: Cursor, version: int) -> Mesh:
+    path = cursor.path
+    found = cursor.section({b"DATASET": 1})
+    dataset = found[1].upper() if found else b"no DATASET"
+    if dataset not in (b"UNSTRUCTURED_GRID", b"POLYDATA"):
+        raise fault(
+            path,
+            f"expected DATASET UNSTRUCTURED_GRID or POLYDATA, got {excerpt(dataset)}",
+            "Export it as an unstructured grid.",
+        )
+    positions = types = polygons = cells = None
+    while (found := cursor.section(GEOMETRY | NOT_READ | DATA)) is not None and found[
+        0
+    ] not in DATA:
+        keyword, *words = found
+        if keyword in NOT_READ:
+            raise fault(
+                path, "TRIANGLE_STRIPS are not read, by SOFA neither", "Export plain triangles."
+            )
+        count = whole(words[0], keyword.decode(), path)
+        if keyword == b"POINTS":
+            dtype = _dtype(words[1], path)
+            positions = cursor.take(3 * count, dtype, "POINTS").reshape(-1, 3)
+        elif keyword == b"CELL_TYPES":
+            types = cursor.take(count, "i4", "CELL_TYPES")
+        else:
+            total = whole(words[1], keyword.decode(), path)
+            read = _read_offsets if version >= 5 else _read_sizes
+            cells = read(cursor, count, total, keyword.decode())
+            polygons = cells if keyword == b"POLYGONS" else polygons
+    if positions is None:
+        raise fault(path, "no POINTS were found")
+    if polygons is not None:
+        start, size, connectivity = polygons
+        types = np.select([size < 3, size == 3, size == 4], [0, 5, 9], POLYGON)
+    elif cells is None:
+        return Mesh(positions)
+    else:
+        start, size, connectivity = cells
+    if types is None or len(types) != len(size):
+        got = "none" if types is None else len(types)
+        raise fault(path, f"expected {len(size)} CELL_TYPES, one for each cell, got {got}")
+    return elements(positions, Cells(types, start, size, connectivity), path)
+
+
+def _dtype(word: bytes, path: Path) -> str:
+    name = word.decode("ascii", "replace").lower()
+    if name not in DTYPES:
+        raise fault(path, f"expected POINTS of type float or double, got {name!r}")
+    return DTYPES[name]
+
+
+def _read_sizes(
+    cursor: Cursor, count: int, total: int, what: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Cells written as their size and then their points: start, size, connectivity."""
+    flat = cursor.take(total, "i4", what).astype(np.int64)
+    values, starts, at = flat.tolist(), [], 0
+    for _ in range(count):
+        if at >= total or values[at] < 0:
+            break
+        starts.append(at + 1)
+        at += 1 + values[at]
+    if len(starts) != count or at != total:
+        raise fault(
+            cursor.path, f"expected {count} {what} in {total} numbers, got {len(starts)} in {at}"
+        )
+    start = np.array(starts, dtype=np.int64)
+    return start, flat[start - 1], flat
+
+
+def _read_offsets(
+    cursor: Cursor, count: int, total: int, what: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Cells as VTK 5 writes them, where each begins and then all points (count is one more)."""
+    arrays = []
+    for name, length in ((b"OFFSETS", count), (b"CONNECTIVITY", total)):
+        found = cursor.section({name: 1})
+        if found is None:
+            raise fault(cursor.path, f"expected {name.decode()} in {what}, got none")
+        taken = cursor.take(length, _dtype(found[1], cursor.path), what)
+        arrays.append(taken.astype(np.int64))
+    offsets, connectivity = arrays
+    return offsets[:-1], np.diff(offsets), connectivity
