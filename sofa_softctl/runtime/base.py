@@ -150,9 +150,11 @@ class Base:
         type: str = "string",
     ) -> Data:
         """Give this one object a Data of its own, as Python controllers do."""
-        if name in self.data:
+        if name in self.data or hasattr(self.__class__, name):
+            what = "a Data" if name in self.data else "an attribute"
             raise SceneError(
-                f"{describe(scene_line())}: {self.describe()} already has a Data '{name}'."
+                f"{describe(scene_line())}: {self.describe()} already has {what} '{name}'; give "
+                "the new Data another name."
             )
         declaration = _declaration(type, default, help)
         declaration.name = name
@@ -191,7 +193,7 @@ class Base:
         """For messages: `CableConstraint '/trunk/cable/left'`."""
         return f"{self.getClassName()} '{self.getPathName()}'"
 
-    def error(self, problem: str) -> SceneError:
+    def scene_error(self, problem: str) -> SceneError:
         """A SceneError that names the scene's line and the object."""
         return SceneError(f"{describe(self.where)}: {self.describe()} {problem}")
 

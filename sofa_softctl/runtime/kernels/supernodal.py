@@ -19,7 +19,7 @@ from sofa_softctl.runtime.kernels.symbolic import BlockMap, Supernodes
 
 # Found by measurement with OpenBLAS, whose dpotrf and dtrsm are slower than its dgemm.
 DENSE_COLUMNS = 24  # columns that are factorised before the rest of their panel is updated
-FULL_PRODUCT = 144  # up to this width a whole square is computed rather than its lower triangle
+FULL_PRODUCT = 64  # up to this width a whole square is computed rather than its lower triangle
 
 
 class Workspace(NamedTuple):
@@ -147,7 +147,7 @@ def _add_product(
     c: np.ndarray,
     ld_c: int,
 ) -> None:
-    """C (m x top, trapezoid) = alpha L L[:top]^T + beta C, L m x width; above it C is not defined."""
+    """C (m x top) = alpha L L[:top]^T + beta C, L m x width; not defined above C's diagonal."""
     if top <= FULL_PRODUCT:
         gemm(N, T, m, top, width, alpha, L, ld, L, ld, beta, c, ld_c)
     else:

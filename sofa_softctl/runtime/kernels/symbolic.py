@@ -17,7 +17,7 @@ import scipy.sparse as sparse
 
 from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
 from sofa_softctl.runtime.kernels.jit import njit
-from sofa_softctl.runtime.kernels.ordering import Elimination, eliminate
+from sofa_softctl.runtime.kernels.ordering import Elimination, candidate_eliminations
 
 
 class Supernodes(NamedTuple):
@@ -73,6 +73,10 @@ class Analysis:
 def analyse(pattern: BlockPattern, active: np.ndarray) -> Analysis:
     """Elimination order, panels, and the way of each block into them.
 
+    Of the candidate orders, the one with the fewest operations is kept, counted with the zeros of
+    the panels. With 1500 to 20000 unknowns this was each time the one with the least time for a
+    factorisation and 60 constraint rows.
+
     Args:
         pattern: Where the blocks of the matrix are.
         active: Nodes that take part, shape (n_nodes,), bool.
@@ -82,34 +86,40 @@ def analyse(pattern: BlockPattern, active: np.ndarray) -> Analysis:
     number[nodes] = np.arange(nodes.size)
     source = np.flatnonzero(active[pattern.rows] & active[pattern.indices])
     rows, cols = number[pattern.rows[source]], number[pattern.indices[source]]
-    elimination = eliminate(_graph(nodes.size, rows, cols))
-    supernodes = find_supernodes(elimination)
+    candidates = candidate_eliminations(_graph(nodes.size, rows, cols))
+    panels = [find_supernodes(elimination) for elimination in candidates]
+    lengths = [_column_lengths(supernodes) for supernodes in panels]
+    flops = [float(np.sum(length.astype(float) ** 2)) for length in lengths]
+    best = int(np.argmin(flops))
 
+    order, supernodes = candidates[best].order, panels[best]
     place = np.empty(nodes.size, np.int64)
-    place[elimination.order] = np.arange(nodes.size)
-    blocks = _map_blocks(supernodes, source, place[rows], place[cols])
-    width, height = 3 * np.diff(supernodes.first), 3 * np.diff(supernodes.row_start)
-    column = np.arange(3 * nodes.size) - 3 * np.repeat(supernodes.first[:-1], width)
-    length = np.repeat(height, width) - column  # of each column of L, diagonal included
+    place[order] = np.arange(nodes.size)
     return Analysis(
-        order=nodes[elimination.order],
+        order=nodes[order],
         supernodes=supernodes,
-        blocks=blocks,
+        blocks=_map_blocks(supernodes, source, place[rows], place[cols]),
         update_size=_largest_update(supernodes),
-        nnz=int(length.sum()),
-        flops=float(np.sum(length.astype(float) ** 2)),
+        nnz=int(lengths[best].sum()),
+        flops=flops[best],
     )
 
 
 def find_supernodes(elimination: Elimination) -> Supernodes:
-    """The panels of L for an elimination whose subtrees are runs (postordered)."""
-    parent, counts = elimination.parent, elimination.counts
-    first = _merge_columns(parent, counts)
+    """The panels of L for an elimination whose subtrees are runs."""
+    first = _merge_columns(elimination.parent, elimination.counts)
     of_node = np.repeat(np.arange(first.size - 1), np.diff(first))
     row_start, rows = _panel_rows(elimination.indptr, elimination.indices, first, of_node)
     panel_start = np.zeros(first.size, np.int64)
     np.cumsum(9 * np.diff(first) * np.diff(row_start), out=panel_start[1:])
     return Supernodes(first, of_node, row_start, rows, panel_start)
+
+
+def _column_lengths(supernodes: Supernodes) -> np.ndarray:
+    """Numbers stored in each column of L, diagonal included, shape (3 n,)."""
+    widths, heights = 3 * np.diff(supernodes.first), 3 * np.diff(supernodes.row_start)
+    start = np.repeat(3 * supernodes.first[:-1], widths)
+    return np.repeat(heights, widths) - (np.arange(start.size) - start)
 
 
 def _graph(n: int, rows: np.ndarray, cols: np.ndarray) -> sparse.csr_array:

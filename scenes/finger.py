@@ -1,0 +1,97 @@
+"""A silicone finger with one cable, whose tip follows a goal as well as one cable allows.
+
+Robot: a finger that hangs down along -x, 100 mm long, with three notches on its side -y; the cable
+runs along that side from the base to the fingertip and closes them. Mesh: meshes/finger.vtk
+(444 nodes).
+Units: mm, kg, s, so forces in mN and stresses in kPa.
+Physics to expect: the tip moves on a curve, so of a goal in the plane it reaches the nearest point
+of that curve; a cable can only pull.
+Paper: Coevoet, Escande, Duriez, "Soft robots locomotion and manipulation control using FEM
+simulation and quadratic programming", RoboSoft 2019, without its contacts.
+
+    softctl run scenes/finger.py
+    softctl run scenes/finger.py --set bend=20 --plot finger.png
+"""
+
+import os
+
+import numpy as np
+
+from sofa_softctl import InverseController, add_effector
+
+DURATION = 2.0
+MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
+TIP = np.array([-100.0, 0.0, 0.0])
+JOINTS = (-30.0, -54.0, -78.0)
+ARC = 32.0
+"""Radius of the goal's arc [mm]; `bend` must stay below it."""
+
+
+def cable_points():
+    """Points of the cable from base to tip, shape (8, 3)."""
+    x = [0.0, *(joint + d for joint in JOINTS for d in (7.0, -7.0)), -93.0]
+    return np.column_stack([x, np.full(len(x), -5.5), np.zeros(len(x))])
+
+
+def createScene(root, bend=15.0, period=1.0, young_modulus=600.0, energy=0.0, dt=0.01):
+    root.dt = dt
+    root.gravity = [-9810.0, 0.0, 0.0]
+    root.addObject("RequiredPlugin", pluginName="Sofa.Component SoftRobots SofaPython3")
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject("GenericConstraintSolver", maxIterations=100, tolerance=1e-6)
+
+    finger = root.addChild("finger")
+    finger.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.1)
+    finger.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+    finger.addObject("MeshVTKLoader", name="loader", filename=os.path.join(MESHES, "finger.vtk"))
+    finger.addObject("MeshTopology", name="mesh", src="@loader")
+    finger.addObject("MechanicalObject", name="dofs")
+    finger.addObject("UniformMass", totalMass=0.0218)
+    finger.addObject(
+        "TetrahedronFEMForceField",
+        name="fem",
+        method="large",
+        youngModulus=young_modulus,
+        poissonRatio=0.45,
+    )
+    finger.addObject("BoxROI", name="base", box=[-13, -11, -10, 1, 11, 10])
+    finger.addObject("FixedProjectiveConstraint", indices="@base.indices")
+    finger.addObject("LinearSolverConstraintCorrection")
+
+    cable = finger.addChild("cable")
+    points = cable_points()
+    cable.addObject("MechanicalObject", name="dofs", position=points.tolist())
+    actuator = cable.addObject(
+        "CableConstraint",
+        name="cable",
+        indices=list(range(len(points))),
+        hasPullPoint=False,
+        valueType="force",
+        value=[0.0],
+        minForce=0.0,
+        maxPositiveDisp=20.0,
+        maxDispVariation=0.5,
+    )
+    cable.addObject("BarycentricMapping")
+
+    tip = finger.addChild("tip")
+    tip.addObject("MechanicalObject", name="dofs", position=[TIP.tolist()])
+    effector = add_effector(tip)
+    tip.addObject("BarycentricMapping")
+
+    def goal(time):
+        """Aside by `bend` and back once a period, on an arc near the one that the tip can reach."""
+        y = bend * np.sin(np.pi * time / period) ** 2
+        return TIP + [ARC - np.sqrt(ARC**2 - y**2), -y, 0.0]
+
+    root.addObject(
+        InverseController(
+            name="inverse",
+            root=root,
+            actuators=[actuator],
+            effectors=[effector],
+            goal=goal,
+            energy=energy,
+        )
+    )
+    return root

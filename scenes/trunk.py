@@ -1,0 +1,122 @@
+"""An elephant's trunk of silicone with eight cables, whose tip follows a path under inverse control.
+
+Robot: a tapered trunk of ten rings, 195 mm long, clamped at its foot and held out horizontally; four
+cables run through all rings, four end at the fifth. Mesh: meshes/trunk.vtk (730 nodes).
+Units: mm, kg, s, so forces in mN and stresses in kPa.
+Physics to expect: pulling one long cable bends the trunk to that side; its weight alone lets the
+tip sag; eight cables for three coordinates of the tip: the energy term shares the load.
+Paper: Coevoet, Escande, Duriez, "Soft robots locomotion and manipulation control using FEM
+simulation and quadratic programming", RoboSoft 2019, without its contacts.
+
+    softctl run scenes/trunk.py
+    softctl run scenes/trunk.py --set path=eight --set young_modulus=1500 --movie trunk.gif
+    runSofa -l SofaPython3 scenes/trunk.py
+"""
+
+import os
+
+import numpy as np
+
+from sofa_softctl import InverseController, add_effector, goal
+
+DURATION = 4.5
+MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
+TIP = np.array([0.0, 0.0, 195.0])
+RAMP = 0.5
+"""Time in which the goal comes from the tip to the path [s]."""
+
+
+def cable_points(side, rings):
+    """Points of the cable on side 0..3 (+y, -x, -y, +x) through the lowest rings, shape (n, 3)."""
+    middle = 27.5 + 17.5 * np.arange(rings)
+    z = np.concatenate([[0.0], (middle[:, None] + [-3.0, 3.0]).ravel()])
+    r = 10.0 - 7.0 * z / TIP[2]
+    x, y = [(0, 1), (-1, 0), (0, -1), (1, 0)][side]
+    return np.column_stack([x * r, y * r, z])
+
+
+def goal_on(path, radius, period, lower):
+    """The goal of the tip: 'circle', 'eight', 'point', or a CSV file with time, x, y, z."""
+    center = TIP - [0.0, 0.0, lower]
+    if path == "circle":
+        return goal.circle(center, radius, period, ramp=RAMP, start=TIP)
+    if path == "eight":
+        return goal.figure_eight(center, radius, period, ramp=RAMP, start=TIP)
+    if path == "point":
+        return goal.point(center + [radius, 0.0, 0.0])
+    return goal.from_csv(path)
+
+
+def createScene(
+    root,
+    path="circle",
+    radius=25.0,
+    period=4.0,
+    lower=6.0,
+    young_modulus=2000.0,
+    energy=1e-4,
+    dt=0.01,
+    solver="daqp",
+):
+    root.dt = dt
+    root.gravity = [0.0, -9810.0, 0.0]
+    root.addObject("RequiredPlugin", pluginName="Sofa.Component SoftRobots SofaPython3")
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject("GenericConstraintSolver", maxIterations=100, tolerance=1e-6)
+
+    trunk = root.addChild("trunk")
+    trunk.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.1)
+    trunk.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+    trunk.addObject("MeshVTKLoader", name="loader", filename=os.path.join(MESHES, "trunk.vtk"))
+    trunk.addObject("MeshTopology", name="mesh", src="@loader")
+    trunk.addObject("MechanicalObject", name="dofs")
+    trunk.addObject("UniformMass", totalMass=0.0656)
+    trunk.addObject(
+        "TetrahedronFEMForceField",
+        name="fem",
+        method="large",
+        youngModulus=young_modulus,
+        poissonRatio=0.45,
+    )
+    trunk.addObject("BoxROI", name="foot", box=[-20, -20, -1, 20, 20, 16])
+    trunk.addObject("FixedProjectiveConstraint", indices="@foot.indices")
+    trunk.addObject("LinearSolverConstraintCorrection")
+
+    cables = []
+    for kind, rings, limit in (("long", 10, 70.0), ("short", 5, 40.0)):
+        for side, name in enumerate(("up", "left", "down", "right")):
+            node = trunk.addChild(f"{kind}_{name}")
+            points = cable_points(side, rings)
+            node.addObject("MechanicalObject", name="dofs", position=points.tolist())
+            cables.append(
+                node.addObject(
+                    "CableConstraint",
+                    name="cable",
+                    indices=list(range(len(points))),
+                    hasPullPoint=False,
+                    valueType="force",
+                    value=[0.0],
+                    minForce=0.0,
+                    maxPositiveDisp=limit,
+                    maxDispVariation=1.0,
+                )
+            )
+            node.addObject("BarycentricMapping")
+
+    tip = trunk.addChild("tip")
+    tip.addObject("MechanicalObject", name="dofs", position=[TIP.tolist()])
+    effector = add_effector(tip)
+    tip.addObject("BarycentricMapping")
+
+    root.addObject(
+        InverseController(
+            name="inverse",
+            root=root,
+            actuators=cables,
+            effectors=[effector],
+            goal=goal_on(path, radius, period, lower),
+            energy=energy,
+            solver=solver,
+        )
+    )
+    return root
