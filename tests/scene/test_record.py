@@ -1,0 +1,386 @@
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mcap.reader import make_reader
+
+from sofa_softctl.errors import RecordError
+from sofa_softctl.scene import record as record_module
+from sofa_softctl.scene.record import (
+    Record,
+    RecordWriter,
+    export_csv,
+    export_npz,
+    read_record,
+)
+
+POSITION = "trunk/tip/dofs.position"
+FORCE = "trunk/cable.force"
+# Doubles that only an exact format keeps, and those that JSON does not know.
+AWKWARD = [1 / 3, 5e-324, 1.7976931348623157e308, -0.0, np.nan, np.inf, -np.inf, 0.1, 2**53 + 2]
+
+
+def position(step: int) -> np.ndarray:
+    return np.roll(AWKWARD, step).reshape(3, 3)
+
+
+def force(step: int) -> np.ndarray:
+    return np.array(np.sin(step))
+
+
+def time(step: int) -> float:
+    return step * 0.1  # 0.30000000000000004 is one of them: no whole number of billionths
+
+
+def write_steps(writer: RecordWriter, steps: range) -> None:
+    for step in steps:
+        writer.write(time(step), {POSITION: position(step), FORCE: force(step)})
+
+
+def announced(path: Path) -> RecordWriter:
+    writer = RecordWriter(path, {"backend": "embedded", "scene": "trunk.py", "sign": "é"})
+    writer.add_channel(POSITION, unit="mm", shape=(3, 3), description="Where the tip is.")
+    writer.add_channel(FORCE, unit="N", shape=())
+    return writer
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    return tmp_path / "run.mcap"
+
+
+@pytest.fixture
+def recorded(path) -> Record:
+    with announced(path) as writer:
+        write_steps(writer, range(7))
+    return read_record(path)
+
+
+def assert_holds_steps(record: Record, count: int) -> None:
+    """To the bit, NaN and the sign of zero included."""
+    assert record.time.tolist() == [time(step) for step in range(count)]
+    expected = np.array([position(step) for step in range(count)]).reshape(count, 3, 3)
+    assert record.channels[POSITION].tobytes() == expected.tobytes()
+    assert record.channels[FORCE].tolist() == [float(force(step)) for step in range(count)]
+
+
+def test_what_is_written_comes_back_to_the_bit(recorded):
+    assert_holds_steps(recorded, 7)
+    assert recorded.metadata == {"backend": "embedded", "scene": "trunk.py", "sign": "é"}
+    assert recorded.units == {POSITION: "mm", FORCE: "N"}
+    assert recorded.complete
+    assert recorded.status == "complete"
+
+
+def test_a_recording_that_was_read_cannot_be_written(recorded):
+    with pytest.raises(ValueError, match="read-only"):
+        recorded.channels[FORCE][0] = 1.0
+
+
+def test_arrays_are_taken_as_they_are_at_the_call(path):
+    with announced(path) as writer:
+        values = np.ones((3, 3))
+        writer.write(0.0, {POSITION: values, FORCE: np.array(1)})
+        values[:] = 2.0
+    assert (read_record(path).channels[POSITION] == 1.0).all()
+
+
+def test_other_tools_find_json_schemas_units_and_stamps(recorded, path):
+    with open(path, "rb") as file:
+        found = list(make_reader(file, validate_crcs=True).iter_messages())
+    assert len(found) == 14
+    schema, channel, message = found[-2]
+    assert (schema.encoding, channel.message_encoding) == ("jsonschema", "json")
+    properties = json.loads(schema.data)["properties"]
+    assert properties["value"]["items"]["type"] == "number"
+    assert properties["value"]["maxItems"] == 9
+    assert channel.topic == POSITION
+    assert channel.metadata == {
+        "unit": "mm",
+        "shape": "[3, 3]",
+        "description": "Where the tip is.",
+    }
+    assert message.log_time == message.publish_time == 600_000_000
+    content = json.loads(message.data, parse_constant=pytest.fail)
+    assert content["time"] == time(6)
+    assert content["value"].count("-Infinity") == content["value"].count("NaN") == 1
+    assert json.loads(found[-1][2].data)["value"] == float(force(6))
+
+
+def test_the_file_has_its_name_only_when_it_is_closed(path):
+    writer = announced(path)
+    write_steps(writer, range(2))
+    assert not path.exists()
+    assert writer.path_partial == path.with_name("run.mcap.part")
+    assert writer.path_partial.exists()
+    writer.close()
+    writer.close()
+    assert path.exists()
+    assert not writer.path_partial.exists()
+
+
+def test_a_recording_replaces_an_older_one_only_when_it_is_closed(path):
+    path.write_text("older")
+    writer = announced(path)
+    assert path.read_text() == "older"
+    writer.close()
+    assert len(read_record(path).time) == 0
+
+
+def test_a_run_that_ends_early_says_how(path):
+    writer = announced(path)
+    write_steps(writer, range(2))
+    writer.close(status="stopped by the user")
+    record = read_record(path)
+    assert_holds_steps(record, 2)
+    assert (record.complete, record.status) == (False, "stopped by the user")
+
+
+def test_after_an_exception_the_recording_stays_under_its_partial_name(path):
+    with pytest.raises(ZeroDivisionError), announced(path) as writer:
+        write_steps(writer, range(3))
+        raise ZeroDivisionError("the step")
+    assert not path.exists()
+    record = read_record(writer.path_partial)
+    assert_holds_steps(record, 3)
+    assert (record.complete, record.status) == (False, "failed: ZeroDivisionError: the step")
+
+
+WRITE_UNTIL_KILLED = """
+import sys
+import numpy as np
+from sofa_softctl.scene import record
+
+record.FLUSH_INTERVAL = 0.0
+writer = record.RecordWriter(sys.argv[1], {"backend": "embedded"})
+writer.add_channel("x", unit="mm", shape=(2,))
+for step in range(10**9):
+    writer.write(step * 0.1, {"x": np.array([step, 1 / (step + 1)])})
+    if step == 20:
+        print("go", flush=True)
+"""
+
+
+def test_a_killed_run_leaves_its_steps_under_the_partial_name(path):
+    """The 21 steps before the signal are flushed one by one; later ones as far as they got."""
+    command = [sys.executable, "-c", WRITE_UNTIL_KILLED, str(path)]
+    root = Path(record_module.__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"go\n"
+        process.send_signal(signal.SIGKILL)
+    assert not path.exists()
+    record = read_record(path.with_name("run.mcap.part"))
+    steps = np.arange(len(record.time))
+    assert len(steps) >= 21
+    assert record.time.tolist() == [step * 0.1 for step in steps.tolist()]
+    assert record.channels["x"].tolist() == np.stack([steps, 1 / (steps + 1)], axis=1).tolist()
+    assert record.metadata == {"backend": "embedded"}
+    assert record.units == {"x": "mm"}
+    assert not record.complete
+    assert record.status.startswith("truncated")
+
+
+def test_steps_are_flushed_after_the_interval(path, monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr(record_module, "monotonic", lambda: clock[0])
+    writer = announced(path)
+    write_steps(writer, range(3))
+    clock[0] += 0.5
+    write_steps(writer, range(3, 4))
+    assert len(read_record(writer.path_partial).time) == 0
+    clock[0] += 0.6
+    write_steps(writer, range(4, 5))
+    assert_holds_steps(read_record(writer.path_partial), 5)
+    writer.close()
+
+
+def test_a_truncated_file_is_read_as_far_as_it_goes(path, monkeypatch):
+    """Small chunks, so that every length ends in another one; only the whole file is complete."""
+    monkeypatch.setattr(record_module, "CHUNK", 300)
+    with announced(path) as writer:
+        write_steps(writer, range(9))
+    data, counts = path.read_bytes(), []
+    part = path.with_name("part.mcap")
+    for length in [*range(8, len(data), 13), *range(len(data) - 12, len(data))]:
+        part.write_bytes(data[:length])
+        record = read_record(part)
+        assert not record.complete
+        assert record.status.startswith("truncated")
+        if record.channels:
+            assert_holds_steps(record, len(record.time))
+        counts.append(len(record.time))
+    assert counts == sorted(counts)
+    assert counts[0] == 0
+    assert counts[-1] == 9
+    assert len(set(counts)) > 4
+
+
+def test_damage_ends_a_recording_but_never_changes_it(path, monkeypatch):
+    """Each chunk has a checksum: whatever byte is wrong, the steps before it are as written."""
+    monkeypatch.setattr(record_module, "CHUNK", 300)
+    with announced(path) as writer:
+        write_steps(writer, range(9))
+    data = path.read_bytes()
+    for at in np.random.default_rng(0).integers(0, len(data), 300):
+        damaged = bytearray(data)
+        damaged[at] ^= 0x41
+        path.write_bytes(damaged)
+        try:
+            record = read_record(path)
+        except RecordError:
+            continue
+        assert len(record.time) == 9 or not record.complete
+        if set(record.channels) == {POSITION, FORCE} and len(record.time):
+            assert_holds_steps(record, len(record.time))
+
+
+@pytest.mark.parametrize(
+    ("when", "values", "message"),
+    [
+        (1.0, {POSITION: position(0), FORCE: force(0)}, "later than 1.0. Got: 1.0"),
+        (0.9, {POSITION: position(0), FORCE: force(0)}, "later than 1.0. Got: 0.9"),
+        (np.nan, {POSITION: position(0), FORCE: force(0)}, "later than 1.0. Got: nan"),
+        (1e300, {POSITION: position(0), FORCE: force(0)}, "later than 1.0. Got: 1e+300"),
+        (2.0, {POSITION: position(0)}, f"at time 2.0 there is no value for {FORCE}."),
+        (2.0, {"tip": force(0)}, f"no channel 'tip'. Known are {POSITION}, {FORCE}."),
+        (2.0, {FORCE: np.zeros(1)}, f"'{FORCE}' must have shape (). Got: (1,)"),
+        (2.0, {POSITION: np.zeros(9)}, f"'{POSITION}' must have shape (3, 3). Got: (9,)"),
+    ],
+)
+def test_a_step_that_cannot_be_written_is_refused_as_a_whole(path, when, values, message):
+    with announced(path) as writer:
+        writer.write(1.0, {POSITION: position(0), FORCE: force(0)})
+        with pytest.raises(RecordError) as raised:
+            writer.write(when, values)
+    assert message in str(raised.value)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert read_record(path).time.tolist() == [1.0]
+
+
+def test_time_begins_at_zero_or_later(path):
+    with announced(path) as writer, pytest.raises(RecordError, match=r"Got: -0\.1"):
+        writer.write(-0.1, {POSITION: position(0), FORCE: force(0)})
+
+
+@pytest.mark.parametrize("name", ["", "time", "metadata", FORCE])
+def test_names_of_channels_are_free_and_used_once(path, name):
+    with announced(path) as writer, pytest.raises(RecordError, match="cannot be a channel"):
+        writer.add_channel(name, shape=())
+
+
+def test_channels_come_before_the_first_step(path):
+    with announced(path) as writer:
+        write_steps(writer, range(1))
+        with pytest.raises(RecordError, match=r"channel 'late' comes after the first step"):
+            writer.add_channel("late", shape=())
+
+
+def test_metadata_are_text(path):
+    with pytest.raises(RecordError, match="metadata must be text. Got: 'dt': 0.01"):
+        RecordWriter(path, {"dt": 0.01})
+    assert not path.with_name("run.mcap.part").exists()
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(recorded, tmp_path):
+    with pytest.raises(RecordError, match=r"nowhere/run\.mcap: cannot be written \(No such file"):
+        RecordWriter(tmp_path / "nowhere" / "run.mcap", {})
+    with pytest.raises(RecordError, match=r"run\.csv: cannot be written \(Not a directory\)"):
+        export_csv(recorded, tmp_path / "run.mcap" / "run.csv")
+
+
+def test_what_is_no_recording_is_refused(tmp_path):
+    other = tmp_path / "other.mcap"
+    with pytest.raises(RecordError, match=r"cannot be read \(No such file or directory\)"):
+        read_record(other)
+    other.write_bytes(b"time,x\n")
+    with pytest.raises(
+        RecordError, match=r"expected an MCAP file\. Got a file that begins with b'"
+    ):
+        read_record(other)
+    with open(other, "wb") as file:
+        writer = record_module.Writer(file)
+        writer.start("ros2")
+        writer.finish()
+    with pytest.raises(
+        RecordError, match=r"expected an MCAP file of the profile 'softctl'.*'ros2'"
+    ):
+        read_record(other)
+
+
+def test_messages_of_a_stranger_are_refused(path):
+    with open(path, "wb") as file:
+        writer = record_module.Writer(file)
+        writer.start("softctl")
+        schema = writer.register_schema("s", "jsonschema", b"{}")
+        channel = writer.register_channel("x", "json", schema, {"shape": "[2]"})
+        writer.add_message(channel, 0, b'{"time": 0, "value": [1, 2, 3]}', 0)
+        writer.finish()
+    with pytest.raises(RecordError, match="channel 'x' is not as `softctl run` writes it"):
+        read_record(path)
+
+
+def test_an_unknown_status_is_not_complete(path):
+    """A file of our profile whose end says nothing."""
+    with open(path, "wb") as file:
+        writer = record_module.Writer(file)
+        writer.start("softctl")
+        writer.finish()
+    assert not read_record(path).complete
+
+
+def test_csv_has_a_column_for_each_number_and_keeps_every_bit(recorded, tmp_path):
+    path = tmp_path / "run.csv"
+    export_csv(recorded, path)
+    with open(path, newline="") as file:
+        names, *rows = csv.reader(file)
+    points = [f"{POSITION}[{i}].{axis}" for i in range(3) for axis in "xyz"]
+    assert names == ["time", *points, FORCE]
+    table = np.array(rows, dtype=float)
+    assert table[:, 0].tolist() == recorded.time.tolist()
+    assert table[:, 1:10].tobytes() == recorded.channels[POSITION].tobytes()
+    assert table[:, 10].tolist() == recorded.channels[FORCE].tolist()
+
+
+def test_csv_names_rigid_frames_vectors_and_matrices(path, tmp_path):
+    with RecordWriter(path, {}) as writer:
+        writer.add_channel("r", shape=(1, 7))
+        writer.add_channel("v", shape=(2,))
+        writer.add_channel("W", shape=(1, 2))
+        writer.add_channel("none", shape=(0, 3))
+    export_csv(read_record(path), tmp_path / "run.csv")
+    assert (tmp_path / "run.csv").read_text() == (
+        "time,r[0].x,r[0].y,r[0].z,r[0].qx,r[0].qy,r[0].qz,r[0].qw,v[0],v[1],W[0][0],W[0][1]\n"
+    )
+
+
+def test_npz_holds_the_arrays_the_units_and_the_metadata(recorded, tmp_path):
+    path = tmp_path / "run.npz"
+    export_npz(recorded, path)
+    with np.load(path) as arrays:
+        assert set(arrays) == {"time", "metadata", POSITION, FORCE}
+        assert arrays["time"].tobytes() == recorded.time.tobytes()
+        assert arrays[POSITION].tobytes() == recorded.channels[POSITION].tobytes()
+        assert arrays[FORCE].shape == (7,)
+        about = json.loads(str(arrays["metadata"]))
+    assert about["units"] == {POSITION: "mm", FORCE: "N"}
+    assert about["metadata"]["scene"] == "trunk.py"
+    assert about["status"] == "complete"
+
+
+@pytest.mark.parametrize("export", [export_csv, export_npz])
+def test_an_export_that_fails_leaves_the_older_file(recorded, tmp_path, export, monkeypatch):
+    path = tmp_path / "run.out"
+    path.write_text("older")
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space")))
+    with pytest.raises(RecordError, match=r"run\.out: cannot be written \(No space\)"):
+        export(recorded, path)
+    assert path.read_text() == "older"
+    assert not path.with_name("run.out.part").exists()
