@@ -132,6 +132,20 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         """Forget the last solution and all counts."""
         self._forget()
 
+    def snapshot(self) -> dict[str, Any]:
+        """What the controller carries from step to step."""
+        return {
+            "solution": self.solution,
+            "solutions": dict(self.solutions),
+            "limits_met": dict(self.limits_met),
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Take over what `snapshot` gave."""
+        self.solution = snapshot["solution"]
+        self.solutions = dict(snapshot["solutions"])
+        self.limits_met = dict(snapshot["limits_met"])
+
     def onSimulationInitDoneEvent(self, event: Any) -> None:
         """Find the rows' owners and remember where the effectors are."""
         del event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import traceback
 from pathlib import Path
@@ -185,6 +186,7 @@ def show_components(name: str | None) -> None:
         SoftctlError: there is no component of that name.
     """
     from sofa_softctl.runtime import factory
+    from sofa_softctl.runtime.component import Component
 
     console = Console()
     if name is None:
@@ -197,9 +199,10 @@ def show_components(name: str | None) -> None:
     kind_found = factory.find(name)
     if kind_found is None:
         raise SoftctlError(factory.explain_unknown(name))
-    console.print(escape((kind_found.__doc__ or "").strip()), highlight=False)
+    console.print(escape(inspect.cleandoc(kind_found.__doc__ or "")), highlight=False)
     table = Table("Data", "default", "unit", "what it is")
-    for entry in kind_found.data_types.values():
+    common = Component.data_types
+    for entry in sorted(kind_found.data_types.values(), key=lambda entry: entry.name in common):
         text = entry.help + (" (read-only)" if entry.read_only else "")
         if entry.choices:
             text += f" One of: {', '.join(entry.choices)}."

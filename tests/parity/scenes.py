@@ -1,0 +1,144 @@
+"""Scenes whose motion is recorded, and what of it: run by test_parity.py and make_records.py."""
+
+import itertools
+import os
+
+import numpy as np
+
+SCENES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scenes")
+
+
+def box(nx, ny, nz, size):
+    """Six tetrahedra a cell; positions (n, 3), tetrahedra (m, 4) of positive volume."""
+    axes = [np.linspace(0.0, length, count) for length, count in zip(size, (nx, ny, nz))]
+    points = np.array([[x, y, z] for z in axes[2] for y in axes[1] for x in axes[0]])
+    tetrahedra = []
+    for cell in itertools.product(range(nx - 1), range(ny - 1), range(nz - 1)):
+        for order in itertools.permutations(range(3)):
+            corner, path = list(cell), []
+            for axis in (None, *order):
+                if axis is not None:
+                    corner[axis] += 1
+                path.append((corner[2] * ny + corner[1]) * nx + corner[0])
+            a, b, c, d = points[path]
+            if np.dot(np.cross(b - a, c - a), d - a) < 0.0:
+                path[1], path[2] = path[2], path[1]
+            tetrahedra.append(path)
+    return points, np.array(tetrahedra)
+
+
+def beam(root, method="large", mass="UniformMass", first_order=False, clamp="fixed"):
+    """A soft beam of 3 x 3 x 9 nodes, clamped at z = 0, that falls."""
+    points, tetrahedra = box(3, 3, 9, (20.0, 20.0, 90.0))
+    root.dt = 0.01
+    root.gravity = [0.0, -9810.0, 0.0]
+    node = root.addChild("beam")
+    node.addObject(
+        "EulerImplicitSolver", firstOrder=first_order, rayleighMass=0.1, rayleighStiffness=0.05
+    )
+    node.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+    node.addObject(
+        "TetrahedronSetTopologyContainer",
+        name="mesh",
+        position=points.tolist(),
+        tetrahedra=tetrahedra.tolist(),
+    )
+    node.addObject("MechanicalObject", name="dofs")
+    if mass == "UniformMass":
+        node.addObject("UniformMass", totalMass=0.04)
+    else:
+        node.addObject("TetrahedronSetGeometryAlgorithms")
+        node.addObject(mass, totalMass=0.04)
+    young = np.linspace(200.0, 600.0, len(tetrahedra)).tolist()
+    node.addObject(
+        "TetrahedronFEMForceField", method=method, youngModulus=young, poissonRatio=0.4
+    )
+    foot = [i for i, p in enumerate(points) if p[2] < 1e-9]
+    if clamp == "fixed":
+        node.addObject("FixedProjectiveConstraint", indices=foot)
+    elif clamp == "partial":
+        node.addObject("PartialFixedProjectiveConstraint", indices=foot, fixedDirections=[1, 1, 1])
+    else:
+        node.addObject("RestShapeSpringsForceField", points=foot, stiffness=[1e6])
+    return node
+
+
+def falling(root, **options):
+    root.addObject("DefaultAnimationLoop")
+    beam(root, **options)
+
+
+def pulled(root, value_type="displacement", value=4.0, **options):
+    """The beam with two cables, one pulled, one held at no displacement or force."""
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject("GenericConstraintSolver", maxIterations=1000, tolerance=1e-11)
+    node = beam(root, **options)
+    node.addObject("LinearSolverConstraintCorrection")
+    for name, x, amount in (("left", 3.0, value), ("right", 17.0, 0.0)):
+        child = node.addChild(name)
+        path = [[x, 10.0, z] for z in (5.0, 30.0, 55.0, 80.0)]
+        child.addObject("MechanicalObject", name="dofs", position=path)
+        child.addObject(
+            "CableConstraint",
+            name="cable",
+            indices=[0, 1, 2, 3],
+            pullPoint=[x, 10.0, 0.0],
+            valueType=value_type,
+            value=[amount],
+            minForce=0.0,
+        )
+        child.addObject("BarycentricMapping")
+
+
+def own(name):
+    """A scene of the project, by the name of its file."""
+
+    def create(root, **options):
+        import importlib.util
+
+        spec = importlib.util.spec_from_file_location(name, os.path.join(SCENES, f"{name}.py"))
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.createScene(root, **options)
+
+    return create
+
+
+CASES = {
+    "falling_small": (falling, {"method": "small"}),
+    "falling_large": (falling, {"method": "large"}),
+    "falling_polar": (falling, {"method": "polar"}),
+    "falling_svd": (falling, {"method": "svd"}),
+    "falling_first_order": (falling, {"first_order": True}),
+    "falling_lumped_mass": (falling, {"mass": "DiagonalMass"}),
+    "falling_consistent_mass": (falling, {"mass": "MeshMatrixMass"}),
+    "falling_partial_clamp": (falling, {"clamp": "partial"}),
+    "falling_spring_clamp": (falling, {"clamp": "springs"}),
+    "pulled_displacement": (pulled, {}),
+    "pulled_force": (pulled, {"value_type": "force", "value": 3.0}),
+    "pulled_force_first_order": (
+        pulled,
+        {"value_type": "force", "value": 300.0, "first_order": True},
+    ),
+    "trunk": (own("trunk"), {}),
+    "finger": (own("finger"), {}),
+}
+"""Scene and its parameters, by name."""
+
+STEPS = (1, 5, 20, 40)
+"""Steps after which positions are recorded."""
+
+
+def run(Sofa, name):
+    """Positions of the body after the recorded steps, shape (len(STEPS), n, 3)."""
+    create, options = CASES[name]
+    root = Sofa.Core.Node("root")
+    create(root, **options)
+    Sofa.Simulation.init(root)
+    body = root.children[0].getObject("dofs")
+    found = []
+    for step in range(1, max(STEPS) + 1):
+        Sofa.Simulation.animate(root, root.dt.value)
+        if step in STEPS:
+            found.append(np.array(body.position.value))
+    return np.array(found)
