@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from sofa_softctl.runtime.kernels import substitution, supernodal
 from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
 from sofa_softctl.runtime.kernels.symbolic import analyse
+
+
+@dataclass(frozen=True)
+class ForwardRows:
+    """Constraint rows H taken through one triangle of the factor, Y = L^-1 P H^T.
+
+    The columns are sorted by where the rows begin in the elimination, and a panel only has those
+    from its first to its last row that is not zero; Y is not defined elsewhere.
+    """
+
+    Y: np.ndarray
+    """Shape (3 n_active, n_rows)."""
+    order: np.ndarray
+    """Constraint row of each column of Y, shape (n_rows,)."""
 
 
 class BlockCholesky:
@@ -55,7 +72,7 @@ class BlockCholesky:
         self._height = 3 * int(np.diff(self._tree.row_start).max(initial=0))
         self._columns = np.empty(0), np.empty(0)
         self._reserve(1)
-        self._y, self._panel_y = self._columns
+        self._y, self._below = self._columns
 
     def factorize(self, values: np.ndarray) -> bool:
         """Factorise the matrix of these values.
@@ -67,7 +84,7 @@ class BlockCholesky:
             False when the matrix is not positive definite, is singular to working precision, or
             holds NaN or infinity.
         """
-        values = np.require(values, np.float64, "CW")
+        values = _ready(values, np.float64)
         if values.shape != (self.pattern.indices.size, 3, 3):
             raise ValueError(
                 f"values must have shape ({self.pattern.indices.size}, 3, 3), one block for each "
@@ -84,25 +101,25 @@ class BlockCholesky:
         Returns:
             New array of the shape of b.
         """
-        b = np.require(b, np.float64, "CW")
+        b = _ready(b, np.float64)
         if b.ndim not in (1, 2) or b.shape[0] != 3 * self.pattern.n_nodes:
             size = 3 * self.pattern.n_nodes
             raise ValueError(f"b must have shape ({size},) or ({size}, m); got {b.shape}.")
         x = b.copy()
         if b.ndim == 1:
             substitution.solve_vector(
-                self._tree, self._factor, self._order, b, x, self._y, self._panel_y
+                self._tree, self._factor, self._order, b, x, self._y, self._below
             )
         elif b.shape[1] > 0:
-            Y, panel_Y = self._reserve(b.shape[1])
+            Y, below = self._reserve(b.shape[1])
             substitution.solve_columns(
-                self._tree, self._factor, self._order, b, x, Y, panel_Y, self._low, self._high
+                self._tree, self._factor, self._order, b, x, Y, below, self._low, self._high
             )
         return x
 
     def forward(
         self, row: np.ndarray, node: np.ndarray, vector: np.ndarray, n_rows: int
-    ) -> np.ndarray:
+    ) -> ForwardRows:
         """Y = L^-1 P H^T, half of the work for W = H A^-1 H^T and for A^-1 H^T lam.
 
         Args:
@@ -112,47 +129,57 @@ class BlockCholesky:
             n_rows: Number of constraint rows.
 
         Returns:
-            Y, shape (3 n_active, n_rows), in the order of elimination. The memory is reused by
-            the next `forward` and by `solve` with several columns.
+            For `compliance` and `correction`. Valid until the next `forward`, `factorize` or
+            `solve` of several columns, which use its memory.
         """
-        Y, panel_Y = self._reserve(n_rows)
-        row, node = np.require(row, np.int64, "CW"), np.require(node, np.int64, "CW")
-        vector = np.require(vector, np.float64, "CW")
+        row, node = _ready(row, np.int64), _ready(node, np.int64)
+        vector = _ready(vector, np.float64)
         if row.ndim != 1 or node.shape != row.shape or vector.shape != (*row.shape, 3):
             raise ValueError(
                 "row, node and vector must have shapes (k,), (k,) and (k, 3); got "
                 f"{row.shape}, {node.shape} and {vector.shape}."
             )
-        if not substitution.forward_rows(
-            self._tree, self._factor, self._place, row, node, vector, Y, panel_Y,
-            self._low, self._high,
-        ):  # fmt: skip
+        first = np.empty(n_rows, np.int64)
+        if not substitution.first_places(self._place, row, node, first):
             raise ValueError(
-                f"row must be in 0..{n_rows - 1} and node in 0..{self.pattern.n_nodes - 1}; got "
+                f"rows must be in 0..{n_rows - 1} and nodes in 0..{self.pattern.n_nodes - 1}; got "
                 f"rows {row.min()}..{row.max()} and nodes {node.min()}..{node.max()}."
             )
-        return Y
+        order = np.argsort(first)
+        column = np.empty_like(order)
+        column[order] = np.arange(n_rows)
+        Y, below = self._reserve(n_rows)
+        substitution.forward_rows(
+            self._tree, self._factor, self._place, column, row, node, vector, Y, below,
+            self._low, self._high,
+        )  # fmt: skip
+        return ForwardRows(Y, order)
 
-    def compliance(self, Y: np.ndarray) -> np.ndarray:
-        """W = H A^-1 H^T = Y^T Y, exactly symmetric, shape (n_rows, n_rows); Y from `forward`."""
-        W = np.zeros((Y.shape[1], Y.shape[1]))
-        substitution.gram(Y, W)
+    def compliance(self, rows: ForwardRows) -> np.ndarray:
+        """W = H A^-1 H^T, exactly symmetric, shape (n_rows, n_rows)."""
+        W = np.empty((rows.order.size, rows.order.size))
+        substitution.gram(
+            self._tree, rows.Y, self._low, self._high, rows.order, np.empty_like(W), W
+        )
         return W
 
-    def correction(self, Y: np.ndarray, lam: np.ndarray) -> np.ndarray:
+    def correction(self, rows: ForwardRows, lam: np.ndarray) -> np.ndarray:
         """x = A^-1 H^T lam, zero at inactive nodes, shape (3 n_nodes,).
 
         Args:
-            Y: From `forward`.
+            rows: From `forward`.
             lam: Multiplier of each constraint row, shape (n_rows,).
         """
-        lam = np.require(lam, np.float64, "CW")
-        if lam.shape != Y.shape[1:]:
-            raise ValueError(f"lam must have shape {Y.shape[1:]}, one per row; got {lam.shape}.")
+        lam = _ready(lam, np.float64)
+        if lam.shape != rows.order.shape:
+            raise ValueError(
+                f"lam must have shape {rows.order.shape}, one per constraint row; got {lam.shape}."
+            )
         x = np.zeros(3 * self.pattern.n_nodes)
         substitution.solve_rows(
-            self._tree, self._factor, self._order, Y, lam, x, self._y, self._panel_y
-        )
+            self._tree, self._factor, self._order, rows.Y, self._low, self._high,
+            lam[rows.order], x, self._y, self._below,
+        )  # fmt: skip
         return x
 
     def _reserve(self, m: int) -> tuple[np.ndarray, np.ndarray]:
@@ -160,5 +187,10 @@ class BlockCholesky:
         n = 3 * self._order.size
         if self._columns[0].size < n * m or self._columns[1].size < self._height * m:
             self._columns = np.empty(n * m), np.empty(self._height * m)
-        Y, panel_Y = self._columns
-        return Y[: n * m].reshape(n, m), panel_Y
+        Y, below = self._columns
+        return Y[: n * m].reshape(n, m), below
+
+
+def _ready(array: np.ndarray, dtype: Any) -> np.ndarray:
+    """The array as the kernels are compiled for: of this type, contiguous, writable."""
+    return np.require(array, dtype, ("C", "W"))

@@ -13,13 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.runtime.kernels.blas import N, T, gemm, potrf, syrk, trsm
+from sofa_softctl.runtime.kernels.blas import TRIANGLE, N, T, gemm, potrf, syrk, trsm
 from sofa_softctl.runtime.kernels.jit import njit
 from sofa_softctl.runtime.kernels.symbolic import BlockMap, Supernodes
 
-# Found by measurement with OpenBLAS, whose dpotrf and dtrsm are slower than its dgemm.
-DENSE_COLUMNS = 24  # columns that are factorised before the rest of their panel is updated
-FULL_PRODUCT = 64  # up to this width a whole square is computed rather than its lower triangle
+FULL_PRODUCT = 64  # up to this width a whole square is faster than its lower triangle, measured
 
 
 class Workspace(NamedTuple):
@@ -161,8 +159,8 @@ def _factorize_panel(tree: Supernodes, factor: np.ndarray, work: Workspace, s: i
     width = 3 * (tree.first[s + 1] - tree.first[s])
     height = 3 * (tree.row_start[s + 1] - tree.row_start[s])
     panel = factor[tree.panel_start[s] : tree.panel_start[s + 1]]
-    for start in range(0, width, DENSE_COLUMNS):
-        n = min(DENSE_COLUMNS, width - start)
+    for start in range(0, width, TRIANGLE):
+        n = min(TRIANGLE, width - start)
         corner = panel[start * (height + 1) :]
         if potrf(n, corner, height) != 0:
             return False

@@ -11,8 +11,8 @@ from sofa_softctl.errors import MeshError, SceneError
 from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.data import Data
 from sofa_softctl.runtime.data_types import Bool, Elements, Text, Vector, Vectors
-from sofa_softctl.runtime.mesh.mesh import Mesh
 from sofa_softctl.runtime.mesh.read import read_mesh
+from sofa_softctl.runtime.mesh.subelements import with_subelements
 from sofa_softctl.runtime.where import describe, scene_line
 
 
@@ -38,7 +38,7 @@ class MeshLoader(Component):
     scale = Vector(1, [1.0], "The same scale along all axes.")
     flipNormals = Bool(False, "Turn the triangles and quadrilaterals over.")
     triangulate = Bool(False, "Split quadrilaterals into triangles.")
-    createSubelements = Bool(False, "Unused: derived when needed.")
+    createSubelements = Bool(False, "Add the edges and triangles of higher elements.")
     onlyAttachedPoints = Bool(False, "Unused.")
 
     def added(self) -> None:
@@ -62,18 +62,20 @@ class MeshLoader(Component):
             SceneError: the file is missing, unreadable or broken; the message says how.
         """
         try:
-            mesh = self.read(self._find_file())
+            mesh = read_mesh(self._find_file(), self.kind)
         except MeshError as error:
             raise SceneError(f"{describe(self.filename.where)}: {error}") from error
         scale = self.scale3d.get() * self.scale.get()[0]
         mesh = mesh.transformed(scale, self.rotation.get(), self.translation.get())
+        if self.createSubelements.get():
+            mesh = with_subelements(mesh)
         triangles, quads = mesh.triangles, mesh.quads
+        if self.flipNormals.get():  # before quads are split: the other order cuts them otherwise
+            triangles, quads = triangles[:, ::-1], quads[:, ::-1]
         if self.triangulate.get() and len(quads):
             halves = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1)
             triangles = np.concatenate([triangles, halves.reshape(-1, 3)])
             quads = quads[:0]
-        if self.flipNormals.get():
-            triangles, quads = triangles[:, ::-1], quads[:, ::-1]
         for name, value in (
             ("position", mesh.positions),
             ("edges", mesh.edges),
@@ -83,10 +85,6 @@ class MeshLoader(Component):
             ("hexahedra", mesh.hexahedra),
         ):
             self.data[name].set(np.array(value))
-
-    def read(self, path: str) -> Mesh:
-        """The mesh in the file."""
-        return read_mesh(path, self.kind)
 
     def _find_file(self) -> str:
         name = self.filename.get()
@@ -119,16 +117,14 @@ class MeshGmshLoader(MeshLoader):
 
     kind = "gmsh"
 
+    createSubelements = Bool(True, "Add the edges and triangles of higher elements.")
+
 
 class MeshSTLLoader(MeshLoader):
     """STL files."""
 
     kind = "stl"
 
-    mergePositionUsingMap = Bool(True, "Merge vertices at the same place.")
+    mergePositionUsingMap = Bool(True, "Unused: vertices at the same place are always merged.")
     headerSize = Vector(1, [80], "Unused.")
     forceBinary = Bool(False, "Unused.")
-
-    def read(self, path: str) -> Mesh:
-        """See MeshLoader."""
-        return read_mesh(path, self.kind, merge=self.mergePositionUsingMap.get())
