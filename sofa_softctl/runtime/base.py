@@ -193,7 +193,7 @@ class Base:
         """For messages: `CableConstraint '/trunk/cable/left'`."""
         return f"{self.getClassName()} '{self.getPathName()}'"
 
-    def scene_error(self, problem: str) -> SceneError:
+    def fault(self, problem: str) -> SceneError:
         """A SceneError that names the scene's line and the object."""
         return SceneError(f"{describe(self.where)}: {self.describe()} {problem}")
 

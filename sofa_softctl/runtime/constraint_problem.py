@@ -129,7 +129,7 @@ class ConstraintProblem:
             if id(current) in system.offset:
                 return Place(system, system.offset[id(current)], chain)
             chain.clear()
-        raise state.scene_error("holds constraints, but no time integrator (ODE solver) moves it.")
+        raise state.fault("holds constraints, but no time integrator (ODE solver) moves it.")
 
 
 class Place:

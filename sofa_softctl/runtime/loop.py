@@ -53,7 +53,7 @@ class SteppingLoop(AnimationLoop):
             for entry in (*node.of("mass"), *node.of("force field")):
                 state = entry.state  # type: ignore[attr-defined]
                 if id(state) not in moved:
-                    raise entry.scene_error(
+                    raise entry.fault(
                         f"acts on {state.describe()}, but no time integrator moves it: add an "
                         "EulerImplicitSolver and a SparseLDLSolver to its node or above."
                     )

@@ -37,7 +37,7 @@ class OnState(Component):
         if found is None and self.context is not None:
             found = next(iter(self.context.of("state")), None)
         if found is None:
-            raise self.scene_error("needs a MechanicalObject in its node, added before it.")
+            raise self.fault("needs a MechanicalObject in its node, added before it.")
         return found
 
 
@@ -127,7 +127,7 @@ class Mapping(Component):
         if found is None and self.context is not None and self.context.parents:
             found = self.context.parents[0].find_upward("state")
         if found is None:
-            raise self.scene_error("needs a MechanicalObject in a node above it.")
+            raise self.fault("needs a MechanicalObject in a node above it.")
         return found
 
     @cached_property
@@ -137,7 +137,7 @@ class Mapping(Component):
         if found is None and self.context is not None:
             found = next(iter(self.context.of("state")), None)
         if found is None:
-            raise self.scene_error("needs a MechanicalObject in its own node.")
+            raise self.fault("needs a MechanicalObject in its own node.")
         return found
 
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:

@@ -76,7 +76,7 @@ class MechanicalSystem:
     def _check(self) -> None:
         moves = [entry for entry in self.force_fields if entry.state]
         if moves and not self.masses and not self.solver.allows_no_mass():
-            raise self.solver.scene_error(
+            raise self.solver.fault(
                 f"has force fields below it ({moves[0].describe()}) but no mass. Add a UniformMass "
                 "with totalMass to the node of the MechanicalObject."
             )
@@ -87,7 +87,7 @@ class MechanicalSystem:
         found: Any = self.solver.links["linearSolver"].getLinkedBase()
         found = found or next(iter(context.of("linear solver")), None)
         if found is None:
-            raise self.solver.scene_error(
+            raise self.solver.fault(
                 "needs a linear solver: add a SparseLDLSolver to its node "
                 f"'{context.getPathName()}'."
             )

@@ -63,15 +63,15 @@ class CableModel(LagrangianConstraint):
             SceneError: a point does not exist, or too few points.
         """
         if self.method.get() != "point":
-            raise self.scene_error(f"does not support method '{self.method.get()}', only 'point'.")
+            raise self.fault(f"does not support method '{self.method.get()}', only 'point'.")
         points = self.indices.get()
         count = self.state.count
         if not len(points):
-            raise self.scene_error("needs at least one point in 'indices'.")
+            raise self.fault("needs at least one point in 'indices'.")
         if points.min() < 0 or points.max() >= count:
-            raise self.scene_error(f"has 'indices' up to {points.max()}, but there are {count} nodes.")
+            raise self.fault(f"has 'indices' up to {points.max()}, but there are {count} nodes.")
         if not self.hasPullPoint.get() and len(points) < 2:
-            raise self.scene_error("needs at least two points in 'indices' when hasPullPoint is False.")
+            raise self.fault("needs at least two points in 'indices' when hasPullPoint is False.")
         self._row = np.zeros(len(points), dtype=np.int64)
         self.directions = np.zeros((len(points), 3))
         if not self.cableInitialLength.isSet():

@@ -16,5 +16,5 @@ def imposed_value(constraint: LagrangianConstraint) -> float:
     if not len(values):
         return 0.0
     if not 0 <= index < len(values):
-        raise constraint.scene_error(f"has valueIndex {index}, but {len(values)} values.")
+        raise constraint.fault(f"has valueIndex {index}, but {len(values)} values.")
     return float(values[index])

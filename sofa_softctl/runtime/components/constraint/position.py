@@ -33,7 +33,7 @@ class PositionConstraint(PositionModel):
         super().init()
         used = int(self.useDirections.get().sum())
         if used != 1:
-            raise self.scene_error(
+            raise self.fault(
                 f"uses {used} directions; SOFA's solver crashes with more than one. Add one "
                 "PositionConstraint for each direction, for instance useDirections=[1, 0, 0]."
             )

@@ -29,18 +29,18 @@ class PositionModel(LagrangianConstraint):
         nodes = self._nodes()
         count = self.state.count
         if not len(nodes):
-            raise self.scene_error("needs at least one node in 'indices'.")
+            raise self.fault("needs at least one node in 'indices'.")
         if nodes.min() < 0 or nodes.max() >= count:
-            raise self.scene_error(f"has 'indices' up to {nodes.max()}, but there are {count} nodes.")
+            raise self.fault(f"has 'indices' up to {nodes.max()}, but there are {count} nodes.")
         directions = self.directions.get()
         if directions.shape != (3, 3):
-            raise self.scene_error(f"needs three directions, got {len(directions)}.")
+            raise self.fault(f"needs three directions, got {len(directions)}.")
         lengths = np.linalg.norm(directions, axis=1)
         used = self.useDirections.get()
         if not used.any():
             used[:] = True
         if (lengths[used] == 0.0).any():
-            raise self.scene_error("has a direction of length zero.")
+            raise self.fault("has a direction of length zero.")
         directions /= np.where(lengths == 0.0, 1.0, lengths)[:, None]
         weights = self.weight.get()
         if len(weights) != 3:

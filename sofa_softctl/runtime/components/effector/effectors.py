@@ -53,9 +53,9 @@ class PositionEffector(PositionModel):
     def _check_goals(self) -> None:
         goals, count = self.effectorGoal.get(), len(self.targets())
         if len(goals) < count:
-            raise self.scene_error(f"has {count} nodes but {len(goals)} goals in 'effectorGoal'.")
+            raise self.fault(f"has {count} nodes but {len(goals)} goals in 'effectorGoal'.")
         if not np.isfinite(goals).all():
-            raise self.scene_error("has an 'effectorGoal' that is not finite.")
+            raise self.fault("has an 'effectorGoal' that is not finite.")
 
     def goals(self) -> np.ndarray:
         """The goals of this step, as limited by maxSpeed and maxShiftToTarget, shape (n, 3)."""

@@ -66,7 +66,7 @@ class QPInverseProblemSolver(ConstraintSolver):
         self.problem = problem
         for constraint in problem.constraints:
             if not hasattr(constraint, "inverse_role"):
-                raise constraint.scene_error(
+                raise constraint.fault(
                     "cannot be combined with QPInverseProblemSolver: it is neither actuator, nor "
                     "effector, nor equality. Use CableActuator or CableEquality instead."
                 )

@@ -60,16 +60,16 @@ class TetrahedronFEMForceField(ForceField):
             SceneError: no tetrahedra, flat tetrahedra, or a stiffness that is no stiffness.
         """
         if self.plasticMaxThreshold.get() > 0.0:
-            raise self.scene_error("does not support plasticity: leave plasticMaxThreshold at 0.")
+            raise self.fault("does not support plasticity: leave plasticMaxThreshold at 0.")
         topology = self._find_topology()
         self.elements = np.ascontiguousarray(topology.data["tetrahedra"].get())
         if not len(self.elements):
-            raise self.scene_error(
+            raise self.fault(
                 f"finds no tetrahedra in {topology.describe()}. A surface mesh is not enough: "
                 "it must be filled with tetrahedra by a mesher first."
             )
         if self.elements.max() >= self.state.count:
-            raise self.scene_error(
+            raise self.fault(
                 f"has a tetrahedron with vertex {self.elements.max()}, but {self.state.describe()} "
                 f"has {self.state.count} nodes."
             )
@@ -93,7 +93,7 @@ class TetrahedronFEMForceField(ForceField):
         if found is None and self.context is not None:
             found = self.context.find_upward("topology")
         if found is None:
-            raise self.scene_error(
+            raise self.fault(
                 "needs tetrahedra: add a TetrahedronSetTopologyContainer or MeshTopology to its "
                 "node."
             )
@@ -105,7 +105,7 @@ class TetrahedronFEMForceField(ForceField):
         flat = np.abs(np.linalg.det(edges)) <= 1e-12 * longest**3
         if flat.any():
             first = int(np.flatnonzero(flat)[0])
-            raise self.scene_error(
+            raise self.fault(
                 f"has {int(flat.sum())} of {len(flat)} tetrahedra without volume, first "
                 f"tetrahedra[{first}] = {self.elements[first].tolist()}. Repair the mesh: a flat "
                 "tetrahedron has no stiffness."
@@ -115,10 +115,10 @@ class TetrahedronFEMForceField(ForceField):
         young = self._per_element("youngModulus")
         poisson = self._per_element("poissonRatio")
         if (young < 0.0).any() or not np.isfinite(young).all():
-            raise self.scene_error(f"needs youngModulus >= 0, got {young.min():g}.")
+            raise self.fault(f"needs youngModulus >= 0, got {young.min():g}.")
         if (poisson < 0.0).any() or (poisson >= 0.5).any():
             bad = poisson[(poisson < 0.0) | (poisson >= 0.5)][0]
-            raise self.scene_error(f"needs poissonRatio from 0 to below 0.5, got {bad:g}.")
+            raise self.fault(f"needs poissonRatio from 0 to below 0.5, got {bad:g}.")
         factors = self.localStiffnessFactor.get()
         if len(factors):
             count = len(young)
@@ -132,7 +132,7 @@ class TetrahedronFEMForceField(ForceField):
         """One value an element: those given, the first one for the rest."""
         given = self.data[name].get()
         if not len(given):
-            raise self.scene_error(f"needs at least one '{name}'.")
+            raise self.fault(f"needs at least one '{name}'.")
         values = np.full(len(self.elements), given[0])
         values[: len(given)] = given[: len(values)]
         return values

@@ -45,9 +45,9 @@ class BarycentricMapping(LinearMapping):
             elements, inner = triangles, np.zeros((len(points), 2))
             locate_in_triangles(points, x, np.ascontiguousarray(elements), best, inner)
         else:
-            raise self.scene_error(f"finds neither tetrahedra nor triangles in {topology.describe()}.")
+            raise self.fault(f"finds neither tetrahedra nor triangles in {topology.describe()}.")
         if (best < 0).any():
-            raise self.scene_error(
+            raise self.fault(
                 f"finds no element near {int((best < 0).sum())} of {len(points)} nodes, first "
                 f"node {int(np.flatnonzero(best < 0)[0])}."
             )
@@ -59,5 +59,5 @@ class BarycentricMapping(LinearMapping):
         if found is None:
             found = parent.context.find_upward("topology")
         if found is None:
-            raise self.scene_error(f"needs a topology beside {parent.describe()}.")
+            raise self.fault(f"needs a topology beside {parent.describe()}.")
         return found

@@ -32,7 +32,7 @@ class SubsetMapping(LinearMapping):
         if not len(numbers):
             numbers = self._nearest(parent.data["position"].get(), child.data["position"].get())
         if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= parent.count:
-            raise self.scene_error(f"names node {numbers.max()}, but the driver has {parent.count}.")
+            raise self.fault(f"names node {numbers.max()}, but the driver has {parent.count}.")
         if child.count != len(numbers):
             child.data["position"].set(parent.data["position"].get()[numbers])
             child.init()
@@ -43,7 +43,7 @@ class SubsetMapping(LinearMapping):
         nearest = squares.argmin(axis=1)
         far = np.sqrt(squares.min(axis=1)) > self.radius.get()
         if far.any():
-            raise self.scene_error(
+            raise self.fault(
                 f"finds no driving node within {self.radius.get():g} of {int(far.sum())} nodes, "
                 f"first node {int(np.flatnonzero(far)[0])}. Give 'indices' or a larger 'radius'."
             )

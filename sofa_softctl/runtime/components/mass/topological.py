@@ -36,7 +36,7 @@ class TopologicalMass(Mass):
             if len(found):
                 break
         else:
-            raise self.scene_error(f"finds no elements in {topology.describe()}.")
+            raise self.fault(f"finds no elements in {topology.describe()}.")
         state = self.state.data
         points = state["rest_position" if self.on_rest else "position"].get()
         sizes = element_sizes(points, found)
@@ -46,7 +46,7 @@ class TopologicalMass(Mass):
         else:
             rho = total.get() / sizes.sum()
         if not rho > 0.0:
-            raise self.scene_error(f"needs a positive mass, got {rho * sizes.sum():g}.")
+            raise self.fault(f"needs a positive mass, got {rho * sizes.sum():g}.")
         total.set(float(rho * sizes.sum()))
         return found, rho * sizes
 
@@ -56,7 +56,7 @@ class TopologicalMass(Mass):
         if found is None and self.context is not None:
             found = self.context.find_upward("topology")
         if found is None:
-            raise self.scene_error(
+            raise self.fault(
                 "needs a topology: add a TetrahedronSetTopologyContainer or MeshTopology to its "
                 "node, or use UniformMass."
             )

@@ -29,20 +29,20 @@ class UniformMass(Mass):
         """
         count = self.state.count
         if not count:
-            raise self.scene_error("acts on a MechanicalObject without nodes.")
+            raise self.fault("acts on a MechanicalObject without nodes.")
         nodes = self.indices.get()
         first, last = self.localRange.get()
         if first >= 0:
             nodes = np.arange(int(first), int(last) + 1)
         if nodes.size and (nodes.min() < 0 or nodes.max() >= count):
-            raise self.scene_error(f"has 'indices' up to {nodes.max()}, but there are {count} nodes.")
+            raise self.fault(f"has 'indices' up to {nodes.max()}, but there are {count} nodes.")
         total, vertex = self.totalMass, self.vertexMass
         if not (total.isSet() or vertex.isSet()):
-            raise self.scene_error("has no mass: give totalMass or vertexMass.")
+            raise self.fault("has no mass: give totalMass or vertexMass.")
         share = nodes.size or count
         value = total.get() / share if total.isSet() else vertex.get()
         if not value > 0.0:
-            raise self.scene_error(f"needs a positive mass, got {value * share:g}.")
+            raise self.fault(f"needs a positive mass, got {value * share:g}.")
         vertex.set(value)
         total.set(value * share)
         self.masses = np.zeros((count, 1))

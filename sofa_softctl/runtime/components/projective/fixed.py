@@ -36,7 +36,7 @@ class FixedProjectiveConstraint(ProjectiveConstraint):
             count = self.state.count
             nodes = self.indices.get()
             if len(nodes) and (nodes.min() < 0 or nodes.max() >= count):
-                raise self.scene_error(
+                raise self.fault(
                     f"has 'indices' from {nodes.min()} to {nodes.max()}, but there are {count} "
                     "nodes."
                 )

@@ -104,7 +104,7 @@ class RegionOfInterest(Component):
             return loaders[0].data["position"]
         above = self.context.find_upward("state")
         if above is None:
-            raise self.scene_error("finds no positions: add a MechanicalObject before it.")
+            raise self.fault("finds no positions: add a MechanicalObject before it.")
         return above.data["rest_position"]
 
     def _elements(self, kind: str) -> np.ndarray:

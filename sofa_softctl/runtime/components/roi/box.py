@@ -19,7 +19,7 @@ class BoxROI(RegionOfInterest):
     def init(self) -> None:
         """Sort the corners of each box, then compute."""
         if len(self.orientedBox.get()):
-            raise self.scene_error("does not support orientedBox; use 'box'.")
+            raise self.fault("does not support orientedBox; use 'box'.")
         boxes = self.box.get()
         if not len(boxes):
             boxes = np.array([[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]])

@@ -20,7 +20,7 @@ class SphereROI(RegionOfInterest):
         """See RegionOfInterest."""
         centers, radii = self.centers.get(), self.radii.get()
         if len(radii) not in (1, len(centers)):
-            raise self.scene_error(f"has {len(centers)} centers but {len(radii)} radii.")
+            raise self.fault(f"has {len(centers)} centers but {len(radii)} radii.")
         inside = np.zeros(len(points), dtype=bool)
         for center, radius in zip(centers, np.broadcast_to(radii, len(centers)), strict=True):
             inside |= np.linalg.norm(points - center, axis=1) <= radius

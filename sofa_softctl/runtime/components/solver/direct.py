@@ -78,7 +78,7 @@ class SparseLDLSolver(LinearSolver):
         try:
             self._lu = sparse_linalg.splu(matrix.tocsc())
         except RuntimeError as error:
-            raise self.scene_error(
+            raise self.fault(
                 "cannot factorise the system matrix: it is singular. Something can move freely "
                 "without mass or stiffness: give every body a mass, or hold it."
             ) from error

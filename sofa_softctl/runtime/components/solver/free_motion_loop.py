@@ -35,7 +35,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
     def init(self) -> None:
         """Add the default constraint solver when the scene has none, as SOFA does."""
         if self.solveVelocityConstraintFirst.get():
-            raise self.scene_error("does not support solveVelocityConstraintFirst=True.")
+            raise self.fault("does not support solveVelocityConstraintFirst=True.")
         assert self.context is not None
         if not self.context.of("constraint solver"):
             self.context.addObject("GenericConstraintSolver")
@@ -53,7 +53,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
         corrected = {id(system) for _, system in corrections}
         for system in self.systems:
             if id(system) not in corrected:
-                raise system.solver.scene_error(
+                raise system.solver.fault(
                     "has no constraint correction: under FreeMotionAnimationLoop its states would "
                     "never move. Add a LinearSolverConstraintCorrection to its node."
                 )
@@ -66,7 +66,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
                 return system
             if system.solver.context in list(correction.context.walk()):  # type: ignore[union-attr]
                 return system
-        raise correction.scene_error("finds no time integrator (ODE solver) in its node or around it.")
+        raise correction.fault("finds no time integrator (ODE solver) in its node or around it.")
 
     @property
     def solver(self) -> ConstraintSolver:

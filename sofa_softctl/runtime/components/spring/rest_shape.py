@@ -38,14 +38,14 @@ class RestShapeSpringsForceField(ForceField):
         given = self.points.get()
         self.nodes = given if len(given) else np.arange(count)
         if self.nodes.min(initial=0) < 0 or self.nodes.max(initial=-1) >= count:
-            raise self.scene_error(f"has points up to {self.nodes.max()}, but there are {count} nodes.")
+            raise self.fault(f"has points up to {self.nodes.max()}, but there are {count} nodes.")
         self.external: MechanicalObject | None = self.links["external_rest_shape"].getLinkedBase()
         others = self.external_points.get()
         self.targets = others if len(others) else np.arange(len(self.nodes))
         if self.external is None:
             self.targets = self.nodes
         elif len(self.targets) != len(self.nodes):
-            raise self.scene_error(
+            raise self.fault(
                 f"has {len(self.nodes)} points but {len(self.targets)} external_points."
             )
         self._points_seen = self.points.getCounter()

@@ -53,7 +53,7 @@ class MechanicalObject(Component):
         """Numbers that make one node's position."""
         template = self.data["template"].get()
         if template not in self._coord_sizes:
-            raise self.scene_error(
+            raise self.fault(
                 f"has template '{template}'; the embedded runtime knows "
                 f"{', '.join(repr(name) for name in self._coord_sizes if name)}."
             )
@@ -147,7 +147,7 @@ class MechanicalObject(Component):
         for name in ("position", "velocity", "rest_position"):
             bad = ~np.isfinite(self.data[name].get()).all(axis=1)
             if bad.any():
-                raise self.scene_error(
+                raise self.fault(
                     f"got a '{name}' that is not finite at {int(bad.sum())} nodes, "
                     f"first at node {int(np.flatnonzero(bad)[0])}."
                 )

@@ -31,7 +31,7 @@ class Topology(Component):
             bad = ((elements < 0) | (elements >= count)).any(axis=1)
             if bad.any():
                 first = int(np.flatnonzero(bad)[0])
-                raise self.scene_error(
+                raise self.fault(
                     f"has {int(bad.sum())} of {len(elements)} {name} that name a vertex which does "
                     f"not exist, first {name}[{first}] = {elements[first].tolist()}; there are "
                     f"{count} vertices."
