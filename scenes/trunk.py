@@ -1,6 +1,6 @@
-"""An elephant's trunk of silicone with eight cables, whose tip follows a path under inverse control.
+"""An elephant's trunk of silicone with eight cables; its tip follows a path by inverse control.
 
-Robot: a tapered trunk of ten rings, 195 mm long, clamped at its foot and held out horizontally; four
+Robot: a tapered trunk of ten rings, 195 mm long, clamped at its foot and held out level; four
 cables run through all rings, four end at the fifth. Mesh: meshes/trunk.vtk (730 nodes).
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: pulling one long cable bends the trunk to that side; its weight alone lets the

@@ -45,7 +45,23 @@ Pairs = tuple[np.ndarray, np.ndarray]
 """Rows and columns of the node pairs that a contribution couples, shapes (k,)."""
 
 
-class Mass(OnState):
+class Contribution(OnState):
+    """Adds a matrix C of its state to the system: a mass M, or a stiffness K = -df/dx."""
+
+    def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
+        """out += factor C v; a stiffness is that at the position of the last `add_force`."""
+        raise NotImplementedError
+
+    def pairs(self) -> Pairs:
+        """Node pairs that C couples; each pair once."""
+        raise NotImplementedError
+
+    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
+        """values[slots] += factor C, slots in the order of `pairs`."""
+        raise NotImplementedError
+
+
+class Mass(Contribution):
     """Inertia of a state."""
 
     category: ClassVar[str] = "mass"
@@ -57,21 +73,9 @@ class Mass(OnState):
         """force += M g."""
         raise NotImplementedError
 
-    def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """out += factor M v."""
-        raise NotImplementedError
 
-    def pairs(self) -> Pairs:
-        """Node pairs of the mass matrix; each pair once."""
-        raise NotImplementedError
-
-    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """values[slots] += factor M, slots in the order of `pairs`."""
-        raise NotImplementedError
-
-
-class ForceField(OnState):
-    """Forces f(x) on a state, and the stiffness K = -df/dx that a time step uses."""
+class ForceField(Contribution):
+    """Forces f(x) on a state, and the stiffness that a time step uses."""
 
     category: ClassVar[str] = "force field"
 
@@ -79,18 +83,6 @@ class ForceField(OnState):
 
     def add_force(self, force: np.ndarray) -> None:
         """force += f(x) at the state's position."""
-        raise NotImplementedError
-
-    def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """out += factor K v, K at the position of the last `add_force`."""
-        raise NotImplementedError
-
-    def pairs(self) -> Pairs:
-        """Node pairs of the stiffness matrix; each pair once."""
-        raise NotImplementedError
-
-    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """values[slots] += factor K, slots in the order of `pairs`."""
         raise NotImplementedError
 
 
@@ -260,13 +252,31 @@ class ConstraintCorrection(Component):
 
 
 class ConstraintSolver(Component):
-    """Finds the multipliers; holds W, delta_free and lambda for those who look on."""
+    """Finds the multipliers; shows W, delta_free and lambda to those who look on."""
 
     category: ClassVar[str] = "constraint solver"
+
+    problem: ConstraintProblem
+
+    def attach(self, problem: ConstraintProblem) -> None:
+        """Take charge of the constraints of a scene."""
+        self.problem = problem
 
     def solve(self, problem: ConstraintProblem) -> None:
         """Write problem.lam."""
         raise NotImplementedError
+
+    def W(self) -> np.ndarray:
+        """Compliance of the present step, shape (n, n): a view to be written in place."""
+        return self.problem.W
+
+    def dfree(self) -> np.ndarray:
+        """delta_free of the present step, shape (n,): a view to be written in place."""
+        return self.problem.delta_free
+
+    def lambda_force(self) -> np.ndarray:
+        """lambda of the present step, shape (n,): a view to be written in place."""
+        return self.problem.lam
 
 
 class AnimationLoop(Component):

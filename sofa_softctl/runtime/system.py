@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.runtime.roles import (
+    Contribution,
     ForceField,
     LinearSolver,
     Mapping,
@@ -144,7 +145,7 @@ class MechanicalSystem:
             if mapping.mapForces.get():
                 mapping.add_jt(vectors[id(mapping.child)][0], vectors[id(mapping.parent)][0])
 
-    def _vectors(self, component: Mass | ForceField) -> tuple[np.ndarray, np.ndarray]:
+    def _vectors(self, component: Contribution) -> tuple[np.ndarray, np.ndarray]:
         data = component.state.data
         return data["force"].get(), data["velocity"].get()
 

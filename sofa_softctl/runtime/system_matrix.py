@@ -8,13 +8,11 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.runtime.kernels.block_matrix import BlockPattern, constrain
-from sofa_softctl.runtime.roles import ForceField, Mass
+from sofa_softctl.runtime.roles import Contribution, ForceField, Mass
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
     from sofa_softctl.runtime.system import MechanicalSystem
-
-Contribution = Mass | ForceField
 
 
 class SystemMatrix:
@@ -63,6 +61,7 @@ def factor_of(entry: Contribution, m: float, k: float, h: float) -> float:
     """M or k, with the component's own Rayleigh damping (SOFA's semantics, section 2)."""
     if isinstance(entry, Mass):
         return m + h * entry.rayleighMass.get()
+    assert isinstance(entry, ForceField)
     return k + h * entry.rayleighStiffness.get()
 
 

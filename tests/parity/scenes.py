@@ -10,7 +10,9 @@ SCENES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "s
 
 def box(nx, ny, nz, size):
     """Six tetrahedra a cell; positions (n, 3), tetrahedra (m, 4) of positive volume."""
-    axes = [np.linspace(0.0, length, count) for length, count in zip(size, (nx, ny, nz))]
+    axes = [
+        np.linspace(0.0, length, count) for length, count in zip(size, (nx, ny, nz), strict=False)
+    ]
     points = np.array([[x, y, z] for z in axes[2] for y in axes[1] for x in axes[0]])
     tetrahedra = []
     for cell in itertools.product(range(nx - 1), range(ny - 1), range(nz - 1)):
@@ -50,9 +52,7 @@ def beam(root, method="large", mass="UniformMass", first_order=False, clamp="fix
         node.addObject("TetrahedronSetGeometryAlgorithms")
         node.addObject(mass, totalMass=0.04)
     young = np.linspace(200.0, 600.0, len(tetrahedra)).tolist()
-    node.addObject(
-        "TetrahedronFEMForceField", method=method, youngModulus=young, poissonRatio=0.4
-    )
+    node.addObject("TetrahedronFEMForceField", method=method, youngModulus=young, poissonRatio=0.4)
     foot = [i for i, p in enumerate(points) if p[2] < 1e-9]
     if clamp == "fixed":
         node.addObject("FixedProjectiveConstraint", indices=foot)

@@ -49,10 +49,6 @@ class GenericConstraintSolver(ConstraintSolver):
     currentIterations = Int(0, "Sweeps of the last step, plus one.", read_only=True)
     currentError = Real(0.0, "Sum at which the last step stopped.", read_only=True)
 
-    def attach(self, problem: ConstraintProblem) -> None:
-        """See ConstraintSolver."""
-        self.problem = problem
-
     def solve(self, problem: ConstraintProblem) -> None:
         """See ConstraintSolver."""
         count = problem.count
@@ -81,15 +77,3 @@ class GenericConstraintSolver(ConstraintSolver):
         self.currentError.set(error)
         if self.computeConstraintForces.get():
             self.constraintForces.set(problem.lam.copy())
-
-    def W(self) -> np.ndarray:
-        """Compliance of the present step, shape (n, n): a view to be written in place."""
-        return self.problem.W
-
-    def dfree(self) -> np.ndarray:
-        """delta_free of the present step, shape (n,): a view to be written in place."""
-        return self.problem.delta_free
-
-    def lambda_force(self) -> np.ndarray:
-        """lambda of the present step, shape (n,): a view to be written in place."""
-        return self.problem.lam

@@ -63,7 +63,7 @@ class QPInverseProblemSolver(ConstraintSolver):
         Raises:
             SceneError: a constraint has no part in an inverse problem.
         """
-        self.problem = problem
+        super().attach(problem)
         for constraint in problem.constraints:
             if not hasattr(constraint, "inverse_role"):
                 raise constraint.fault(
@@ -152,18 +152,6 @@ class QPInverseProblemSolver(ConstraintSolver):
     def restore(self, snapshot: dict[str, Any]) -> None:
         """See Component."""
         self.solution = snapshot["solution"]
-
-    def W(self) -> np.ndarray:
-        """Compliance of the present step, shape (n, n): a view to be written in place."""
-        return self.problem.W
-
-    def dfree(self) -> np.ndarray:
-        """delta_free of the present step, shape (n,): a view to be written in place."""
-        return self.problem.delta_free
-
-    def lambda_force(self) -> np.ndarray:
-        """lambda of the present step, shape (n,): a view to be written in place."""
-        return self.problem.lam
 
 
 def role_of(constraint: LagrangianConstraint) -> InverseRole:

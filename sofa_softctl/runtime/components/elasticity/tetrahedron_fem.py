@@ -167,13 +167,13 @@ class TetrahedronFEMForceField(ForceField):
         kernel.add_force(x, self.x0, self.elements, self.rotations, self.h, self.stiffness, force)
 
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See ForceField."""
+        """See Contribution."""
         kernel.add_product(v, self.elements, self.h, self.stiffness, factor, out)
 
     def pairs(self) -> Pairs:
-        """See ForceField."""
+        """See Contribution."""
         return self._pairs
 
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See ForceField."""
+        """See Contribution."""
         kernel.add_matrix(self.h, self.stiffness, factor, slots.reshape(-1, 10), values)

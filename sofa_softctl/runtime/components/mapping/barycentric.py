@@ -9,7 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.components.mapping.linear import LinearMapping
 from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.data_types import Bool
-from sofa_softctl.runtime.kernels.barycentric import locate_in_tetrahedra, locate_in_triangles
+from sofa_softctl.runtime.kernels.barycentric import locate
 from sofa_softctl.runtime.link import LinkType
 
 
@@ -37,15 +37,12 @@ class BarycentricMapping(LinearMapping):
         topology = self._find_topology(parent)
         tetrahedra = topology.data["tetrahedra"].get()
         triangles = topology.elements("triangles")
-        best = np.empty(len(points), np.int64)
-        if len(tetrahedra):
-            elements, inner = tetrahedra, np.zeros((len(points), 3))
-            locate_in_tetrahedra(points, x, np.ascontiguousarray(elements), best, inner)
-        elif len(triangles):
-            elements, inner = triangles, np.zeros((len(points), 2))
-            locate_in_triangles(points, x, np.ascontiguousarray(elements), best, inner)
-        else:
+        elements = tetrahedra if len(tetrahedra) else triangles
+        if not len(elements):
             raise self.fault(f"finds neither tetrahedra nor triangles in {topology.describe()}.")
+        best, inner = np.empty(len(points), np.int64), np.zeros((len(points), 3))
+        locate(points, x, np.ascontiguousarray(elements), best, inner)
+        inner = inner[:, : elements.shape[1] - 1]
         if (best < 0).any():
             raise self.fault(
                 f"finds no element near {int((best < 0).sum())} of {len(points)} nodes, first "

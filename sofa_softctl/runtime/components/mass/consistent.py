@@ -51,15 +51,15 @@ class MeshMatrixMass(TopologicalMass):
         force += self.row_sums * gravity
 
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Mass."""
+        """See Contribution."""
         out += factor * (self.matrix @ v)
 
     def pairs(self) -> Pairs:
-        """See Mass."""
+        """See Contribution."""
         return self._pairs
 
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Mass."""
+        """See Contribution."""
         # Blocks are multiples of the identity: where only the transpose is stored it is the same.
         stored = np.where(slots >= 0, slots, ~slots)
         for i in range(3):

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from sofa_softctl.runtime.components.mass.lumped import LumpedMass
 from sofa_softctl.runtime.components.mass.topological import TopologicalMass
 from sofa_softctl.runtime.data_types import Bool, Reals
-from sofa_softctl.runtime.roles import Pairs
 
 
-class DiagonalMass(TopologicalMass):
+class DiagonalMass(TopologicalMass, LumpedMass):
     """Each element gives equal shares of its mass to its nodes; sizes are those at rest."""
 
     vertexMass = Reals([], "Mass of each node.", unit="mass", aliases=("mass",))
@@ -31,22 +31,3 @@ class DiagonalMass(TopologicalMass):
         for i in range(elements.shape[1]):
             np.add.at(self.masses[:, 0], elements[:, i], masses / elements.shape[1])
         given.set(self.masses[:, 0].copy())
-
-    def add_gravity(self, force: np.ndarray, gravity: np.ndarray) -> None:
-        """See Mass."""
-        force += self.masses * gravity
-
-    def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Mass."""
-        out += (factor * self.masses) * v
-
-    def pairs(self) -> Pairs:
-        """See Mass."""
-        nodes = np.arange(len(self.masses))
-        return nodes, nodes
-
-    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Mass."""
-        diagonal = factor * self.masses[:, 0]
-        for i in range(3):
-            values[slots, i, i] += diagonal

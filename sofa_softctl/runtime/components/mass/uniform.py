@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from sofa_softctl.runtime.components.mass.lumped import LumpedMass
 from sofa_softctl.runtime.data_types import Bool, Integers, Real, Vector
-from sofa_softctl.runtime.roles import Mass, Pairs
 
 
-class UniformMass(Mass):
+class UniformMass(LumpedMass):
     """vertexMass at each node, or totalMass shared by all; totalMass wins when both are given."""
 
     totalMass = Real(1.0, "Mass of the whole body.", unit="mass")
@@ -51,22 +51,3 @@ class UniformMass(Mass):
     def reinit(self) -> None:
         """Distribute the mass again."""
         self.init()
-
-    def add_gravity(self, force: np.ndarray, gravity: np.ndarray) -> None:
-        """See Mass."""
-        force += self.masses * gravity
-
-    def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Mass."""
-        out += (factor * self.masses) * v
-
-    def pairs(self) -> Pairs:
-        """See Mass."""
-        nodes = np.arange(len(self.masses))
-        return nodes, nodes
-
-    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Mass."""
-        diagonal = factor * self.masses[:, 0]
-        for i in range(3):
-            values[slots, i, i] += diagonal

@@ -75,17 +75,17 @@ class RestShapeSpringsForceField(ForceField):
         np.subtract.at(force, self.nodes, k * (x[self.nodes] - self._rest()))
 
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See ForceField."""
+        """See Contribution."""
         k = self._by_place(np.arange(len(self.nodes)))[:, None] * self.activeDirections.get()[:3]
         np.add.at(out, self.nodes, factor * k * v[self.nodes])
 
     def pairs(self) -> Pairs:
-        """See ForceField."""
+        """See Contribution."""
         nodes = np.arange(self.state.count)  # of all nodes: the points may change
         return nodes, nodes
 
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See ForceField."""
+        """See Contribution."""
         k = factor * self._by_place(self.nodes)
         for i in range(3):
             np.add.at(values[:, i, i], slots[self.nodes], k)
