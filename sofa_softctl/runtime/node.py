@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import factory
+from sofa_softctl.runtime import factory, message
 from sofa_softctl.runtime.base import Base
 from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.data import Data
@@ -94,9 +94,10 @@ class Node(Base):
         if not name:
             component.setName(self._free_name(component.getClassName()))
         elif self.getObject(name, warning=False) is not None:
-            raise SceneError(
-                f"{describe(scene_line())}: node '{self.getPathName()}' already holds an object "
-                f"named '{name}'. Give one of them another name."
+            message.warning(
+                self,
+                f"{describe(scene_line())}: there already is an object named '{name}'; links and "
+                "scripts find the first one.",
             )
         component.context = self
         self.objects.append(component)
@@ -118,9 +119,10 @@ class Node(Base):
         """Add a node, by name or as it is."""
         node = Node(child, **values) if isinstance(child, str) else child
         if self.getChild(node.getName(), warning=False) is not None:
-            raise SceneError(
-                f"{describe(scene_line())}: node '{self.getPathName()}' already has a child "
-                f"named '{node.getName()}'."
+            message.warning(
+                self,
+                f"{describe(scene_line())}: there already is a child named '{node.getName()}'; "
+                "links and scripts find the first one.",
             )
         node.parents.append(self)
         self.children.append(node)

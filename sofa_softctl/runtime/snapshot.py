@@ -7,27 +7,32 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.base import Base
+from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.node import Node
 
-
-def take(root: Node) -> dict[str, Any]:
-    """Values of all Data, and what components carry besides."""
-    values: dict[str, Any] = {}
-    for node in root.walk():
-        values[node.getPathName()] = _data_of(node)
-        for component in node.objects:
-            values[component.getPathName()] = (_data_of(component), component.snapshot())
-    return values
+Values = list[tuple[dict[str, Any], dict[str, Any]]]
+"""Of each node and component, in the order of the graph: its Data, and what it carries besides."""
 
 
-def put_back(root: Node, values: dict[str, Any]) -> None:
-    """Return to the values that `take` gave for this graph."""
-    for node in root.walk():
-        _restore(node, values[node.getPathName()])
-        for component in node.objects:
-            data, own = values[component.getPathName()]
-            _restore(component, data)
-            component.restore(own)
+def take(root: Node) -> Values:
+    """The present state."""
+    return [(_data_of(owner), _own_of(owner)) for owner in _owners(root)]
+
+
+def put_back(root: Node, values: Values) -> None:
+    """Return to the state that `take` gave for this graph."""
+    for owner, (data, own) in zip(_owners(root), values, strict=True):
+        _restore(owner, data)
+        if isinstance(owner, Component):
+            owner.restore(own)
+
+
+def _owners(root: Node) -> list[Base]:
+    return [owner for node in root.walk() for owner in (node, *node.objects)]
+
+
+def _own_of(owner: Base) -> dict[str, Any]:
+    return owner.snapshot() if isinstance(owner, Component) else {}
 
 
 def _data_of(owner: Base) -> dict[str, Any]:

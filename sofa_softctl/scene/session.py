@@ -26,7 +26,7 @@ class Snapshot:
     """Simulated time [time]."""
     step: int
     """Steps since the start."""
-    values: dict[str, Any]
+    values: Any
     """What the backend needs to go back; not for reading."""
 
 
