@@ -11,6 +11,7 @@ from sofa_softctl.runtime.event import Event
 from sofa_softctl.runtime.kernels.blas import one_blas_thread
 from sofa_softctl.runtime.node import Node
 from sofa_softctl.runtime.roles import AnimationLoop
+from sofa_softctl.runtime.scene_file import import_scene
 from sofa_softctl.runtime.where import describe
 
 
@@ -92,9 +93,9 @@ def unload(root: Node) -> None:
 
 def load(path: str) -> Node:
     """A scene file's graph, built but not initialised."""
-    from sofa_softctl.scene.loader import load_scene
-
-    return load_scene(path).build()
+    root = Node("root")
+    import_scene(path).createScene(root)
+    return root
 
 
 def loop_of(root: Node) -> AnimationLoop:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import importlib.util
 import inspect
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.scene_file import import_scene
 from sofa_softctl.scene.backend import find_backend
 
 
@@ -39,42 +37,17 @@ class SceneFile:
 
 
 def load_scene(path: str | Path) -> SceneFile:
-    """Import a scene file; its folder is on the path meanwhile and afterwards, as in runSofa.
+    """Import a scene file.
 
     Raises:
         SceneError: there is no such file, or it has no createScene.
         Exception: whatever the file itself raises.
     """
-    path = Path(path)
-    if not path.is_file():
-        near = [] if not path.parent.is_dir() else [entry.name for entry in path.parent.iterdir()]
-        close = difflib.get_close_matches(path.name, near, n=1)
-        hint = f" Did you mean '{path.parent / close[0]}'?" if close else ""
-        raise SceneError(f"There is no scene file '{path}'.{hint}")
-    if path.suffix != ".py":
-        raise SceneError(
-            f"'{path}' is no Python scene (.py with createScene(root)). XML scenes (.scn) run in "
-            "SOFA only."
-        )
-    find_backend()
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    module = _import_file(path)
-    create = getattr(module, "createScene", None)
-    if create is None:
-        raise SceneError(f"'{path}' has no function createScene(root).")
+    find_backend()  # before the scene imports Sofa
+    module = import_scene(path)
+    create = module.createScene
     duration = getattr(module, "DURATION", None)
-    return SceneFile(path, create, parameters_of(create), duration)
-
-
-def _import_file(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"scene_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return SceneFile(Path(path), create, parameters_of(create), duration)
 
 
 def build_scene(create: Callable[..., Any], values: Mapping[str, Any] | None = None) -> Any:
