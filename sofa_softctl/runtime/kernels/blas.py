@@ -5,8 +5,7 @@ LLVM they are ordinary calls of a kernel that can still be kept on disk. All mat
 column-major, given as a slice that begins at their first element, with their leading dimension
 (elements between columns). A row-major (n, m) array is the column-major transpose, ld = m.
 
-The wrappers are compiled into the kernels that call them, so after an edit of this file the
-callers' files in `__pycache__` must go (see `jit`).
+The wrappers are compiled into the kernels that call them: after an edit see `jit`.
 """
 
 from __future__ import annotations

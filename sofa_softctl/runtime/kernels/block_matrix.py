@@ -104,14 +104,16 @@ def constrain(
         indptr, indices: Of the BlockPattern.
         fixed: Which unknowns are held, shape (n_nodes, 3), bool.
     """
+    held = fixed[:, 0] | fixed[:, 1] | fixed[:, 2]
     for row in range(indptr.size - 1):
         for k in range(indptr[row], indptr[row + 1]):
             col = indices[k]
-            for a in range(3):
-                if fixed[row, a]:
-                    values[k, a, :] = 0.0
-                if fixed[col, a]:
-                    values[k, :, a] = 0.0
+            if held[row] or held[col]:
+                for a in range(3):
+                    if fixed[row, a]:
+                        values[k, a, :] = 0.0
+                    if fixed[col, a]:
+                        values[k, :, a] = 0.0
         diagonal = values[indptr[row + 1] - 1]
         for a in range(3):
             if fixed[row, a]:
@@ -136,14 +138,17 @@ def multiply(
         y0 = y1 = y2 = 0.0
         for k in range(indptr[i], indptr[i + 1]):
             j = indices[k]
-            A = values[k]
-            y0 += A[0, 0] * x[j, 0] + A[0, 1] * x[j, 1] + A[0, 2] * x[j, 2]
-            y1 += A[1, 0] * x[j, 0] + A[1, 1] * x[j, 1] + A[1, 2] * x[j, 2]
-            y2 += A[2, 0] * x[j, 0] + A[2, 1] * x[j, 1] + A[2, 2] * x[j, 2]
+            a00, a01, a02 = values[k, 0, 0], values[k, 0, 1], values[k, 0, 2]
+            a10, a11, a12 = values[k, 1, 0], values[k, 1, 1], values[k, 1, 2]
+            a20, a21, a22 = values[k, 2, 0], values[k, 2, 1], values[k, 2, 2]
+            z0, z1, z2 = x[j, 0], x[j, 1], x[j, 2]
+            y0 += a00 * z0 + a01 * z1 + a02 * z2
+            y1 += a10 * z0 + a11 * z1 + a12 * z2
+            y2 += a20 * z0 + a21 * z1 + a22 * z2
             if j < i:
-                out[j, 0] += A[0, 0] * x0 + A[1, 0] * x1 + A[2, 0] * x2
-                out[j, 1] += A[0, 1] * x0 + A[1, 1] * x1 + A[2, 1] * x2
-                out[j, 2] += A[0, 2] * x0 + A[1, 2] * x1 + A[2, 2] * x2
+                out[j, 0] += a00 * x0 + a10 * x1 + a20 * x2
+                out[j, 1] += a01 * x0 + a11 * x1 + a21 * x2
+                out[j, 2] += a02 * x0 + a12 * x1 + a22 * x2
         out[i, 0] += y0
         out[i, 1] += y1
         out[i, 2] += y2

@@ -70,9 +70,9 @@ class BlockCholesky:
         )
         self._low, self._high = np.empty(n_super, np.int64), np.empty(n_super, np.int64)
         self._height = 3 * int(np.diff(self._tree.row_start).max(initial=0))
+        self._y, self._below = np.empty(3 * n), np.empty(self._height)
         self._columns = np.empty(0), np.empty(0)
-        self._reserve(1)
-        self._y, self._below = self._columns
+        self._rows: ForwardRows | None = None
 
     def factorize(self, values: np.ndarray) -> bool:
         """Factorise the matrix of these values.
@@ -90,6 +90,7 @@ class BlockCholesky:
                 f"values must have shape ({self.pattern.indices.size}, 3, 3), one block for each "
                 f"of the pattern; got {values.shape}."
             )
+        self._rows = None
         return supernodal.factorize(self._tree, self._blocks, values, self._factor, self._work)
 
     def solve(self, b: np.ndarray) -> np.ndarray:
@@ -111,6 +112,7 @@ class BlockCholesky:
                 self._tree, self._factor, self._order, b, x, self._y, self._below
             )
         elif b.shape[1] > 0:
+            self._rows = None
             Y, below = self._reserve(b.shape[1])
             substitution.solve_columns(
                 self._tree, self._factor, self._order, b, x, Y, below, self._low, self._high
@@ -153,10 +155,12 @@ class BlockCholesky:
             self._tree, self._factor, self._place, column, row, node, vector, Y, below,
             self._low, self._high,
         )  # fmt: skip
-        return ForwardRows(Y, order)
+        self._rows = ForwardRows(Y, order)
+        return self._rows
 
     def compliance(self, rows: ForwardRows) -> np.ndarray:
         """W = H A^-1 H^T, exactly symmetric, shape (n_rows, n_rows)."""
+        self._check_current(rows)
         W = np.empty((rows.order.size, rows.order.size))
         substitution.gram(
             self._tree, rows.Y, self._low, self._high, rows.order, np.empty_like(W), W
@@ -170,6 +174,7 @@ class BlockCholesky:
             rows: From `forward`.
             lam: Multiplier of each constraint row, shape (n_rows,).
         """
+        self._check_current(rows)
         lam = _ready(lam, np.float64)
         if lam.shape != rows.order.shape:
             raise ValueError(
@@ -181,6 +186,13 @@ class BlockCholesky:
             lam[rows.order], x, self._y, self._below,
         )  # fmt: skip
         return x
+
+    def _check_current(self, rows: ForwardRows) -> None:
+        if rows is not self._rows:
+            raise ValueError(
+                "these constraint rows are out of date: `forward` has to be called again after "
+                "`factorize` and after a `solve` of several columns, and only its last rows hold."
+            )
 
     def _reserve(self, m: int) -> tuple[np.ndarray, np.ndarray]:
         """Scratch for m columns: Y of shape (3 n, m), and as many numbers as m of the panel."""

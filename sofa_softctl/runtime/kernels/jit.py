@@ -2,8 +2,9 @@
 
 Kernels are compiled at their first call, never at import, and kept on disk next to their source
 (or under ~/.cache where the source cannot be written). numba compiles a file anew when that file
-changes, but not when a kernel it calls from ANOTHER file changed: the old code would stay in use.
-So kernels that call each other live in one file.
+changes, but not when a kernel that it calls, or a named tuple that it takes, changed in ANOTHER
+file: the old code stays in use. So kernels that call each other live in one file; after an edit of
+the exceptions (`blas`, the tuples of `symbolic`), delete `__pycache__`.
 """
 
 from __future__ import annotations

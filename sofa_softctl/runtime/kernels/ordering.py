@@ -38,6 +38,8 @@ def candidate_eliminations(graph: sparse.csr_array) -> list[Elimination]:
     Args:
         graph: Neighbours of each node, symmetric, without diagonal, shape (n, n).
     """
+    if graph.nnz == 0:
+        return [eliminate_in(graph, np.arange(graph.shape[0]))]
     orders = [minimum_degree(graph), reverse_cuthill_mckee(graph, symmetric_mode=True)]
     trees = [eliminate_in(graph, order) for order in orders]
     return [eliminate_in(graph, tree.order[_postorder(tree.parent)]) for tree in trees]

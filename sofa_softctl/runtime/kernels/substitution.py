@@ -295,9 +295,13 @@ def _backward_columns(
         rows, width, height, panel = _panel(tree, factor, s)
         own = flat[3 * tree.first[s] * m :]
         if height > width:
-            for i in range(width // 3, rows.size):
-                source, to = 3 * rows[i] * m, (3 * i - width) * m
-                for c in range(3 * m):
-                    below[to + c] = flat[source + c]
-            gemm(N, N, m, width, height - width, -1.0, below, m, panel[width:], height, 1.0, own, m)
+            if rows[-1] - rows[0] == rows.size - 1:  # the rows below are next in Y too
+                later = own[width * m :]
+            else:
+                later = below
+                for i in range(width // 3, rows.size):
+                    source, to = 3 * rows[i] * m, (3 * i - width) * m
+                    for c in range(3 * m):
+                        below[to + c] = flat[source + c]
+            gemm(N, N, m, width, height - width, -1.0, later, m, panel[width:], height, 1.0, own, m)
         trsm(N, m, width, panel, height, own, m)

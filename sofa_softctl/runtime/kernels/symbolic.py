@@ -84,8 +84,9 @@ def analyse(pattern: BlockPattern, active: np.ndarray) -> Analysis:
     nodes = np.flatnonzero(active)
     number = np.full(pattern.n_nodes, -1, np.int64)
     number[nodes] = np.arange(nodes.size)
-    source = np.flatnonzero(active[pattern.rows] & active[pattern.indices])
-    rows, cols = number[pattern.rows[source]], number[pattern.indices[source]]
+    rows, cols = number[pattern.rows], number[pattern.indices]
+    source = np.flatnonzero((rows >= 0) & (cols >= 0))
+    rows, cols = rows[source], cols[source]
     candidates = candidate_eliminations(_graph(nodes.size, rows, cols))
     panels = [find_supernodes(elimination) for elimination in candidates]
     best = int(np.argmin([_flops(s) + 60.0 * _scattered(s).sum() for s in panels]))
@@ -205,13 +206,12 @@ def _merge_columns(parent: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 @njit
 def _worth_merging(width: int, zero_share: float) -> bool:
-    """Whether a panel of so many nodes may have this share of zeros; measured, see CHOLMOD."""
-    return (
-        width <= 4
-        or (width <= 12 and zero_share < 0.5)
-        or (width <= 32 and zero_share < 0.15)
-        or zero_share < 0.06
-    )
+    """Whether a panel of so many nodes may have this share of zeros.
+
+    Measured with 1500 to 20000 unknowns; more zeros slow down the band-like panels of reverse
+    Cuthill-McKee, fewer leave panels too narrow for BLAS.
+    """
+    return width <= 4 or (width <= 8 and zero_share < 0.3) or zero_share < 0.03
 
 
 @njit
