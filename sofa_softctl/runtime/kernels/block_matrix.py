@@ -34,11 +34,11 @@ class BlockPattern:
 
         Args:
             n_nodes: Number of nodes.
-            rows, cols: Node pairs in any order, repeated or not, in either triangle, shape (k,).
+            rows, cols: Node pairs in any order, repeated or not, in either triangle; of one shape.
         """
         rows, cols = _checked_pairs(n_nodes, rows, cols)
         diagonal = np.arange(n_nodes) * (n_nodes + 1)
-        keys = np.unique(np.concatenate([_keys(n_nodes, rows, cols), diagonal]))
+        keys = np.unique(np.concatenate([_keys(n_nodes, rows, cols).ravel(), diagonal]))
         row, indices = np.divmod(keys, max(n_nodes, 1))
         indptr = np.searchsorted(row, np.arange(n_nodes + 1))
         for array in (indptr, indices):
@@ -54,11 +54,11 @@ class BlockPattern:
         """Block that holds each node pair.
 
         Args:
-            rows, cols: Node pairs, shape (k,).
+            rows, cols: Node pairs, of one shape.
 
         Returns:
             Index k into the blocks where row >= col; ~k where row < col: block k then holds the
-            transpose, that of the pair (col, row). Shape (k,).
+            transpose, that of the pair (col, row). Of the shape of rows.
         """
         rows, cols = _checked_pairs(self.n_nodes, rows, cols)
         known = _keys(self.n_nodes, self.rows, self.indices)

@@ -1,0 +1,90 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import sofa_softctl
+from sofa_softctl.runtime.kernels.jit import njit
+
+KERNEL = """
+import numba
+from sofa_softctl.runtime.kernels.jit import njit
+
+@njit
+def double(x):
+    return 2.0 * x
+
+value = double(21.0)
+print(value, sum(double.stats.cache_hits.values()), numba.config.CACHE_DIR)
+"""
+
+
+@njit
+def ratio(a: float, b: float) -> float:
+    return a / b
+
+
+@njit(fastmath=True)
+def total(values: np.ndarray) -> float:
+    result = 0.0
+    for value in values:
+        result += value
+    return result
+
+
+def run(script: Path | str, **environment: str) -> list[str]:
+    """Words that a fresh interpreter prints."""
+    package = Path(sofa_softctl.__file__).parent.parent
+    command = [sys.executable, *(["-c", script] if isinstance(script, str) else [script])]
+    environment = {**os.environ, "PYTHONPATH": str(package), **environment}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_division_by_zero_gives_infinity_as_in_numpy():
+    assert ratio(1.0, 0.0) == np.inf
+    assert np.isnan(ratio(0.0, 0.0))
+
+
+def test_relaxed_sums_still_see_nan_and_infinity():
+    """Summed in vectors, hence 100 numbers; numba's own fastmath would be free to ignore them."""
+    assert np.isnan(total(np.append(np.ones(100), np.nan)))
+    assert total(np.append(np.ones(100), np.inf)) == np.inf
+
+
+def test_a_kernel_is_compiled_once_for_all_processes(tmp_path):
+    script = tmp_path / "kernel.py"
+    script.write_text(KERNEL)
+    cache = str(tmp_path / "cache")
+    assert run(script, NUMBA_CACHE_DIR=cache)[:2] == ["42.0", "0"]
+    assert run(script, NUMBA_CACHE_DIR=cache)[:2] == ["42.0", "1"]
+
+
+def test_without_a_writable_directory_kernels_are_kept_in_a_temporary_one(tmp_path):
+    """Nothing can be made below a regular file, not even by root."""
+    file = tmp_path / "__pycache__"
+    file.write_text("")
+    script = tmp_path / "kernel.py"
+    script.write_text(KERNEL)
+    below_file = str(file / "cache")
+    value, hits, cache = run(
+        script, NUMBA_CACHE_DIR=below_file, XDG_CACHE_HOME=below_file, TMPDIR=str(tmp_path)
+    )
+    assert (value, hits) == ("42.0", "0")
+    assert Path(cache).parent == tmp_path
+    assert not Path(cache).exists()  # removed when the process ended
+
+
+def test_importing_kernels_compiles_nothing():
+    code = (
+        "from sofa_softctl.runtime.kernels import block_matrix, substitution, supernodal, symbolic;"
+        "modules = (block_matrix, substitution, supernodal, symbolic);"
+        "kernels = [k for m in modules for k in vars(m).values() if hasattr(k, 'signatures')];"
+        "print(len(kernels), sum(len(k.signatures) for k in kernels))"
+    )
+    kernels, compiled = run(code)
+    assert int(kernels) > 20
+    assert compiled == "0"
