@@ -24,7 +24,7 @@ lint: .venv/.dev
 	touch $@
 
 .venv/.dev: .venv/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[dev,view]"
 	touch $@
 
 clean:

@@ -19,6 +19,7 @@ import numpy as np
 
 from sofa_softctl import InverseController, add_effector
 
+UNITS = "mm, kg, s"
 DURATION = 2.0
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
 TIP = np.array([-100.0, 0.0, 0.0])

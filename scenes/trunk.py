@@ -19,6 +19,7 @@ import numpy as np
 
 from sofa_softctl import InverseController, add_effector, goal
 
+UNITS = "mm, kg, s"
 DURATION = 4.5
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
 TIP = np.array([0.0, 0.0, 195.0])

@@ -1,16 +1,16 @@
 """The errors of the package, one tree.
 
-    SoftctlError                what every error of this package is
-    ├── SceneError              a scene asks for something that cannot be (ValueError)
-    │   ├── UnknownComponentError   no component of that name
-    │   ├── UnknownDataError        a component has no Data of that name (AttributeError)
-    │   └── LinkError               a link leads nowhere
-    ├── MeshError               a mesh file is missing, unreadable or degenerate (ValueError)
-    ├── DivergedError           the state became NaN or infinite during a step (ArithmeticError)
-    ├── BackendError            the asked backend cannot be had (ImportError)
-    ├── PluginError             a plugin cannot be loaded or collides with another
-    ├── ProblemError            an optimisation problem is malformed (ValueError)
-    └── RecordError             a recording cannot be written or read (ValueError)
+SoftctlError                what every error of this package is
+├── SceneError              a scene asks for something that cannot be (ValueError)
+│   ├── UnknownComponentError   no component of that name
+│   ├── UnknownDataError        a component has no Data of that name (AttributeError)
+│   └── LinkError               a link leads nowhere
+├── MeshError               a mesh file is missing, unreadable or degenerate (ValueError)
+├── DivergedError           the state became NaN or infinite during a step (ArithmeticError)
+├── BackendError            the asked backend cannot be had (ImportError)
+├── PluginError             a plugin cannot be loaded or collides with another
+├── ProblemError            an optimisation problem is malformed (ValueError)
+└── RecordError             a recording cannot be written or read (ValueError)
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ Texts are parsed as SOFA parses them, but what SOFA silently replaces by zero is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -44,6 +45,7 @@ class DataType:
         self.required = required
         self.auto_link = auto_link  # whether src="@loader" fills it
         self.linkable = linkable  # whether a text that starts with @ is a link
+        self.may_be_nan = False
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -119,8 +121,13 @@ class Int(DataType):
 
     def convert(self, value: Any, owner: Any) -> int:
         """See DataType."""
-        number = float(value) if isinstance(value, str) else _scalar(value)
-        if number != int(number):
+        if isinstance(value, str):
+            try:
+                return int(value)
+            except ValueError:
+                value = float(value)
+        number = _scalar(value)
+        if number % 1 != 0:  # NaN and infinities as well
             raise ValueError("not a whole number")
         return int(number)
 
@@ -154,7 +161,11 @@ class Text(DataType):
 
     def convert(self, value: Any, owner: Any) -> str:
         """See DataType."""
-        return value if isinstance(value, str) else str(value)
+        if hasattr(value, "getLinkPath"):
+            return str(value.getLinkPath())
+        if isinstance(value, list | tuple):
+            return " ".join(str(entry) for entry in value)
+        return str(value)
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
@@ -174,7 +185,10 @@ class Choice(Text):
             if value not in self.choices:
                 raise ValueError("no such choice")
             return value
-        return self.choices[int(value)]
+        number = int(value) if isinstance(value, str) else _scalar(value)
+        if number not in range(len(self.choices)):
+            raise ValueError("no such choice")
+        return self.choices[int(number)]
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
@@ -222,12 +236,12 @@ class Reals(DataType):
 
 
 class Integers(DataType):
-    """A list of whole numbers, shape (n,); in texts '2-5' is a range."""
+    """A list of whole numbers, shape (n,); in texts '2-5' is a range, '2-8-3' one in steps."""
 
     def convert(self, value: Any, owner: Any) -> np.ndarray:
         """See DataType."""
-        if isinstance(value, str):
-            value = [number for token in value.split() for number in _range(token)]
+        if _holds_text(value):
+            value = [number for token in _numbers(value) for number in _range(token)]
         return _whole(value).ravel()
 
     def expectation(self, owner: Any) -> str:
@@ -372,14 +386,33 @@ def _numbers(value: Any) -> Any:
     """Texts split at blanks, also inside lists; everything else as it is."""
     if isinstance(value, str):
         return value.split()
-    if isinstance(value, Sequence) and any(isinstance(entry, str) for entry in value):
+    if _holds_text(value):
         return [token for entry in value for token in str(entry).split()]
     return value
 
 
-def _range(token: str) -> range:
-    first, dash, last = token.partition("-")
-    return range(int(first), (int(last) if dash else int(first)) + 1)
+def _holds_text(value: Any) -> bool:
+    return isinstance(value, str) or (
+        isinstance(value, Sequence) and any(isinstance(entry, str) for entry in value)
+    )
+
+
+_RANGE = re.compile(r"(-?\d+)(?:-(-?\d+))?(?:-(-?\d+))?")
+
+
+def _range(token: str) -> Sequence[int]:
+    """A number, or first-last, or first-last-step, both ends included, downwards as well."""
+    found = _RANGE.fullmatch(token)
+    if found is None:
+        raise ValueError(f"'{token}' is neither a whole number nor a range")
+    first = int(found[1])
+    last = first if found[2] is None else int(found[2])
+    step = (1 if first <= last else -1) if found[3] is None else int(found[3])
+    if step == 0:
+        raise ValueError(f"the step of '{token}' is 0")
+    if (last - first) * step < 0:
+        first, last = last, first  # as SOFA does
+    return range(first, last + (1 if step > 0 else -1), step)
 
 
 def _whole(value: Any) -> np.ndarray:
@@ -388,7 +421,7 @@ def _whole(value: Any) -> np.ndarray:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
         numbers = array.astype(float)
-        if not np.all(numbers == np.floor(numbers)):
+        if not (np.abs(numbers) < 2.0**53).all() or (numbers % 1.0 != 0.0).any():
             raise ValueError("not whole numbers")
         return numbers.astype(np.int64)
     return array.astype(np.int64)

@@ -47,7 +47,7 @@ def channels_of(root: Any) -> list[Channel]:
             if kind == "MechanicalObject":
                 found.append(_channel(entry, "position", "length", "Position of each node"))
             elif kind.startswith("Cable"):
-                found.append(_channel(entry, "force", "impulse or force", "lambda of the cable"))
+                found.append(_channel(entry, "force", "lambda", "Multiplier, as SOFA has it"))
                 found.append(_channel(entry, "displacement", "length", "Length pulled in"))
             elif kind == "InverseController":
                 found += [_channel(entry, name, *about) for name, about in _OUTPUTS.items()]

@@ -12,6 +12,7 @@ from typing import Any
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.scene_file import import_scene
 from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.units import Units
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class SceneFile:
     """Defaults of the parameters that createScene takes beside the root."""
     duration: float | None = None
     """The file's DURATION: simulated time of a run when the user gives none."""
+    units: Units | None = None
+    """The file's UNITS."""
 
     def build(self, **values: Any) -> Any:
         """The root of a new scene graph, not initialised; values may be texts.
@@ -47,7 +50,9 @@ def load_scene(path: str | Path) -> SceneFile:
     module = import_scene(path)
     create = module.createScene
     duration = getattr(module, "DURATION", None)
-    return SceneFile(Path(path), create, parameters_of(create), duration)
+    units = getattr(module, "UNITS", None)
+    units = Units.parse(units) if units is not None else None
+    return SceneFile(Path(path), create, parameters_of(create), duration, units)
 
 
 def build_scene(create: Callable[..., Any], values: Mapping[str, Any] | None = None) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.session import Session
+from sofa_softctl.units import Units, symbol
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ class RunSummary:
     """Wall time of each phase, mean over the steps [ms]."""
     inverse: list[InverseSummary] = field(default_factory=list)
     """Inverse controllers."""
+    units: dict[str, str] = field(default_factory=dict)
+    """Units of length, time and force; the words themselves where the scene declares none."""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -88,6 +91,8 @@ class History:
     """error (n, n_e), goal and tip (n, n_e, 3), effort and displacement (n, n_a)."""
     solved: np.ndarray
     """Whether each step was solved, bool (n,)."""
+    units: Units | None = None
+    """Units of the scene."""
 
 
 OUTPUTS = ("error", "goal", "tip", "effort", "displacement")
@@ -100,6 +105,7 @@ class Watcher:
         self.controllers = [
             entry for entry in session.controllers if entry.getClassName() == "InverseController"
         ]
+        self._units = session.units
         self._time: list[float] = []
         self._rows: list[list[list[np.ndarray]]] = [[] for _ in self.controllers]
         self._solved: list[list[bool]] = [[] for _ in self.controllers]
@@ -120,6 +126,7 @@ class Watcher:
                 time,
                 {name: np.array([row[k] for row in rows]) for k, name in enumerate(OUTPUTS)},
                 np.array(solved, dtype=bool),
+                self._units,
             )
             for entry, rows, solved in zip(self.controllers, self._rows, self._solved, strict=True)
         ]
@@ -175,6 +182,7 @@ def run(
         real_time_factor=steps * session.dt / sum(seconds),
         phases={name: 1e3 * value / steps for name, value in session.phases().items()},
         inverse=[_summarise(history) for history in histories],
+        units={name: symbol(session.units, name) for name in ("length", "time", "force")},
     )
     return summary, histories
 

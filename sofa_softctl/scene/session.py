@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import Channel, channels_of, nodes_of
 from sofa_softctl.scene.loader import build_scene, load_scene
 from sofa_softctl.scene.record import RecordWriter
+from sofa_softctl.units import symbol
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Session:
         file = None if callable(scene) else load_scene(scene)
         create: Any = scene if file is None else file.create
         self.duration = None if file is None else file.duration
+        self.units = None if file is None else file.units
         self.root: Any = build_scene(create, self.parameters)
         simulation: Any = self.backend.Sofa.Simulation
         simulation.init(self.root)
@@ -63,6 +66,7 @@ class Session:
         self.step_count = 0
         self._writer: RecordWriter | None = None
         self._channels: list[Channel] = []
+        self._recording_seconds = 0.0
 
     @property
     def time(self) -> float:
@@ -128,7 +132,10 @@ class Session:
         self._writer = RecordWriter(Path(path), metadata)
         for channel in self._channels:
             self._writer.add_channel(
-                channel.name, unit=channel.unit, shape=channel.shape, description=channel.help
+                channel.name,
+                unit=symbol(self.units, channel.unit),
+                shape=channel.shape,
+                description=channel.help,
             )
         try:
             yield self._channels
@@ -139,8 +146,10 @@ class Session:
 
     def _write(self) -> None:
         if self._writer is not None:
+            start = perf_counter()
             values = {channel.name: channel.read() for channel in self._channels}
             self._writer.write(self.time, values)
+            self._recording_seconds += perf_counter() - start
 
     def _close_record(self, status: str) -> None:
         if self._writer is not None:
@@ -171,7 +180,10 @@ class Session:
         for entry in self.root.objects:
             clock = getattr(entry, "clock", None)
             if clock is not None:
-                return dict(clock.seconds)
+                found: dict[str, float] = dict(clock.seconds)
+                if self._recording_seconds:
+                    found["recording"] = self._recording_seconds
+                return found
         return {}
 
     def positions(self) -> dict[str, np.ndarray]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,11 @@ class Terminal:
             plot: Plot to write.
             movie: Movie to write.
         """
-        from contextlib import ExitStack
+        camera = None
+        if movie is not None:
+            from sofa_softctl.view.filming import Camera
 
-        from sofa_softctl.view.filming import Camera
-
-        camera = Camera(session) if movie is not None else None
+            camera = Camera(session, movie)
         total = step_count(session, steps, duration, session.duration or DEFAULT_DURATION)
         with ExitStack() as stack:
             if record is not None:
@@ -67,12 +68,14 @@ class Terminal:
             summary, histories = run(session, total, on_step)
         self.show(summary)
         if plot is not None:
-            from sofa_softctl.view.tracking import save_history_plot
+            from sofa_softctl.view.tracking import save_tracking_plot
 
-            save_history_plot(plot, histories, session)
-        if camera is not None and movie is not None:
+            if not histories:
+                raise SoftctlError("There is nothing to plot: the scene has no InverseController.")
+            save_tracking_plot(plot, histories[0])
+        if camera is not None:
             with self._bar("Rendering", 1) as advance:
-                camera.save(movie, progress=advance)
+                camera.save(progress=advance)
         for name, path in (("Record", record), ("Plot", plot), ("Movie", movie)):
             if path is not None:
                 self.console.print(f"{name}: {escape(str(path))}")
@@ -84,7 +87,7 @@ class Terminal:
     def show(self, summary: RunSummary) -> None:
         """Print the tables of a run."""
         for inverse in summary.inverse:
-            self.console.print(_inverse_table(inverse))
+            self.console.print(_inverse_table(inverse, summary.units))
         self.console.print(_phase_table(summary))
 
 
@@ -116,17 +119,17 @@ class _Bar:
         self._progress.stop()
 
 
-def _inverse_table(inverse: InverseSummary) -> Table:
+def _inverse_table(inverse: InverseSummary, units: dict[str, str]) -> Table:
     solved = ", ".join(f"{name} {count}" for name, count in inverse.statuses.items())
     table = Table(
         title=f"Inverse control {escape(inverse.name)}",
         caption=f"Tracking error: mean {inverse.error_mean:.3g}, largest {inverse.error_max:.3g}, "
-        f"at the end {inverse.error_last:.3g}. Steps: {solved}.",
+        f"at the end {inverse.error_last:.3g} {units['length']}. Steps: {solved}.",
         caption_justify="left",
         title_justify="left",
     )
     table.add_column("actuator")
-    for column in ("effort min", "max", "displacement min", "max"):
+    for column in (f"effort ({units['force']})", f"displacement ({units['length']})"):
         table.add_column(column, justify="right")
     table.add_column("limits met (steps)")
     for actuator in inverse.actuators:
@@ -137,10 +140,8 @@ def _inverse_table(inverse: InverseSummary) -> Table:
         ]
         table.add_row(
             escape(actuator.name),
-            f"{actuator.effort_min:.4g}",
-            f"{actuator.effort_max:.4g}",
-            f"{actuator.displacement_min:.4g}",
-            f"{actuator.displacement_max:.4g}",
+            f"{actuator.effort_min:.4g} to {actuator.effort_max:.4g}",
+            f"{actuator.displacement_min:.4g} to {actuator.displacement_max:.4g}",
             "; ".join(limits),
         )
     return table
@@ -148,7 +149,7 @@ def _inverse_table(inverse: InverseSummary) -> Table:
 
 def _phase_table(summary: RunSummary) -> Table:
     table = Table(
-        title=f"{summary.steps} steps, {summary.time:g} simulated: "
+        title=f"{summary.steps} steps, {summary.time:g} {summary.units['time']} simulated: "
         f"{summary.ms_per_step:.3g} ms a step (median), real-time factor "
         f"{summary.real_time_factor:.3g}",
         title_justify="left",

@@ -1,0 +1,83 @@
+"""The unit system of a scene. Nothing inside converts: units are names for people and borders.
+
+A scene file declares `UNITS = "mm, kg, s"`; SOFA itself knows no units.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sofa_softctl.errors import SceneError
+
+LENGTHS = {"m": 1.0, "dm": 1e-1, "cm": 1e-2, "mm": 1e-3}
+MASSES = {"t": 1e3, "kg": 1.0, "g": 1e-3}
+TIMES = {"s": 1.0, "ms": 1e-3}
+PREFIXES = {9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "u", -9: "n"}
+DIMENSIONS = {
+    "force": ("N", 1, 1, -2),
+    "pressure": ("Pa", -1, 1, -2),
+    "energy": ("J", 2, 1, -2),
+}
+"""SI unit, and its exponents of length, mass and time."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """Units of length, mass and time, and what follows from them."""
+
+    length: str
+    """Such as 'mm'."""
+    mass: str
+    """Such as 'kg'."""
+    time: str
+    """Such as 's'."""
+
+    @staticmethod
+    def parse(text: str) -> Units:
+        """The units of a declaration such as 'mm, kg, s'.
+
+        Raises:
+            SceneError: not one unit each of length, mass and time.
+        """
+        names = [name.strip() for name in text.split(",")]
+        tables = (LENGTHS, MASSES, TIMES)
+        if len(names) != 3 or any(n not in t for n, t in zip(names, tables, strict=True)):
+            raise SceneError(
+                f"UNITS must be a length ({', '.join(LENGTHS)}), a mass ({', '.join(MASSES)}) and "
+                f"a time ({', '.join(TIMES)}), such as 'mm, kg, s'. Got: '{text}'."
+            )
+        return Units(*names)
+
+    def symbol(self, quantity: str) -> str:
+        """The unit of a quantity ('length', 'mass', 'time', 'force', 'pressure', 'energy').
+
+        Anything else comes back as it is, so that a quantity without a unit names itself.
+        """
+        own = {"length": self.length, "mass": self.mass, "time": self.time}
+        if quantity in own:
+            return own[quantity]
+        if quantity not in DIMENSIONS:
+            return quantity
+        unit, *_ = DIMENSIONS[quantity]
+        exponent = round(math.log10(self.in_si(quantity)))
+        if exponent in PREFIXES:
+            return f"{PREFIXES[exponent]}{unit}"
+        return f"1e{exponent} {unit}"
+
+    def in_si(self, quantity: str) -> float:
+        """How much one unit of a quantity is in SI units."""
+        base = {
+            "length": LENGTHS[self.length],
+            "mass": MASSES[self.mass],
+            "time": TIMES[self.time],
+        }
+        if quantity in base:
+            return base[quantity]
+        _, length, mass, time = DIMENSIONS[quantity]
+        return base["length"] ** length * base["mass"] ** mass * base["time"] ** time
+
+
+def symbol(units: Units | None, quantity: str) -> str:
+    """The unit of a quantity; the quantity itself where a scene declares no units."""
+    return quantity if units is None else units.symbol(quantity)

@@ -1,0 +1,98 @@
+"""What a movie shows: bodies, cables and markers over time. Arrays only, no scene."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Body:
+    """A surface that deforms."""
+
+    name: str
+    """Its name."""
+    positions: np.ndarray
+    """Vertices in each frame [length], shape (n_frames, n, 3)."""
+    triangles: np.ndarray
+    """Vertex numbers, shape (k, 3)."""
+    color: str = "#e3b7a0"
+    """Its color."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A cable; drawn brighter the more it pulls."""
+
+    name: str
+    """Its name."""
+    points: np.ndarray
+    """Points in each frame [length], shape (n_frames, m, 3)."""
+    tension: np.ndarray | None = None
+    """Tension in each frame [force], shape (n_frames,)."""
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A point, with the path that it leaves behind."""
+
+    name: str
+    """Its name."""
+    positions: np.ndarray
+    """Place in each frame [length], shape (n_frames, 3)."""
+    color: str = "#c0392b"
+    """Its color."""
+    size: float = 1.0
+    """Radius relative to that of other markers."""
+
+
+@dataclass(frozen=True)
+class Animation:
+    """Frames of a run."""
+
+    time: np.ndarray
+    """Time of each frame [time], shape (n_frames,)."""
+    bodies: list[Body] = field(default_factory=list)
+    """Surfaces."""
+    lines: list[Line] = field(default_factory=list)
+    """Cables."""
+    markers: list[Marker] = field(default_factory=list)
+    """Points."""
+    up: np.ndarray = field(default_factory=lambda: np.array([0.0, 1.0, 0.0]))
+    """Direction against gravity, shape (3,)."""
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest corner of all that is ever shown [length], shapes (3,)."""
+        clouds = [
+            array.reshape(-1, 3)
+            for array in (
+                *(body.positions for body in self.bodies),
+                *(line.points for line in self.lines),
+                *(marker.positions for marker in self.markers),
+            )
+        ]
+        return (
+            np.min([cloud.min(axis=0) for cloud in clouds], axis=0),
+            np.max([cloud.max(axis=0) for cloud in clouds], axis=0),
+        )
+
+
+def surface_of(tetrahedra: np.ndarray) -> np.ndarray:
+    """Faces that belong to one tetrahedron only, seen from outside counterclockwise, (k, 3).
+
+    Args:
+        tetrahedra: Of positive volume, shape (m, 4).
+    """
+    faces = tetrahedra[:, [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]].reshape(-1, 3)
+    _, first, count = np.unique(
+        np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True
+    )
+    return faces[np.sort(first[count == 1])]
+
+
+def frames_at(time: np.ndarray, frame_rate: float) -> np.ndarray:
+    """Numbers of the frames that a movie in real time shows, the last one included."""
+    count = max(1, round((time[-1] - time[0]) * frame_rate))
+    wanted = time[0] + np.arange(count + 1) / frame_rate
+    return np.minimum(np.searchsorted(time, wanted - 1e-9), len(time) - 1)

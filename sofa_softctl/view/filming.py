@@ -1,0 +1,110 @@
+"""From a running session to an animation: bodies, cables, goals and tips of a scene."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.scene.session import Session
+from sofa_softctl.view.animation import Animation, Body, Line, Marker, surface_of
+from sofa_softctl.view.movie import Progress, check_renderer, check_suffix, save_movie
+
+GOAL_COLOR, TIP_COLOR = "#c0392b", "#16637a"
+
+
+class Camera:
+    """Looks at a session after each step, and makes a movie of what it saw."""
+
+    def __init__(self, session: Session, path: Path) -> None:
+        check_suffix(path)
+        check_renderer()  # before the run, not after it
+        self.session = session
+        self.path = path
+        self._bodies = _bodies_of(session)
+        self._cables = _cables_of(session)
+        self._controllers = [
+            entry for entry in session.controllers if entry.getClassName() == "InverseController"
+        ]
+        self._time: list[float] = []
+        self._frames: list[dict[Any, np.ndarray]] = []
+
+    def look(self) -> None:
+        """Take the present state as a frame."""
+        frame: dict[Any, np.ndarray] = {}
+        for k, (state, _) in enumerate(self._bodies):
+            frame["body", k] = np.array(state.position.value, dtype=np.float32)
+        for k, cable in enumerate(self._cables):
+            frame["cable", k] = _cable_points(cable)
+            frame["tension", k] = np.array(float(cable.force.value))
+        for k, controller in enumerate(self._controllers):
+            frame["goal", k] = np.array(controller.goal.value)
+            frame["tip", k] = np.array(controller.tip.value)
+        self._time.append(self.session.time)
+        self._frames.append(frame)
+
+    def animation(self) -> Animation:
+        """What was seen."""
+
+        def over_time(kind: str, number: int) -> np.ndarray:
+            return np.array([frame[kind, number] for frame in self._frames])
+
+        bodies = [
+            Body(state.getPathName(), over_time("body", k), triangles)
+            for k, (state, triangles) in enumerate(self._bodies)
+        ]
+        lines = [
+            Line(cable.getPathName(), over_time("cable", k), over_time("tension", k))
+            for k, cable in enumerate(self._cables)
+        ]
+        markers = []
+        for k in range(len(self._controllers)):
+            goals, tips = over_time("goal", k), over_time("tip", k)
+            for e in range(goals.shape[1]):
+                markers.append(Marker("tip", tips[:, e], TIP_COLOR, 0.7))
+                markers.append(Marker("goal", goals[:, e], GOAL_COLOR))
+        gravity = np.asarray(self.session.root.gravity.value, dtype=float)
+        up = -gravity if gravity.any() else np.array([0.0, 1.0, 0.0])
+        return Animation(np.array(self._time), bodies, lines, markers, up)
+
+    def save(self, *, progress: Progress | None = None) -> None:
+        """Write the movie."""
+        save_movie(self.animation(), self.path, progress=progress)
+
+
+def _bodies_of(session: Session) -> list[tuple[Any, np.ndarray]]:
+    """States that have tetrahedra or triangles beside them, with their surfaces."""
+    found = []
+    for node in session.nodes():
+        state = node.getMechanicalState()
+        if state is None:
+            continue
+        for entry in node.objects:
+            tetrahedra, triangles = entry.findData("tetrahedra"), entry.findData("triangles")
+            if "Topology" not in entry.getClassName() or tetrahedra is None:
+                continue
+            if len(tetrahedra.value):
+                found.append((state, surface_of(np.array(tetrahedra.value, dtype=int))))
+            elif len(triangles.value):
+                found.append((state, np.array(triangles.value, dtype=int)))
+            break
+    return found
+
+
+def _cables_of(session: Session) -> list[Any]:
+    return [
+        entry
+        for node in session.nodes()
+        for entry in node.objects
+        if entry.getClassName().startswith("Cable")
+    ]
+
+
+def _cable_points(cable: Any) -> np.ndarray:
+    """Pull point, if there is one, and the points of the cable, shape (m, 3)."""
+    state = cable.getContext().getMechanicalState()
+    points = np.array(state.position.value)[np.array(cable.indices.value, dtype=int)]
+    if cable.hasPullPoint.value:
+        return np.concatenate([[np.array(cable.pullPoint.value)], points])
+    return points

@@ -1,0 +1,64 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import SoftctlError
+from sofa_softctl.scene.run import History
+from sofa_softctl.view.tracking import save_tracking_plot, spans
+
+
+def history(steps=50):
+    """Two cables and a goal on a circle."""
+    time = np.linspace(0.01, 1.0, steps)
+    path = np.stack([np.cos(6 * time), np.sin(6 * time), 0 * time], axis=-1)[:, None, :]
+    effort = np.stack([1 + np.sin(time), 2 - time], axis=-1)
+    values = {
+        "goal": path,
+        "tip": 0.98 * path,
+        "error": np.full((steps, 1), 0.02),
+        "effort": effort,
+        "displacement": effort,
+    }
+    solved = np.ones(steps, dtype=bool)
+    solved[10:20] = False
+    return History(SimpleNamespace(names=("left", "right")), time, values, solved)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_a_plot_is_written_in_each_format(tmp_path, suffix):
+    save_tracking_plot(tmp_path / f"plot{suffix}", history())
+    assert (tmp_path / f"plot{suffix}").stat().st_size > 5000
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_the_plot_names_the_cables_and_shades_what_was_not_solved(tmp_path):
+    """In the vector format the legend's texts are drawn glyphs, so the picture's pixels are asked:
+    the shade of unsolved steps is there, and absent when every step was solved."""
+    from PIL import Image
+
+    shades = []
+    for flag in (False, True):
+        found = history()
+        found.solved[10:20] = flag
+        save_tracking_plot(tmp_path / "plot.png", found)
+        pixels = np.asarray(Image.open(tmp_path / "plot.png").convert("RGB")).astype(int)
+        orange = (pixels[..., 0] > 240) & (pixels[..., 1] < 235) & (pixels[..., 2] < 225)
+        shades.append(orange.sum())
+    assert shades[0] > shades[1] + 1000
+
+
+def test_a_run_without_steps_cannot_be_plotted(tmp_path):
+    empty = History(SimpleNamespace(names=()), np.zeros(0), {}, np.zeros(0, dtype=bool))
+    with pytest.raises(SoftctlError, match="nothing to plot"):
+        save_tracking_plot(tmp_path / "plot.png", empty)
+
+
+def test_a_plot_of_unknown_kind_is_refused(tmp_path):
+    with pytest.raises(SoftctlError, match=r"in .png, .svg or .pdf"):
+        save_tracking_plot(tmp_path / "plot.bmp", history())
+
+
+def test_spans_of_flags():
+    assert spans(np.array([1, 1, 0, 1, 0, 0, 1], dtype=bool)) == [(0, 1), (3, 3), (6, 6)]
+    assert spans(np.zeros(3, dtype=bool)) == []
