@@ -10,7 +10,7 @@ from sofa_softctl.errors import SceneError, UnknownDataError
 from sofa_softctl.runtime import data_types
 from sofa_softctl.runtime.data import Data
 from sofa_softctl.runtime.data_types import DataType, Text, Texts
-from sofa_softctl.runtime.link import Link, LinkType, follow
+from sofa_softctl.runtime.link import Link, LinkType, explain, follow
 from sofa_softctl.runtime.where import Line, describe, scene_line
 
 if TYPE_CHECKING:
@@ -67,8 +67,7 @@ class Base:
                 self.links[target].assign(value, scene_line())
             else:
                 data = self.data[target]
-                if data.type.read_only:
-                    data.value = value  # raises, and says why
+                data.check_settable()
                 data.assign(value, scene_line())
 
     @property
@@ -158,6 +157,7 @@ class Base:
             )
         declaration = _declaration(type, default, help)
         declaration.name = name
+        declaration.may_be_nan = True  # 'none yet' of a script
         data = Data(declaration, self)
         self.data[name] = data
         if value is not None:
@@ -171,7 +171,7 @@ class Base:
                 if real in table:
                     return table[real]
         raise AttributeError(
-            f"{type(self).__name__} has no attribute or Data '{name}'{_suggestion(self, name)}"
+            f"{type(self).__name__} has no attribute or Data '{name}'.{_suggestion(self, name)}"
         )
 
     def __getitem__(self, path: str) -> Any:
@@ -191,7 +191,11 @@ class Base:
 
     def describe(self) -> str:
         """For messages: `CableConstraint '/trunk/cable/left'`."""
-        return f"{self.getClassName()} '{self.getPathName()}'"
+        name = self.data.get("name")
+        if name is not None and (name.get() or self is self.node):
+            return f"{self.getClassName()} '{self.getPathName()}'"
+        place = "" if self.node is None else f" in '{self.node.getPathName()}'"
+        return f"{self.getClassName()}{place}"
 
     def fault(self, problem: str) -> SceneError:
         """A SceneError that names the scene's line and the object."""
@@ -201,19 +205,22 @@ class Base:
         """What a link leads to, None when it leads nowhere."""
         return follow(path, self.node, data=data)
 
-    def explain_link(self, path: str) -> str:
+    def explain_link(self, path: str, *, data: bool = False) -> str:
         """For messages: which names the graph offers where a link broke."""
         if self.node is None:
             return "The object is in no node yet."
-        names = [entry.getName() for entry in (*self.node.objects, *self.node.children)]
-        return f"Node '{self.node.getPathName()}' holds: {', '.join(names) or 'nothing'}."
+        return explain(path, self.node, data=data)
 
     def unknown_data(self, name: str, where: Line | None) -> str:
         """For messages: the Data that was probably meant."""
-        return (
-            f"{describe(where)}: {self.describe()} has no Data '{name}'."
-            f"{_suggestion(self, name)} 'softctl components {self.getClassName()}' lists them."
-        )
+        listing = f" 'softctl components {self.getClassName()}' lists them."
+        if self is self.node:
+            listing = f" It has: {', '.join(self.data)}."
+        return f"{describe(where)}: {self.explain_data(name)}{listing}"
+
+    def explain_data(self, name: str) -> str:
+        """For messages: that there is no Data of that name, and which was probably meant."""
+        return f"{self.describe()} has no Data '{name}'.{_suggestion(self, name)}"
 
 
 def _suggestion(base: Base, name: str) -> str:

@@ -61,12 +61,16 @@ class Data:
 
     @value.setter
     def value(self, value: Any) -> None:
+        self.check_settable()
+        self.assign(value, scene_line())
+
+    def check_settable(self) -> None:
+        """SceneError when the component alone writes it."""
         if self.type.read_only:
             raise SceneError(
                 f"{describe(scene_line())}: '{self.getName()}' of {self.owner.getPathName()} is "
                 "computed by the component and cannot be set."
             )
-        self.assign(value, scene_line())
 
     def array(self) -> np.ndarray:
         """A read-only view of the value as an array."""
@@ -114,8 +118,21 @@ class Data:
         """Take the value from another Data from now on (None: stop doing so)."""
         if isinstance(parent, str):
             self.assign(parent if parent.startswith("@") else f"@{parent}", scene_line())
-        else:
-            self._parent, self._seen, self._link = parent, -1, None
+            return
+        if parent is not None and not isinstance(parent, Data):
+            raise SceneError(
+                f"{describe(scene_line())}: '{self.getName()}' of {self.owner.describe()} takes "
+                f"its value from a Data, got {_short(parent)}."
+            )
+        ancestor = parent
+        while ancestor is not None:
+            if ancestor is self:
+                raise SceneError(
+                    f"{describe(scene_line())}: '{self.getName()}' of {self.owner.describe()} "
+                    "would follow itself: the links go round in a circle."
+                )
+            ancestor = ancestor._parent
+        self._parent, self._seen, self._link = parent, -1, None
 
     def isSet(self) -> bool:
         """Whether a scene gave a value."""
@@ -198,7 +215,8 @@ class Data:
         if parent is not None:
             counter = parent.getCounter()
             if counter != self._seen:
-                self._value = self.type.convert(parent._value, self.owner)
+                source = f" from '{parent.getPathName()}'"
+                self._value = self._convert(parent._value, self.where, source)
                 self._seen = counter
                 self._counter += 1
         elif self.type.computed:
@@ -216,30 +234,42 @@ class Data:
 
     def assign(self, value: Any, where: Line | None) -> None:
         """Convert, check and take over what a scene gave: a value, another Data, or a link."""
-        self.where = where
         if isinstance(value, Data):
             self.setParent(value)
-            self.get()
         elif isinstance(value, str) and value.startswith("@") and self.type.linkable:
             self._link, self._parent = value, None
             self.follow_link()
         else:
-            try:
-                converted = self.type.convert(value, self.owner)
-            except (ValueError, TypeError) as error:
-                raise SceneError(
-                    f"{describe(where)}: '{self.getName()}' of {self.owner.describe()} "
-                    f"{self.type.expectation(self.owner)}, got {_short(value)}"
-                    f"{f' ({error})' if str(error) else ''}."
-                ) from error
+            converted = self._convert(value, where)
+            if not self.type.may_be_nan and _has_nan(converted):
+                raise self._misfit(value, where, "NaN")
+            if self._parent is not None:
+                self._seen = self._parent.getCounter()  # its present value is replaced
+            self._link = None
             old = self._value
             if isinstance(old, np.ndarray) and old.shape == np.shape(converted):
                 np.copyto(old, converted)  # views of it that others hold stay valid
             else:
                 self._value = converted
             self._counter += 1
+        self.where = where
         self._set = True
         self.owner.data_changed(self)
+
+    def _convert(self, value: Any, where: Line | None, source: str = "") -> Any:
+        try:
+            return self.type.convert(value, self.owner)
+        except SceneError:
+            raise
+        except (ValueError, TypeError) as error:
+            raise self._misfit(value, where, str(error), source) from error
+
+    def _misfit(self, value: Any, where: Line | None, why: str, source: str = "") -> SceneError:
+        return SceneError(
+            f"{describe(where)}: '{self.getName()}' of {self.owner.describe()} "
+            f"{self.type.expectation(self.owner)}, got {_short(value)}{source}"
+            f"{f' ({why})' if why else ''}."
+        )
 
     def follow_link(self, *, must: bool = False) -> None:
         """Follow a link that led nowhere when it was given; an error if it `must` not."""
@@ -247,11 +277,12 @@ class Data:
             return
         target = self.owner.resolve(self._link, data=True)
         if isinstance(target, Data):
-            self._parent, self._seen, self._link = target, -1, None
+            self.setParent(target)
         elif must:
             raise LinkError(
                 f"{describe(self.where)}: '{self.getName()}' of {self.owner.describe()} links to "
-                f"'{self._link}', which does not exist. {self.owner.explain_link(self._link)}"
+                f"'{self._link}', which does not exist. "
+                f"{self.owner.explain_link(self._link, data=True)}"
             )
 
 
@@ -262,6 +293,7 @@ class WriteAccess:
         self._data = data
 
     def __enter__(self) -> np.ndarray:
+        self._data.check_settable()
         value = self._data.get()
         if not isinstance(value, np.ndarray):
             raise SceneError(
@@ -272,6 +304,12 @@ class WriteAccess:
     def __exit__(self, *exception: object) -> None:
         self._data.touch()
         self._data.owner.data_changed(self._data)
+
+
+def _has_nan(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind == "f" and bool(np.isnan(value).any())
+    return isinstance(value, float) and value != value
 
 
 def _short(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from sofa_softctl.errors import LinkError
+from sofa_softctl.errors import LinkError, SceneError
 from sofa_softctl.runtime.where import Line, describe, scene_line
 
 if TYPE_CHECKING:
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class LinkType:
     """Declaration of one link to another object, as `Real` is of one number."""
 
-    def __init__(self, help: str, *, aliases: Sequence[str] = ()) -> None:
+    def __init__(self, help: str, *, kind: str = "", aliases: Sequence[str] = ()) -> None:
         self.help = help
+        self.kind = kind  # category of what it must lead to; any when empty
         self.aliases = tuple(aliases)
         self.name = ""
 
@@ -49,11 +50,16 @@ class Link:
 
     def assign(self, value: Any, where: Line | None) -> None:
         """Take over what a scene gave: a path or the object itself."""
-        self.where = where
         if isinstance(value, str):
             self.path, self.target = value, None
-        else:
+        elif hasattr(value, "findData"):
             self.path, self.target = value.getLinkPath(), value
+        else:
+            raise SceneError(
+                f"{describe(where)}: the link '{self.type.name}' of {self.owner.describe()} takes "
+                f"a path such as '@../dofs' or an object, got {value!r}."
+            )
+        self.where = where
 
     def getName(self) -> str:
         """The name, as SOFA writes it."""
@@ -76,7 +82,20 @@ class Link:
                     f"{describe(self.where)}: '{self.type.name}' of {self.owner.describe()} links "
                     f"to '{self.path}', which does not exist. {self.owner.explain_link(self.path)}"
                 )
+        if self.target is not None and self.type.kind:
+            self.target = self._of_kind(self.target)
         return self.target
+
+    def _of_kind(self, target: Any) -> Any:
+        """The target, or the first fitting object of a node, as SOFA takes '@..' for one."""
+        kind = self.type.kind
+        fits = target.of(kind) if hasattr(target, "of") else [target]
+        if fits and fits[0].category == kind:
+            return fits[0]
+        raise LinkError(
+            f"{describe(self.where)}: '{self.type.name}' of {self.owner.describe()} links to "
+            f"{target.describe()}, which {'holds' if hasattr(target, 'of') else 'is'} no {kind}."
+        )
 
     def setLinkedBase(self, target: Any) -> None:
         """Link to that object."""
@@ -111,6 +130,34 @@ def follow(path: str, node: Node | None, *, data: bool = False) -> Any:
     if data and target is not None:
         return target.findData(data_name)
     return target
+
+
+def explain(path: str, node: Node, *, data: bool = False) -> str:
+    """For messages: at which step a path breaks, and what there is instead."""
+    rest = path.removeprefix("@").strip()
+    current: Any = node.getRoot() if rest.startswith("/") else node
+    steps = rest.split("/")
+    wanted = ""
+    if data:
+        steps[-1], dot, wanted = steps[-1].rpartition(".")
+        if not dot:
+            return f"It names no Data: write '{path}.NAME'."
+    for step in steps:
+        found = _step(current, step)
+        if found is None:
+            return _explain_step(current, step)
+        current = found
+    return str(current.explain_data(wanted))
+
+
+def _explain_step(current: Any, step: str) -> str:
+    if not hasattr(current, "children"):
+        return f"{current.describe()} holds no objects, so '{step}' cannot be in it."
+    place = f"node '{current.getPathName()}'"
+    if step == "..":
+        return f"N{place[1:]} has no parent."
+    names = [entry.getName() for entry in (*current.objects, *current.children)]
+    return f"'{step}' is not in {place}. It holds: {', '.join(names) or 'nothing'}."
 
 
 def _step(node: Any, name: str) -> Any:

@@ -167,7 +167,7 @@ def show_profile(profile: Any) -> None:
         title=f"{profile.scene}: {profile.dofs} degrees of freedom, {profile.steps} steps on the "
         f"{profile.backend}",
         caption=f"Median {profile.ms_per_step:.3f} ms a step, 95 % within {profile.ms_p95:.3f} ms; "
-        f"first step {profile.first_step_s:.2f} s with compilation.",
+        f"the first one {profile.first_step_s:.2f} s.",
         title_justify="left",
         caption_justify="left",
     )
@@ -228,7 +228,7 @@ def show_diagnosis(findings: list[Any]) -> None:
     table = Table("", "what", "found", "what to do")
     for finding in findings:
         mark = "[green]ok[/]" if finding.good else "[red]no[/]"
-        table.add_row(mark, finding.subject, escape(finding.text), escape(finding.advice))
+        table.add_row(mark, escape(finding.subject), escape(finding.text), escape(finding.advice))
     Console().print(table)
 
 
