@@ -150,13 +150,18 @@ def _parameter(text: str) -> tuple[str, str]:
 
 
 def main() -> None:
-    """Run the command line; errors of a scene end it with a message and exit status 1."""
+    """Run the command line; any error ends it with a message and exit status 1."""
     try:
         app(standalone_mode=True)
-    except SoftctlError as error:
-        from sofa_softctl.view.terminal import show_error
+    except Exception as error:
+        from sofa_softctl.view import terminal
 
-        show_error(error)
+        if isinstance(error, SoftctlError):
+            terminal.show_error(error)
+        elif terminal.user_frames(error):
+            terminal.show_users_error(error)
+        else:
+            raise  # a fault of this package: everything that is known
         sys.exit(1)
 
 

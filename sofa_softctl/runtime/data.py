@@ -313,5 +313,5 @@ def _has_nan(value: Any) -> bool:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = repr(value.tolist() if isinstance(value, np.ndarray) else value)
     return text if len(text) <= 80 else f"{text[:77]}..."

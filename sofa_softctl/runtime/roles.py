@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class OnState(Component):
     """Acts on one state: the one of its node, unless `mstate` says otherwise."""
 
-    mstate = LinkType("State to act on; the node's own by default.")
+    mstate = LinkType("State to act on; the node's own by default.", kind="state")
 
     @cached_property
     def state(self) -> MechanicalObject:
@@ -104,8 +104,8 @@ class Mapping(Component):
 
     category: ClassVar[str] = "mapping"
 
-    input = LinkType("State that drives.")
-    output = LinkType("State that follows.")
+    input = LinkType("State that drives.", kind="state")
+    output = LinkType("State that follows.", kind="state")
     mapForces = Bool(True, "Forces on the follower reach the driver.")
     mapConstraints = Bool(True, "Constraints on the follower reach the driver.")
     mapMasses = Bool(True, "Masses of the follower reach the driver (without effect, as in SOFA).")

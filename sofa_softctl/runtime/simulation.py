@@ -46,6 +46,8 @@ def init_node(node: Node) -> None:
         for component in list(entry.objects):
             for data in component.data.values():
                 data.follow_link(must=True)
+            for link in component.links.values():
+                link.getLinkedBase()  # raises where it leads nowhere
             component.init()
             order.append(component)
     for entry in reversed(visited):

@@ -232,16 +232,28 @@ def show_diagnosis(findings: list[Any]) -> None:
     Console().print(table)
 
 
-def show_error(error: SoftctlError) -> None:
-    """Print an error: its message, and the lines of the user's own files that led to it."""
+def show_error(error: Exception) -> None:
+    """Print an error of ours: its message, and the lines of the user's own files that led to it."""
     console = Console(stderr=True)
     console.print(f"[bold red]Error:[/] {escape(str(error))}", highlight=False)
+    for frame in user_frames(error):
+        place = f"{frame.filename}:{frame.lineno}"
+        console.print(f"  at {escape(place)}: {escape(frame.line or '')}", highlight=False)
+
+
+def show_users_error(error: Exception) -> None:
+    """Print an error of the user's own code as Python does, without the lines of this package."""
+    print("Traceback (most recent call last):", file=sys.stderr)
+    frames = traceback.StackSummary.from_list(user_frames(error))
+    print("".join(frames.format()), end="", file=sys.stderr)
+    print("".join(traceback.format_exception_only(error)), end="", file=sys.stderr)
+
+
+def user_frames(error: Exception) -> list[traceback.FrameSummary]:
+    """The lines of files that belong neither to this package nor to Python, innermost last."""
     own = str(Path(__file__).parent.parent)
-    frames = [
+    return [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
         if not frame.filename.startswith((own, sys.prefix, sys.base_prefix, "<"))
     ]
-    for frame in frames:
-        place = f"{frame.filename}:{frame.lineno}"
-        console.print(f"  at {escape(place)}: {escape(frame.line or '')}", highlight=False)

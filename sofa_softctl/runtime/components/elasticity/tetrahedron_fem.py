@@ -40,7 +40,9 @@ class TetrahedronFEMForceField(ForceField):
     localStiffnessFactor = Reals([], "Factors of Young's modulus, spread over the elements.")
     updateStiffness = Bool(False, "Take over changes of youngModulus in every step.")
     initialPoints = Vectors(3, [], "Rest shape.", unit="length", auto_link=False)
-    topology = LinkType("Topology that holds the tetrahedra; the node's own by default.")
+    topology = LinkType(
+        "Topology that holds the tetrahedra; the node's own by default.", kind="topology"
+    )
     computeGlobalMatrix = Bool(False, "Unused.", aliases=("assembling",))
     updateStiffnessMatrix = Bool(True, "Unused.")
     plasticMaxThreshold = Real(0.0, "Plasticity: not supported, only 0.")

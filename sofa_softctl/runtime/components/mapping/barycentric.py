@@ -21,7 +21,9 @@ class BarycentricMapping(LinearMapping):
     """
 
     useRestPosition = Bool(False, "Find the elements in the rest position.")
-    input_topology = LinkType("Topology that carries; of the driver's node by default.")
+    input_topology = LinkType(
+        "Topology that carries; of the driver's node by default.", kind="topology"
+    )
     output_topology = LinkType("Unused.")
     mapper = LinkType("Unused: chosen by the topology.")
 

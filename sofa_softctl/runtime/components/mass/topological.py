@@ -17,7 +17,9 @@ class TopologicalMass(Mass):
 
     totalMass = Real(1.0, "Mass of the whole body.", unit="mass")
     massDensity = Reals([1.0], "Mass of a unit of volume, area or length.")
-    topology = LinkType("Topology that holds the elements; the node's own by default.")
+    topology = LinkType(
+        "Topology that holds the elements; the node's own by default.", kind="topology"
+    )
     showGravityCenter = Bool(False, "Draw the centre of mass.")
     showAxisSizeFactor = Real(1.0, "Size of the drawn axes.")
     printMass = Bool(False, "Unused.")

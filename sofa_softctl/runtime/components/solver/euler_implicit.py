@@ -37,7 +37,7 @@ class EulerImplicitSolver(OdeSolver):
     threadSafeVisitor = Bool(False, "Unused.")
     computeResidual = Bool(False, "Unused.")
     maxIter = Int(0, "Unused.")
-    linearSolver = LinkType("Linear solver; the one of the node by default.")
+    linearSolver = LinkType("Linear solver; the one of the node by default.", kind="linear solver")
 
     def attach(self, system: MechanicalSystem) -> None:
         """See OdeSolver."""

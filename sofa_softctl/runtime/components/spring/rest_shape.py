@@ -22,7 +22,9 @@ class RestShapeSpringsForceField(ForceField):
     stiffness = Reals([], "Stiffness of each spring; 100 when empty.", unit="force/length")
     angularStiffness = Reals([], "Stiffness of rotations.", unit="force*length")
     external_points = Integers([], "Nodes of the external state, one for each point.")
-    external_rest_shape = LinkType("State whose positions are the springs' rest positions.")
+    external_rest_shape = LinkType(
+        "State whose positions are the springs' rest positions.", kind="state"
+    )
     activeDirections = Bools(7, [1] * 7, "Directions in which the springs act.")
     recompute_indices = Bool(False, "Unused.")
     drawSpring = Bool(False, "Draw the springs.")
