@@ -1,0 +1,124 @@
+"""What the tests share: the embedded Sofa, and a small soft beam with or without cables."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from sofa_softctl.scene.backend import find_backend
+
+LENGTH, WIDTH = 90.0, 20.0
+"""Of the beam [mm]; it hangs along z, its clamp is at z = 0."""
+
+
+@pytest.fixture(scope="session")
+def Sofa():
+    """The module `Sofa` of the embedded runtime."""
+    return find_backend("embedded").Sofa
+
+
+@pytest.fixture
+def root(Sofa):
+    """An empty scene."""
+    return Sofa.Core.Node("root")
+
+
+def box_of_tetrahedra(nx, ny, nz, size=(WIDTH, WIDTH, LENGTH)):
+    """Positions (n, 3) of a regular grid, and six tetrahedra (m, 4) of positive volume a cell."""
+    axes = [np.linspace(0.0, side, count) for side, count in zip(size, (nx, ny, nz), strict=True)]
+    positions = np.array(list(itertools.product(*axes)))
+    strides = (ny * nz, nz, 1)
+    tetrahedra = []
+    for cell in itertools.product(range(nx - 1), range(ny - 1), range(nz - 1)):
+        for order in itertools.permutations(strides):
+            path = np.cumsum([np.dot(cell, strides), *order])
+            a, b, c, d = positions[path]
+            if np.linalg.det([b - a, c - a, d - a]) < 0.0:
+                path = path[[1, 0, 2, 3]]
+            tetrahedra.append(path.tolist())
+    return positions, np.array(tetrahedra)
+
+
+def add_beam(
+    root,
+    counts=(2, 2, 4),
+    *,
+    cables=0,
+    value_type="force",
+    value=0.0,
+    loop=None,
+    linear_solver="SparseLDLSolver",
+    **forces,
+):
+    """A soft beam under gravity, clamped at z = 0; with `cables` under FreeMotionAnimationLoop.
+
+    Units: mm, kg, s. Objects: /beam/{ode,linear,mesh,dofs,mass,fem,clamp}, and for each cable
+    /beam/cable_i/{dofs,cable,mapping}. Returns the node of the beam.
+    """
+    root.dt = 0.01
+    root.gravity = [0.0, -9810.0, 0.0]
+    constrained = bool(cables) or loop == "FreeMotionAnimationLoop"
+    default = "FreeMotionAnimationLoop" if constrained else "DefaultAnimationLoop"
+    root.addObject(loop or default, name="loop")
+    if constrained:
+        root.addObject(
+            "GenericConstraintSolver", name="constraints", maxIterations=500, tolerance=1e-10
+        )
+    positions, tetrahedra = box_of_tetrahedra(*counts)
+    beam = root.addChild("beam")
+    beam.addObject(
+        "EulerImplicitSolver", name="ode", rayleighMass=0.1, rayleighStiffness=0.02, **forces
+    )
+    beam.addObject(linear_solver, name="linear")
+    beam.addObject(
+        "TetrahedronSetTopologyContainer", name="mesh", position=positions, tetrahedra=tetrahedra
+    )
+    beam.addObject("MechanicalObject", name="dofs")
+    beam.addObject("UniformMass", name="mass", totalMass=0.04)
+    beam.addObject("TetrahedronFEMForceField", name="fem", youngModulus=400.0, poissonRatio=0.4)
+    foot = np.flatnonzero(positions[:, 2] == 0.0)
+    beam.addObject("FixedProjectiveConstraint", name="clamp", indices=foot)
+    if constrained:
+        beam.addObject("LinearSolverConstraintCorrection", name="correction")
+    for i, x in enumerate(np.linspace(0.2, 0.8, cables) * WIDTH if cables else []):
+        cable = beam.addChild(f"cable_{i}")
+        points = [[x, WIDTH / 2, z] for z in (5.0, 45.0, 85.0)]
+        cable.addObject("MechanicalObject", name="dofs", position=points)
+        cable.addObject(
+            "CableConstraint",
+            name="cable",
+            indices=[0, 1, 2],
+            pullPoint=[x, WIDTH / 2, 0.0],
+            valueType=value_type,
+            value=[value],
+        )
+        cable.addObject("BarycentricMapping", name="mapping")
+    return beam
+
+
+@pytest.fixture(scope="session")
+def box():
+    """`box_of_tetrahedra(nx, ny, nz)`."""
+    return box_of_tetrahedra
+
+
+@pytest.fixture(scope="session")
+def beam():
+    """`add_beam(root, ...)`."""
+    return add_beam
+
+
+@pytest.fixture
+def recorder(Sofa):
+    """A class of controllers that keep the events they get, and the time and tip at each."""
+
+    class Recorder(Sofa.Core.Controller):
+        def __init__(self, *args, watch=lambda: None, **kwargs):
+            Sofa.Core.Controller.__init__(self, *args, **kwargs)
+            self.watch = watch
+            self.events = []
+
+        def onEvent(self, event):
+            self.events.append((event["type"], self.getContext().time.value, self.watch()))
+
+    return Recorder

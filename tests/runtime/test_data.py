@@ -1,0 +1,591 @@
+"""Data: what texts and values become, what is refused and where, views, links and parents."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import LinkError, SceneError, UnknownDataError
+from sofa_softctl.runtime import data_types
+from sofa_softctl.runtime.component import Component
+
+
+class Sample(Component):
+    """One Data of each type."""
+
+    flag = data_types.Bool(False, "A switch.")
+    count = data_types.Int(3, "A number of things.")
+    stiffness = data_types.Real(2.5, "A number.", unit="force/length", aliases=("k", "rigidity"))
+    label = data_types.Text("none", "A text.")
+    mode = data_types.Choice("fast", "A choice.", choices=("fast", "exact"))
+    words = data_types.Texts([], "Words.")
+    values = data_types.Reals([1.0], "Numbers.")
+    indices = data_types.Integers([0], "Whole numbers.")
+    axis = data_types.Vector(3, [0, 0, 1], "A direction.")
+    fixed = data_types.Bools(3, [1, 1, 0], "Switches.")
+    points = data_types.Vectors(3, [], "Points.")
+    triangles = data_types.Elements(3, [], "Triangles.")
+    result = data_types.Reals([], "An output.", read_only=True)
+    total = data_types.Real(0.0, "Sum of the values.", computed=True)
+
+    def update_outputs(self):
+        self.data["total"].set(float(self.values.get().sum()))
+
+
+@pytest.fixture
+def sample(root):
+    return root.addObject(Sample(name="sample"))
+
+
+def here(offset=0):
+    """`file:line` of the caller's line, as errors give it."""
+    frame = inspect.currentframe().f_back
+    return f"test_data.py:{frame.f_lineno + offset}"
+
+
+GIVEN = [
+    ("flag", "1", True),
+    ("flag", "true", True),
+    ("flag", " False ", False),
+    ("flag", 1, True),
+    ("flag", np.bool_(True), True),
+    ("count", "7", 7),
+    ("count", " -7 ", -7),
+    ("count", 7.0, 7),
+    ("count", np.int32(7), 7),
+    ("count", [7], 7),
+    ("count", 2**53 + 1, 2**53 + 1),
+    ("count", str(2**53 + 1), 2**53 + 1),
+    ("stiffness", "1e3", 1000.0),
+    ("stiffness", "inf", np.inf),
+    ("stiffness", [4], 4.0),
+    ("stiffness", np.float32(0.5), 0.5),
+    ("stiffness", np.array([[4.0]]), 4.0),
+    ("label", "two words", "two words"),
+    ("label", 3, "3"),
+    ("label", ["Sofa.Component", "SoftRobots"], "Sofa.Component SoftRobots"),
+    ("mode", "exact", "exact"),
+    ("mode", 1, "exact"),
+    ("mode", "1", "exact"),
+    ("words", "left  right", ["left", "right"]),
+    ("words", ("left", "right"), ["left", "right"]),
+    ("words", "", []),
+    ("values", "1 2.5 -3e-2", [1.0, 2.5, -0.03]),
+    ("values", 4, [4.0]),
+    ("values", [[1, 2], [3, 4]], [1.0, 2.0, 3.0, 4.0]),
+    ("values", ["1 2", "3"], [1.0, 2.0, 3.0]),
+    ("values", range(3), [0.0, 1.0, 2.0]),
+    ("values", [], []),
+    ("values", "", []),
+    ("indices", "0-3 7", [0, 1, 2, 3, 7]),
+    ("indices", "3-0", [3, 2, 1, 0]),
+    ("indices", "0-6-3", [0, 3, 6]),
+    ("indices", "6-0-3", [0, 3, 6]),
+    ("indices", "6-0--3", [6, 3, 0]),
+    ("indices", "-1", [-1]),
+    ("indices", "-2-1", [-2, -1, 0, 1]),
+    ("indices", "\n 4\t5 ", [4, 5]),
+    ("indices", ["0-2", 5], [0, 1, 2, 5]),
+    ("indices", [1.0, 2.0], [1, 2]),
+    ("indices", np.array([3, 4], dtype=np.uint8), [3, 4]),
+    ("axis", "1 0 0", [1.0, 0.0, 0.0]),
+    ("axis", (1, 0, 0), [1.0, 0.0, 0.0]),
+    ("axis", [[1], [0], [0]], [1.0, 0.0, 0.0]),
+    ("fixed", "1 0 1", [True, False, True]),
+    ("fixed", [True, False, True], [True, False, True]),
+    ("points", "0 1 2 3 4 5", [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]),
+    ("points", [0, 1, 2], [[0.0, 1.0, 2.0]]),
+    ("points", ["0 1 2", "3 4 5"], [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]),
+    ("points", np.arange(6).reshape(2, 3), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]),
+    ("points", np.zeros((0, 3)), []),
+    ("triangles", "0 1 2 2 1 3", [[0, 1, 2], [2, 1, 3]]),
+    ("triangles", [[0, 1, 2]], [[0, 1, 2]]),
+    ("triangles", [], []),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "expected"), GIVEN)
+def test_values_and_texts_are_taken_as_sofa_takes_them(sample, name, given, expected):
+    data = sample.findData(name)
+    for _ in range(2):  # again over a value of the same shape
+        data.value = given
+        value = data.value
+        found = value.tolist() if isinstance(value, np.ndarray) else value
+        assert found == expected
+        assert type(found) is type(expected)
+    assert data.isSet()
+
+
+WRONG = [
+    ("flag", "yes", "takes True or False, got 'yes' (neither true nor false)"),
+    ("flag", 2, "takes True or False, got 2"),
+    ("flag", [True, False], "takes True or False, got [True, False] (2 values)"),
+    ("count", "2.5", "takes one whole number, got '2.5'"),
+    ("count", 2.5, "takes one whole number, got 2.5 (not a whole number)"),
+    ("count", "inf", "takes one whole number, got 'inf'"),
+    ("count", np.inf, "takes one whole number, got inf"),
+    ("count", "many", "takes one whole number, got 'many'"),
+    ("count", object, "takes one whole number, got <class 'object'>"),
+    ("stiffness", "1,5", "takes one number, got '1,5'"),
+    ("stiffness", "1 2", "takes one number, got '1 2'"),
+    ("stiffness", "", "takes one number, got ''"),
+    ("stiffness", [1, 2], "takes one number, got [1, 2] (2 values)"),
+    ("stiffness", None, "takes one number, got None"),
+    ("stiffness", {"a": 1}, "takes one number, got {'a': 1}"),
+    ("stiffness", "nan", "takes one number, got 'nan' (NaN)"),
+    ("stiffness", float("nan"), "takes one number, got nan (NaN)"),
+    ("mode", "slow", "takes one of 'fast', 'exact', got 'slow'"),
+    ("mode", 2, "takes one of 'fast', 'exact', got 2"),
+    ("mode", -1, "takes one of 'fast', 'exact', got -1"),
+    ("mode", 0.5, "takes one of 'fast', 'exact', got 0.5"),
+    ("words", 3, "takes a list of texts, got 3"),
+    ("values", "1,2", "takes a list of numbers, got '1,2'"),
+    ("values", [[1, 2], [3]], "takes a list of numbers, got [[1, 2], [3]]"),
+    ("values", [1.0, float("nan")], "takes a list of numbers, got [1.0, nan] (NaN)"),
+    ("indices", "0-", "takes a list of whole numbers, got '0-'"),
+    ("indices", "0-4-0", "takes a list of whole numbers, got '0-4-0'"),
+    ("indices", "1.5", "takes a list of whole numbers, got '1.5'"),
+    ("indices", [0, 1.5], "takes a list of whole numbers, got [0, 1.5] (not whole numbers)"),
+    ("indices", [np.inf], "takes a list of whole numbers, got [inf]"),
+    ("indices", [np.nan], "takes a list of whole numbers, got [nan]"),
+    ("indices", [1e30], "takes a list of whole numbers, got [1e+30]"),
+    ("indices", "99999999999999999999", "takes a list of whole numbers"),
+    ("axis", [1, 0], "takes 3 numbers, got [1, 0] (2 numbers)"),
+    ("axis", "1 0 0 0", "takes 3 numbers, got '1 0 0 0' (4 numbers)"),
+    ("fixed", [1, 0, 2], "takes 3 times 1 or 0, got [1, 0, 2]"),
+    ("fixed", [1, 0], "takes 3 times 1 or 0, got [1, 0] (2 entries)"),
+    ("points", "0 1", "takes a list of vectors of 3 numbers, got '0 1' (2 numbers)"),
+    ("points", np.zeros((3, 2)), "takes a list of vectors of 3 numbers"),
+    ("points", [[0, 0, np.nan]], "(NaN)"),
+    ("triangles", [[0, 1]], "takes a list of 3 vertex numbers each, got [[0, 1]]"),
+    ("triangles", [[0, 1, 2, 3]] * 3, "(shape (3, 4))"),
+    ("triangles", [[0, 1, "x"]], "takes a list of 3 vertex numbers each"),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "message"), WRONG)
+def test_a_value_that_does_not_fit_is_refused_at_its_line_and_the_old_one_stays(
+    sample, name, given, message
+):
+    data = sample.findData(name)
+    before = np.copy(data.value)
+    with pytest.raises(SceneError) as caught:
+        data.value = given
+    line = here(-1)
+    assert line in str(caught.value)
+    assert f"'{name}' of Sample '/sample' {message}" in str(caught.value) or (
+        message.startswith("(") and message in str(caught.value)
+    )
+    assert np.array_equal(data.value, before)
+    assert not data.isSet()
+
+
+def test_a_wrong_value_at_creation_names_the_line_of_the_scene(root):
+    with pytest.raises(SceneError) as caught:
+        root.addObject(
+            "UniformMass",
+            name="mass",
+            totalMass="heavy",
+        )
+    assert here(-5) in str(caught.value)
+    assert "'totalMass' of UniformMass '/mass' takes one number, got 'heavy'" in str(caught.value)
+
+
+def test_an_object_without_a_name_yet_is_told_by_its_class_and_node(root):
+    with pytest.raises(SceneError, match=r"'totalMass' of UniformMass in '/' takes one number"):
+        root.addObject("UniformMass", totalMass="heavy")
+
+
+def test_defaults_are_fresh_for_every_object(root):
+    one, other = root.addObject(Sample(name="one")), root.addObject(Sample(name="other"))
+    with one.axis.writeable() as axis:
+        axis[0] = 5.0
+    assert other.axis.value.tolist() == [0.0, 0.0, 1.0]
+    assert not one.stiffness.isSet()
+    assert one.stiffness.value == 2.5
+
+
+def test_a_data_knows_its_name_meaning_owner_and_path(sample):
+    data = sample.stiffness
+    assert data.getName() == "stiffness"
+    assert data.getHelp() == "A number."
+    assert data.getOwner() is sample
+    assert data.getPathName() == "/sample.stiffness"
+    assert data.getLinkPath() == "@/sample.stiffness"
+    assert data.typeName() == "double"
+    assert data.getValueString() == "2.5"
+    assert sample.axis.getValueString() == "0.0 0.0 1.0"
+    assert sample.fixed.getValueString() == "1 1 0"
+
+
+@pytest.mark.parametrize(("name", "value"), [("result", [1.0]), ("total", 3.0)])
+def test_outputs_cannot_be_set_nor_written(sample, name, value):
+    data = sample.findData(name)
+    assert data.isReadOnly()
+    message = f"'{name}' of /sample is computed by the component and cannot be set"
+    with pytest.raises(SceneError, match=message):
+        data.value = value
+    with pytest.raises(SceneError, match=message):
+        setattr(sample, name, value)
+    with pytest.raises(SceneError, match=message):
+        Sample(name="sample", **{name: value})
+    with pytest.raises(SceneError, match=message), data.writeable() as array:
+        array[:] = value
+
+
+def test_computed_data_follow_what_they_are_computed_from(sample):
+    sample.values.value = [1.0, 2.0]
+    assert sample.total.value == 3.0
+
+
+def test_a_value_is_a_read_only_view_that_follows_the_data(sample):
+    sample.points.value = [[0, 0, 0], [1, 1, 1]]
+    view = sample.points.value
+    with pytest.raises(ValueError, match="read-only"):
+        view[0, 0] = 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        sample.points.array()[0, 0] = 1.0
+    sample.points.value = [[2, 2, 2], [3, 3, 3]]
+    assert view[0, 0] == 2.0  # as in SofaPython3: the same memory
+
+
+def test_what_was_given_is_copied(sample):
+    given = np.zeros((2, 3))
+    sample.points.value = given
+    given[:] = 1.0
+    assert not sample.points.value.any()
+
+
+def test_writeable_gives_the_array_in_place_and_counts_as_a_change(sample):
+    view, counter = sample.axis.value, sample.axis.getCounter()
+    with sample.axis.writeable() as axis:
+        axis[1] = 4.0
+    with sample.axis.writeableArray() as axis:
+        axis[2] = 5.0
+    assert view.tolist() == [0.0, 4.0, 5.0]
+    assert sample.axis.getCounter() == counter + 2
+
+
+def test_a_number_has_no_array_to_write(sample):
+    with pytest.raises(SceneError, match=r"sample\.stiffness is no array; use '\.value'"):
+        sample.stiffness.writeable().__enter__()
+
+
+def test_a_data_can_be_indexed_iterated_and_measured(sample):
+    sample.values.value = [3.0, 4.0]
+    assert sample.values[1] == 4.0
+    assert list(sample.values) == [3.0, 4.0]
+    assert len(sample.values) == 2
+    assert sample.values.toList() == [3.0, 4.0]
+
+
+def test_aliases_are_other_names_of_the_same_data(root):
+    sample = root.addObject(Sample(name="sample", k=4.0))
+    assert sample.stiffness.value == 4.0
+    sample.rigidity = 5.0
+    assert sample.k is sample.stiffness
+    assert sample.findData("k") is sample.stiffness
+    assert sample.getData("rigidity").value == 5.0
+
+
+def test_setting_an_attribute_sets_the_data(sample):
+    sample.count = 5
+    sample.setDataValues(values=[2.0], label="x")
+    assert (sample.count.value, sample.values.toList(), sample.label.value) == (5, [2.0], "x")
+
+
+def test_an_unknown_data_names_the_close_one_and_where_all_are_listed(root):
+    message = (
+        r"test_data\.py:\d+: Sample '/s' has no Data 'stifness'\. Did you mean 'stiffness'\? "
+        r"'softctl components Sample' lists them\."
+    )
+    with pytest.raises(UnknownDataError, match=message):
+        Sample(name="s", stifness=3.0)
+    sample = root.addObject(Sample(name="s"))
+    with pytest.raises(UnknownDataError, match=message):
+        sample.getData("stifness")
+    with pytest.raises(AttributeError, match=r"no attribute or Data 'stifness'\. Did you mean"):
+        _ = sample.stifness
+    assert sample.findData("stifness") is None
+    assert not sample.hasData("stifness")
+
+
+# -- links ---------------------------------------------------------------------------------------
+
+
+def test_a_link_is_followed_at_once_and_follows_its_source(root):
+    source = root.addObject(Sample(name="source", values=[1.0, 2.0]))
+    child = root.addChild("child")
+    sample = child.addObject(Sample(name="sample", values="@../source.values"))
+    assert sample.values.toList() == [1.0, 2.0]
+    assert sample.values.getParent() is source.values
+    source.values.value = [5.0]
+    assert sample.values.isDirty()
+    assert sample.values.toList() == [5.0]
+    with source.values.writeable() as values:
+        values[0] = 6.0
+    assert sample.values.toList() == [6.0]
+    assert sample.values.isSet()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["@source.values", "@./source.values", "@/source.values", "@child/../source.values"],
+)
+def test_a_path_starts_at_the_node_or_at_the_root(root, path):
+    root.addChild("child")
+    root.addObject(Sample(name="source", values=[7.0]))
+    assert root.addObject(Sample(name="sample", values=path)).values.toList() == [7.0]
+
+
+def test_a_link_to_the_node_itself(root):
+    root.dt = 0.25
+    assert root.addObject(Sample(name="sample", stiffness="@.dt")).stiffness.value == 0.25
+
+
+def test_a_link_to_what_comes_later_is_followed_at_init(root, Sofa):
+    sample = root.addObject(Sample(name="sample", values="@child/source.values"))
+    assert sample.values.toList() == [1.0]  # the default, until init
+    root.addChild("child").addObject(Sample(name="source", values=[8.0]))
+    Sofa.Simulation.init(root)
+    assert sample.values.toList() == [8.0]
+
+
+def test_a_link_converts_between_types(root):
+    root.addObject(Sample(name="source", values="0 1 2", label="4 5"))
+    sample = root.addObject(Sample(name="sample", points="@source.values", indices="@source.label"))
+    assert sample.points.toList() == [[0.0, 1.0, 2.0]]
+    assert sample.indices.toList() == [4, 5]
+
+
+def test_a_link_between_types_that_do_not_fit_is_refused_where_it_was_given(root):
+    root.addObject(Sample(name="source", values=[0.5, 1.5]))
+    sample = root.addObject(Sample(name="sample", indices="@source.values"))
+    line = here(-1)
+    with pytest.raises(SceneError) as caught:
+        _ = sample.indices.value
+    assert line in str(caught.value)
+    assert (
+        "'indices' of Sample '/sample' takes a list of whole numbers, got [0.5, 1.5] from "
+        "'/source.values' (not whole numbers)"
+    ) in str(caught.value)
+
+
+def test_data_given_as_values_are_links(root):
+    source = root.addObject(Sample(name="source", values=[3.0]))
+    sample = root.addObject(Sample(name="sample", values=source.values))
+    source.values.value = [4.0]
+    assert sample.values.toList() == [4.0]
+    assert sample.values.hasParent()
+    path = root.addObject(Sample(name="third", values=source.values.getLinkPath()))
+    assert path.values.getParent() is source.values
+
+
+def test_set_parent_takes_data_paths_and_none(root):
+    source = root.addObject(Sample(name="source", values=[3.0]))
+    sample = root.addObject(Sample(name="sample"))
+    for parent in (source.values, "@source.values", "source.values"):
+        sample.values.setParent(parent)
+        assert sample.values.toList() == [3.0]
+        sample.values.setParent(None)
+        assert not sample.values.hasParent()
+        sample.values.value = [9.0]
+        assert sample.values.toList() == [9.0]
+
+
+def test_a_parent_must_be_a_data(root):
+    sample = root.addObject(Sample(name="sample"))
+    with pytest.raises(SceneError, match=r"'values' of Sample '/sample' takes its value from a "):
+        sample.values.setParent(sample)
+
+
+def test_data_that_follow_each_other_in_a_circle_are_refused(root):
+    one = root.addObject(Sample(name="one"))
+    two = root.addObject(Sample(name="two", values=one.values))
+    with pytest.raises(SceneError, match=r"'values' of Sample '/one' would follow itself"):
+        one.values.setParent(two.values)
+    with pytest.raises(SceneError, match=r"'values' of Sample '/one' would follow itself"):
+        one.values.value = one.values
+    assert one.values.toList() == [1.0]
+
+
+def test_a_value_given_after_a_link_that_led_nowhere_replaces_the_link(root, Sofa):
+    sample = root.addObject(Sample(name="sample", values="@nowhere.values"))
+    sample.values.value = [2.0]
+    Sofa.Simulation.init(root)
+    assert sample.values.toList() == [2.0]
+
+
+def test_a_value_given_to_a_linked_data_stays_until_the_source_changes(root):
+    """As SOFA's Data: the link is kept."""
+    source = root.addObject(Sample(name="source", values=[1.0]))
+    sample = root.addObject(Sample(name="sample", values="@source.values"))
+    sample.values.value = [2.0]
+    assert sample.values.toList() == [2.0]
+    source.values.value = [3.0]
+    assert sample.values.toList() == [3.0]
+
+
+BROKEN = [
+    ("@nowhere.values", "'nowhere' is not in node '/'. It holds: source, sample, loop, child."),
+    ("@child/far/x.values", "'far' is not in node '/child'. It holds: inner."),
+    ("@child/inner/x.values", "Sample '/child/inner' holds no objects, so 'x' cannot be in it."),
+    ("@child/innr.values", "'innr' is not in node '/child'. It holds: inner."),
+    ("@../source.values", "Node '/' has no parent."),
+    ("@source.valeus", "Sample '/source' has no Data 'valeus'. Did you mean 'values'?"),
+    ("@source", "It names no Data: write '@source.NAME'."),
+]
+
+
+@pytest.mark.parametrize(("path", "reason"), BROKEN)
+def test_a_broken_link_says_at_which_step_and_what_there_is(root, Sofa, path, reason):
+    root.addObject(Sample(name="source"))
+    root.addObject(Sample(name="sample", values=path))
+    line = here(-1)
+    root.addObject("DefaultAnimationLoop", name="loop")
+    root.addChild("child").addObject(Sample(name="inner"))
+    with pytest.raises(LinkError) as caught:
+        Sofa.Simulation.init(root)
+    assert line in str(caught.value)
+    assert f"'values' of Sample '/sample' links to '{path}', which does not exist. " in str(
+        caught.value
+    )
+    assert reason in str(caught.value)
+
+
+def test_src_links_every_data_of_the_same_name_or_alias_that_was_not_given(root):
+    source = root.addObject(Sample(name="source", values=[4.0], k=9.0, points="1 2 3", label="x"))
+    sample = root.addObject(Sample(name="sample", src="@source", label="own"))
+    assert sample.values.getParent() is source.values
+    assert sample.stiffness.value == 9.0
+    assert sample.points.toList() == [[1.0, 2.0, 3.0]]
+    assert sample.label.value == "own"
+    assert sample.getName() == "sample"
+    assert not sample.result.hasParent()
+
+
+def test_src_takes_a_path_without_at_and_the_object_itself(root):
+    source = root.addObject(Sample(name="source", values=[4.0]))
+    child = root.addChild("child")
+    for number, src in enumerate(("@../source", "../source", source, source.getLinkPath())):
+        sample = child.addObject("MeshTopology", name=f"m{number}", src=src)
+        assert sample.hasData("position")
+    with pytest.raises(SceneError, match=r"src='@nowhere' of MeshTopology '/mesh' leads nowhere"):
+        root.addObject("MeshTopology", name="mesh", src="@nowhere")
+
+
+def test_src_of_a_loader_fills_a_topology(root, tmp_path):
+    (tmp_path / "two.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    root.addObject("MeshOBJLoader", name="loader", filename=str(tmp_path / "two.obj"))
+    mesh = root.addObject("MeshTopology", name="mesh", src="@loader")
+    assert mesh.triangles.toList() == [[0, 1, 2]]
+    assert mesh.position.value.shape == (3, 3)
+
+
+# -- links to objects ----------------------------------------------------------------------------
+
+
+def test_an_object_link_takes_a_path_or_the_object(root):
+    body = root.addChild("body")
+    dofs = body.addObject("MechanicalObject", name="dofs", position="0 0 0")
+    for given in ("@/body/dofs", "@../body/dofs", dofs, dofs.getLinkPath()):
+        link = root.addChild("other").addObject("UniformMass", mstate=given, totalMass=1.0).mstate
+        assert link.getLinkedBase() is dofs
+    assert link.getName() == "mstate"
+    assert link.getHelp()
+
+
+@pytest.mark.parametrize("given", [3, ["@/body/dofs"], 0.5])
+def test_an_object_link_refuses_what_is_no_object(root, given):
+    with pytest.raises(SceneError) as caught:
+        root.addObject("UniformMass", name="mass", mstate=given)
+    assert here(-1) in str(caught.value)
+    assert "link 'mstate' of UniformMass '/mass' takes a path such as '@../dofs' or an" in str(
+        caught.value
+    )
+
+
+def test_a_broken_object_link_is_told_at_init_even_when_nobody_needs_it(root, Sofa):
+    body = root.addChild("body")
+    body.addObject("MechanicalObject", name="dofs", position="0 0 0")
+    body.addObject("FixedProjectiveConstraint", name="clamp", topology="@mesh")
+    line = here(-1)
+    with pytest.raises(LinkError) as caught:
+        Sofa.Simulation.init(root)
+    assert line in str(caught.value)
+    assert "'topology' of FixedProjectiveConstraint '/body/clamp' links to '@mesh'" in str(
+        caught.value
+    )
+    assert "'mesh' is not in node '/body'. It holds: dofs, clamp." in str(caught.value)
+
+
+def test_an_object_link_to_another_kind_of_object_is_refused(root, Sofa, beam):
+    node = beam(root)
+    node.removeObject("fem")
+    node.addObject("TetrahedronFEMForceField", name="fem", topology="@dofs")
+    line = here(-1)
+    with pytest.raises(LinkError) as caught:
+        Sofa.Simulation.init(root)
+    assert line in str(caught.value)
+    assert (
+        "'topology' of TetrahedronFEMForceField '/beam/fem' links to MechanicalObject "
+        "'/beam/dofs', which is no topology"
+    ) in str(caught.value)
+
+
+# -- Data added by scripts -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("string", "text", "text"),
+        ("bool", True, True),
+        ("int", 3, 3),
+        ("double", 2.5, 2.5),
+        ("float", "2.5", 2.5),
+        ("vector<double>", "1 2", [1.0, 2.0]),
+        ("vector<int>", "0-2", [0, 1, 2]),
+        ("vector<string>", "a b", ["a", "b"]),
+        ("Vec3d", [1, 2, 3], [1.0, 2.0, 3.0]),
+        ("vector<Vec3d>", [[1, 2, 3]], [[1.0, 2.0, 3.0]]),
+        ("sofa::type::vector<sofa::type::Vec3d>", [[1, 2, 3]], [[1.0, 2.0, 3.0]]),
+        ("Rigid3d::Coord", [0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 1]),
+    ],
+)
+def test_add_data_gives_one_object_a_data_of_its_own(Sofa, root, kind, value, expected):
+    controller = root.addObject(Sofa.Core.Controller(name="controller"))
+    data = controller.addData(name="mine", value=value, type=kind, help="Mine.", group="g")
+    found = data.value.tolist() if isinstance(data.value, np.ndarray) else data.value
+    assert found == expected
+    assert controller.mine is data
+    assert controller.findData("mine") is data
+    controller.mine = value
+    assert data.isSet()
+    assert not Sofa.Core.Controller(name="other").hasData("mine")
+
+
+def test_added_data_may_hold_nan_and_link(Sofa, root):
+    source = root.addObject(Sample(name="source", values=[3.0]))
+    controller = root.addObject(Sofa.Core.Controller(name="controller"))
+    data = controller.addData(name="best", value=np.nan, type="double")
+    assert np.isnan(data.value)
+    linked = controller.addData(name="values", value="@source.values", type="vector<double>")
+    source.values.value = [4.0]
+    assert linked.toList() == [4.0]
+
+
+def test_added_data_have_the_default_until_they_are_set(Sofa, root):
+    controller = root.addObject(Sofa.Core.Controller(name="controller"))
+    data = controller.addData(name="mine", default=2.0, type="double")
+    assert (data.value, data.isSet()) == (2.0, False)
+
+
+def test_add_data_refuses_unknown_types_and_names_that_are_taken(Sofa, root):
+    controller = root.addObject(Sofa.Core.Controller(name="controller"))
+    with pytest.raises(SceneError, match=r"does not know the type 'colour'\. Known: string, bool"):
+        controller.addData(name="mine", type="colour")
+    with pytest.raises(SceneError, match=r"'/controller' already has a Data 'name'"):
+        controller.addData(name="name", type="string")
+    with pytest.raises(SceneError, match=r"'/controller' already has an attribute 'init'"):
+        controller.addData(name="init", type="string")
