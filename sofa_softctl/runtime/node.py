@@ -85,10 +85,22 @@ class Node(Base):
         return component
 
     def _hold(self, component: Component) -> None:
+        if not isinstance(component, Component):
+            hint = " Add nodes with addChild." if isinstance(component, Node) else ""
+            raise SceneError(
+                f"{describe(scene_line())}: node '{self.getPathName()}' takes the name of a "
+                f"component, or an instance of one; got {component!r}.{hint}"
+            )
         if "data" not in component.__dict__:
             raise SceneError(
                 f"{describe(scene_line())}: {type(component).__name__} is not ready to be added: "
                 "its __init__ must first call Sofa.Core.Controller.__init__(self, *args, **kwargs)."
+            )
+        holder = component.context
+        if holder is not None and any(entry is component for entry in holder.objects):
+            raise SceneError(
+                f"{describe(scene_line())}: {component.describe()} already is in node "
+                f"'{holder.getPathName()}'; remove it there first."
             )
         name = component.getName()
         if not name:
@@ -118,6 +130,15 @@ class Node(Base):
     def addChild(self, child: str | Node, **values: Any) -> Node:
         """Add a node, by name or as it is."""
         node = Node(child, **values) if isinstance(child, str) else child
+        if not isinstance(node, Node):
+            raise SceneError(
+                f"{describe(scene_line())}: addChild takes a name or a node, got {child!r}."
+            )
+        if node in self.children or id(self) in node._below():
+            raise SceneError(
+                f"{describe(scene_line())}: node '{self.getPathName()}' cannot hold "
+                f"'{node.getName()}', which is above it or already in it."
+            )
         if self.getChild(node.getName(), warning=False) is not None:
             message.warning(
                 self,
@@ -216,7 +237,10 @@ class Node(Base):
 
         def visit(node: Node) -> Iterator[Node]:
             inside = [parent for parent in node.parents if id(parent) in below]
-            if id(node) in seen or not node.activated.get():
+            if id(node) in seen:
+                return
+            if not node.activated.get():
+                seen.add(id(node))  # passed, as in SOFA: a child with another parent can follow
                 return
             if node is not self and any(id(parent) not in seen for parent in inside):
                 return
@@ -301,7 +325,7 @@ class Node(Base):
     # -- what the runtime uses ---------------------------------------------------------------
 
     @property
-    def node(self) -> Node:
+    def _node(self) -> Node:
         """Itself: links of a node start there."""
         return self
 
@@ -336,6 +360,3 @@ class Node(Base):
         """A node that is switched on or off changes what takes part."""
         if data.type.name == "activated":
             self._changed()
-        elif data.type.name in ("dt", "gravity"):
-            for child in self.children:
-                child.inherit()

@@ -1,0 +1,318 @@
+"""The scene graph: building, finding, removing, order, activation and what children inherit."""
+
+import logging
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import SceneError, UnknownComponentError, UnknownDataError
+
+
+@pytest.fixture
+def graph(root):
+    """/arm/hand, /arm/dofs and a loop at the root."""
+    root.addObject("DefaultAnimationLoop", name="loop")
+    arm = root.addChild("arm")
+    arm.addObject("MechanicalObject", name="dofs", position="0 0 0")
+    arm.addChild("hand")
+    return root
+
+
+def names(nodes):
+    return [node.getName() for node in nodes]
+
+
+# -- building ------------------------------------------------------------------------------------
+
+
+def test_a_node_takes_its_data_as_arguments(Sofa):
+    root = Sofa.Core.Node("root", gravity="0 -9.81 0")
+    child = root.addChild("arm", dt=0.5)
+    assert root.getName() == "root"
+    assert root.gravity.value.tolist() == [0.0, -9.81, 0.0]
+    assert child.getPathName() == "/arm"
+    assert (root.dt.value, root.time.value) == (0.01, 0.0)  # SOFA's defaults
+
+
+def test_an_unknown_data_of_a_node_names_those_it_has(root):
+    message = r"test_node\.py:\d+: Node '/' has no Data 'gravty'\. Did you mean 'gravity'\? It has:"
+    with pytest.raises(UnknownDataError, match=message):
+        root.getData("gravty")
+    with pytest.raises(UnknownDataError, match="has no Data 'gravty'"):
+        root.addChild("arm", gravty=[0, 0, 0])
+
+
+def test_objects_are_added_by_name_instance_and_class(root, Sofa):
+    mass = root.addObject("UniformMass", totalMass=2.0)
+    assert mass.getName() == "UniformMass"
+    controller = Sofa.Core.Controller(name="mine")
+    assert root.addObject(controller) is controller
+    other = root.addObject(Sofa.Core.Controller, name="other")
+    assert names(root.objects) == ["UniformMass", "mine", "other"]
+    assert other.getContext() is root
+    assert other.getPathName() == "/other"
+    assert other.getLinkPath() == "@/other"
+
+
+def test_objects_without_a_name_get_their_class_and_a_number(root):
+    for _ in range(3):
+        root.addObject("UniformMass", totalMass=1.0)
+    assert names(root.objects) == ["UniformMass", "UniformMass1", "UniformMass2"]
+
+
+def test_an_unknown_component_names_the_close_ones(root):
+    with pytest.raises(UnknownComponentError) as caught:
+        root.addObject("MechanicalObjekt")
+    assert "test_node.py:" in str(caught.value)
+    assert (
+        "has no component 'MechanicalObjekt'. Did you mean 'MechanicalObject'? "
+        "'softctl components' lists all"
+    ) in str(caught.value)
+    with pytest.raises(UnknownComponentError, match=r"no component 'Warp'\. 'softctl components'"):
+        root.addObject("Warp")
+
+
+@pytest.mark.parametrize("what", [None, 3, object(), [1]])
+def test_what_is_no_component_cannot_be_added(root, what):
+    message = r"test_node\.py:\d+: node '/' takes the name of a component, or an instance of one"
+    with pytest.raises(SceneError, match=message):
+        root.addObject(what)
+
+
+def test_a_node_is_no_object_and_an_object_no_child(root, Sofa):
+    with pytest.raises(SceneError, match=r"Add nodes with addChild"):
+        root.addObject(Sofa.Core.Node("arm"))
+    with pytest.raises(SceneError, match=r"addChild takes a name or a node, got <Controller"):
+        root.addChild(Sofa.Core.Controller(name="mine"))
+
+
+def test_a_controller_that_forgot_to_call_its_base_is_told_so(root, Sofa):
+    class Forgetful(Sofa.Core.Controller):
+        def __init__(self, name):
+            self.label = name
+
+    message = r"Forgetful is not ready to be added: its __init__ must first call Sofa\.Core\.Contr"
+    with pytest.raises(SceneError, match=message):
+        root.addObject(Forgetful("mine"))
+
+
+def test_an_object_lives_in_one_node(root, Sofa):
+    controller = root.addObject(Sofa.Core.Controller(name="mine"))
+    with pytest.raises(SceneError, match=r"'/mine' already is in node '/'; remove it there first"):
+        root.addChild("arm").addObject(controller)
+
+
+def test_a_node_cannot_be_its_own_ancestor(graph):
+    message = r"node '/arm/hand' cannot hold 'arm', which is above it or already in it"
+    with pytest.raises(SceneError, match=message):
+        graph.arm.hand.addChild(graph.arm)
+    with pytest.raises(SceneError, match=r"node '/' cannot hold 'arm'"):
+        graph.addChild(graph.arm)
+
+
+def test_names_that_are_taken_warn_and_the_first_one_is_found(root, caplog):
+    first = root.addChild("arm")
+    root.addChild("arm")
+    root.addObject("UniformMass", name="mass", totalMass=1.0)
+    root.addObject("UniformMass", name="mass", totalMass=2.0)
+    assert root.arm is first
+    assert root.mass.totalMass.value == 1.0
+    assert "there already is a child named 'arm'" in caplog.text
+    assert "there already is an object named 'mass'" in caplog.text
+    assert {record.levelno for record in caplog.records} == {logging.WARNING}
+
+
+# -- finding -------------------------------------------------------------------------------------
+
+
+def test_objects_and_nodes_are_found_in_every_way_of_sofapython3(graph):
+    dofs, hand = graph.arm.dofs, graph.arm.hand
+    assert graph.getChild("arm").getObject("dofs") is dofs
+    assert graph["arm.dofs"] is dofs
+    assert graph["arm.hand"] is hand
+    assert graph["arm.dofs.position"] is dofs.position
+    assert graph.arm.hasObject("dofs")
+    assert graph.arm.getMechanicalState() is dofs
+    assert hand.getRoot() is graph
+    assert hand.getRootPath() == "../.."
+    assert hand.resolve("@../dofs") is dofs
+    assert hand.resolve("@/loop") is graph.loop
+    assert names(graph.children) == ["arm"]
+    assert names(hand.parents) == ["arm"]
+
+
+def test_what_is_not_there_is_none_or_says_what_there_is(graph):
+    assert graph.getChild("leg") is None
+    assert graph.getObject("leg") is None
+    message = r"Node '/arm' has no Data, object or child 'dof'\. Did you mean 'dofs'\? It holds: "
+    with pytest.raises(AttributeError, match=message):
+        _ = graph.arm.dof
+    with pytest.raises(AttributeError, match=message):
+        _ = graph["arm.dof"]
+
+
+def test_a_node_lists_its_objects_by_kind(root, beam):
+    node = beam(root, cables=1)
+    assert node.forceField == [node.fem]
+    assert node.getForceField(0) is node.fem
+    assert node.getForceField(1) is None
+    assert node.getMass() is node.getObject("mass")
+    assert node.cable_0.getMechanicalMapping() is node.cable_0.mapping
+    assert node.hasODESolver()
+    assert not root.hasODESolver()
+    assert root.constraintSolver == [root.constraints]
+
+
+# -- removing ------------------------------------------------------------------------------------
+
+
+def test_objects_and_children_are_removed_by_name_or_as_they_are(graph):
+    dofs, hand = graph.arm.dofs, graph.arm.hand
+    graph.arm.removeObject(dofs)
+    graph.arm.removeChild("hand")
+    graph.removeObject("loop")
+    graph.removeChild(graph.arm)
+    assert (graph.objects, graph.children) == ([], [])
+    assert dofs.getContext() is None
+    assert hand.parents == []
+    assert hand.getPathName() == "/"
+
+
+def test_removing_what_is_not_there_is_an_error(graph):
+    with pytest.raises(SceneError, match=r"test_node\.py:\d+: node '/' does not hold leg"):
+        graph.removeObject("leg")
+    with pytest.raises(SceneError, match=r"test_node\.py:\d+: node '/' has no child leg"):
+        graph.removeChild("leg")
+    with pytest.raises(SceneError, match=r"node '/' does not hold"):
+        graph.removeObject(graph.arm.dofs)
+
+
+def test_a_node_moves_with_all_that_it_holds(graph):
+    hand = graph.arm.hand
+    graph.moveChild(hand)
+    assert hand.getPathName() == "/hand"
+    assert names(graph.arm.children) == []
+    hand.detachFromGraph()
+    assert hand.parents == []
+
+
+# -- order and activation ------------------------------------------------------------------------
+
+
+def diamond(root, first="left", second="right"):
+    """root -> left, right -> both -> below."""
+    left, right = root.addChild(first), root.addChild(second)
+    both = left.addChild("both")
+    right.addChild(both)
+    both.addChild("below")
+    return left, right, both
+
+
+def test_a_node_comes_after_all_its_parents(root):
+    """SOFA's order (1.1): depth first, but `both` waits for `right`."""
+    diamond(root)
+    root.addChild("last")
+    assert names(root.walk()) == ["root", "left", "right", "both", "below", "last"]
+
+
+def test_a_walk_from_inside_counts_only_the_parents_below_its_start(root):
+    left, _, _ = diamond(root)
+    assert names(left.walk()) == ["left", "both", "below"]
+
+
+def test_what_is_switched_off_is_left_out_with_all_below_it(graph):
+    graph.arm.activated = False
+    assert names(graph.walk()) == ["root"]
+    graph.arm.activated = True
+    assert names(graph.walk()) == ["root", "arm", "hand"]
+
+
+def test_a_parent_that_is_switched_off_before_does_not_hold_up_its_child(root):
+    """As SOFA's traversal: a node that is switched off counts as passed, but is not followed."""
+    left, right, _ = diamond(root)
+    left.activated = False
+    assert names(root.walk()) == ["root", "right", "both", "below"]
+    left.activated, right.activated = True, False
+    assert names(root.walk()) == ["root", "left"]
+
+
+def test_a_body_that_is_switched_off_stands_still_and_goes_on_from_there(root, Sofa, beam):
+    node = beam(root)
+    Sofa.Simulation.init(root)
+    positions = []
+    for step in range(6):
+        node.activated = step not in (2, 3)
+        Sofa.Simulation.animate(root, 0.01)
+        positions.append(node.dofs.position.value.copy())
+    assert np.array_equal(positions[1], positions[2])
+    assert np.array_equal(positions[1], positions[3])
+    assert not np.array_equal(positions[3], positions[4])
+    assert root.time.value == pytest.approx(0.06)
+
+
+# -- what children inherit -----------------------------------------------------------------------
+
+
+def test_a_child_copies_dt_gravity_and_time_when_it_is_added(root):
+    root.dt, root.gravity, root.time = 0.5, [1, 2, 3], 4.0
+    child = root.addChild("child")
+    assert child.dt.value == 0.5
+    assert child.gravity.value.tolist() == [1.0, 2.0, 3.0]
+    assert child.time.value == 4.0
+
+
+def test_dt_and_gravity_reach_the_children_at_init_and_at_the_end_of_a_step(root, Sofa):
+    """Section 11.3: what the root gets in between, its children get with the end of the step."""
+    child = root.addChild("child").addChild("grandchild")
+    child.gravity = [9.0, 9.0, 9.0]
+    root.gravity = [0.0, -1.0, 0.0]
+    root.dt = 0.25
+    assert child.gravity.value.tolist() == [9.0, 9.0, 9.0]
+    Sofa.Simulation.init(root)
+    assert child.gravity.value.tolist() == [0.0, -1.0, 0.0]
+    assert child.dt.value == 0.25
+    root.gravity, root.dt = [0.0, -2.0, 0.0], 0.5
+    assert child.gravity.value.tolist() == [0.0, -1.0, 0.0]
+    assert child.dt.value == 0.25
+    Sofa.Simulation.animate(root, root.dt.value)
+    assert child.gravity.value.tolist() == [0.0, -2.0, 0.0]
+    assert child.dt.value == 0.5
+    assert child.time.value == 0.5
+
+
+def test_a_childs_own_gravity_lasts_until_the_end_of_the_step(root, Sofa):
+    """A free mass at rest: v = dt g after a step; the second step is without gravity again."""
+    child = root.addChild("child")
+    child.addObject("EulerImplicitSolver")
+    child.addObject("SparseLDLSolver")
+    dofs = child.addObject("MechanicalObject", position=[[0, 0, 0]])
+    child.addObject("UniformMass", totalMass=1.0)
+    Sofa.Simulation.init(root)
+    child.gravity = [0.0, 0.0, -10.0]
+    for _ in range(2):
+        Sofa.Simulation.animate(root, 0.01)
+        assert dofs.velocity.value[0] == pytest.approx([0.0, 0.0, -0.1], rel=1e-14)
+
+
+def test_time_and_steps_are_counted_and_return_with_reset(root, Sofa):
+    child = root.addChild("child")
+    Sofa.Simulation.init(root)
+    Sofa.Simulation.animateNSteps(root, 3, 0.5)
+    assert root.time.value == child.time.value == 1.5
+    assert root.nbComputedSteps.value == 3
+    Sofa.Simulation.reset(root)
+    assert root.time.value == child.time.value == 0.0
+    assert root.nbComputedSteps.value == 0
+
+
+@pytest.mark.parametrize("dt", [0.0, -0.01, "0"])
+def test_a_step_needs_a_positive_length(root, Sofa, dt):
+    root.dt = dt
+    Sofa.Simulation.init(root)
+    with pytest.raises(SceneError, match=r"test_node\.py:\d+: dt must be positive, got "):
+        Sofa.Simulation.animate(root)
+
+
+def test_stepping_needs_init_first(root, Sofa):
+    with pytest.raises(SceneError, match=r"call Sofa\.Simulation\.init\(root\) first"):
+        Sofa.Simulation.animate(root)
