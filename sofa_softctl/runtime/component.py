@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sofa_softctl.runtime.base import Base
@@ -27,12 +29,20 @@ class Component(Base):
     listening = Bool(False, "Receive events.")
     src = Text("", "Loader whose Data of the same names are taken over.", linkable=False)
 
+    initialised = False
+    """Whether `init` was called, of whatever class."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "init" in vars(cls):
+            cls.init = _noted(cls.init)  # type: ignore[method-assign]
+
     def __init__(self, *args: Any, **values: Any) -> None:
         self.context: Node | None = self.__dict__.get("context")  # the factory knows it already
         super().__init__(*args, **values)
 
     @property
-    def node(self) -> Node | None:
+    def _node(self) -> Node | None:
         """The node that holds it."""
         return self.context
 
@@ -43,6 +53,7 @@ class Component(Base):
 
     def init(self) -> None:
         """Get ready: called once, parents before children, in order of addition."""
+        self.initialised = True
 
     def bwdInit(self) -> None:
         """Get ready with the children's help: called once after `init`, in reverse order."""
@@ -77,3 +88,14 @@ class Component(Base):
         """Its place in the graph, such as `/trunk/dofs`."""
         prefix = "" if self.context is None else self.context.getPathName().rstrip("/")
         return f"{prefix}/{self.getName()}"
+
+
+def _noted(init: Callable[[Any], None]) -> Callable[[Any], None]:
+    """The same `init`, which leaves a note that it was called."""
+
+    @wraps(init)
+    def noted(self: Any) -> None:
+        init(self)
+        self.initialised = True
+
+    return noted

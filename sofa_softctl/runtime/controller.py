@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.data_types import Bool
 from sofa_softctl.runtime.event import Event
 
 
@@ -18,14 +19,21 @@ class Controller(Component):
 
     category = "controller"
 
+    listening = Bool(True, "Receive events.")
+
     def __init__(self, *args: Any, **values: Any) -> None:
         known = {name: value for name, value in values.items() if name in self.data_names}
         super().__init__(*args, **known)
 
     def handle(self, event: Event) -> None:
-        """Call the method for the event."""
+        """Call the method for the event, unless it does not listen or left the scene meanwhile."""
+        if self.context is None or not self.listening.get():
+            return
+        own = self.__dict__.get(event.handler)
         method = getattr(type(self), event.handler, None)
-        if method is not None:
+        if own is not None:
+            own(event)
+        elif method is not None:
             method(self, event)
         else:
             self.onEvent(event)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,8 +14,15 @@ from sofa_softctl.runtime.roles import AnimationLoop
 from sofa_softctl.runtime.system import MechanicalSystem
 
 
+_INITIALISED = ("state", "mapping", "mass", "force field", "projective constraint", "constraint")
+"""Categories of components that take part in a step only after their init()."""
+
+
 class SteppingLoop(AnimationLoop):
     """A loop over the mechanical systems of its graph, which it finds again when that changed."""
+
+    integrates: ClassVar[bool] = False
+    """Whether it sends IntegrateEndEvent."""
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
@@ -32,6 +39,7 @@ class SteppingLoop(AnimationLoop):
     def prepare(self) -> None:
         """Find the systems, hand them to their solvers, and place mapped states."""
         root = self.root
+        self._check_initialised()
         self.systems = []
         for node in root.walk():
             for solver in node.of("ode solver"):
@@ -47,6 +55,15 @@ class SteppingLoop(AnimationLoop):
         for system in self.systems:
             system.propagate()
 
+    def _check_initialised(self) -> None:
+        for node in self.root.walk():
+            for component in node.objects:
+                if component.category in _INITIALISED and not component.initialised:
+                    raise component.fault(
+                        "was not there, or switched off, when the scene was initialised: call "
+                        "init() of it or of its node."
+                    )
+
     def _check_moved(self) -> None:
         moved = {id(state) for system in self.systems for state in system.all_states}
         for node in self.root.walk():
@@ -57,6 +74,11 @@ class SteppingLoop(AnimationLoop):
                         f"acts on {state.describe()}, but no time integrator moves it: add an "
                         "EulerImplicitSolver and a SparseLDLSolver to its node or above."
                     )
+
+    def collide(self) -> None:
+        """Find contacts: there are none in this version; the events are sent."""
+        self.root.send(Event("CollisionBeginEvent"))
+        self.root.send(Event("CollisionEndEvent"))
 
     def begin(self, h: float) -> None:
         """Start a step: time still that of its beginning."""
@@ -77,12 +99,15 @@ class SteppingLoop(AnimationLoop):
             for constraint in system.projective:
                 constraint.project_velocity(constraint.state.data["velocity"].get())
             system.propagate()
+        if self.integrates:
+            root.send(Event("IntegrateEndEvent"))
         root.data["time"].set(root.data["time"].get() + h)
         root.data["nbComputedSteps"].set(root.data["nbComputedSteps"].get() + 1)
         root.inherit()
         self._check_finite()
         self.clock.lap("mappings")
         root.send(Event("AnimateEndEvent", dt=h))
+        root.send(Event("UpdateMappingEndEvent"))
         self.clock.lap("controllers")
 
     def _check_finite(self) -> None:

@@ -274,9 +274,8 @@ class Node(Base):
         return None
 
     def getMechanicalState(self) -> Component | None:
-        """The node's state."""
-        states = self.of("state")
-        return states[0] if states else None
+        """The state of the node, or the nearest one above."""
+        return self.find_upward("state")
 
     def getMass(self) -> Component | None:
         """The node's mass."""
@@ -340,8 +339,8 @@ class Node(Base):
             child.inherit()
 
     def sendEvent(self, value: Any, name: str) -> None:
-        """Send an event with any content to the controllers below: on<name>, or onEvent."""
-        self.send(Event(name, sender=self.getName(), data=value))
+        """Send a PythonScriptEvent of that name and content to the controllers here and below."""
+        self.send(Event("PythonScriptEvent", sender=self, event_name=name, userData=value))
 
     def send(self, event: Event) -> None:
         """Hand an event to every controller here and below, in the order of the graph."""

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from sofa_softctl.runtime.data_types import Bool
+from sofa_softctl.runtime.event import Event
 from sofa_softctl.runtime.loop import SteppingLoop
 
 
 class DefaultAnimationLoop(SteppingLoop):
     """Integrates in place: no constraint rows, no correction."""
 
+    integrates = True
+
     parallelODESolving = Bool(False, "Unused.")
 
     def step(self, h: float) -> None:
         """See AnimationLoop."""
         self.begin(h)
+        self.collide()
+        self.root.send(Event("IntegrateBeginEvent"))
+        self.clock.lap("controllers")
         for system in self.systems:
             system.solver.solve(h)
             system.move(h, system.v_free)

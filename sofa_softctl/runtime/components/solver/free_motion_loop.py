@@ -88,6 +88,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
             system.project(system.v_free)
             system.propagate_free(h)
         clock.lap("free motion")
+        self.collide()
         problem.build(self.root.data["time"].get())
         clock.lap("constraint rows and W")
         self.root.send(Event("BuildConstraintSystemEndEvent"))
