@@ -71,7 +71,7 @@ class Base:
                 data.assign(value, scene_line())
 
     @property
-    def node(self) -> Node | None:
+    def _node(self) -> Node | None:
         """The node from which its links are followed."""
         raise NotImplementedError
 
@@ -104,7 +104,10 @@ class Base:
         """Its place in the graph as a link."""
         return f"@{self.getPathName()}"
 
-    def getAsACreateObjectParameter(self) -> str:
+    getAsACreateObjectParameter = getLinkPath
+
+    @property
+    def linkpath(self) -> str:
         """Its place in the graph as a link."""
         return self.getLinkPath()
 
@@ -192,9 +195,9 @@ class Base:
     def describe(self) -> str:
         """For messages: `CableConstraint '/trunk/cable/left'`."""
         name = self.data.get("name")
-        if name is not None and (name.get() or self is self.node):
+        if name is not None and (name.get() or self is self._node):
             return f"{self.getClassName()} '{self.getPathName()}'"
-        place = "" if self.node is None else f" in '{self.node.getPathName()}'"
+        place = "" if self._node is None else f" in '{self._node.getPathName()}'"
         return f"{self.getClassName()}{place}"
 
     def fault(self, problem: str) -> SceneError:
@@ -203,18 +206,18 @@ class Base:
 
     def resolve(self, path: str, *, data: bool = False) -> Any:
         """What a link leads to, None when it leads nowhere."""
-        return follow(path, self.node, data=data)
+        return follow(path, self._node, data=data)
 
     def explain_link(self, path: str, *, data: bool = False) -> str:
         """For messages: which names the graph offers where a link broke."""
-        if self.node is None:
+        if self._node is None:
             return "The object is in no node yet."
-        return explain(path, self.node, data=data)
+        return explain(path, self._node, data=data)
 
     def unknown_data(self, name: str, where: Line | None) -> str:
         """For messages: the Data that was probably meant."""
         listing = f" 'softctl components {self.getClassName()}' lists them."
-        if self is self.node:
+        if self is self._node:
             listing = f" It has: {', '.join(self.data)}."
         return f"{describe(where)}: {self.explain_data(name)}{listing}"
 

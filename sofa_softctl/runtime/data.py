@@ -105,6 +105,7 @@ class Data:
         return f"@{self.getPathName()}"
 
     getAsACreateObjectParameter = getLinkPath
+    linkpath = property(getLinkPath)
 
     def getParent(self) -> Data | None:
         """The Data that this one takes its value from."""

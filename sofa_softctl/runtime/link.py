@@ -108,28 +108,28 @@ class Link:
 def follow(path: str, node: Node | None, *, data: bool = False) -> Any:
     """The object, node or (`data`) Data at the end of a path such as '@../loader.position'.
 
-    A path is relative to `node` unless it starts with '/'. None when it leads nowhere.
+    A path that starts with neither '/' nor '.' is looked for in `node` and then in the nodes above
+    it, as SOFA does. None when it leads nowhere.
     """
     path = path.removeprefix("@").strip()
     if node is None:
         return None
-    if path.startswith("/"):
-        node = node.getRoot()
+    found = _walk(path, node, data)
+    if found is None and not path.startswith(("/", ".")) and node.parents:
+        return follow(path, node.parents[0], data=data)
+    return found
+
+
+def _walk(path: str, node: Node, data: bool) -> Any:
     *steps, last = path.split("/")
-    current: Any = node
+    current: Any = node.getRoot() if path.startswith("/") else node
     for step in steps:
         current = _step(current, step)
-        if current is None:
-            return None
     name, dot, data_name = last.rpartition(".") if data else (last, "", "")
-    if data and last in ("..", "."):
-        return None
-    if data and not dot:
+    if data and (not dot or last in ("..", ".")):
         return None
     target = current if name in ("", ".") else _step(current, name)
-    if data and target is not None:
-        return target.findData(data_name)
-    return target
+    return target.findData(data_name) if data and target is not None else target
 
 
 def explain(path: str, node: Node, *, data: bool = False) -> str:

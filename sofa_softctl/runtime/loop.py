@@ -13,7 +13,6 @@ from sofa_softctl.runtime.node import Node
 from sofa_softctl.runtime.roles import AnimationLoop
 from sofa_softctl.runtime.system import MechanicalSystem
 
-
 _INITIALISED = ("state", "mapping", "mass", "force field", "projective constraint", "constraint")
 """Categories of components that take part in a step only after their init()."""
 

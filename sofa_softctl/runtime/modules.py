@@ -111,14 +111,20 @@ def _helper() -> dict[str, Any]:
 
 
 def _constants() -> dict[str, Any]:
-    class Key:
-        """Keys that are no letters, as SofaPython3 names them."""
+    return {name: importlib.import_module(f"Sofa.constants.{name}") for name in ("Key", "KeyCode")}
 
-        space = " "
-        leftarrow, uparrow, rightarrow, downarrow = "\x12", "\x13", "\x14", "\x15"
-        plus, minus = "+", "-"
 
-    return {"Key": Key}
+def _key() -> dict[str, Any]:
+    """Keys as the characters that key events carry."""
+    keys = {"leftarrow": "\x12", "uparrow": "\x13", "rightarrow": "\x14", "downarrow": "\x15"}
+    keys |= {"space": " ", "plus": "+", "minus": "-"}
+    keys |= {letter: letter for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+    return keys | {f"KP_{digit}": digit for digit in "0123456789"}
+
+
+def _key_code() -> dict[str, Any]:
+    """Keys as the numbers of their characters."""
+    return {name: ord(character) for name, character in _key().items()}
 
 
 def _runtime() -> dict[str, Any]:
@@ -162,5 +168,7 @@ _CONTENTS: dict[str, Callable[[], dict[str, Any]]] = {
     "Sofa.SofaLinearSolver": dict,
     "Sofa.Types": dict,
     "Sofa.constants": _constants,
+    "Sofa.constants.Key": _key,
+    "Sofa.constants.KeyCode": _key_code,
     "SofaRuntime": _runtime,
 }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class OnState(Component):
-    """Acts on one state: the one of its node, unless `mstate` says otherwise."""
+    """Acts on one state: that of its node or the nearest above, unless `mstate` says otherwise."""
 
     mstate = LinkType("State to act on; the node's own by default.", kind="state")
 
@@ -35,7 +35,7 @@ class OnState(Component):
         """
         found = self.links["mstate"].getLinkedBase()
         if found is None and self.context is not None:
-            found = next(iter(self.context.of("state")), None)
+            found = self.context.find_upward("state")
         if found is None:
             raise self.fault("needs a MechanicalObject in its node, added before it.")
         return found
@@ -121,6 +121,13 @@ class Mapping(Component):
         if found is None:
             raise self.fault("needs a MechanicalObject in a node above it.")
         return found
+
+    @property
+    def mechanical(self) -> bool:
+        """Whether a state follows; what only draws (an OglModel) needs no part in a step."""
+        if self.links["output"].path or self.context is None:
+            return getattr(self.links["output"].getLinkedBase(), "category", "state") == "state"
+        return bool(self.context.of("state")) or not self.context.of("visual")
 
     @cached_property
     def child(self) -> MechanicalObject:

@@ -32,7 +32,7 @@ class MechanicalSystem:
         assert solver.context is not None
         self.solver = solver
         self.nodes = nodes_of(solver.context)
-        self.mappings: list[Mapping] = self._all("mapping")
+        self.mappings: list[Mapping] = [e for e in self._all("mapping") if e.mechanical]
         self.masses: list[Mass] = self._all("mass")
         self.force_fields: list[ForceField] = self._all("force field")
         self.projective: list[ProjectiveConstraint] = self._all("projective constraint")

@@ -54,6 +54,11 @@ def channels_of(root: Any) -> list[Channel]:
     return found
 
 
+def own_state(node: Any) -> Any:
+    """The MechanicalObject that the node itself holds, None when it has none."""
+    return next((e for e in node.objects if e.getClassName() == "MechanicalObject"), None)
+
+
 def nodes_of(root: Any) -> list[Any]:
     """Every node of a graph, breadth first, the root first."""
     nodes = [root]

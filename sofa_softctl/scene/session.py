@@ -14,7 +14,7 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.channels import Channel, channels_of, nodes_of
+from sofa_softctl.scene.channels import Channel, channels_of, nodes_of, own_state
 from sofa_softctl.scene.loader import build_scene, load_scene
 from sofa_softctl.scene.record import RecordWriter
 from sofa_softctl.units import symbol
@@ -170,7 +170,7 @@ class Session:
         """Degrees of freedom that are not mapped onto others."""
         total = 0
         for node in self.nodes():
-            state = node.getMechanicalState()
+            state = own_state(node)
             if state is not None and node.getMechanicalMapping() is None:
                 total += np.asarray(state.velocity.value).size
         return total

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.scene.channels import own_state
 from sofa_softctl.scene.session import Session
 from sofa_softctl.view.animation import Animation, Body, Line, Marker, surface_of
 from sofa_softctl.view.movie import Progress, check_renderer, check_suffix, save_movie
@@ -77,7 +78,7 @@ def _bodies_of(session: Session) -> list[tuple[Any, np.ndarray]]:
     """States that have tetrahedra or triangles beside them, with their surfaces."""
     found = []
     for node in session.nodes():
-        state = node.getMechanicalState()
+        state = own_state(node)
         if state is None:
             continue
         for entry in node.objects:

@@ -27,7 +27,7 @@ class BarycentricMapping(LinearMapping):
     output_topology = LinkType("Unused.")
     mapper = LinkType("Unused: chosen by the topology.")
 
-    def init(self) -> None:
+    def find_weights(self) -> None:
         """Find the element and the weights of each node.
 
         Raises:

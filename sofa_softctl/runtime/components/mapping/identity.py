@@ -10,7 +10,7 @@ from sofa_softctl.runtime.components.mapping.linear import LinearMapping
 class IdentityMapping(LinearMapping):
     """The follower gets the driver's size and positions."""
 
-    def init(self) -> None:
+    def find_weights(self) -> None:
         """Give the follower the driver's size."""
         parent, child = self.parent, self.child
         if child.count != parent.count:

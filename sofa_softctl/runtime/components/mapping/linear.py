@@ -15,6 +15,15 @@ class LinearMapping(Mapping):
     nodes: np.ndarray
     factors: np.ndarray
 
+    def init(self) -> None:
+        """Find the weights, unless what follows is only drawn."""
+        if self.mechanical:
+            self.find_weights()
+
+    def find_weights(self) -> None:
+        """Find the driving nodes of each node, and call `set_weights`."""
+        raise NotImplementedError
+
     def set_weights(self, nodes: np.ndarray, factors: np.ndarray) -> None:
         """Take over the driving nodes and their weights, shapes (n_child, width)."""
         width = nodes.shape[1]

@@ -19,7 +19,7 @@ class SubsetMapping(LinearMapping):
     ignoreNotFound = Bool(False, "Leave nodes alone for which no driving node is found.")
     resizeToModel = Bool(False, "Unused.")
 
-    def init(self) -> None:
+    def find_weights(self) -> None:
         """Find the driving node of each node.
 
         Raises:

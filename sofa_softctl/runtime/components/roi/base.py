@@ -25,7 +25,7 @@ class RegionOfInterest(Component):
     edges = Elements(2, [], "Edges to look at.")
     triangles = Elements(3, [], "Triangles to look at.")
     tetrahedra = Elements(4, [], "Tetrahedra to look at.")
-    strict = Bool(True, "An element is inside only with all its vertices.")
+    strict = Bool(True, "Elements with all vertices inside; otherwise those whose centre is.")
     doUpdate = Bool(True, "Compute again when an input changed.")
     computeEdges = Bool(True, "Look at edges.")
     computeTriangles = Bool(True, "Look at triangles.")
@@ -86,7 +86,10 @@ class RegionOfInterest(Component):
             ("tetrahedra", "tetrahedronIndices", "tetrahedraInROI"),
         ):
             every = self._elements(kind)
-            chosen = inside[every].all(axis=1) if self.strict.get() else inside[every].any(axis=1)
+            if self.strict.get():
+                chosen = inside[every].all(axis=1)
+            else:
+                chosen = self.contains(points[every].mean(axis=1))
             self.data[numbers].set(np.flatnonzero(chosen))
             if elements is not None:
                 self.data[elements].set(every[chosen])

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.components.transform import spelt_out
 from sofa_softctl.runtime.data_types import Bool, Coords, Derivs, Int, Real, Vector
 from sofa_softctl.runtime.mesh.mesh import rotation_zyx
 
@@ -45,7 +46,10 @@ class MechanicalObject(Component):
     _coord_sizes: ClassVar[dict[str, int]] = {"": 3, "Vec3": 3, "Vec3d": 3, "Vec3f": 3}
 
     def __init__(self, *args: Any, **values: Any) -> None:
-        super().__init__(*args, **values)
+        scale = values.pop("scale", None)
+        if scale is not None:
+            values["scale3d"] = [float(scale)] * 3
+        super().__init__(*args, **spelt_out(values))
         self.lam = np.zeros((0, 3))  # J^T lambda of the last step
 
     @property
