@@ -1,0 +1,93 @@
+"""Limits that contradict each other: how little must they be exceeded?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from sofa_softctl.inverse.build import InverseQP
+from sofa_softctl.inverse.limits import Limit, effort_box
+from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.inverse.qp import QP
+
+SLACK = 3e-9
+"""By how much more than necessary a limit is relaxed, in units of the scaled QP, so that
+rounding does not make the relaxed limits contradict each other again."""
+
+
+def build_violation_qp(problem: InverseProblem, limits: Iterable[Limit]) -> tuple[QP, np.ndarray]:
+    """The QP whose answer exceeds the soft limits the least.
+
+    Its variables are the scaled efforts z and one excess t for each end of interest. It minimises
+    1/2 ||t||^2 such that every soft limit holds for its quantity plus t, and the hard ones hold.
+    An excess of effort counts in units of 1 / sqrt(W_aa[i, i]), one of displacement in units of
+    sqrt(W_aa[i, i]): both are then square roots of energies, whatever an actuator's units.
+
+    Args:
+        problem: The inverse problem.
+        limits: Its limits.
+
+    Returns:
+        The QP in (z, t), and the scale: effort = scale * z [effort], shape (n_a,).
+    """
+    n_a = problem.n_a
+    u = _natural_effort(problem)
+    C = u[:, None] * problem.W_aa * u
+    rows, low, high = [np.empty((0, n_a))], [np.empty(0)], [np.empty(0)]
+    for limit in limits:
+        if limit.hard:
+            continue
+        kept = np.flatnonzero((limit.lower > -np.inf) | (limit.upper < np.inf))  # none for NaN
+        if limit.quantity == "effort":
+            matrix, offset, unit = np.eye(n_a), np.zeros(n_a), u
+        else:
+            matrix, offset, unit = C, problem.delta_a_free, 1.0 / u
+        rows.append(matrix[kept])
+        low.append(((limit.lower - offset) / unit)[kept])
+        high.append(((limit.upper - offset) / unit)[kept])
+    R = np.concatenate(rows)  # (m, n_a)
+    m = len(R)
+    lower, upper = effort_box(problem)
+    free = np.full(m, np.inf)
+    lows = np.concatenate((lower / u, -free, *low))  # (n_a + m + m,)
+    highs = np.concatenate((upper / u, free, *high))
+    size = max(float(lows.max()), -float(highs.min()))
+    if size <= 0.0:
+        size = 1.0
+    H = np.diag(np.concatenate((np.zeros(n_a), np.ones(m))))
+    A = np.concatenate((R, np.eye(m)), axis=1)
+    return QP(H, np.zeros(n_a + m), A, lows / size, highs / size), u * size
+
+
+def relax(
+    problem: InverseProblem, limits: Iterable[Limit], built: InverseQP, effort: np.ndarray
+) -> list[Limit]:
+    """The limits, widened just enough for `effort` to satisfy them.
+
+    Args:
+        problem: The inverse problem.
+        limits: Its limits.
+        built: Its QP, for the scales.
+        effort: The effort that exceeds the limits the least [effort], shape (n_a,).
+
+    Returns:
+        The limits, in the same order. No effort satisfies narrower ones.
+    """
+    values = {"effort": effort, "displacement": problem.W_aa @ effort + problem.delta_a_free}
+    scales = {"effort": built.effort_scale, "displacement": built.displacement_scale}
+    widened = []
+    for limit in limits:
+        if not limit.hard:
+            value, slack = values[limit.quantity], SLACK * scales[limit.quantity]
+            lower = np.minimum(limit.lower, value - slack)  # NaN stays NaN: no limit
+            upper = np.maximum(limit.upper, value + slack)
+            limit = limit._replace(lower=lower, upper=upper)
+        widened.append(limit)
+    return widened
+
+
+def _natural_effort(problem: InverseProblem) -> np.ndarray:
+    """Effort that takes one unit of energy [effort / sqrt(energy)], shape (n_a,)."""
+    compliance = problem.W_aa.diagonal()
+    return 1.0 / np.sqrt(np.where(compliance > 0.0, compliance, 1.0))

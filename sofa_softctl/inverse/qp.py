@@ -1,0 +1,92 @@
+"""A convex quadratic program in standard form, and the check that an answer to it is one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class QP:
+    """Minimise 1/2 x^T H x + g^T x subject to lower <= [x; A x] <= upper.
+
+    Lower equal to upper makes an equality, -inf and inf mean no limit.
+    """
+
+    H: np.ndarray
+    """Hessian, shape (n, n), symmetric and positive semi-definite up to rounding."""
+    g: np.ndarray
+    """Gradient at x = 0, shape (n,)."""
+    A: np.ndarray
+    """Constraint rows, shape (m, n)."""
+    lower: np.ndarray
+    """Lower limits of the n variables, then of the m rows, shape (n + m,)."""
+    upper: np.ndarray
+    """Upper limits of the n variables, then of the m rows, shape (n + m,)."""
+
+
+class QPResult(NamedTuple):
+    """What a QP solver says. Nothing is believed before `kkt_residual` has seen it."""
+
+    x: np.ndarray
+    """The minimiser, shape (n,)."""
+    y: np.ndarray
+    """Multipliers of the limits, shape (n + m,): H x + g + [I; A]^T y = 0, positive at an upper
+    limit, negative at a lower one, zero between."""
+    outcome: Literal["solved", "infeasible", "failed"]
+    """What the solver believes. "infeasible": the limits contradict each other."""
+    iterations: int = 0
+    """Iterations, as the solver counts them."""
+    message: str = ""
+    """What the solver reports, in words; empty if all went well."""
+
+
+def no_answer(
+    qp: QP, outcome: Literal["infeasible", "failed"], iterations: int, message: str
+) -> QPResult:
+    """The result of a solver that has none: x and y are NaN."""
+    x, y = np.full_like(qp.g, np.nan), np.full_like(qp.lower, np.nan)
+    return QPResult(x, y, outcome, iterations, message)
+
+
+QPSolver = Callable[[QP, "QPResult | None"], QPResult]
+"""A function (qp, warm) -> QPResult. It must not change qp. `warm` is the result for a similar
+QP of the same size, or None: a hint. An answer that it spoils is asked for again without it."""
+
+
+def kkt_residual(qp: QP, x: np.ndarray, y: np.ndarray) -> float:
+    """Largest violation of the optimality conditions, relative to max(1, |x|, |y|).
+
+    Two numbers in one, both zero at an optimum and nowhere else:
+
+        stationarity     |H x + g + [I; A]^T y|
+        limits           |v - clip(v + y, lower, upper)|        with v = [x; A x]
+
+    The second is, for each limit, by how much it is exceeded, or else the smaller of its gap and
+    its multiplier (complementarity), or a multiplier of the wrong sign. The sum v + y is
+    meaningful because the QP is dimensionless: see `build.build_qp`. NaN and wrong shapes give inf.
+
+    Args:
+        qp: The problem.
+        x: Proposed minimiser, shape (n,).
+        y: Proposed multipliers, shape (n + m,), signs as in `QPResult`.
+
+    Returns:
+        The residual [-], at least 0.
+
+    Source: the projected form of the KKT conditions, as in Facchinei and Pang 2003, section 1.5.
+    """
+    n = len(qp.g)
+    if x.shape != (n,) or y.shape != qp.lower.shape:
+        return math.inf
+    if not math.isfinite(np.vdot(x, x) + np.vdot(y, y)):
+        return math.inf
+    v = np.concatenate((x, qp.A @ x))
+    stationarity = qp.H @ x + qp.g + y[:n] + y[n:] @ qp.A
+    limits = v - np.minimum(np.maximum(v + y, qp.lower), qp.upper)
+    largest = max(np.abs(stationarity).max(), np.abs(limits).max())
+    return float(largest / max(1.0, np.abs(x).max(), np.abs(y).max()))

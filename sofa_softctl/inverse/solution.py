@@ -1,0 +1,48 @@
+"""The answer to an inverse problem, with the evidence for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl.inverse.qp import QPResult
+from sofa_softctl.status import Status
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class InverseSolution:
+    """Actuator efforts for one time step, and how far they can be trusted."""
+
+    effort: np.ndarray
+    """Effort lam of each actuator [effort], shape (n_a,). Within effort_min and effort_max."""
+    displacement: np.ndarray
+    """Displacement of each actuator under this effort, W_aa lam + delta_a_free [displacement],
+    shape (n_a,)."""
+    effector_error: np.ndarray
+    """Position minus goal under this effort, W_ea lam + delta_e_free [displacement], (n_e,)."""
+    status: Status
+    """Solved, closest feasible, or held."""
+    kkt_residual: float
+    """Largest violation of the optimality conditions, relative to the free motion [-]: of the QP
+    scaled by `build.build_qp`, as measured by `qp.kkt_residual`. Of a closest answer, the larger
+    one of its two QPs. Of a held command, that of the last rejected answer, inf if none came."""
+    active: tuple[str, ...]
+    """Limits that are reached, such as "cable L0: effort at its minimum"."""
+    relaxed: tuple[str, ...]
+    """Limits that are exceeded and by how much, such as "cable L0: displacement 0.25 above its
+    maximum" [effort or displacement]. Empty if solved."""
+    objective: float
+    """1/2 ||effector_weight * effector_error||^2 plus the energy term [displacement^2]."""
+    iterations: int
+    """Iterations of the QP solvers, all attempts together."""
+    build_time: float
+    """Time to build the QP [s]."""
+    solve_time: float
+    """Time to solve and check it, with all attempts [s]."""
+    solver: str
+    """Name of the solver whose answer was taken; empty if held."""
+    message: str
+    """What the user should know: rejected answers and why. Empty if there is nothing to say."""
+    warm: QPResult | None
+    """Start for the next step: hand it to `solve` as `warm`. Not for reading."""

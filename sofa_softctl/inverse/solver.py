@@ -1,0 +1,155 @@
+"""From an inverse problem to efforts that can be trusted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from time import perf_counter
+
+import numpy as np
+
+from sofa_softctl.errors import ProblemError
+from sofa_softctl.inverse.build import InverseQP, build_qp, objective
+from sofa_softctl.inverse.checked import Checked, solve_checked
+from sofa_softctl.inverse.closest import build_violation_qp, relax
+from sofa_softctl.inverse.limits import (
+    Limit,
+    active_limits,
+    effort_box,
+    exceeded_limits,
+    intersect,
+    limits_of,
+)
+from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.inverse.qp import QPResult
+from sofa_softctl.inverse.solution import InverseSolution
+from sofa_softctl.status import Status
+
+
+def solve(
+    problem: InverseProblem,
+    *,
+    solver: str = "daqp",
+    fallback: str = "proxqp",
+    warm: QPResult | None = None,
+    held: np.ndarray | None = None,
+    tolerance: float = 1e-8,
+) -> InverseSolution:
+    """Actuator efforts for one time step.
+
+    Every answer is checked, whatever the solver says of it. If the limits contradict each other,
+    the effort bounds hold, the other limits are exceeded by the smallest least-squares amount
+    (`closest`), and among the efforts that do so the one with the best tracking is taken.
+
+    Args:
+        problem: Compliance, free motion and limits.
+        solver: Name of the QP solver that is asked first: "daqp", "proxqp", "qpsolvers:NAME", or
+            one that was registered with `qp_solvers.register`.
+        fallback: Name of the solver that is asked when the first one's answer is rejected.
+        warm: `InverseSolution.warm` of the step before. A hint, it does not change the answer.
+        held: Effort to hold if no answer can be trusted [effort], shape (n_a,). Default:
+            `problem.effort_previous`. It is cut to the effort bounds.
+        tolerance: Largest KKT residual of an answer that is taken [-], see `qp.kkt_residual`.
+
+    Returns:
+        The efforts, how far they can be trusted, and why.
+    """
+    held = _held(problem, held)
+    solvers = (solver,) if fallback == solver else (solver, fallback)
+    start = perf_counter()
+    limits = limits_of(problem)
+    built = build_qp(problem, intersect(problem, limits))
+    middle = perf_counter()
+    asked = [solve_checked(built.qp, solvers, warm=warm, tolerance=tolerance)]
+    if asked[0].result is None:
+        built = _solve_closest(problem, limits, built, solvers, tolerance, asked)
+    end = perf_counter()
+    return _solution(problem, limits, built, asked, held, tolerance, (middle - start, end - middle))
+
+
+def _held(problem: InverseProblem, held: np.ndarray | None) -> np.ndarray:
+    if held is None:
+        return problem.effort_previous
+    effort = np.asarray(held, dtype=float)
+    if effort.shape != (problem.n_a,) or not math.isfinite(np.vdot(effort, effort)):
+        raise ProblemError(
+            f"held must be a finite effort for each of the {problem.n_a} actuators, got {held!r}."
+        )
+    return effort
+
+
+def _within_bounds(problem: InverseProblem, effort: np.ndarray) -> np.ndarray:
+    lower, upper = effort_box(problem)
+    within: np.ndarray = np.minimum(np.maximum(effort, lower), upper)
+    return within
+
+
+def _solve_closest(
+    problem: InverseProblem,
+    limits: Sequence[Limit],
+    built: InverseQP,
+    solvers: Sequence[str],
+    tolerance: float,
+    asked: list[Checked],
+) -> InverseQP:
+    """Smallest violation first, then the best tracking with that violation.
+
+    What was asked is added to `asked`; a last answer without result means that there is none.
+    The result is the QP to which the last answer belongs.
+    """
+    violation_qp, scale = build_violation_qp(problem, limits)
+    least = solve_checked(violation_qp, solvers, tolerance=tolerance, feasible=True)
+    asked.append(least)
+    if least.result is None:
+        return built
+    effort = _within_bounds(problem, scale * least.result.x[: problem.n_a])
+    built = build_qp(problem, intersect(problem, relax(problem, limits, built, effort)))
+    asked.append(solve_checked(built.qp, solvers, tolerance=tolerance, feasible=True))
+    return built
+
+
+def _solution(
+    problem: InverseProblem,
+    limits: Sequence[Limit],
+    built: InverseQP,
+    asked: Sequence[Checked],
+    held: np.ndarray,
+    tolerance: float,
+    times: tuple[float, float],
+) -> InverseSolution:
+    """The last answer, in the problem's units and with its evidence, or else the held effort."""
+    result = asked[-1].result
+    effort = _within_bounds(problem, held if result is None else built.effort_scale * result.x)
+    displacement = problem.W_aa @ effort + problem.delta_a_free
+    effector_error = problem.W_ea @ effort + problem.delta_e_free
+    margin = 10.0 * tolerance  # what the check lets pass is neither short of a limit nor beyond
+    values = {"effort": effort, "displacement": displacement}
+    margins = {
+        "effort": margin * built.effort_scale,
+        "displacement": margin * built.displacement_scale,
+    }
+    active = active_limits(problem.names, limits, values, margins)
+    relaxed = exceeded_limits(problem.names, limits, values, margins) if len(asked) > 1 else ()
+    if result is None:
+        status, residual = Status.HELD, asked[-1].residual
+    else:
+        status = Status.CLOSEST_FEASIBLE if relaxed else Status.SOLVED
+        residual = max(answer.residual for answer in asked if answer.result is not None)
+    for array in (effort, displacement, effector_error):
+        array.setflags(write=False)
+    return InverseSolution(
+        effort=effort,
+        displacement=displacement,
+        effector_error=effector_error,
+        status=status,
+        kkt_residual=residual,
+        active=active,
+        relaxed=relaxed,
+        objective=objective(problem, built, effort, effector_error),
+        iterations=sum(answer.iterations for answer in asked),
+        build_time=times[0],
+        solve_time=times[1],
+        solver=asked[-1].solver,
+        message=" ".join(note for answer in asked for note in answer.notes),
+        warm=result,
+    )
