@@ -35,7 +35,7 @@ class Component(Base):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "init" in vars(cls):
-            cls.init = _noted(cls.init)  # type: ignore[method-assign]
+            cls.init = _noted(cls.init)  # type: ignore[assignment, method-assign]
 
     def __init__(self, *args: Any, **values: Any) -> None:
         self.context: Node | None = self.__dict__.get("context")  # the factory knows it already

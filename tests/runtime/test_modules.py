@@ -1,0 +1,213 @@
+"""`import Sofa` without SOFA, in fresh processes, and how light `import sofa_softctl` is."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import sofa_softctl
+
+
+def fresh(code, **environment):
+    """What a new Python process says; SOFTCTL_BACKEND and SOFA_ROOT are unset unless given."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("SOFTCTL_BACKEND", "SOFA_ROOT")}
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
+        env={**kept, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def said(code, **environment):
+    done = fresh(code, **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    heavy = (
+        "numpy scipy numba daqp proxsuite qpsolvers pluggy mcap meshio matplotlib typer rich Sofa"
+    )
+    found = said(
+        f"""
+        import sys, sofa_softctl
+        print(*(name for name in {heavy.split()!r} if name in sys.modules))
+        """
+    )
+    assert found == []
+
+
+def test_every_public_name_is_loaded_when_it_is_asked_for():
+    code = """
+        import sofa_softctl
+        for name in sofa_softctl.__all__:
+            assert getattr(sofa_softctl, name) is not None, name
+        assert sorted(dir(sofa_softctl)) == sorted(sofa_softctl.__all__)
+        print(*sofa_softctl.__all__)
+    """
+    assert said(code, SOFTCTL_BACKEND="embedded") == sofa_softctl.__all__
+
+
+def test_a_name_that_is_not_public_is_refused():
+    with pytest.raises(AttributeError, match="'sofa_softctl' has no attribute 'magic'"):
+        _ = sofa_softctl.magic
+
+
+def test_a_scene_written_for_sofa_runs_in_a_fresh_process():
+    code = """
+        import sofa_softctl
+        import Sofa
+        import Sofa.Core
+        import Sofa.Simulation
+        import Sofa.SofaConstraintSolver
+        import Sofa.constants
+        import SofaRuntime
+        from Sofa.Core import Controller, Node
+        from Sofa.Simulation import animate
+
+        SofaRuntime.importPlugin("Sofa.Component")
+        root = Sofa.Core.Node("root")
+        root.addObject("DefaultAnimationLoop")
+        Sofa.Simulation.init(root)
+        Sofa.Simulation.animateNSteps(root, 4, root.dt.value)
+        Sofa.msg_info("nothing is shown")
+        Sofa.Helper.msg_info("nothing is shown")
+        print(root.time.value, Sofa.__version__, isinstance(root, Node))
+    """
+    assert said(code, SOFTCTL_BACKEND="embedded") == ["0.04", "25.06.00", "True"]
+
+
+def test_the_modules_hold_what_scenes_use(Sofa):
+    for name in ("Node", "Controller", "Data", "Base", "BaseObject", "Object", "ObjectFactory"):
+        assert isinstance(getattr(Sofa.Core, name), type)
+    names = "animate animateNSteps init initRoot load reset unload updateVisual initVisual"
+    for name in (*names.split(), "initTextures"):
+        assert callable(getattr(Sofa.Simulation, name))
+    for name in ("info", "warning", "error", "deprecated"):
+        assert callable(getattr(Sofa, f"msg_{name}"))
+    assert Sofa.constants.Key.space == " "
+
+
+def test_the_factory_answers_as_sofapython3s(Sofa):
+    factory = Sofa.Core.ObjectFactory.getInstance()
+    assert factory.getComponent("GenericConstraintSolver") is not None
+    assert factory.getComponent("Nothing") is None
+    assert "MechanicalObject" in factory.components()
+
+
+def test_a_module_that_sofa_does_not_have_is_not_found():
+    done = fresh("import sofa_softctl, Sofa.Nonsense", SOFTCTL_BACKEND="embedded")
+    assert "ModuleNotFoundError: No module named 'Sofa.Nonsense'" in done.stderr
+
+
+def test_messages_name_their_sender_and_level(Sofa, root, caplog):
+    Sofa.msg_warning("a warning")
+    Sofa.msg_error(root.addChild("arm"), "an error")
+    Sofa.msg_deprecated("arm", "old")
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "a warning"),
+        ("ERROR", "[/arm] an error"),
+        ("WARNING", "[arm] old"),
+    ]
+
+
+def test_repositories_of_paths(Sofa):
+    import SofaRuntime
+
+    repository = SofaRuntime.PluginRepository
+    repository.addFirstPath("first")
+    repository.addLastPath("last")
+    assert repository.getFirstPath() == "first"
+    repository.paths.clear()
+    assert repository.getFirstPath() == ""
+
+
+# -- which backend -------------------------------------------------------------------------------
+
+FIND = "from sofa_softctl.scene.backend import find_backend; print(find_backend({}).name)"
+
+
+@pytest.mark.parametrize("asked", ["Embedded", "auto"])
+def test_the_environment_chooses_the_backend(asked):
+    assert said(FIND.format(""), SOFTCTL_BACKEND=asked) == ["embedded"]
+
+
+def test_the_argument_is_stronger_than_the_environment():
+    assert said(FIND.format("'embedded'"), SOFTCTL_BACKEND="sofa") == ["embedded"]
+
+
+def test_an_unknown_backend_names_the_known_ones():
+    done = fresh(FIND.format(""), SOFTCTL_BACKEND="unity")
+    assert done.returncode != 0
+    assert "BackendError: Unknown backend 'unity'; known: auto, embedded, sofa." in done.stderr
+
+
+def test_sofa_that_is_not_there_says_how_to_get_it():
+    done = fresh(FIND.format("'sofa'"))
+    assert "BackendError: SOFA cannot be imported: no module 'Sofa' on the path" in done.stderr
+    assert "SOFA_ROOT" in done.stderr
+    assert "--backend embedded" in done.stderr
+
+
+def test_a_process_keeps_its_backend():
+    done = fresh(FIND.format("'embedded'") + "; find_backend('sofa')")
+    assert done.stdout.split() == ["embedded"]
+    assert "already runs on the backend 'embedded'; start another one for 'sofa'" in done.stderr
+
+
+@pytest.fixture
+def pretended_sofa(tmp_path):
+    """A folder with a module Sofa that has what a backend needs, as SOFA's own would."""
+    package = tmp_path / "Sofa"
+    package.mkdir()
+    (package / "__init__.py").write_text("__version__ = '99.0'\n")
+    (package / "Core.py").write_text("Node = Controller = object\n")
+    (package / "Simulation.py").write_text("")
+    (tmp_path / "SofaRuntime.py").write_text("def importPlugin(name): return name != MISSING\n")
+    return tmp_path
+
+
+def with_plugins(folder, missing=""):
+    runtime = folder / "SofaRuntime.py"
+    runtime.write_text(f"MISSING = {missing!r}\n{runtime.read_text()}")
+    return str(folder)
+
+
+def test_sofa_on_the_path_is_taken_unless_the_embedded_runtime_is_asked_for(pretended_sofa):
+    path = with_plugins(pretended_sofa)
+    assert said(FIND.format(""), PYTHONPATH=path) == ["sofa"]
+    assert said(FIND.format("'sofa'"), PYTHONPATH=path) == ["sofa"]
+    assert said(FIND.format("'embedded'"), PYTHONPATH=path) == ["embedded"]
+    assert said(FIND.format(""), PYTHONPATH=path, SOFTCTL_BACKEND="embedded") == ["embedded"]
+
+
+def test_sofa_below_sofa_root_is_found(pretended_sofa, tmp_path):
+    with_plugins(pretended_sofa)
+    folder = tmp_path / "root" / "plugins" / "SofaPython3" / "lib" / "python3" / "site-packages"
+    folder.parent.mkdir(parents=True)
+    folder.symlink_to(pretended_sofa)
+    assert said(FIND.format(""), SOFA_ROOT=str(tmp_path / "root")) == ["sofa"]
+
+
+def test_a_plugin_that_sofa_lacks_is_named(pretended_sofa):
+    done = fresh(FIND.format(""), PYTHONPATH=with_plugins(pretended_sofa, missing="SoftRobots"))
+    assert (
+        "BackendError: SOFA was found, but its plugin 'SoftRobots' cannot be loaded" in done.stderr
+    )
+
+
+def test_a_sofa_that_cannot_be_imported_says_why(pretended_sofa):
+    (pretended_sofa / "Sofa" / "Core.py").write_text("raise ImportError('wrong ABI')\n")
+    done = fresh(FIND.format(""), PYTHONPATH=with_plugins(pretended_sofa))
+    assert "SOFA was found, but 'Sofa.Core' cannot be imported: wrong ABI" in done.stderr
+    assert "Usually its Python version differs from this one" in done.stderr
+
+
+def test_a_folder_named_sofa_is_not_sofa(tmp_path):
+    (tmp_path / "Sofa").mkdir()
+    assert said(FIND.format(""), PYTHONPATH=str(tmp_path)) == ["embedded"]
