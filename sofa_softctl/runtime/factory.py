@@ -21,11 +21,19 @@ translated: set[tuple[str, str]] = set()
 
 
 def register(component: type[Component]) -> None:
-    """Make a component known to scenes by the name of its class and its aliases."""
-    for name in (component.__name__, *component.aliases):
-        if name in components() or _extra.get(name, component) is not component:
+    """Make a component known to scenes by the name of its class and its aliases.
+
+    Raises:
+        SceneError: it is no component, or one of its names is taken.
+    """
+    if not (isinstance(component, type) and issubclass(component, Component)):
+        name = getattr(component, "__name__", component)
+        raise SceneError(f"'{name}' is no subclass of Component, so no scene can add it.")
+    names = (component.__name__, *vars(component).get("aliases", ()))  # its own, not inherited
+    for name in names:
+        if (find(name) or component) is not component:
             raise SceneError(f"There already is a component named '{name}'.")
-        _extra[name] = component
+    _extra.update(dict.fromkeys(names, component))
 
 
 def create(name: str, values: Mapping[str, Any], node: Node) -> Component:

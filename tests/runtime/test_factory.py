@@ -1,0 +1,249 @@
+"""The table of components: every one of them documented, unique, and accepted by a scene."""
+
+import logging
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime import data_types, factory
+from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.components import CLASSES
+from sofa_softctl.runtime.node import Node
+
+every_class = pytest.mark.parametrize("kind", [Node, *CLASSES], ids=lambda kind: kind.__name__)
+
+
+@every_class
+def test_every_class_data_and_link_says_what_it_is(kind):
+    assert kind.__doc__.strip().split("\n")[0].endswith((".", ";"))
+    for entry in (*kind.data_types.values(), *kind.link_types.values()):
+        assert entry.help.endswith("."), f"{kind.__name__}.{entry.name}: '{entry.help}'"
+        assert entry.help[0].isupper() or entry.help.startswith(("lambda", "xmin", "x "))
+
+
+@every_class
+def test_every_default_is_a_value_of_its_type(kind):
+    owner = kind()
+    for name, entry in kind.data_types.items():
+        first, again = entry.initial(owner), owner.data[name].get()
+        assert np.array_equal(first, again)
+        text = entry.format(again)
+        if not isinstance(entry, data_types.Choice | data_types.Texts):
+            assert np.array_equal(entry.convert(text, owner), again), f"{name}: '{text}'"
+        if isinstance(entry, data_types.Choice):
+            assert again in entry.choices
+
+
+@every_class
+def test_names_of_data_and_links_are_unique_within_a_class(kind):
+    entries = (*kind.data_types.values(), *kind.link_types.values())
+    names = [name for entry in entries for name in (entry.name, *entry.aliases)]
+    assert len(names) == len(set(names))
+    for name in names:
+        assert name == "name" or name not in vars(Component) or name in kind.data_types
+
+
+def test_names_of_components_are_unique():
+    names = [name for kind in CLASSES for name in (kind.__name__, *vars(kind).get("aliases", ()))]
+    assert len(names) == len(set(names))
+    assert set(names) == set(factory.components())
+
+
+def test_classes_are_listed_in_alphabetical_order():
+    names = [kind.__name__ for kind in CLASSES]
+    assert names == sorted(names)
+
+
+# The component library of SOFA v25.06 as far as the first version covers it, and the spellings
+# of scenes written before it.
+OLD_NAMES = {
+    "EulerImplicit": "EulerImplicitSolver",
+    "SparseCholeskySolver": "SparseLDLSolver",
+    "SparseLUSolver": "SparseLDLSolver",
+    "FixedConstraint": "FixedProjectiveConstraint",
+    "PartialFixedConstraint": "PartialFixedProjectiveConstraint",
+    "BlockGaussSeidelConstraintSolver": "GenericConstraintSolver",
+    "TetrahedronFEM": "TetrahedronFEMForceField",
+    "MeshObjLoader": "MeshOBJLoader",
+    "DefaultPipeline": "CollisionPipeline",
+    "BruteForceDetection": "BruteForceBroadPhase",
+    "DefaultContactManager": "CollisionResponse",
+    "Mesh": "MeshTopology",
+}
+
+
+@pytest.mark.parametrize(("old", "new"), OLD_NAMES.items())
+def test_older_names_are_translated_and_remembered(root, old, new):
+    factory.translated.clear()
+    component = root.addObject(old)
+    assert component.getClassName() == new
+    assert factory.translated == {(old, new)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new"),
+    [
+        ("GenericConstraintSolver", "maxIt", "maxIterations"),
+        ("TriangleCollisionModel", "proximity", "contactDistance"),
+        ("RestShapeSpringsForceField", "indices", "points"),
+        ("UniformMass", "mass", "vertexMass"),
+    ],
+)
+def test_older_names_of_data_are_the_same_data(root, kind, old, new):
+    component = root.addObject(kind, **{old: "3"})
+    assert component.findData(old) is component.findData(new)
+    assert component.findData(new).isSet()
+
+
+def test_a_component_of_a_plugin_is_known_by_its_names(root):
+    class Balloon(Component):
+        """A balloon."""
+
+        aliases = ("OldBalloon",)
+        pressure = data_types.Real(1.0, "Pressure.")
+
+    try:
+        factory.register(Balloon)
+        factory.register(Balloon)  # the same one again is no collision
+        assert root.addObject("OldBalloon", pressure=2.0).pressure.value == 2.0
+        other = type("Balloon", (Component,), {"__doc__": "Another."})
+        with pytest.raises(SceneError, match="There already is a component named 'Balloon'"):
+            factory.register(other)
+        built_in = type("UniformMass", (Component,), {"__doc__": "Another."})
+        with pytest.raises(SceneError, match="There already is a component named 'UniformMass'"):
+            factory.register(built_in)
+        with pytest.raises(SceneError, match="'Half' is no subclass of Component"):
+            factory.register(type("Half", (), {}))
+    finally:
+        factory._extra.clear()
+    assert factory.find("Balloon") is None
+
+
+def test_a_component_that_refines_a_built_in_one_has_names_of_its_own(root):
+    kind = type("SoftClamp", (factory.find("FixedProjectiveConstraint"),), {"__doc__": "Soft."})
+    try:
+        factory.register(kind)
+        assert root.addObject("SoftClamp", indices=[1]).getClassName() == "SoftClamp"
+        assert root.addObject("FixedConstraint").getClassName() == "FixedProjectiveConstraint"
+    finally:
+        factory._extra.clear()
+
+
+def test_a_collision_leaves_nothing_of_the_newcomer_behind():
+    newcomer = type("Newcomer", (Component,), {"__doc__": "New.", "aliases": ("UniformMass",)})
+    with pytest.raises(SceneError, match="'UniformMass'"):
+        factory.register(newcomer)
+    assert factory.find("Newcomer") is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"pluginName": "Sofa.Component SoftRobots"},
+        {"pluginName": ["Sofa.Component", "SoftRobots"]},
+        {"name": "SoftRobots"},
+        {"name": "SoftRobots", "pluginName": "SoftRobots", "printLog": False},
+    ],
+)
+def test_required_plugins_are_accepted_in_every_form(root, Sofa, given):
+    root.addObject("RequiredPlugin", **given)
+    root.addObject("RequiredPlugin", pluginName="SofaPython3")
+    Sofa.Simulation.init(root)
+    Sofa.Simulation.animate(root, 0.01)
+
+
+def soft_robot(root, box):
+    """A scene as SoftRobots' tutorials write them, with all that a GUI and contacts want."""
+    root.addObject("RequiredPlugin", name="plugins", pluginName=["SoftRobots", "SofaPython3"])
+    root.addObject("VisualStyle", displayFlags="showVisualModels hideBehaviorModels")
+    root.addObject("BackgroundSetting", color=[0, 0.168627, 0.211765, 1.0])
+    root.addObject("OglSceneFrame", style="Arrows", alignment="TopRight")
+    root.addObject("LightManager")
+    root.addObject("PositionalLight", name="light", color=[0.8, 0.8, 0.8], position="0 60 -50")
+    root.addObject("DirectionalLight", direction="0 -1 0")
+    root.addObject("InteractiveCamera", position=[0, 0, 300], lookAt="0 0 0")
+    root.addObject("VisualGrid", size=100, nbSubdiv=10)
+    root.addObject("DefaultVisualManagerLoop")
+    root.addObject("AttachBodyButtonSetting", stiffness=10)
+    root.addObject("AddDataRepository", path="meshes")
+    root.gravity = "0 -9810 0"
+    root.dt = 0.01
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject("CollisionPipeline", verbose=0)
+    root.addObject("BruteForceBroadPhase")
+    root.addObject("BVHNarrowPhase")
+    root.addObject("CollisionResponse", response="FrictionContactConstraint", responseParams="mu=1")
+    root.addObject("LocalMinDistance", alarmDistance=5, contactDistance=1, angleCone=0.1)
+    root.addObject("GenericConstraintSolver", tolerance="1e-6", maxIterations="1000")
+
+    positions, tetrahedra = box(2, 2, 4)
+    finger = root.addChild("finger")
+    finger.addObject("EulerImplicitSolver", name="odesolver", rayleighStiffness="0.1")
+    finger.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+    finger.addObject(
+        "TetrahedronSetTopologyContainer", name="tetras", position=positions, tetrahedra=tetrahedra
+    )
+    finger.addObject("TetrahedronSetTopologyModifier")
+    finger.addObject("TetrahedronSetGeometryAlgorithms", template="Vec3d")
+    finger.addObject("MechanicalObject", name="dofs", template="Vec3", showObject=True)
+    finger.addObject("MeshMatrixMass", totalMass=0.04)
+    finger.addObject("TetrahedronFEMForceField", template="Vec3", method="large", youngModulus=400)
+    finger.addObject("BoxROI", name="roi", box="-1 -1 -1 21 21 1", drawBoxes=True)
+    finger.addObject(
+        "RestShapeSpringsForceField",
+        points="@roi.indices",
+        stiffness=1e4,
+        angularStiffness=1e4,
+    )
+    finger.addObject("GenericConstraintCorrection")
+
+    cable = finger.addChild("cable")
+    cable.addObject("MechanicalObject", position="10 5 20 10 5 50 10 5 85")
+    cable.addObject(
+        "CableConstraint",
+        name="aCable",
+        indices=list(range(3)),
+        pullPoint="10 5 0",
+        valueType="displacement",
+        value=[5],
+    )
+    cable.addObject("BarycentricMapping")
+
+    for name, models in (("collision", ("Triangle", "Line", "Point")), ("visual", ())):
+        child = finger.addChild(name)
+        child.addObject("TriangleSetTopologyContainer", position=positions, triangles="0 1 2 2 1 3")
+        for model in models:
+            child.addObject("MechanicalObject" if model == "Triangle" else "RequiredPlugin")
+            child.addObject(f"{model}CollisionModel", group=1, selfCollision=False, moving="1")
+        if not models:
+            child.addObject(
+                "OglModel", src="@TriangleSetTopologyContainer", color="0.7 0.7 0.7 0.6"
+            )
+        child.addObject("BarycentricMapping" if models else "RequiredPlugin")
+    return finger
+
+
+def test_a_scene_with_all_that_guis_and_contacts_want_loads_and_steps(root, Sofa, box, caplog):
+    """The cable is pulled by 5 mm: once at rest, its path is 5 mm shorter."""
+    finger = soft_robot(root, box)
+    root.gravity = [0, 0, 0]
+    Sofa.Simulation.init(root)
+    for _ in range(10):
+        Sofa.Simulation.animate(root, root.dt.value)
+    cable = finger.cable.aCable
+    # one step behind, and to the solver's tolerance of 1e-6 mm
+    assert cable.displacement.value == pytest.approx(5.0, abs=0.05)
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+@pytest.mark.parametrize("given", ["@..", "@../dofs", "@/beam/dofs", "@../"])
+def test_mappings_take_a_node_or_its_state_as_input(root, Sofa, beam, given):
+    """SOFA's scenes write input='@..' and output='@.': the states of those nodes."""
+    node = beam(root)
+    tip = node.addChild("tip")
+    tip.addObject("MechanicalObject", name="point", position=[[10, 10, 85]])
+    tip.addObject("BarycentricMapping", input=given, output="@.")
+    Sofa.Simulation.init(root)
+    Sofa.Simulation.animate(root, 0.01)
+    assert tip.point.position.value[0, 1] < 10.0
