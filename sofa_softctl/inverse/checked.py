@@ -30,10 +30,10 @@ class Checked:
 
 def solve_checked(
     qp: QP,
-    solvers: Sequence[str],
     *,
+    solvers: Sequence[str],
+    tolerance: float,
     warm: QPResult | None = None,
-    tolerance: float = 1e-8,
     feasible: bool = False,
 ) -> Checked:
     """Ask the solvers, one after the other, until an answer passes the check.
@@ -41,10 +41,10 @@ def solve_checked(
     Args:
         qp: A dimensionless QP.
         solvers: Names of solvers, see `qp_solvers`.
+        tolerance: Largest KKT residual of an answer that is taken [-].
+        warm: Earlier result to start from. Ignored if its size does not fit.
         feasible: Whether it is known that the limits do not contradict each other. Otherwise the
             first solver that reports it is believed; `closest` finds out whether it was right.
-        warm: Earlier result to start from. Ignored if its size does not fit.
-        tolerance: Largest KKT residual of an answer that is taken [-].
 
     Returns:
         The first answer that passes, or the reasons why there is none.
@@ -54,7 +54,8 @@ def solve_checked(
     if warm is not None and (warm.x.shape != qp.g.shape or warm.y.shape != qp.lower.shape):
         warm = None
     n = len(qp.g)
-    residual, iterations, notes = np.inf, 0, []
+    residual, iterations = np.inf, 0
+    notes: list[str] = []
     starts = (None,) if warm is None else (warm, None)
     for name, start in product(solvers, starts):
         result = find(name)(qp, start)

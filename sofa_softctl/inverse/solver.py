@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.inverse.build import InverseQP, build_qp, objective
 from sofa_softctl.inverse.checked import Checked, solve_checked
-from sofa_softctl.inverse.closest import build_violation_qp, relax
+from sofa_softctl.inverse.closest import add_tracking, build_violation_qp, relax
 from sofa_softctl.inverse.limits import (
     Limit,
     active_limits,
@@ -56,15 +57,20 @@ def solve(
     """
     held = _held(problem, held)
     solvers = (solver,) if fallback == solver else (solver, fallback)
+    ask = partial(solve_checked, solvers=solvers, tolerance=tolerance)
     start = perf_counter()
     limits = limits_of(problem)
     built = build_qp(problem, intersect(problem, limits))
     middle = perf_counter()
-    asked = [solve_checked(built.qp, solvers, warm=warm, tolerance=tolerance)]
-    if asked[0].result is None:
-        built = _solve_closest(problem, limits, built, solvers, tolerance, asked)
+    asked = [ask(built.qp, warm=warm)]
+    result = asked[0].result
+    if result is not None:
+        effort: np.ndarray | None = built.effort_scale * result.x
+    else:
+        effort = _closest(problem, limits, built, ask, asked)
     end = perf_counter()
-    return _solution(problem, limits, built, asked, held, tolerance, (middle - start, end - middle))
+    times = middle - start, end - middle
+    return _solution(problem, limits, built, effort, held, asked, tolerance, times)
 
 
 def _held(problem: InverseProblem, held: np.ndarray | None) -> np.ndarray:
@@ -84,42 +90,46 @@ def _within_bounds(problem: InverseProblem, effort: np.ndarray) -> np.ndarray:
     return within
 
 
-def _solve_closest(
+def _closest(
     problem: InverseProblem,
     limits: Sequence[Limit],
     built: InverseQP,
-    solvers: Sequence[str],
-    tolerance: float,
+    ask: Callable[..., Checked],
     asked: list[Checked],
-) -> InverseQP:
-    """Smallest violation first, then the best tracking with that violation.
+) -> np.ndarray | None:
+    """Smallest violation first, then the best tracking with that violation; else both at once.
 
-    What was asked is added to `asked`; a last answer without result means that there is none.
-    The result is the QP to which the last answer belongs.
+    Returns:
+        The effort [effort], shape (n_a,), or None. All answers are added to `asked`.
     """
     violation_qp, scale = build_violation_qp(problem, limits)
-    least = solve_checked(violation_qp, solvers, tolerance=tolerance, feasible=True)
-    asked.append(least)
-    if least.result is None:
-        return built
-    effort = _within_bounds(problem, scale * least.result.x[: problem.n_a])
-    built = build_qp(problem, intersect(problem, relax(problem, limits, built, effort)))
-    asked.append(solve_checked(built.qp, solvers, tolerance=tolerance, feasible=True))
-    return built
+    asked.append(ask(violation_qp, feasible=True))
+    result = asked[-1].result
+    if result is not None:
+        effort = _within_bounds(problem, scale * result.x[: problem.n_a])
+        relaxed = build_qp(problem, intersect(problem, relax(problem, limits, built, effort)))
+        asked.append(ask(relaxed.qp, feasible=True))
+        result = asked[-1].result
+        if result is not None:
+            return relaxed.effort_scale * result.x
+    asked.append(ask(add_tracking(violation_qp, scale, built), feasible=True))
+    result = asked[-1].result
+    return None if result is None else scale * result.x[: problem.n_a]
 
 
 def _solution(
     problem: InverseProblem,
     limits: Sequence[Limit],
     built: InverseQP,
-    asked: Sequence[Checked],
+    effort: np.ndarray | None,
     held: np.ndarray,
+    asked: Sequence[Checked],
     tolerance: float,
     times: tuple[float, float],
 ) -> InverseSolution:
-    """The last answer, in the problem's units and with its evidence, or else the held effort."""
-    result = asked[-1].result
-    effort = _within_bounds(problem, held if result is None else built.effort_scale * result.x)
+    """The effort with its evidence, or else the held one."""
+    solved = effort is not None
+    effort = _within_bounds(problem, held if effort is None else effort)
     displacement = problem.W_aa @ effort + problem.delta_a_free
     effector_error = problem.W_ea @ effort + problem.delta_e_free
     margin = 10.0 * tolerance  # what the check lets pass is neither short of a limit nor beyond
@@ -130,11 +140,11 @@ def _solution(
     }
     active = active_limits(problem.names, limits, values, margins)
     relaxed = exceeded_limits(problem.names, limits, values, margins) if len(asked) > 1 else ()
-    if result is None:
-        status, residual = Status.HELD, asked[-1].residual
-    else:
+    if solved:
         status = Status.CLOSEST_FEASIBLE if relaxed else Status.SOLVED
         residual = max(answer.residual for answer in asked if answer.result is not None)
+    else:
+        status, residual = Status.HELD, asked[-1].residual
     for array in (effort, displacement, effector_error):
         array.setflags(write=False)
     return InverseSolution(
@@ -151,5 +161,5 @@ def _solution(
         solve_time=times[1],
         solver=asked[-1].solver,
         message=" ".join(note for answer in asked for note in answer.notes),
-        warm=result,
+        warm=asked[-1].result,
     )

@@ -209,9 +209,8 @@ class OdeSolver(Component):
         """One step without constraints: the new velocity goes to system.v_free."""
         raise NotImplementedError
 
-    def decay(self, h: float) -> float:
-        """Factor of the velocity after the step."""
-        return 1.0
+    def finish(self, h: float, v: np.ndarray) -> None:
+        """Change the new velocity once it has moved the states (before, where rows follow)."""
 
 
 class LinearSolver(Component):

@@ -129,6 +129,7 @@ class Session:
             **{f"parameter.{name}": str(value) for name, value in self.parameters.items()},
         }
         self._channels = channels_of(self.root)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         self._writer = RecordWriter(Path(path), metadata)
         for channel in self._channels:
             self._writer.add_channel(

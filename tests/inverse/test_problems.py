@@ -30,7 +30,7 @@ def test_every_problem_has_its_own_name():
 
 
 def test_redundant_cables_still_reach_their_goal():
-    """The efforts are not known, their effect is: no error is left, to the tolerance of the check."""
+    """The efforts are not known, their effect is: an error of 0, to the tolerance of the check."""
     named = next(named for named in PROBLEMS if np.isnan(named.effort).any())
     solution = solve(named.problem)
     assert solution.effector_error == pytest.approx([0.0], abs=4e-8)

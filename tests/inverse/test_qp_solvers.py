@@ -161,5 +161,7 @@ def test_heavy_packages_are_imported_only_when_used():
         "import sys, sofa_softctl.inverse.solver;"
         "print([name for name in ('qpsolvers', 'proxsuite') if name in sys.modules])"
     )
-    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert output.stdout.strip() == "[]"

@@ -147,7 +147,7 @@ def robot(seed=0, n_e=3, n_a=6, **changes):
 
 
 def test_displacements_and_errors_follow_from_the_effort():
-    """To the last bit: they are computed from the effort that is returned, never taken elsewhere."""
+    """To the last bit: they are computed from the effort that is returned."""
     p = robot()
     solution = solve(p)
     assert np.array_equal(solution.displacement, p.W_aa @ solution.effort + p.delta_a_free)

@@ -23,6 +23,6 @@ class DefaultAnimationLoop(SteppingLoop):
         for system in self.systems:
             system.solver.solve(h)
             system.move(h, system.v_free)
-            system.v *= system.solver.decay(h)
+            system.solver.finish(h, system.v)
         self.clock.lap("free motion")
         self.end(h)

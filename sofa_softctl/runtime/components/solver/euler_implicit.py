@@ -79,15 +79,12 @@ class EulerImplicitSolver(OdeSolver):
             np.copyto(system.v_free, change)
         else:
             np.add(system.v, change, out=system.v_free)
-        self._add_separate_gravity(h)
 
-    def _add_separate_gravity(self, h: float) -> None:
+    def finish(self, h: float, v: np.ndarray) -> None:
+        """Add gravity that is kept apart, then let the velocity decay."""
         for mass in self.system.masses:
             if mass.separateGravity.get() and id(mass.state) in self.system.offset:
                 assert mass.context is not None
-                part = self.system.part(self.system.v_free, mass.state)
+                part = self.system.part(v, mass.state)
                 part += h * mass.context.data["gravity"].get()
-
-    def decay(self, h: float) -> float:
-        """Factor of the velocity after the step."""
-        return math.exp(-h * self.vdamping.get())
+        v *= math.exp(-h * self.vdamping.get())

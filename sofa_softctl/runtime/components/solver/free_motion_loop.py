@@ -82,9 +82,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
         assert problem is not None
         for system in self.systems:
             system.solver.solve(h)
-            decay = system.solver.decay(h)
-            if decay != 1.0:
-                system.v_free *= decay
+            system.solver.finish(h, system.v_free)
             system.project(system.v_free)
             system.propagate_free(h)
         clock.lap("free motion")
