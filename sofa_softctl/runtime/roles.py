@@ -210,7 +210,7 @@ class OdeSolver(Component):
         raise NotImplementedError
 
     def finish(self, h: float, v: np.ndarray) -> None:
-        """Change the new velocity once it has moved the states (before, where rows follow)."""
+        """Change the new velocity: without constraints after the states moved, else before."""
 
 
 class LinearSolver(Component):
