@@ -66,9 +66,9 @@ class RunSummary:
     ms_per_step: float
     """Wall time of a step, median [ms]."""
     real_time_factor: float
-    """Simulated time by wall time, whole run."""
+    """Simulated time of a step by its median wall time."""
     phases: dict[str, float]
-    """Wall time of each phase, mean over the steps [ms]."""
+    """Wall time of each phase, mean over the steps after the first, which compiles [ms]."""
     inverse: list[InverseSummary] = field(default_factory=list)
     """Inverse controllers."""
     units: dict[str, str] = field(default_factory=dict)
@@ -165,22 +165,30 @@ def run(
     """
     watcher = Watcher(session)
     seconds = []
+    first: dict[str, float] = {}
     for done in range(1, steps + 1):
         start = perf_counter()
         session.step()
         seconds.append(perf_counter() - start)
+        if done == 1 and steps > 1:
+            first = session.phases()
         watcher.look(session)
         if on_step is not None:
             on_step(done)
     histories = watcher.histories()
+    counted = max(steps - 1, 1)
+    median = float(np.median(seconds))
     summary = RunSummary(
         scene=session.name,
         backend=session.backend.describe(),
         steps=steps,
         time=session.time,
-        ms_per_step=1e3 * float(np.median(seconds)),
-        real_time_factor=steps * session.dt / sum(seconds),
-        phases={name: 1e3 * value / steps for name, value in session.phases().items()},
+        ms_per_step=1e3 * median,
+        real_time_factor=session.dt / median,
+        phases={
+            name: 1e3 * (value - first.get(name, 0.0)) / counted
+            for name, value in session.phases().items()
+        },
         inverse=[_summarise(history) for history in histories],
         units={name: symbol(session.units, name) for name in ("length", "time", "force")},
     )
