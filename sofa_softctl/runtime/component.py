@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from sofa_softctl.runtime.base import Base
 from sofa_softctl.runtime.data_types import Bool, Text
 
@@ -66,6 +68,20 @@ class Component(Base):
 
     def cleanup(self) -> None:
         """Let go of what the component holds outside the scene."""
+
+    def remember_outputs(self) -> None:
+        """Make the present outputs those to which `return_outputs` returns."""
+        self._outputs = {
+            data: np.copy(value) if isinstance(value, np.ndarray) else value
+            for data in self.data.values()
+            if data.isReadOnly() and not data.type.computed
+            for value in (data.get(),)
+        }
+
+    def return_outputs(self) -> None:
+        """Back to the outputs at the end of the initialisation."""
+        for data, value in self.__dict__.get("_outputs", {}).items():
+            data.set(np.copy(value) if isinstance(value, np.ndarray) else value)
 
     def snapshot(self) -> dict[str, Any]:
         """What besides Data the component carries from step to step."""

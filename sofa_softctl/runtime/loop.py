@@ -28,6 +28,7 @@ class SteppingLoop(AnimationLoop):
         self.clock = Clock()
         self.systems: list[MechanicalSystem] = []
         self._version = -1
+        self._step = ""
 
     @property
     def root(self) -> Node:
@@ -84,6 +85,8 @@ class SteppingLoop(AnimationLoop):
         self.clock.start()
         if self.root.version != self._version:
             self.prepare()
+        start = self.root.data["time"].get()
+        self._step = f"in the step from t = {start:.6g} to {start + h:.6g}"
         self.root.send(Event("AnimateBeginEvent", dt=h))
         if self.root.version != self._version:
             self.prepare()
@@ -109,16 +112,25 @@ class SteppingLoop(AnimationLoop):
         root.send(Event("UpdateMappingEndEvent"))
         self.clock.lap("controllers")
 
+    def check_free_motion(self) -> None:
+        """DivergedError before a NaN of the free motion reaches rows, solvers and controllers."""
+        for system in self.systems:
+            if not np.isfinite(system.v_free).all():
+                self._raise_diverged(system, ("position", "velocity", "free_velocity"))
+
     def _check_finite(self) -> None:
         for system in self.systems:
-            if np.isfinite(system.v.sum()):
-                continue
-            for state in system.states:
-                bad = ~np.isfinite(state.data["velocity"].get()).all(axis=1)
-                if bad.any():
-                    raise DivergedError(
-                        f"{state.describe()} diverged at t = {self.root.data['time'].get():.6g}: "
-                        f"{int(bad.sum())} of {len(bad)} nodes are NaN or infinite, first node "
-                        f"{int(np.flatnonzero(bad)[0])}. Try a smaller dt, smaller forces or "
-                        "stiffnesses, or look for inverted elements."
-                    )
+            positions = (state.data["position"].get() for state in system.states)
+            if not np.isfinite(system.v).all() or not all(np.isfinite(x).all() for x in positions):
+                self._raise_diverged(system, ("position", "velocity"))
+
+    def _raise_diverged(self, system: MechanicalSystem, names: tuple[str, ...]) -> None:
+        for state in system.states:
+            vectors = [state.data[name].get() for name in names]
+            bad = ~np.all([np.isfinite(vector).all(axis=1) for vector in vectors], axis=0)
+            if bad.any():
+                raise DivergedError(
+                    f"{state.describe()} diverged {self._step}: {int(bad.sum())} of {len(bad)} "
+                    f"nodes are NaN or infinite, first node {int(np.flatnonzero(bad)[0])}. Try a "
+                    "smaller dt, smaller forces or stiffnesses, or look for inverted elements."
+                )

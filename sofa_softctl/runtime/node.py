@@ -228,10 +228,11 @@ class Node(Base):
         """This node's objects that play that part in a step."""
         return [entry for entry in self.objects if entry.category == category]
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self, *, everything: bool = False) -> Iterator[Node]:
         """This node and those below it, each after all its parents (SOFA's order, 1.1).
 
-        Source: `Simulation` visitors; nodes that are not activated are left out.
+        Source: `Simulation` visitors; nodes that are not activated are left out, unless
+        `everything` is asked for.
         """
         seen: set[int] = set()
 
@@ -239,7 +240,7 @@ class Node(Base):
             inside = [parent for parent in node.parents if id(parent) in below]
             if id(node) in seen:
                 return
-            if not node.activated.get():
+            if not (everything or node.activated.get()):
                 seen.add(id(node))  # passed, as in SOFA: a child with another parent can follow
                 return
             if node is not self and any(id(parent) not in seen for parent in inside):

@@ -53,6 +53,8 @@ def init_node(node: Node) -> None:
     for entry in reversed(visited):
         for component in reversed(list(entry.objects)):
             component.bwdInit()
+    for component in order:
+        component.remember_outputs()
 
 
 def animate(root: Node, dt: float = 0.0) -> None:
@@ -78,11 +80,13 @@ def animateNSteps(root: Node, n_steps: int = 1, dt: float = 0.0) -> None:
 def reset(root: Node) -> None:
     """Back to the state after `init`, bit for bit, time 0."""
     root.data["time"].set(0.0)
-    root.data["nbComputedSteps"].set(0)
+    root.data["nbComputedSteps"].set(0.0)
     root.inherit()
-    for node in root.walk():
+    for node in root.walk(everything=True):
         for component in node.objects:
-            component.reset()
+            if component.initialised or component.category == "controller":
+                component.return_outputs()
+                component.reset()
     loop_of(root).propagate()
 
 

@@ -2,37 +2,67 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.base import Base
 from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.node import Node
 
-Values = list[tuple[dict[str, Any], dict[str, Any]]]
-"""Of each node and component, in the order of the graph: its Data, and what it carries besides."""
+
+@dataclass(frozen=True)
+class Part:
+    """What one node or component is like at a moment."""
+
+    name: str
+    """Class and path: what it must be in the graph to which the state returns."""
+    data: dict[str, Any]
+    """Its Data, copies; without those that others determine."""
+    own: dict[str, Any]
+    """What it carries from step to step besides."""
+
+
+Values = list[Part]
+"""Of each node and component, in the order of the graph, also of those that are switched off."""
 
 
 def take(root: Node) -> Values:
     """The present state."""
-    return [(_data_of(owner), _own_of(owner)) for owner in _owners(root)]
+    return [Part(owner.describe(), _data_of(owner), _own_of(owner)) for owner in _owners(root)]
 
 
 def put_back(root: Node, values: Values) -> None:
-    """Return to the state that `take` gave for this graph."""
-    for owner, (data, own) in zip(_owners(root), values, strict=True):
-        _restore(owner, data)
-        if isinstance(owner, Component):
-            owner.restore(own)
+    """Return to the state that `take` gave for this graph.
+
+    Raises:
+        SceneError: the graph is another one; nothing is changed then.
+    """
+    owners = _owners(root)
+    same = len(owners) == len(values) and all(
+        owner.describe() == part.name and part.data.keys() <= owner.data.keys()
+        for owner, part in zip(owners, values, strict=True)
+    )
+    if not same:
+        raise SceneError(
+            "The snapshot is of another scene, or objects were added or removed since it was taken."
+        )
+    for owner, part in zip(owners, values, strict=True):
+        _restore(owner, part.data)
+        if isinstance(owner, Component) and part.own:
+            owner.restore(part.own)
 
 
 def _owners(root: Node) -> list[Base]:
-    return [owner for node in root.walk() for owner in (node, *node.objects)]
+    nodes = root.walk(everything=True)
+    return [owner for node in nodes for owner in (node, *node.objects)]
 
 
 def _own_of(owner: Base) -> dict[str, Any]:
-    return owner.snapshot() if isinstance(owner, Component) else {}
+    ready = isinstance(owner, Component) and (owner.initialised or owner.category == "controller")
+    return owner.snapshot() if ready else {}  # type: ignore[attr-defined]
 
 
 def _data_of(owner: Base) -> dict[str, Any]:
@@ -49,8 +79,10 @@ def _restore(owner: Base, values: dict[str, Any]) -> None:
         data = owner.data[name]
         present = data.get()
         if isinstance(value, np.ndarray) and np.shape(present) == value.shape:
-            if not np.array_equal(present, value):
+            if present.tobytes() != value.tobytes():  # also tells 0 from -0
                 np.copyto(present, value)
                 data.touch()
         elif isinstance(value, np.ndarray) or present != value:
             data.set(value.copy() if isinstance(value, np.ndarray) else value)
+            if isinstance(owner, Node):
+                owner.data_changed(data)  # what is switched on again must take part

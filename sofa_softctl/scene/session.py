@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.errors import SceneError
+from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import Channel, channels_of, nodes_of, own_state
 from sofa_softctl.scene.loader import build_scene, load_scene
@@ -94,7 +94,10 @@ class Session:
             self._write()
 
     def reset(self) -> None:
-        """Back to the state after the start, bit for bit on the embedded backend."""
+        """Back to the state after the start, bit for bit on the embedded backend.
+
+        As in SOFA, Data that scripts or the user set stay as they are. A recording ends here.
+        """
         self._close_record("complete")
         self._simulation.reset(self.root)
         self.step_count = 0
@@ -106,9 +109,10 @@ class Session:
         return Snapshot(self.time, self.step_count, values)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Return to a state of this session."""
+        """Return to a state of this session; a recording ends there, as its times increase."""
         self._need_embedded("restore")
         _snapshot_module().put_back(self.root, snapshot.values)
+        self._close_record("complete")
         self.step_count = snapshot.step
 
     def _need_embedded(self, what: str) -> None:
@@ -121,6 +125,8 @@ class Session:
 
         Gives the channels. The file is complete or has the suffix .part: see `RecordWriter`.
         """
+        if self._writer is not None:
+            raise RecordError(f"This session already records to '{self._writer.path}'.")
         metadata = {
             "scene": self.name,
             "backend": self.backend.describe(),

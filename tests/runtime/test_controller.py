@@ -477,3 +477,19 @@ def test_a_controller_may_remove_itself_and_those_after_it(Sofa, root, animate):
     Sofa.Simulation.init(root)
     animate(root, 2)
     assert order == ["first", "third", "third"]
+
+
+def test_what_was_added_to_a_running_scene_returns_with_reset_to_its_own_start(
+    Sofa, root, beam, animate
+):
+    body = beam(root, cables=1)
+    Sofa.Simulation.init(root)
+    animate(root, 3)
+    late = add_cable(body, valueType="force", value=[4.0])
+    late.init()
+    animate(root, 3)
+    Sofa.Simulation.reset(root)
+    assert (late.cable.force.value, late.cable.displacement.value) == (0.0, 0.0)
+    assert late.dofs.position.value == pytest.approx(
+        np.array([[10, 10, 5], [10, 10, 85.0]]), abs=1e-12
+    )  # weights times positions, rounded

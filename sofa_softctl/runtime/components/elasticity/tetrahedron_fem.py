@@ -143,6 +143,14 @@ class TetrahedronFEMForceField(ForceField):
         """Take over youngModulus and poissonRatio."""
         self._set_stiffness()
 
+    def snapshot(self) -> dict[str, Any]:
+        """See Component."""
+        return {"stiffness": self.stiffness}  # never written in place
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """See Component."""
+        self.stiffness = snapshot["stiffness"]
+
     def reset(self) -> None:
         """Back to the rotations of the initial state."""
         self._rotate()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
@@ -45,6 +45,14 @@ class MeshMatrixMass(TopologicalMass):
         self._pairs = (lower.row.astype(np.int64), lower.col.astype(np.int64))
         self._entries = lower.data
         self.vertexMass.set(self.matrix.diagonal())
+
+    def snapshot(self) -> dict[str, Any]:
+        """See Component."""
+        return {name: vars(self)[name] for name in ("matrix", "row_sums", "_entries")}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """See Component."""
+        vars(self).update(snapshot)
 
     def add_gravity(self, force: np.ndarray, gravity: np.ndarray) -> None:
         """See Mass."""

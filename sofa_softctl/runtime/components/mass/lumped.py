@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sofa_softctl.runtime.roles import Mass, Pairs
@@ -12,6 +14,14 @@ class LumpedMass(Mass):
 
     masses: np.ndarray
     """Mass of each node, shape (n, 1)."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """See Component."""
+        return {"masses": self.masses}  # never written in place after init
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """See Component."""
+        self.masses = snapshot["masses"]
 
     def add_gravity(self, force: np.ndarray, gravity: np.ndarray) -> None:
         """See Mass."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sparse
 
@@ -93,6 +95,14 @@ class CGLinearSolver(LinearSolver):
         """Forget the last solution."""
         self._first = True
         self._x[:] = 0.0
+
+    def snapshot(self) -> dict[str, Any]:
+        """See Component."""
+        return {"first": self._first, "x": self._x.copy()}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """See Component."""
+        self._first, self._x = snapshot["first"], snapshot["x"].copy()
 
     def A(self) -> sparse.csr_array:
         """The matrix of the last step, assembled for the asking, shape (3 n, 3 n)."""

@@ -85,6 +85,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
             system.solver.finish(h, system.v_free)
             system.project(system.v_free)
             system.propagate_free(h)
+        self.check_free_motion()
         clock.lap("free motion")
         self.collide()
         problem.build(self.root.data["time"].get())

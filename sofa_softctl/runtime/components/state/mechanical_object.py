@@ -96,12 +96,13 @@ class MechanicalObject(Component):
             if len(given):
                 filled[len(given) :] = given[-1]
             velocity.set(filled)
-        for name in ("force", "free_velocity"):
-            self.data[name].set(np.zeros((count, self.deriv_size)))
+        self.data["force"].set(np.zeros((count, self.deriv_size)))
+        self.data["free_velocity"].set(np.zeros((count, self.deriv_size)))
         self.data["free_position"].set(position.get().copy())
         self.data["size"].set(count)
         self.lam = np.zeros((count, self.deriv_size))
         self.check_finite()
+        self.remember_reset()
 
     def _take_from_topology(self) -> None:
         if self.context is None:
@@ -128,6 +129,8 @@ class MechanicalObject(Component):
         """Make the present state the one to which `reset` returns."""
         self.data["reset_position"].set(self.data["position"].get().copy())
         self.data["reset_velocity"].set(self.data["velocity"].get().copy())
+        for name in ("position", "velocity"):
+            np.copyto(self.data[f"free_{name}"].get(), self.data[name].get())
 
     def reset(self) -> None:
         """Go back to the state at the end of the initialisation."""
