@@ -1,0 +1,93 @@
+"""IdentityMapping and SubsetMapping: the follower's nodes are nodes of the driver."""
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime import simulation
+
+POINTS = np.arange(15.0).reshape(5, 3)
+
+
+@pytest.fixture
+def follower(root, integrated):
+    """Makes a state that follows five nodes."""
+
+    def make(kind, position=None, **values):
+        node = integrated(root, "body", POINTS)
+        node.addObject("UniformMass", totalMass=1.0)
+        child = node.addChild("follower")
+        given = {} if position is None else {"position": np.asarray(position).tolist()}
+        child.addObject("MechanicalObject", name="dofs", **given)
+        mapping = child.addObject(kind, **values)
+        simulation.init(root)
+        return node.dofs, child.dofs, mapping
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "nodes"),
+    [
+        ("IdentityMapping", {}, [0, 1, 2, 3, 4]),
+        ("SubsetMapping", {"indices": [3, 1, 3]}, [3, 1, 3]),
+        ("SubsetMapping", {"first": 1, "last": 3}, [1, 2, 3]),
+    ],
+)
+def test_the_follower_gets_the_size_the_places_and_the_velocities(
+    kind, values, nodes, follower, root
+):
+    """At init and after a motion."""
+    driver, child, _ = follower(kind, **values)
+    assert child.size.value == len(nodes)
+    assert (child.position.array() == POINTS[nodes]).all()
+    driver.position.value = 2.0 * POINTS
+    driver.velocity.value = POINTS + 7.0
+    simulation.loop_of(root).propagate()
+    assert (child.position.array() == 2.0 * POINTS[nodes]).all()
+    assert (child.velocity.array() == POINTS[nodes] + 7.0).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"), [("IdentityMapping", {}), ("SubsetMapping", {"indices": [3, 1, 3]})]
+)
+def test_power_is_the_same_on_both_sides(kind, values, follower):
+    """f . (J v) = (J^T f) . v; a node that drives twice gets both forces."""
+    driver, child, mapping = follower(kind, **values)
+    random = np.random.default_rng(0)
+    count = child.size.value
+    v, force = random.uniform(-1.0, 1.0, (5, 3)), random.uniform(-1.0, 1.0, (count, 3))
+    child_v, parent_force = np.empty((count, 3)), np.zeros((5, 3))
+    mapping.apply_j(v, child_v)
+    mapping.add_jt(force, parent_force)
+    assert np.vdot(force, child_v) == pytest.approx(np.vdot(parent_force, v), abs=1e-14)
+
+
+def test_without_indices_a_subset_finds_its_nodes_by_their_places(follower):
+    """The nearest one within the radius."""
+    _, child, mapping = follower("SubsetMapping", position=POINTS[[4, 2]] + 1e-6)
+    assert mapping.weights()[1].tolist() == [4, 2]
+    assert (child.position.array() == POINTS[[4, 2]]).all()
+
+
+def test_a_place_without_a_node_is_an_error(follower):
+    with pytest.raises(SceneError, match="no driving node within 1e-05 of 1 nodes, first node 1"):
+        follower("SubsetMapping", position=POINTS[[4, 2]] + [[0, 0, 0], [0, 0.1, 0]])
+
+
+def test_a_larger_radius_finds_it(follower):
+    _, _, mapping = follower("SubsetMapping", position=POINTS[[4, 2]] + 0.1, radius=0.2)
+    assert mapping.weights()[1].tolist() == [4, 2]
+
+
+def test_a_node_that_does_not_exist_is_an_error(follower):
+    with pytest.raises(SceneError, match="names node 5, but the driver has 5"):
+        follower("SubsetMapping", indices=[0, 5])
+
+
+def test_a_mapping_without_a_state_above_is_an_error(root):
+    child = root.addChild("follower")
+    child.addObject("MechanicalObject", position=[[0, 0, 0]])
+    child.addObject("IdentityMapping")
+    with pytest.raises(SceneError, match="needs a MechanicalObject in a node above it"):
+        simulation.init(root)

@@ -1,0 +1,124 @@
+"""What DiagonalMass and MeshMatrixMass share: the elements, the density, the total."""
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import SceneError
+
+GRAVITY = np.array([1.0, -9.81, 0.5])
+both_masses = pytest.mark.parametrize("kind", ["DiagonalMass", "MeshMatrixMass"])
+
+SHAPES = {
+    "edges": ([[0, 0, 0], [3, 0, 0], [3, 4, 0]], [[0, 1], [1, 2]], 7.0),
+    "triangles": ([[0, 0, 0], [3, 0, 0], [3, 4, 0], [0, 4, 0]], [[0, 1, 2], [0, 2, 3]], 12.0),
+    "tetrahedra": ([[0, 0, 0], [3, 0, 0], [0, 4, 0], [0, 0, 5]], [[0, 1, 2, 3]], 10.0),
+}
+"""Positions, elements and size of each kind."""
+
+
+@pytest.fixture
+def massive(root, integrated, run):
+    """Makes a mass on a topology."""
+
+    def make(kind, positions, element_kind, elements, rest=None, **values):
+        node = integrated(root, "body", positions)
+        if rest is not None:
+            node.dofs.rest_position.value = rest
+        node.addObject("MeshTopology", position=positions, **{element_kind: elements})
+        mass = node.addObject(kind, **values)
+        run(root)
+        return mass
+
+    return make
+
+
+@both_masses
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_density_times_the_size_is_the_total(shape, kind, massive):
+    """sum of gravity = rho V g, with V a volume, an area or a length; totalMass tells rho V."""
+    positions, elements, size = SHAPES[shape]
+    mass = massive(kind, positions, shape, elements, massDensity=0.5)
+    force = np.zeros((len(positions), 3))
+    mass.add_gravity(force, GRAVITY)
+    assert force.sum(axis=0) == pytest.approx(0.5 * size * GRAVITY)
+    assert mass.totalMass.value == pytest.approx(0.5 * size)
+
+
+@both_masses
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_total_fixes_the_density(shape, kind, massive):
+    """The weight is the given one, also beside a density: the total wins."""
+    positions, elements, _ = SHAPES[shape]
+    mass = massive(kind, positions, shape, elements, totalMass=3.0, massDensity=77.0)
+    force = np.zeros((len(positions), 3))
+    mass.add_gravity(force, GRAVITY)
+    assert force.sum(axis=0) == pytest.approx(3.0 * GRAVITY)
+
+
+@both_masses
+def test_without_a_number_the_total_is_one(kind, massive):
+    """SOFA's default."""
+    positions, elements, _ = SHAPES["tetrahedra"]
+    assert massive(kind, positions, "tetrahedra", elements).totalMass.value == 1.0
+
+
+@both_masses
+def test_orientation_does_not_matter(kind, massive, dense, root):
+    """A tetrahedron of negative volume weighs as much."""
+    positions, elements, _ = SHAPES["tetrahedra"]
+    mass = massive(kind, positions, "tetrahedra", [elements[0][::-1]], massDensity=2.0)
+    assert mass.totalMass.value == pytest.approx(20.0)
+
+
+@pytest.mark.parametrize(("kind", "factor"), [("DiagonalMass", 1.0), ("MeshMatrixMass", 8.0)])
+def test_the_sizes_are_those_at_rest_or_at_init(kind, factor, massive):
+    """SOFA's difference: the lumped mass looks at the rest shape, the consistent one at the
+    positions at init (here twice as large), unless computeMassOnRest."""
+    positions, elements, size = SHAPES["tetrahedra"]
+    twice = (2.0 * np.array(positions)).tolist()
+    mass = massive(kind, twice, "tetrahedra", elements, rest=positions, massDensity=1.0)
+    assert mass.totalMass.value == pytest.approx(factor * size)
+
+
+def test_the_consistent_mass_looks_at_the_rest_shape_when_told(massive):
+    positions, elements, size = SHAPES["tetrahedra"]
+    twice = (2.0 * np.array(positions)).tolist()
+    mass = massive(
+        "MeshMatrixMass", twice, "tetrahedra", elements, rest=positions, massDensity=1.0,
+        computeMassOnRest=True,
+    )  # fmt: skip
+    assert mass.totalMass.value == pytest.approx(size)
+
+
+@both_masses
+def test_tetrahedra_count_before_triangles(kind, massive):
+    """The elements of the highest dimension carry the mass."""
+    positions, elements, size = SHAPES["tetrahedra"]
+    mass = massive(kind, positions, "tetrahedra", elements, massDensity=1.0)
+    mass.find_topology().triangles.value = [[0, 1, 2]]
+    mass.reinit()
+    assert mass.totalMass.value == pytest.approx(size)
+
+
+@both_masses
+def test_a_topology_without_elements_is_an_error(kind, root, integrated, run):
+    node = integrated(root, "body", np.zeros((2, 3)))
+    node.addObject("MeshTopology", name="mesh")
+    node.addObject(kind, massDensity=1.0)
+    with pytest.raises(SceneError, match="finds no elements in MeshTopology '/body/mesh'"):
+        run(root)
+
+
+@both_masses
+def test_no_topology_is_an_error(kind, root, integrated, run):
+    node = integrated(root, "body", np.zeros((2, 3)))
+    node.addObject(kind, massDensity=1.0)
+    with pytest.raises(SceneError, match="needs a topology"):
+        run(root)
+
+
+@both_masses
+def test_a_mass_that_is_none_is_an_error(kind, massive):
+    positions, elements, _ = SHAPES["tetrahedra"]
+    with pytest.raises(SceneError, match="needs a positive mass, got -10"):
+        massive(kind, positions, "tetrahedra", elements, massDensity=-1.0)

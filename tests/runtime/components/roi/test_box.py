@@ -1,0 +1,112 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime import simulation
+
+POINTS = np.array(list(itertools.product(range(4), repeat=3)), float)  # 64 nodes, 0 to 3
+
+
+@pytest.fixture
+def region(root):
+    """Makes a BoxROI beside a state on a grid."""
+
+    def make(elements=None, **values):
+        node = root.addChild("body")
+        node.addObject("MeshTopology", position=POINTS.tolist(), **(elements or {}))
+        node.addObject("MechanicalObject", name="dofs")
+        roi = node.addObject("BoxROI", **values)
+        simulation.init(root)
+        return roi
+
+    return make
+
+
+def inside(low, high):
+    return np.flatnonzero(((low <= POINTS) & (high >= POINTS)).all(axis=1)).tolist()
+
+
+def test_the_faces_belong_to_the_box(region):
+    """Bounds that are exactly coordinates of nodes; numbers ascend."""
+    roi = region(box=[[1, 0, 2, 2, 3, 3]])
+    assert roi.indices.array().tolist() == inside([1, 0, 2], [2, 3, 3])
+    assert roi.nbIndices.array().tolist() == [2 * 4 * 2]
+    assert roi.pointsInROI.array() == pytest.approx(POINTS[roi.indices.array()])
+
+
+def test_just_outside_the_face_is_outside(region):
+    """The next number below 1."""
+    below = np.nextafter(1.0, 0.0)
+    assert region(box=[[0, 0, 0, below, below, below]]).indices.array().tolist() == [0]
+
+
+def test_corners_may_come_in_any_order(region):
+    """They are sorted axis by axis, in the Data too."""
+    roi = region(box=[[2, 0, 3, 1, 3, 2]])
+    assert roi.indices.array().tolist() == inside([1, 0, 2], [2, 3, 3])
+    assert roi.box.array().tolist() == [[1, 0, 2, 2, 3, 3]]
+
+
+def test_several_boxes_are_united(region):
+    """A node in both counts once."""
+    roi = region(box=[[0, 0, 0, 1, 1, 1], [1, 1, 1, 2, 2, 2]])
+    expected = sorted({*inside([0] * 3, [1] * 3), *inside([1] * 3, [2] * 3)})
+    assert roi.indices.array().tolist() == expected
+
+
+def test_without_a_box_it_is_the_unit_box(region):
+    assert region().indices.array().tolist() == inside([0] * 3, [1] * 3)
+
+
+ELEMENTS = {
+    "tetrahedra": [[0, 1, 4, 16], [0, 1, 4, 32], [40, 41, 44, 56]],
+    "triangles": [[0, 1, 4], [0, 1, 8], [40, 41, 44]],
+    "edges": [[0, 1], [0, 2], [40, 41]],
+}
+
+
+@pytest.mark.parametrize(("strict", "expected"), [(True, [0]), (False, [0, 1])])
+def test_an_element_is_inside_with_all_its_vertices(strict, expected, region):
+    """strict=False: with any of them. The first of each kind has all, the second some."""
+    roi = region(ELEMENTS, box=[[0, 0, 0, 1, 1, 1]], strict=strict)
+    for name in ("edgeIndices", "triangleIndices", "tetrahedronIndices"):
+        assert roi.data[name].array().tolist() == expected
+    assert roi.trianglesInROI.array().tolist() == ELEMENTS["triangles"][: len(expected)]
+    assert roi.tetrahedraInROI.array().tolist() == ELEMENTS["tetrahedra"][: len(expected)]
+
+
+def test_the_rest_position_decides(region):
+    """A body that moves away keeps its nodes."""
+    roi = region(box=[[0, 0, 0, 1, 1, 1]])
+    roi.context.dofs.position.value = POINTS + 100.0
+    assert roi.indices.array().tolist() == inside([0] * 3, [1] * 3)
+
+
+def test_given_positions_come_first(region):
+    roi = region(box=[[0, 0, 0, 1, 1, 1]], position=[[5, 5, 5], [0.5, 0.5, 0.5]])
+    assert roi.indices.array().tolist() == [1]
+
+
+def test_a_new_box_counts_at_once(region):
+    roi = region(box=[[0, 0, 0, 1, 1, 1]])
+    roi.box.value = [[2, 2, 2, 3, 3, 3]]
+    assert roi.indices.array().tolist() == inside([2] * 3, [3] * 3)
+
+
+def test_a_new_box_does_not_count_without_updates(region):
+    roi = region(box=[[0, 0, 0, 1, 1, 1]], doUpdate=False)
+    roi.box.value = [[2, 2, 2, 3, 3, 3]]
+    assert roi.indices.array().tolist() == inside([0] * 3, [1] * 3)
+
+
+def test_an_oriented_box_is_an_error(region):
+    with pytest.raises(SceneError, match="does not support orientedBox; use 'box'"):
+        region(orientedBox=[list(range(10))])
+
+
+def test_no_positions_at_all_are_an_error(root):
+    root.addChild("empty").addObject("BoxROI", box=[[0, 0, 0, 1, 1, 1]])
+    with pytest.raises(SceneError, match="finds no positions: add a MechanicalObject before it"):
+        simulation.init(root)

@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import SceneError
+
+
+@pytest.fixture
+def springs(root, integrated, run):
+    """Makes springs on five nodes that are away from their rest positions."""
+
+    def make(external=None, **values):
+        random = np.random.default_rng(0)
+        node = integrated(root, "body", random.uniform(-1.0, 1.0, (5, 3)))
+        node.dofs.rest_position.value = random.uniform(-1.0, 1.0, (5, 3))
+        node.addObject("UniformMass", totalMass=1.0)
+        if external is not None:
+            root.addObject("MechanicalObject", name="target", position=external.tolist())
+            values["external_rest_shape"] = "@/target"
+        field = node.addObject("RestShapeSpringsForceField", **values)
+        run(root)
+        return field
+
+    return make
+
+
+def force_of(field):
+    force = np.zeros((5, 3))
+    field.add_force(force)
+    return force
+
+
+def stretch(field):
+    return field.state.position.array() - field.state.rest_position.array()
+
+
+def test_the_force_is_stiffness_times_displacement(springs):
+    """f = -k (x - x_rest) on all nodes; k = 100 unless it is given, as in SOFA."""
+    assert force_of(springs(stiffness=7.0)) == pytest.approx(-7.0 * stretch(springs(stiffness=7.0)))
+
+
+def test_the_default_stiffness_is_100(springs):
+    field = springs()
+    assert force_of(field) == pytest.approx(-100.0 * stretch(field))
+
+
+def test_only_the_listed_points_are_held(springs):
+    field = springs(points=[3, 1], stiffness=2.0)
+    expected = np.zeros((5, 3))
+    expected[[1, 3]] = -2.0 * stretch(field)[[1, 3]]
+    assert force_of(field) == pytest.approx(expected)
+
+
+def test_a_missing_stiffness_is_the_first(springs):
+    """Entry i of the list belongs to the i-th listed point; beyond its end entry 0 counts."""
+    field = springs(points=[4, 0, 2], stiffness=[2.0, 3.0])
+    k = np.array([3.0, 0.0, 2.0, 0.0, 2.0])[:, None]
+    assert force_of(field) == pytest.approx(-k * stretch(field))
+
+
+@pytest.mark.parametrize("values", [{"stiffness": 7.0}, {"points": [3, 1], "stiffness": 2.0}])
+def test_the_matrix_is_minus_the_derivative_of_the_force(values, springs, dense, product):
+    """With one stiffness: K e_j = -(f(x + e_j) - f(x)) exactly, the force being linear."""
+    field = springs(**values)
+    before, K = force_of(field), dense(field)
+    for j in range(15):
+        unit = np.eye(15)[j].reshape(5, 3)
+        with field.state.position.writeable() as x:
+            x += unit
+        change = force_of(field) - before
+        with field.state.position.writeable() as x:
+            x -= unit
+        assert -change.ravel() == pytest.approx(K[j], abs=1e-13)
+        assert product(field, unit).ravel() == pytest.approx(K[j], abs=1e-13)
+
+
+def test_the_matrix_takes_stiffnesses_by_node_number_as_sofa_does(springs, dense, product):
+    """Points 4, 0, 2 with stiffnesses 2, 3: force and product by place, matrix by number."""
+    field = springs(points=[4, 0, 2], stiffness=[2.0, 3.0])
+    assert np.diag(dense(field))[::3].tolist() == [2.0, 0.0, 2.0, 0.0, 2.0]
+    assert product(field, np.ones((5, 3)))[:, 0] == pytest.approx([3.0, 0.0, 2.0, 0.0, 2.0])
+
+
+def test_the_matrix_does_not_know_directions_as_in_sofa(springs, dense, product):
+    """activeDirections: force and product act along x alone, the matrix along all."""
+    field = springs(stiffness=2.0, activeDirections=[1, 0, 0, 1, 1, 1, 1])
+    along = np.array([1.0, 0.0, 0.0])
+    assert force_of(field) == pytest.approx(-2.0 * stretch(field) * along)
+    assert product(field, np.ones((5, 3))) == pytest.approx(np.tile(2.0 * along, (5, 1)))
+    assert dense(field) == pytest.approx(2.0 * np.eye(15))
+
+
+def test_springs_to_another_state_follow_it(springs):
+    """x_rest is the present position of the external state, in the order of its nodes."""
+    target = np.arange(15.0).reshape(5, 3)
+    field = springs(external=target, stiffness=2.0)
+    x = field.state.position.array()
+    assert force_of(field) == pytest.approx(-2.0 * (x - target))
+    field.external.position.value = target + 1.0
+    assert force_of(field) == pytest.approx(-2.0 * (x - target - 1.0))
+
+
+def test_external_points_choose_the_other_ends(springs):
+    target = np.arange(6.0).reshape(2, 3)
+    field = springs(external=target, points=[2, 4], external_points=[1, 0], stiffness=2.0)
+    x = field.state.position.array()
+    assert force_of(field)[[2, 4]] == pytest.approx(-2.0 * (x[[2, 4]] - target[[1, 0]]))
+
+
+def test_points_may_change_between_steps(springs, dense):
+    """The pattern of the matrix has room for all nodes."""
+    field = springs(points=[1], stiffness=2.0)
+    field.points.value = [0, 4]
+    force = force_of(field)
+    assert np.flatnonzero(force.any(axis=1)).tolist() == [0, 4]
+    assert np.diag(dense(field))[::3].tolist() == [2.0, 0.0, 0.0, 0.0, 2.0]
+
+
+def test_a_point_that_does_not_exist_is_an_error(springs):
+    with pytest.raises(SceneError, match="has points up to 5, but there are 5 nodes"):
+        springs(points=[1, 5])
+
+
+def test_as_many_external_points_as_points_are_needed(springs):
+    with pytest.raises(SceneError, match="has 3 points but 1 external_points"):
+        springs(external=np.zeros((5, 3)), points=[0, 1, 2], external_points=[1])
