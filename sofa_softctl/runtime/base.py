@@ -43,16 +43,16 @@ class Base:
                 cls.data_names[alias] = name
 
     def __init__(self, *args: Any, **values: Any) -> None:
-        self.where: Line | None = scene_line()
-        self.data: dict[str, Data] = {}
-        self.links: dict[str, Link] = {}
+        self._where: Line | None = scene_line()
+        self._data: dict[str, Data] = {}
+        self._links: dict[str, Link] = {}
         # The template comes first: it says how wide other Data are.
         for name in sorted(self.data_types, key=lambda name: name != "template"):
-            self.data[name] = Data(self.data_types[name], self)
+            self._data[name] = Data(self.data_types[name], self)
             if name == "template" and values.get("template") is not None:
-                self.data[name].assign(values["template"], self.where)
+                self._data[name].assign(values["template"], self._where)
         for name, link_type in self.link_types.items():
-            self.links[name] = Link(link_type, self)
+            self._links[name] = Link(link_type, self)
         self.assign(values)
 
     def assign(self, values: Mapping[str, Any]) -> None:
@@ -63,10 +63,10 @@ class Base:
                 raise UnknownDataError(self.unknown_data(name, scene_line()))
             if value is None or name == "template":
                 continue
-            if target in self.links:
-                self.links[target].assign(value, scene_line())
+            if target in self._links:
+                self._links[target].assign(value, scene_line())
             else:
-                data = self.data[target]
+                data = self._data[target]
                 data.check_settable()
                 data.assign(value, scene_line())
 
@@ -85,11 +85,11 @@ class Base:
 
     def getName(self) -> str:
         """The name of the object."""
-        return self.data["name"].get()
+        return self._data["name"].get()
 
     def setName(self, name: str) -> None:
         """Rename the object."""
-        self.data["name"].set(name)
+        self._data["name"].set(name)
 
     @classmethod
     def getClassName(cls) -> str:
@@ -113,7 +113,7 @@ class Base:
 
     def findData(self, name: str) -> Data | None:
         """The Data of that name or alias, None when there is none."""
-        return self.data.get(self.data_names.get(name, name))
+        return self._data.get(self.data_names.get(name, name))
 
     def getData(self, name: str) -> Data:
         """The Data of that name or alias; an error when there is none."""
@@ -128,15 +128,15 @@ class Base:
 
     def getDataFields(self) -> dict[str, Any]:
         """Every Data's value by name."""
-        return {name: data.value for name, data in self.data.items()}
+        return {name: data.value for name, data in self._data.items()}
 
     def findLink(self, name: str) -> Link | None:
         """The link of that name."""
-        return self.links.get(self.data_names.get(name, name))
+        return self._links.get(self.data_names.get(name, name))
 
     def getLinks(self) -> list[Link]:
         """Every link."""
-        return list(self.links.values())
+        return list(self._links.values())
 
     def setDataValues(self, **values: Any) -> None:
         """Set several Data at once."""
@@ -152,8 +152,8 @@ class Base:
         type: str = "string",
     ) -> Data:
         """Give this one object a Data of its own, as Python controllers do."""
-        if name in self.data or hasattr(self.__class__, name):
-            what = "a Data" if name in self.data else "an attribute"
+        if name in self._data or hasattr(self.__class__, name):
+            what = "a Data" if name in self._data else "an attribute"
             raise SceneError(
                 f"{describe(scene_line())}: {self.describe()} already has {what} '{name}'; give "
                 "the new Data another name."
@@ -162,7 +162,7 @@ class Base:
         declaration.name = name
         declaration.may_be_nan = True  # 'none yet' of a script
         data = Data(declaration, self)
-        self.data[name] = data
+        self._data[name] = data
         if value is not None:
             data.assign(value, scene_line())
         return data
@@ -170,7 +170,7 @@ class Base:
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):  # `data` and `links` may not exist yet while unpickling
             real = type(self).data_names.get(name, name)
-            for table in (self.__dict__.get("data", {}), self.__dict__.get("links", {})):
+            for table in (self.__dict__.get("_data", {}), self.__dict__.get("_links", {})):
                 if real in table:
                     return table[real]
         raise AttributeError(
@@ -182,8 +182,8 @@ class Base:
 
     def __setattr__(self, name: str, value: Any) -> None:
         real = type(self).data_names.get(name)
-        if real is None and name in self.__dict__.get("data", {}):
-            self.data[name].value = value
+        if real is None and name in self.__dict__.get("_data", {}):
+            self._data[name].value = value
         else:
             object.__setattr__(self, name if real is None else real, value)
 
@@ -194,7 +194,7 @@ class Base:
 
     def describe(self) -> str:
         """For messages: `CableConstraint '/trunk/cable/left'`."""
-        name = self.data.get("name")
+        name = self._data.get("name")
         if name is not None and (name.get() or self is self._node):
             return f"{self.getClassName()} '{self.getPathName()}'"
         place = "" if self._node is None else f" in '{self._node.getPathName()}'"
@@ -202,7 +202,7 @@ class Base:
 
     def fault(self, problem: str) -> SceneError:
         """A SceneError that names the scene's line and the object."""
-        return SceneError(f"{describe(self.where)}: {self.describe()} {problem}")
+        return SceneError(f"{describe(self._where)}: {self.describe()} {problem}")
 
     def resolve(self, path: str, *, data: bool = False) -> Any:
         """What a link leads to, None when it leads nowhere."""
@@ -218,7 +218,7 @@ class Base:
         """For messages: the Data that was probably meant."""
         listing = f" 'softctl components {self.getClassName()}' lists them."
         if self is self._node:
-            listing = f" It has: {', '.join(self.data)}."
+            listing = f" It has: {', '.join(self._data)}."
         return f"{describe(where)}: {self.explain_data(name)}{listing}"
 
     def explain_data(self, name: str) -> str:

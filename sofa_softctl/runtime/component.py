@@ -73,7 +73,7 @@ class Component(Base):
         """Make the present outputs those to which `return_outputs` returns."""
         self._outputs = {
             data: np.copy(value) if isinstance(value, np.ndarray) else value
-            for data in self.data.values()
+            for data in self._data.values()
             if data.isReadOnly() and not data.type.computed
             for value in (data.get(),)
         }
@@ -94,7 +94,7 @@ class Component(Base):
 
     def getTemplateName(self) -> str:
         """The kind of degrees of freedom."""
-        return self.data["template"].get()
+        return self._data["template"].get()
 
     def getContext(self) -> Node | None:
         """The node that holds it."""

@@ -70,7 +70,7 @@ class ConstraintProblem:
         count = 0
         for constraint in self.active:
             row, node, direction = constraint.build()
-            constraint.data["constraintIndex"].set(count)
+            constraint._data["constraintIndex"].set(count)
             place = self.places[id(constraint)]
             row, node, direction = place.entries(row, node, direction)
             entries.setdefault(id(place.system), []).append((row + count, node, direction))
@@ -101,7 +101,7 @@ class ConstraintProblem:
 
     def of(self, constraint: LagrangianConstraint, vector: np.ndarray) -> np.ndarray:
         """The view of one constraint's rows in a vector of the problem."""
-        start = constraint.data["constraintIndex"].get()
+        start = constraint._data["constraintIndex"].get()
         return vector[start : start + constraint.row_count]
 
     def store(self) -> None:
@@ -171,5 +171,5 @@ class Place:
 
 
 def _acts(constraint: LagrangianConstraint, time: float) -> bool:
-    end = constraint.data["endTime"].get()
+    end = constraint._data["endTime"].get()
     return end < 0.0 or time <= end

@@ -58,10 +58,10 @@ class DataType:
     def __get__(self, instance: Any, owner: type) -> DataType | Data:
         if instance is None:
             return self
-        return instance.data[self.name]
+        return instance._data[self.name]
 
     def __set__(self, instance: Any, value: Any) -> None:
-        instance.data[self.name].value = value
+        instance._data[self.name].value = value
 
     def initial(self, owner: Any) -> Any:
         """The default as a fresh value."""

@@ -85,7 +85,7 @@ def components() -> dict[str, type[Component]]:
 
 def take_over_source(component: Component) -> None:
     """Link every Data that the loader named by `src` has too, unless the scene gave it."""
-    path = component.data["src"].get()
+    path = component._data["src"].get()
     if not path:
         return
     loader = follow(path, component.context)
@@ -95,7 +95,7 @@ def take_over_source(component: Component) -> None:
             f"{component.explain_link(path)}"
         )
     skipped = ("name", "template", "printLog", "listening", "tags", "src", "type", "filename")
-    for name, data in component.data.items():
+    for name, data in component._data.items():
         if name in skipped or data.isSet() or not data.type.auto_link or data.type.read_only:
             continue
         source = next(

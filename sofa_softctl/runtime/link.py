@@ -30,10 +30,10 @@ class LinkType:
     @overload
     def __get__(self, instance: Any, owner: type) -> Link: ...
     def __get__(self, instance: Any, owner: type) -> LinkType | Link:
-        return self if instance is None else instance.links[self.name]
+        return self if instance is None else instance._links[self.name]
 
     def __set__(self, instance: Any, value: Any) -> None:
-        instance.links[self.name].assign(value, scene_line())
+        instance._links[self.name].assign(value, scene_line())
 
 
 class Link:

@@ -85,7 +85,7 @@ class SteppingLoop(AnimationLoop):
         self.clock.start()
         if self.root.version != self._version:
             self.prepare()
-        start = self.root.data["time"].get()
+        start = self.root._data["time"].get()
         self._step = f"in the step from t = {start:.6g} to {start + h:.6g}"
         self.root.send(Event("AnimateBeginEvent", dt=h))
         if self.root.version != self._version:
@@ -99,12 +99,12 @@ class SteppingLoop(AnimationLoop):
         root = self.root
         for system in self.systems:
             for constraint in system.projective:
-                constraint.project_velocity(constraint.state.data["velocity"].get())
+                constraint.project_velocity(constraint.state._data["velocity"].get())
             system.propagate()
         if self.integrates:
             root.send(Event("IntegrateEndEvent"))
-        root.data["time"].set(root.data["time"].get() + h)
-        root.data["nbComputedSteps"].set(root.data["nbComputedSteps"].get() + 1)
+        root._data["time"].set(root._data["time"].get() + h)
+        root._data["nbComputedSteps"].set(root._data["nbComputedSteps"].get() + 1)
         root.inherit()
         self._check_finite()
         self.clock.lap("mappings")
@@ -120,13 +120,13 @@ class SteppingLoop(AnimationLoop):
 
     def _check_finite(self) -> None:
         for system in self.systems:
-            positions = (state.data["position"].get() for state in system.states)
+            positions = (state._data["position"].get() for state in system.states)
             if not np.isfinite(system.v).all() or not all(np.isfinite(x).all() for x in positions):
                 self._raise_diverged(system, ("position", "velocity"))
 
     def _raise_diverged(self, system: MechanicalSystem, names: tuple[str, ...]) -> None:
         for state in system.states:
-            vectors = [state.data[name].get() for name in names]
+            vectors = [state._data[name].get() for name in names]
             bad = ~np.all([np.isfinite(vector).all(axis=1) for vector in vectors], axis=0)
             if bad.any():
                 raise DivergedError(

@@ -91,7 +91,7 @@ class Node(Base):
                 f"{describe(scene_line())}: node '{self.getPathName()}' takes the name of a "
                 f"component, or an instance of one; got {component!r}.{hint}"
             )
-        if "data" not in component.__dict__:
+        if "_data" not in component.__dict__:
             raise SceneError(
                 f"{describe(scene_line())}: {type(component).__name__} is not ready to be added: "
                 "its __init__ must first call Sofa.Core.Controller.__init__(self, *args, **kwargs)."
@@ -114,7 +114,7 @@ class Node(Base):
         component.context = self
         self.objects.append(component)
         self._changed()
-        for data in component.data.values():
+        for data in component._data.values():
             data.follow_link()
         factory.take_over_source(component)
         component.added()
@@ -304,10 +304,10 @@ class Node(Base):
                 return found
             if name in _PLURALS:
                 return self.of(_PLURALS[name])
-            if name in self.__dict__.get("data", {}):
-                return self.data[name]
+            if name in self.__dict__.get("_data", {}):
+                return self._data[name]
             names = [entry.getName() for entry in (*self.objects, *self.children)]
-            close = difflib.get_close_matches(name, [*names, *self.data], n=1)
+            close = difflib.get_close_matches(name, [*names, *self._data], n=1)
             hint = f" Did you mean '{close[0]}'?" if close else ""
             raise AttributeError(
                 f"Node '{self.getPathName()}' has no Data, object or child '{name}'.{hint} "
@@ -334,8 +334,8 @@ class Node(Base):
         if self.parents:
             parent = self.parents[0]
             for name in ("dt", "time"):
-                self.data[name].set(parent.data[name].get())
-            np.copyto(self.data["gravity"].get(), parent.data["gravity"].get())
+                self._data[name].set(parent._data[name].get())
+            np.copyto(self._data["gravity"].get(), parent._data["gravity"].get())
         for child in self.children:
             child.inherit()
 

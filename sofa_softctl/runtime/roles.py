@@ -33,7 +33,7 @@ class OnState(Component):
         Raises:
             SceneError: there is none.
         """
-        found = self.links["mstate"].getLinkedBase()
+        found = self._links["mstate"].getLinkedBase()
         if found is None and self.context is not None:
             found = self.context.find_upward("state")
         if found is None:
@@ -115,7 +115,7 @@ class Mapping(Component):
     @cached_property
     def parent(self) -> MechanicalObject:
         """The state that drives: of the node above, unless `input` says otherwise."""
-        found = self.links["input"].getLinkedBase()
+        found = self._links["input"].getLinkedBase()
         if found is None and self.context is not None and self.context.parents:
             found = self.context.parents[0].find_upward("state")
         if found is None:
@@ -125,14 +125,14 @@ class Mapping(Component):
     @property
     def mechanical(self) -> bool:
         """Whether a state follows; what only draws (an OglModel) needs no part in a step."""
-        if self.links["output"].path or self.context is None:
-            return getattr(self.links["output"].getLinkedBase(), "category", "state") == "state"
+        if self._links["output"].path or self.context is None:
+            return getattr(self._links["output"].getLinkedBase(), "category", "state") == "state"
         return bool(self.context.of("state")) or not self.context.of("visual")
 
     @cached_property
     def child(self) -> MechanicalObject:
         """The state that follows: of its own node, unless `output` says otherwise."""
-        found = self.links["output"].getLinkedBase()
+        found = self._links["output"].getLinkedBase()
         if found is None and self.context is not None:
             found = next(iter(self.context.of("state")), None)
         if found is None:

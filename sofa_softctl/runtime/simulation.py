@@ -44,9 +44,9 @@ def init_node(node: Node) -> None:
     visited = list(node.walk())
     for entry in visited:
         for component in list(entry.objects):
-            for data in component.data.values():
+            for data in component._data.values():
                 data.follow_link(must=True)
-            for link in component.links.values():
+            for link in component._links.values():
                 link.getLinkedBase()  # raises where it leads nowhere
             component.init()
             order.append(component)
@@ -63,9 +63,9 @@ def animate(root: Node, dt: float = 0.0) -> None:
     Raises:
         DivergedError: a position or velocity became NaN or infinite.
     """
-    h = float(dt) or root.data["dt"].get()
+    h = float(dt) or root._data["dt"].get()
     if h <= 0.0:
-        raise SceneError(f"{describe(root.data['dt'].where)}: dt must be positive, got {h}.")
+        raise SceneError(f"{describe(root._data['dt'].where)}: dt must be positive, got {h}.")
     loop = loop_of(root)
     with one_blas_thread():
         loop.step(h)
@@ -79,8 +79,8 @@ def animateNSteps(root: Node, n_steps: int = 1, dt: float = 0.0) -> None:
 
 def reset(root: Node) -> None:
     """Back to the state after `init`, bit for bit, time 0."""
-    root.data["time"].set(0.0)
-    root.data["nbComputedSteps"].set(0.0)
+    root._data["time"].set(0.0)
+    root._data["nbComputedSteps"].set(0.0)
     root.inherit()
     for node in root.walk(everything=True):
         for component in node.objects:

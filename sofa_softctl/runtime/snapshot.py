@@ -42,7 +42,7 @@ def put_back(root: Node, values: Values) -> None:
     """
     owners = _owners(root)
     same = len(owners) == len(values) and all(
-        owner.describe() == part.name and part.data.keys() <= owner.data.keys()
+        owner.describe() == part.name and part.data.keys() <= owner._data.keys()
         for owner, part in zip(owners, values, strict=True)
     )
     if not same:
@@ -68,7 +68,7 @@ def _own_of(owner: Base) -> dict[str, Any]:
 def _data_of(owner: Base) -> dict[str, Any]:
     return {
         name: value.copy() if isinstance(value, np.ndarray) else value
-        for name, data in owner.data.items()
+        for name, data in owner._data.items()
         if not data.hasParent() and not data.type.computed
         for value in (data.get(),)
     }
@@ -76,7 +76,7 @@ def _data_of(owner: Base) -> dict[str, Any]:
 
 def _restore(owner: Base, values: dict[str, Any]) -> None:
     for name, value in values.items():
-        data = owner.data[name]
+        data = owner._data[name]
         present = data.get()
         if isinstance(value, np.ndarray) and np.shape(present) == value.shape:
             if present.tobytes() != value.tobytes():  # also tells 0 from -0

@@ -63,7 +63,7 @@ class MechanicalSystem:
                 ("free_velocity", self.v_free),
                 ("force", self.force),
             ):
-                data = state.data[name]
+                data = state._data[name]
                 part = self.part(whole, state)
                 np.copyto(part, data.get())
                 data.set(part)
@@ -85,7 +85,7 @@ class MechanicalSystem:
     def _linear_solver(self) -> LinearSolver:
         context = self.solver.context
         assert context is not None
-        found: Any = self.solver.links["linearSolver"].getLinkedBase()
+        found: Any = self.solver._links["linearSolver"].getLinkedBase()
         found = found or next(iter(context.of("linear solver")), None)
         if found is None:
             raise self.solver.fault(
@@ -109,7 +109,7 @@ class MechanicalSystem:
         """
         self.force[:] = 0.0
         for state in self.mapped:
-            state.data["force"].get()[:] = 0.0
+            state._data["force"].get()[:] = 0.0
         for field in self.force_fields:
             force, v = self._vectors(field)
             field.add_force(force)
@@ -119,7 +119,7 @@ class MechanicalSystem:
             force, v = self._vectors(mass)
             if not mass.separateGravity.get():
                 assert mass.context is not None
-                mass.add_gravity(force, mass.context.data["gravity"].get())
+                mass.add_gravity(force, mass.context._data["gravity"].get())
             if mass_factor:
                 mass.add_product(force, v, mass_factor)
         self._gather(self.mappings)
@@ -146,13 +146,13 @@ class MechanicalSystem:
                 mapping.add_jt(vectors[id(mapping.child)][0], vectors[id(mapping.parent)][0])
 
     def _vectors(self, component: Contribution) -> tuple[np.ndarray, np.ndarray]:
-        data = component.state.data
+        data = component.state._data
         return data["force"].get(), data["velocity"].get()
 
     def _gather(self, mappings: list[Mapping]) -> None:
         for mapping in reversed(mappings):
             if mapping.mapForces.get():
-                child, parent = mapping.child.data["force"], mapping.parent.data["force"]
+                child, parent = mapping.child._data["force"], mapping.parent._data["force"]
                 mapping.add_jt(child.get(), parent.get())
 
     def update_fixed(self) -> None:
@@ -173,7 +173,7 @@ class MechanicalSystem:
     def propagate(self) -> None:
         """Positions and velocities of mapped states from the independent ones."""
         for mapping in self.mappings:
-            parent, child = mapping.parent.data, mapping.child.data
+            parent, child = mapping.parent._data, mapping.child._data
             mapping.apply(parent["position"].get(), child["position"].get())
             mapping.apply_j(parent["velocity"].get(), child["velocity"].get())
             child["position"].touch()
@@ -182,20 +182,20 @@ class MechanicalSystem:
     def propagate_free(self, h: float) -> None:
         """Free velocities of mapped states, and everyone's free position x + h v_free."""
         for state in self.states:
-            data = state.data
+            data = state._data
             state.advance(data["free_velocity"].get(), h, data["free_position"].get())
         for mapping in self.mappings:
-            parent, child = mapping.parent.data, mapping.child.data
+            parent, child = mapping.parent._data, mapping.child._data
             mapping.apply_j(parent["free_velocity"].get(), child["free_velocity"].get())
             mapping.child.advance(child["free_velocity"].get(), h, child["free_position"].get())
 
     def move(self, h: float, v: np.ndarray) -> None:
         """position += h v, velocity = v, for the independent states."""
         for state in self.states:
-            position = state.data["position"]
+            position = state._data["position"]
             state.advance(self.part(v, state), h, position.get())
             position.touch()
-            state.data["velocity"].touch()
+            state._data["velocity"].touch()
         np.copyto(self.v, v)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +17,17 @@ Goal = Callable[[float], np.ndarray]
 
 
 def point(position: Sequence[float] | np.ndarray) -> Goal:
-    """A goal that stays."""
-    fixed = np.array(position, dtype=float)
+    """A goal that stays.
+
+    Args:
+        position: Where, shape (3,) or one row an effector (n, 3).
+
+    Raises:
+        SceneError: these are not three finite coordinates each.
+    """
+    fixed = _finite(position)
+    if fixed is None or fixed.ndim not in (1, 2) or fixed.shape[-1] != 3:
+        raise SceneError(f"A goal needs three finite coordinates, got {position!r}.")
     return lambda time: fixed
 
 
@@ -36,10 +47,14 @@ def circle(
         period: Time of one turn [time].
         ramp: Time in which the goal comes from `start` to the circle [time].
         start: Where it comes from; the centre by default.
+
+    Raises:
+        SceneError: a point is no point, the period is not positive, or the ramp negative.
     """
     return _approached(
         lambda angle: np.array([radius * np.cos(angle), radius * np.sin(angle), 0.0]),
         center,
+        radius,
         period,
         ramp,
         start,
@@ -61,6 +76,7 @@ def figure_eight(
     return _approached(
         lambda angle: np.array([radius * np.sin(angle), radius * np.sin(angle) * np.cos(angle), 0]),
         center,
+        radius,
         period,
         ramp,
         start,
@@ -70,15 +86,22 @@ def figure_eight(
 def _approached(
     shape: Callable[[float], np.ndarray],
     center: Sequence[float],
+    radius: float,
     period: float,
     ramp: float,
     start: Sequence[float] | None,
 ) -> Goal:
-    middle = np.array(center, dtype=float)
-    origin = middle if start is None else np.array(start, dtype=float)
+    middle = _point("center", center)
+    origin = middle if start is None else _point("start", start)
+    if not math.isfinite(radius):
+        raise SceneError(f"A goal on a path needs a finite radius, got {radius:g}.")
+    if not period > 0.0:
+        raise SceneError(f"A goal on a path needs a period greater than 0, got {period:g}.")
+    if not ramp >= 0.0:
+        raise SceneError(f"A goal on a path needs a ramp of 0 or more, got {ramp:g}.")
 
     def goal(time: float) -> np.ndarray:
-        share = 1.0 if ramp <= 0.0 else min(time / ramp, 1.0)
+        share = 1.0 if ramp == 0.0 else min(time / ramp, 1.0)
         target: np.ndarray = middle + shape(2.0 * np.pi * time / period)
         moved: np.ndarray = origin + share * (target - origin)
         return moved
@@ -93,17 +116,12 @@ def from_csv(path: str | Path) -> Goal:
         SceneError: the file is missing, has other columns, or its times do not increase.
     """
     try:
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = [row for row in csv.reader(file) if row and not row[0].lstrip().startswith("#")]
-        if rows and not _is_number(rows[0][0]):
-            rows = rows[1:]
-        table = np.array(rows, dtype=float)
-    except (OSError, ValueError) as error:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            table = np.array(list(_rows(path, file)))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise SceneError(f"Cannot read the goal path '{path}': {error}") from error
-    if table.ndim != 2 or table.shape[1] != 4 or len(table) < 2:
-        raise SceneError(f"'{path}' needs at least two rows of time, x, y, z; got {table.shape}.")
-    if (np.diff(table[:, 0]) <= 0.0).any() or not np.isfinite(table).all():
-        raise SceneError(f"The times in '{path}' must increase, and every number must be finite.")
+    if len(table) < 2:
+        raise SceneError(f"'{path}' needs at least two rows of time, x, y, z; got {len(table)}.")
 
     def goal(time: float) -> np.ndarray:
         return np.array([np.interp(time, table[:, 0], table[:, axis]) for axis in (1, 2, 3)])
@@ -111,9 +129,49 @@ def from_csv(path: str | Path) -> Goal:
     return goal
 
 
-def _is_number(text: str) -> bool:
+def _rows(path: str | Path, file: Iterable[str]) -> Iterator[list[float]]:
+    """Rows of numbers, without comments and a first row of names."""
+    reader = csv.reader(file, skipinitialspace=True)
+    last, first = -math.inf, True
+    for row in reader:
+        if not "".join(row).strip() or row[0].lstrip().startswith("#"):
+            continue
+        numbers = _numbers(row)
+        where = f"'{path}', line {reader.line_num}"
+        names = first and numbers is None and row[0][:1].isalpha()
+        first = False
+        if names:
+            continue
+        if numbers is None or len(numbers) != 4:
+            raise SceneError(f"{where}: expected time, x, y, z, got '{','.join(row)}'.")
+        if not all(map(math.isfinite, numbers)):
+            raise SceneError(f"{where}: every number must be finite, got '{','.join(row)}'.")
+        if numbers[0] <= last:
+            raise SceneError(f"{where}: times must increase, got {numbers[0]:g} after {last:g}.")
+        last = numbers[0]
+        yield numbers
+
+
+def _numbers(words: Sequence[str]) -> list[float] | None:
     try:
-        float(text)
+        return [float(word) for word in words]
     except ValueError:
-        return False
-    return True
+        return None
+
+
+def _point(name: str, value: Sequence[float]) -> np.ndarray:
+    found = _finite(value)
+    if found is None or found.shape != (3,):
+        raise SceneError(
+            f"A goal on a path needs a {name} of three finite numbers, got {value!r}."
+        )
+    return found
+
+
+def _finite(value: Any) -> np.ndarray | None:
+    """A copy as an array, None when these are no finite numbers."""
+    try:
+        found = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        return None
+    return found if np.isfinite(found).all() else None

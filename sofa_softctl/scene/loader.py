@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.scene_file import import_scene
+from sofa_softctl.runtime.where import describe
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.units import Units
 
@@ -50,6 +54,8 @@ def load_scene(path: str | Path) -> SceneFile:
     module = import_scene(path)
     create = module.createScene
     duration = getattr(module, "DURATION", None)
+    if duration is not None and not (isinstance(duration, int | float) and duration > 0.0):
+        raise SceneError(f"'{path}': DURATION must be a positive number, got {duration!r}.")
     units = getattr(module, "UNITS", None)
     units = Units.parse(units) if units is not None else None
     return SceneFile(Path(path), create, parameters_of(create), duration, units)
@@ -57,15 +63,25 @@ def load_scene(path: str | Path) -> SceneFile:
 
 def build_scene(create: Callable[..., Any], values: Mapping[str, Any] | None = None) -> Any:
     """The root of a new scene graph from a createScene function, not initialised."""
-    known = parameters_of(create)
+    given = values or {}
+    known, required = parameters_of(create), _required_by(create)
     arguments = {}
-    for name, value in (values or {}).items():
-        if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
+    for name, value in given.items():
+        if name not in known and name not in required and not _takes_any(create):
+            close = difflib.get_close_matches(name, [*required, *known], n=1)
             hint = f" Did you mean '{close[0]}'?" if close else ""
-            listing = ", ".join(f"{key}={default!r}" for key, default in known.items()) or "none"
-            raise SceneError(f"The scene takes no parameter '{name}'.{hint} It takes: {listing}.")
-        arguments[name] = convert(name, value, known[name])
+            listing = [*required, *(f"{key}={default!r}" for key, default in known.items())]
+            raise SceneError(
+                f"The scene takes no parameter '{name}'.{hint} "
+                f"It takes: {', '.join(listing) or 'none'}."
+            )
+        arguments[name] = convert(name, value, known.get(name))
+    missing = [name for name in required if name not in given]
+    if missing:
+        raise SceneError(
+            f"The scene needs its parameters {', '.join(map(repr, missing))}: give "
+            f"--set {missing[0]}=VALUE, or a default in createScene."
+        )
     Sofa: Any = find_backend().Sofa
     root = Sofa.Core.Node("root")
     create(root, **arguments)
@@ -74,8 +90,39 @@ def build_scene(create: Callable[..., Any], values: Mapping[str, Any] | None = N
 
 def parameters_of(create: Callable[..., Any]) -> dict[str, Any]:
     """Names and defaults of a createScene's parameters, without the root."""
-    parameters = list(inspect.signature(create).parameters.values())[1:]
+    parameters = _parameters(create)
     return {entry.name: entry.default for entry in parameters if entry.default is not entry.empty}
+
+
+def _parameters(create: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Without the root.
+
+    Raises:
+        SceneError: there is no parameter for the root.
+    """
+    parameters = list(inspect.signature(create).parameters.values())
+    if not parameters or parameters[0].kind in (_ANY, inspect.Parameter.KEYWORD_ONLY):
+        code = getattr(create, "__code__", None)
+        where = f"{describe((code.co_filename, code.co_firstlineno))}: " if code else ""
+        raise SceneError(f"{where}createScene must take the root node: def createScene(root).")
+    return parameters[1:]
+
+
+_ANY = inspect.Parameter.VAR_KEYWORD
+
+
+def _takes_any(create: Callable[..., Any]) -> bool:
+    return any(entry.kind is _ANY for entry in _parameters(create))
+
+
+def _required_by(create: Callable[..., Any]) -> list[str]:
+    """Names of the parameters without a default."""
+    unnamed = (_ANY, inspect.Parameter.VAR_POSITIONAL)
+    return [
+        entry.name
+        for entry in _parameters(create)
+        if entry.default is entry.empty and entry.kind not in unnamed
+    ]
 
 
 def convert(name: str, value: Any, default: Any) -> Any:
@@ -86,12 +133,29 @@ def convert(name: str, value: Any, default: Any) -> Any:
         if isinstance(default, bool):
             return {"true": True, "1": True, "false": False, "0": False}[value.lower()]
         if isinstance(default, int | float):
-            return type(default)(value)
+            number = type(default)(value)
+            if math.isnan(number):
+                raise ValueError("NaN")
+            return number
+        if isinstance(default, np.ndarray):
+            return np.array(_entries(value, default.ravel().tolist()))
         if isinstance(default, Sequence):
-            return type(default)(float(entry) for entry in value.split(","))  # type: ignore[call-arg]
+            return type(default)(_entries(value, default))  # type: ignore[call-arg]
     except (ValueError, KeyError) as error:
         raise SceneError(
             f"The scene's parameter '{name}' takes a {type(default).__name__} such as "
             f"{default!r}, got '{value}'."
         ) from error
     raise SceneError(f"The scene's parameter '{name}' cannot be set from the command line.")
+
+
+def _entries(text: str, default: Sequence[Any]) -> list[Any]:
+    """Texts where the default's entries are, otherwise numbers, whole ones where they all are."""
+    words = text.replace(",", " ").split()
+    if default and isinstance(default[0], str):
+        return list(words)
+    numbers = [float(word) for word in words]
+    whole = default and all(isinstance(entry, int) for entry in default)
+    if whole and all(number.is_integer() for number in numbers):
+        return [int(number) for number in numbers]
+    return numbers

@@ -29,7 +29,7 @@ class Sample(Component):
     total = data_types.Real(0.0, "Sum of the values.", computed=True)
 
     def update_outputs(self):
-        self.data["total"].set(float(self.values.get().sum()))
+        self._data["total"].set(float(self.values.get().sum()))
 
 
 @pytest.fixture

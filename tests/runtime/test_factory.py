@@ -26,7 +26,7 @@ def test_every_class_data_and_link_says_what_it_is(kind):
 def test_every_default_is_a_value_of_its_type(kind):
     owner = kind()
     for name, entry in kind.data_types.items():
-        first, again = entry.initial(owner), owner.data[name].get()
+        first, again = entry.initial(owner), owner._data[name].get()
         assert np.array_equal(first, again)
         text = entry.format(again)
         if not isinstance(entry, data_types.Choice | data_types.Texts):

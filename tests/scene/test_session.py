@@ -21,7 +21,7 @@ def value_of(data):
 def every_data(session):
     """The value of every Data of every node and component, to the bit."""
     owners = [owner for node in session.nodes() for owner in (node, *node.objects)]
-    return {data.getPathName(): value_of(data) for owner in owners for data in owner.data.values()}
+    return {data.getPathName(): value_of(data) for owner in owners for data in owner._data.values()}
 
 
 def differences(one, other):

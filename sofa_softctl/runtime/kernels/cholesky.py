@@ -197,7 +197,7 @@ class BlockCholesky:
     def _reserve(self, m: int) -> tuple[np.ndarray, np.ndarray]:
         """Scratch for m columns: Y of shape (3 n, m), and as many numbers as m of the panel."""
         n = 3 * self._order.size
-        if self._columns[0].size < n * m or self._columns[1].size < self._height * m:
+        if self._columns[0].size < n * m:
             self._columns = np.empty(n * m), np.empty(self._height * m)
         Y, below = self._columns
         return Y[: n * m].reshape(n, m), below

@@ -27,11 +27,8 @@ def ratio(a: float, b: float) -> float:
 
 
 @njit(fastmath=True)
-def total(values: np.ndarray) -> float:
-    result = 0.0
-    for value in values:
-        result += value
-    return result
+def is_nan(value: float) -> bool:
+    return value != value
 
 
 def run(script: Path | str, **environment: str) -> list[str]:
@@ -49,10 +46,10 @@ def test_division_by_zero_gives_infinity_as_in_numpy():
     assert np.isnan(ratio(0.0, 0.0))
 
 
-def test_relaxed_sums_still_see_nan_and_infinity():
-    """Summed in vectors, hence 100 numbers; numba's own fastmath would be free to ignore them."""
-    assert np.isnan(total(np.append(np.ones(100), np.nan)))
-    assert total(np.append(np.ones(100), np.inf)) == np.inf
+def test_relaxed_kernels_still_see_nan():
+    """numba's own fastmath takes it that there is none, and compiles this to False."""
+    assert is_nan(np.nan)
+    assert not is_nan(1.0)
 
 
 def test_a_kernel_is_compiled_once_for_all_processes(tmp_path):

@@ -12,7 +12,7 @@ def local_rows(solver: BlockCholesky, dense_matrix: np.ndarray):
         ForwardRows of the solver, and Y = L^-1 P H^T by dense algebra with the columns sorted so.
     """
     n = solver._order.size
-    place = np.array([n - 1, 0, n // 2, 1, n - 2, n // 3])
+    place = np.array([n - 1, 0, n // 2, 1, n // 3, n - 2])
     row = np.array([0, 1, 2, 4, 5, 5])
     node = solver._order[place]
     rows = solver.forward(row, node, np.ones((6, 3)), 6)

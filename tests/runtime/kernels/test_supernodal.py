@@ -53,9 +53,12 @@ def test_so_it_is_when_updates_are_scattered(elastic_body, dense):
 
 
 def test_so_it_is_when_panels_are_too_wide_for_one_product(dense):
-    """A full matrix is one panel."""
-    n = 2 * FULL_PRODUCT // 3
-    pattern = BlockPattern.build(n, *np.tril_indices(n))
+    """Two full blocks that share 5 nodes: a wide panel with rows below it, and a wide root."""
+    n = TRIANGLE + FULL_PRODUCT
+    rows, cols = np.tril_indices(n)
+    apart = (rows < n // 2 - 5) | (cols >= n // 2) | ((n // 2 - 5 <= rows) & (rows < n // 2))
+    apart |= (n // 2 - 5 <= cols) & (cols < n // 2)
+    pattern = BlockPattern.build(n, rows[apart], cols[apart])
     values = np.random.default_rng(0).uniform(-0.05, 0.05, (pattern.indices.size, 3, 3))
     diagonal = pattern.indptr[1:] - 1
     values[diagonal] += values[diagonal].transpose(0, 2, 1) + 20.0 * np.eye(3)

@@ -75,7 +75,7 @@ class CableModel(LagrangianConstraint):
         self._row = np.zeros(len(points), dtype=np.int64)
         self.directions = np.zeros((len(points), 3))
         if not self.cableInitialLength.isSet():
-            rest = self.state.data["rest_position"].get()
+            rest = self.state._data["rest_position"].get()
             self.cableInitialLength.set(self._measure(rest))
         self.cableLength.set(self.cableInitialLength.get())
 
@@ -96,19 +96,19 @@ class CableModel(LagrangianConstraint):
 
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See LagrangianConstraint."""
-        self.cableLength.set(self._measure(self.state.data["position"].get()))
+        self.cableLength.set(self._measure(self.state._data["position"].get()))
         return self._row, self.indices.get(), self.directions
 
     def violation(self) -> np.ndarray:
         """See LagrangianConstraint."""
-        state, points = self.state.data, self.indices.get()
+        state, points = self.state._data, self.indices.get()
         motion = state["free_position"].get()[points] - state["position"].get()[points]
         gap = self.cableInitialLength.get() - self.cableLength.get()
         return np.array([np.vdot(self.directions, motion) + gap])
 
     def limit(self, name: str, unset: float) -> float:
         """A limit that a scene may leave unset."""
-        data = self.data[name]
+        data = self._data[name]
         return data.get() if data.isSet() else unset
 
     def displacement_limits(self) -> tuple[float, float]:

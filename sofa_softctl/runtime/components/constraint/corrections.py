@@ -63,7 +63,7 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
         """See ConstraintCorrection."""
         self.system = system
         self._compliance = np.full(system.size, self.defaultCompliance.get())
-        given = self.data["compliance"].get()
+        given = self._data["compliance"].get()
         self._compliance[: len(given)] = given[: system.size]
 
     def delassus(self, rows: Rows, k: float) -> np.ndarray:

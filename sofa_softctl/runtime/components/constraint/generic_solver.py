@@ -61,7 +61,7 @@ class GenericConstraintSolver(ConstraintSolver):
             W[np.diag_indices(count)] += self.regularizationTerm.get()
         parameters = np.empty((count, PARAMETERS))
         for constraint in problem.active:
-            start = constraint.data["constraintIndex"].get()
+            start = constraint._data["constraintIndex"].get()
             parameters[start : start + constraint.row_count] = constraint.resolution()
         tolerance = self.tolerance.get() * (count if self.scaleTolerance.get() else 1)
         sweeps, error = gauss_seidel(

@@ -11,8 +11,8 @@ def imposed_value(constraint: LagrangianConstraint) -> float:
     Raises:
         SceneError: there is no value of that number.
     """
-    values = constraint.data["value"].get()
-    index = constraint.data["valueIndex"].get()
+    values = constraint._data["value"].get()
+    index = constraint._data["valueIndex"].get()
     if not len(values):
         return 0.0
     if not 0 <= index < len(values):

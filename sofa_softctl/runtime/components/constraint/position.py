@@ -60,7 +60,7 @@ class PositionConstraint(PositionModel):
         return np.tile(row, (self.row_count, 1))
 
     def _limit(self, name: str, unset: float) -> float:
-        data = self.data[name]
+        data = self._data[name]
         return data.get() if data.isSet() else unset
 
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:

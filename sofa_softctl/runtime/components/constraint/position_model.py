@@ -73,10 +73,10 @@ class PositionModel(LagrangianConstraint):
 
     def free_motion(self) -> np.ndarray:
         """J (x_free - x) of each row."""
-        state = self.state.data
+        state = self.state._data
         motion = state["free_position"].get() - state["position"].get()
         return self.along(motion[self.row_nodes])
 
     def positions(self) -> np.ndarray:
         """Position of each row's node at the start of the step, shape (row_count, 3)."""
-        return self.state.data["position"].get()[self.row_nodes]
+        return self.state._data["position"].get()[self.row_nodes]

@@ -35,7 +35,7 @@ class CableActuator(CableModel):
     def limits(self) -> dict[str, float]:
         """Bounds of this step, by the names of InverseProblem."""
         assert self.context is not None
-        if self.context.data["time"].get() < self.constrainAtTime.get():
+        if self.context._data["time"].get() < self.constrainAtTime.get():
             return {}
         low, high = self.displacement_limits()
         return {
@@ -63,7 +63,7 @@ class CableEquality(CableModel):
     def limits(self) -> dict[str, float]:
         """What is given in this step, by the names of InverseProblem."""
         assert self.context is not None
-        if self.context.data["time"].get() < self.constrainAtTime.get():
+        if self.context._data["time"].get() < self.constrainAtTime.get():
             return {}
         found = {}
         if self.eqDisp.isSet():
@@ -97,7 +97,7 @@ class PositionEquality(PositionModel):
     def limits(self) -> dict[str, float]:
         """What is given in this step, by the names of InverseProblem."""
         assert self.context is not None
-        if self.context.data["time"].get() < self.constrainAtTime.get():
+        if self.context._data["time"].get() < self.constrainAtTime.get():
             return {}
         return {"displacement_fixed": self.eqDelta.get()}
 

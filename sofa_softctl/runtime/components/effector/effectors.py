@@ -43,7 +43,7 @@ class PositionEffector(PositionModel):
 
     def targets(self) -> np.ndarray:
         """What shall reach the goals, shape (n, 3)."""
-        return self.state.data["position"].get()[self.indices.get()]
+        return self.state._data["position"].get()[self.indices.get()]
 
     def data_changed(self, data: Data) -> None:
         """Check new goals at once, where the scene sets them."""
@@ -63,7 +63,7 @@ class PositionEffector(PositionModel):
         goal = self.effectorGoal.get()[: len(x)]
         if self.maxSpeed.isSet():
             assert self.context is not None
-            reach = self.maxSpeed.get() * self.context.data["dt"].get()
+            reach = self.maxSpeed.get() * self.context._data["dt"].get()
             change = goal - self._goal[: len(x)]
             length = np.linalg.norm(change, axis=1, keepdims=True)
             factor = np.minimum(1.0, reach / np.where(length == 0.0, 1.0, length))
@@ -103,7 +103,7 @@ class BarycentricCenterEffector(PositionEffector):
 
     def targets(self) -> np.ndarray:
         """See PositionEffector."""
-        mean = self.state.data["position"].get().mean(axis=0, keepdims=True)
+        mean = self.state._data["position"].get().mean(axis=0, keepdims=True)
         self.barycenter.set(mean)
         return mean
 
@@ -114,7 +114,7 @@ class BarycentricCenterEffector(PositionEffector):
 
     def violation(self) -> np.ndarray:
         """See LagrangianConstraint."""
-        state = self.state.data
+        state = self.state._data
         motion = (state["free_position"].get() - state["position"].get()).mean(axis=0)
         gap = (self.targets() - self.goals())[0]
         unit = self.row_directions[: self._used] * self.state.count

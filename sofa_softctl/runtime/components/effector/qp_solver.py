@@ -99,7 +99,7 @@ class QPInverseProblemSolver(ConstraintSolver):
         for constraint in problem.active:
             rows = _rows([constraint])
             constraint.store_inverse(problem.lam[rows], delta[rows])  # type: ignore[attr-defined]
-            if constraint.data.get("applyForce") and not constraint.data["applyForce"].get():
+            if constraint._data.get("applyForce") and not constraint._data["applyForce"].get():
                 problem.lam[rows] = 0.0
         self.solution = solution
 
@@ -161,6 +161,6 @@ def role_of(constraint: LagrangianConstraint) -> InverseRole:
 
 def _rows(constraints: list[LagrangianConstraint]) -> np.ndarray:
     parts = [
-        np.arange(entry.row_count) + entry.data["constraintIndex"].get() for entry in constraints
+        np.arange(entry.row_count) + entry._data["constraintIndex"].get() for entry in constraints
     ]
     return np.concatenate(parts) if parts else np.empty(0, dtype=int)

@@ -64,7 +64,7 @@ class TetrahedronFEMForceField(ForceField):
         if self.plasticMaxThreshold.get() > 0.0:
             raise self.fault("does not support plasticity: leave plasticMaxThreshold at 0.")
         topology = self._find_topology()
-        self.elements = np.ascontiguousarray(topology.data["tetrahedra"].get())
+        self.elements = np.ascontiguousarray(topology._data["tetrahedra"].get())
         if not len(self.elements):
             raise self.fault(
                 f"finds no tetrahedra in {topology.describe()}. A surface mesh is not enough: "
@@ -75,7 +75,7 @@ class TetrahedronFEMForceField(ForceField):
                 f"has a tetrahedron with vertex {self.elements.max()}, but {self.state.describe()} "
                 f"has {self.state.count} nodes."
             )
-        self.x0 = self.state.data["rest_position"].get().copy()
+        self.x0 = self.state._data["rest_position"].get().copy()
         self.initialPoints.set(self.x0.copy())
         self.method_number = _METHODS[self.method.get()]
         self._check_volumes()
@@ -91,7 +91,7 @@ class TetrahedronFEMForceField(ForceField):
         self._rotate()
 
     def _find_topology(self) -> Topology:
-        found: Any = self.links["topology"].getLinkedBase()
+        found: Any = self._links["topology"].getLinkedBase()
         if found is None and self.context is not None:
             found = self.context.find_upward("topology")
         if found is None:
@@ -132,7 +132,7 @@ class TetrahedronFEMForceField(ForceField):
 
     def _per_element(self, name: str) -> np.ndarray:
         """One value an element: those given, the first one for the rest."""
-        given = self.data[name].get()
+        given = self._data[name].get()
         if not len(given):
             raise self.fault(f"needs at least one '{name}'.")
         values = np.full(len(self.elements), given[0])
@@ -156,7 +156,7 @@ class TetrahedronFEMForceField(ForceField):
         self._rotate()
 
     def _rotate(self) -> None:
-        x = self.state.data["position"].get()
+        x = self.state._data["position"].get()
         kernel.rotate(
             x,
             self.x0,
@@ -173,7 +173,7 @@ class TetrahedronFEMForceField(ForceField):
         if self.updateStiffness.get() and self.youngModulus.getCounter() != self._young_seen:
             self._set_stiffness()
         self._rotate()
-        x = self.state.data["position"].get()
+        x = self.state._data["position"].get()
         kernel.add_force(x, self.x0, self.elements, self.rotations, self.h, self.stiffness, force)
 
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:

@@ -84,7 +84,7 @@ class MeshLoader(Component):
             ("tetrahedra", mesh.tetrahedra),
             ("hexahedra", mesh.hexahedra),
         ):
-            self.data[name].set(np.array(value))
+            self._data[name].set(np.array(value))
 
     def _find_file(self) -> str:
         name = self.filename.get()

@@ -35,9 +35,9 @@ class BarycentricMapping(LinearMapping):
         """
         parent, child = self.parent, self.child
         name = "rest_position" if self.useRestPosition.get() else "position"
-        x, points = parent.data[name].get(), child.data[name].get()
+        x, points = parent._data[name].get(), child._data[name].get()
         topology = self._find_topology(parent)
-        tetrahedra = topology.data["tetrahedra"].get()
+        tetrahedra = topology._data["tetrahedra"].get()
         triangles = topology.elements("triangles")
         elements = tetrahedra if len(tetrahedra) else triangles
         if not len(elements):
@@ -54,7 +54,7 @@ class BarycentricMapping(LinearMapping):
         self.set_weights(elements[best], weights)
 
     def _find_topology(self, parent: Any) -> Topology:
-        found: Any = self.links["input_topology"].getLinkedBase()
+        found: Any = self._links["input_topology"].getLinkedBase()
         if found is None:
             found = parent.context.find_upward("topology")
         if found is None:

@@ -14,7 +14,7 @@ class IdentityMapping(LinearMapping):
         """Give the follower the driver's size."""
         parent, child = self.parent, self.child
         if child.count != parent.count:
-            child.data["position"].set(parent.data["position"].get().copy())
+            child._data["position"].set(parent._data["position"].get().copy())
             child.init()
         numbers = np.arange(parent.count)[:, None]
         self.set_weights(numbers, np.ones((parent.count, 1)))

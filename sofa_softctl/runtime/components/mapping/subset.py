@@ -30,11 +30,11 @@ class SubsetMapping(LinearMapping):
         if not len(numbers) and self.first.get() >= 0:
             numbers = np.arange(self.first.get(), self.last.get() + 1)
         if not len(numbers):
-            numbers = self._nearest(parent.data["position"].get(), child.data["position"].get())
+            numbers = self._nearest(parent._data["position"].get(), child._data["position"].get())
         if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= parent.count:
             raise self.fault(f"names node {numbers.max()}, but the driver has {parent.count}.")
         if child.count != len(numbers):
-            child.data["position"].set(parent.data["position"].get()[numbers])
+            child._data["position"].set(parent._data["position"].get()[numbers])
             child.init()
         self.set_weights(numbers[:, None], np.ones((len(numbers), 1)))
 

@@ -39,7 +39,7 @@ class TopologicalMass(Mass):
                 break
         else:
             raise self.fault(f"finds no elements in {topology.describe()}.")
-        state = self.state.data
+        state = self.state._data
         points = state["rest_position" if self.on_rest else "position"].get()
         sizes = element_sizes(points, found)
         density, total = self.massDensity, self.totalMass
@@ -54,7 +54,7 @@ class TopologicalMass(Mass):
 
     def find_topology(self) -> Topology:
         """The linked topology, or that of the node."""
-        found = self.links["topology"].getLinkedBase()
+        found = self._links["topology"].getLinkedBase()
         if found is None and self.context is not None:
             found = self.context.find_upward("topology")
         if found is None:

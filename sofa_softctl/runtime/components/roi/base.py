@@ -69,7 +69,7 @@ class RegionOfInterest(Component):
         if not self._ready:
             return
         source = self._points()
-        sources = [source, *(self.data[name] for name in self.inputs)]
+        sources = [source, *(self._data[name] for name in self.inputs)]
         seen = tuple(data.getCounter() for data in sources)
         if seen == self._seen or (self._seen and not self.doUpdate.get()):
             return
@@ -77,9 +77,9 @@ class RegionOfInterest(Component):
         points = source.get()[:, :3]
         inside = self.contains(points)
         nodes = np.flatnonzero(inside)
-        self.data["indices"].set(nodes)
-        self.data["nbIndices"].set(np.array([len(nodes)]))
-        self.data["pointsInROI"].set(points[nodes].copy())
+        self._data["indices"].set(nodes)
+        self._data["nbIndices"].set(np.array([len(nodes)]))
+        self._data["pointsInROI"].set(points[nodes].copy())
         for kind, numbers, elements in (
             ("edges", "edgeIndices", None),
             ("triangles", "triangleIndices", "trianglesInROI"),
@@ -90,9 +90,9 @@ class RegionOfInterest(Component):
                 chosen = inside[every].all(axis=1)
             else:
                 chosen = self.contains(points[every].mean(axis=1))
-            self.data[numbers].set(np.flatnonzero(chosen))
+            self._data[numbers].set(np.flatnonzero(chosen))
             if elements is not None:
-                self.data[elements].set(every[chosen])
+                self._data[elements].set(every[chosen])
 
     def _points(self) -> Data:
         assert self.context is not None
@@ -100,20 +100,20 @@ class RegionOfInterest(Component):
             return self.position
         states = self.context.of("state")
         if states:
-            rest = states[0].data["rest_position"]
-            return rest if len(rest.get()) else states[0].data["position"]
+            rest = states[0]._data["rest_position"]
+            return rest if len(rest.get()) else states[0]._data["position"]
         loaders = self.context.of("loader")
         if loaders:
-            return loaders[0].data["position"]
+            return loaders[0]._data["position"]
         above = self.context.find_upward("state")
         if above is None:
             raise self.fault("finds no positions: add a MechanicalObject before it.")
-        return above.data["rest_position"]
+        return above._data["rest_position"]
 
     def _elements(self, kind: str) -> np.ndarray:
-        given = self.data[kind].get()
+        given = self._data[kind].get()
         assert self.context is not None
         if len(given):
             return given
         topology: Any = self.context.find_upward("topology")
-        return given if topology is None else topology.data[kind].get()
+        return given if topology is None else topology._data[kind].get()

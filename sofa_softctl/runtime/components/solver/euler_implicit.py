@@ -52,7 +52,7 @@ class EulerImplicitSolver(OdeSolver):
     def position_factor(self) -> float:  # type: ignore[override]
         """SOFA takes it from the node's dt, also in first order."""
         assert self.context is not None
-        return self.context.data["dt"].get()
+        return self.context._data["dt"].get()
 
     @property
     def effort_factor(self) -> float:
@@ -86,5 +86,5 @@ class EulerImplicitSolver(OdeSolver):
             if mass.separateGravity.get() and id(mass.state) in self.system.offset:
                 assert mass.context is not None
                 part = self.system.part(v, mass.state)
-                part += h * mass.context.data["gravity"].get()
+                part += h * mass.context._data["gravity"].get()
         v *= math.exp(-h * self.vdamping.get())

@@ -88,7 +88,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
         self.check_free_motion()
         clock.lap("free motion")
         self.collide()
-        problem.build(self.root.data["time"].get())
+        problem.build(self.root._data["time"].get())
         clock.lap("constraint rows and W")
         self.root.send(Event("BuildConstraintSystemEndEvent"))
         clock.lap("controllers")

@@ -41,7 +41,7 @@ class RestShapeSpringsForceField(ForceField):
         self.nodes = given if len(given) else np.arange(count)
         if self.nodes.min(initial=0) < 0 or self.nodes.max(initial=-1) >= count:
             raise self.fault(f"has points up to {self.nodes.max()}, but there are {count} nodes.")
-        self.external: MechanicalObject | None = self.links["external_rest_shape"].getLinkedBase()
+        self.external: MechanicalObject | None = self._links["external_rest_shape"].getLinkedBase()
         others = self.external_points.get()
         self.targets = others if len(others) else np.arange(len(self.nodes))
         if self.external is None:
@@ -65,15 +65,15 @@ class RestShapeSpringsForceField(ForceField):
 
     def _rest(self) -> np.ndarray:
         if self.external is None:
-            return self.state.data["rest_position"].get()[self.nodes]
-        return self.external.data["position"].get()[self.targets]
+            return self.state._data["rest_position"].get()[self.nodes]
+        return self.external._data["position"].get()[self.targets]
 
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField."""
         if self.points.getCounter() != self._points_seen:
             self.init()
         k = self._by_place(np.arange(len(self.nodes)))[:, None] * self.activeDirections.get()[:3]
-        x = self.state.data["position"].get()
+        x = self.state._data["position"].get()
         np.subtract.at(force, self.nodes, k * (x[self.nodes] - self._rest()))
 
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:

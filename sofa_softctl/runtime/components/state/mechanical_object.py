@@ -55,7 +55,7 @@ class MechanicalObject(Component):
     @property
     def coord_size(self) -> int:
         """Numbers that make one node's position."""
-        template = self.data["template"].get()
+        template = self._data["template"].get()
         if template not in self._coord_sizes:
             raise self.fault(
                 f"has template '{template}'; the embedded runtime knows "
@@ -68,7 +68,7 @@ class MechanicalObject(Component):
     @property
     def count(self) -> int:
         """Number of nodes."""
-        return len(self.data["position"].get())
+        return len(self._data["position"].get())
 
     def getSize(self) -> int:
         """Number of nodes."""
@@ -79,7 +79,7 @@ class MechanicalObject(Component):
 
         Source: SOFA's order of these steps, MechanicalObject::init.
         """
-        position, rest = self.data["position"], self.data["rest_position"]
+        position, rest = self._data["position"], self._data["rest_position"]
         if len(rest.get()) > len(position.get()):
             position.set(rest.get().copy())
         if not len(position.get()):
@@ -88,7 +88,7 @@ class MechanicalObject(Component):
         count = self.count
         if len(rest.get()) != count:
             rest.set(position.get().copy())
-        velocity = self.data["velocity"]
+        velocity = self._data["velocity"]
         given = velocity.get()
         if len(given) != count:
             filled = np.zeros((count, self.deriv_size))
@@ -96,10 +96,10 @@ class MechanicalObject(Component):
             if len(given):
                 filled[len(given) :] = given[-1]
             velocity.set(filled)
-        self.data["force"].set(np.zeros((count, self.deriv_size)))
-        self.data["free_velocity"].set(np.zeros((count, self.deriv_size)))
-        self.data["free_position"].set(position.get().copy())
-        self.data["size"].set(count)
+        self._data["force"].set(np.zeros((count, self.deriv_size)))
+        self._data["free_velocity"].set(np.zeros((count, self.deriv_size)))
+        self._data["free_position"].set(position.get().copy())
+        self._data["size"].set(count)
         self.lam = np.zeros((count, self.deriv_size))
         self.check_finite()
         self.remember_reset()
@@ -108,29 +108,29 @@ class MechanicalObject(Component):
         if self.context is None:
             return
         for topology in self.context.of("topology"):
-            points = topology.data["position"].get()
+            points = topology._data["position"].get()
             if len(points):
-                self.data["position"].set(np.array(points))
+                self._data["position"].set(np.array(points))
                 return
 
     def _transform(self) -> None:
-        scale = self.data["scale3d"].get()
-        angles = self.data["rotation"].get()
-        shift = self.data["translation"].get()
+        scale = self._data["scale3d"].get()
+        angles = self._data["rotation"].get()
+        shift = self._data["translation"].get()
         if (scale == 1.0).all() and not angles.any() and not shift.any():
             return
         rotation = rotation_zyx(angles)
         for name in ("position", "rest_position"):
-            points = self.data[name].get()
+            points = self._data[name].get()
             if len(points):
-                self.data[name].set((points * scale) @ rotation.T + shift)
+                self._data[name].set((points * scale) @ rotation.T + shift)
 
     def remember_reset(self) -> None:
         """Make the present state the one to which `reset` returns."""
-        self.data["reset_position"].set(self.data["position"].get().copy())
-        self.data["reset_velocity"].set(self.data["velocity"].get().copy())
+        self._data["reset_position"].set(self._data["position"].get().copy())
+        self._data["reset_velocity"].set(self._data["velocity"].get().copy())
         for name in ("position", "velocity"):
-            np.copyto(self.data[f"free_{name}"].get(), self.data[name].get())
+            np.copyto(self._data[f"free_{name}"].get(), self._data[name].get())
 
     def reset(self) -> None:
         """Go back to the state at the end of the initialisation."""
@@ -140,19 +140,19 @@ class MechanicalObject(Component):
             ("free_position", "reset_position"),
             ("free_velocity", "reset_velocity"),
         ):
-            np.copyto(self.data[name].get(), self.data[source].get())
-            self.data[name].touch()
-        self.data["force"].get()[:] = 0.0
+            np.copyto(self._data[name].get(), self._data[source].get())
+            self._data[name].touch()
+        self._data["force"].get()[:] = 0.0
         self.lam[:] = 0.0
 
     def advance(self, v: np.ndarray, h: float, out: np.ndarray) -> None:
         """out = position + h v; out may be the position itself."""
-        np.add(self.data["position"].get(), h * v, out=out)
+        np.add(self._data["position"].get(), h * v, out=out)
 
     def check_finite(self) -> None:
         """SceneError when a position or velocity given by the scene is not finite."""
         for name in ("position", "velocity", "rest_position"):
-            bad = ~np.isfinite(self.data[name].get()).all(axis=1)
+            bad = ~np.isfinite(self._data[name].get()).all(axis=1)
             if bad.any():
                 raise self.fault(
                     f"got a '{name}' that is not finite at {int(bad.sum())} nodes, "

@@ -27,7 +27,7 @@ class Topology(Component):
         """Check that every element names vertices that exist."""
         count = self.count
         for name in ("edges", "triangles", "quads", "tetrahedra", "hexahedra"):
-            elements = self.data[name].get()
+            elements = self._data[name].get()
             bad = ((elements < 0) | (elements >= count)).any(axis=1)
             if bad.any():
                 first = int(np.flatnonzero(bad)[0])
@@ -40,24 +40,24 @@ class Topology(Component):
     @property
     def count(self) -> int:
         """Number of vertices; that of the node's state when the topology has no positions."""
-        points = self.data["position"].get()
+        points = self._data["position"].get()
         if not len(points) and self.context is not None:
             for state in self.context.of("state"):
-                return len(state.data["position"].get())
+                return len(state._data["position"].get())
         return len(points)
 
     def elements(self, kind: str) -> np.ndarray:
         """Elements of a kind, from the scene or else from those of higher dimension."""
-        given = self.data[kind].get()
+        given = self._data[kind].get()
         if len(given):
             return given
-        if kind == "triangles" and len(self.data["tetrahedra"].get()):
-            return _unique(self.data["tetrahedra"].get(), _FACES_OF_TETRAHEDRON)
+        if kind == "triangles" and len(self._data["tetrahedra"].get()):
+            return _unique(self._data["tetrahedra"].get(), _FACES_OF_TETRAHEDRON)
         if kind == "edges":
-            if len(self.data["tetrahedra"].get()):
-                return _unique(self.data["tetrahedra"].get(), _EDGES_OF_TETRAHEDRON)
-            if len(self.data["triangles"].get()):
-                return _unique(self.data["triangles"].get(), _EDGES_OF_TRIANGLE)
+            if len(self._data["tetrahedra"].get()):
+                return _unique(self._data["tetrahedra"].get(), _EDGES_OF_TETRAHEDRON)
+            if len(self._data["triangles"].get()):
+                return _unique(self._data["triangles"].get(), _EDGES_OF_TRIANGLE)
         return given
 
     def getNbPoints(self) -> int:
@@ -66,7 +66,7 @@ class Topology(Component):
 
     def getNbTetrahedra(self) -> int:
         """Number of tetrahedra."""
-        return len(self.data["tetrahedra"].get())
+        return len(self._data["tetrahedra"].get())
 
     def getNbTriangles(self) -> int:
         """Number of triangles."""

@@ -72,7 +72,7 @@ def test_an_element_is_inside_with_all_its_vertices(strict, expected, region):
     """strict=False: with any of them. The first of each kind has all, the second some."""
     roi = region(ELEMENTS, box=[[0, 0, 0, 1, 1, 1]], strict=strict)
     for name in ("edgeIndices", "triangleIndices", "tetrahedronIndices"):
-        assert roi.data[name].array().tolist() == expected
+        assert roi._data[name].array().tolist() == expected
     assert roi.trianglesInROI.array().tolist() == ELEMENTS["triangles"][: len(expected)]
     assert roi.tetrahedraInROI.array().tolist() == ELEMENTS["tetrahedra"][: len(expected)]
 
