@@ -162,9 +162,7 @@ def _numbers(words: Sequence[str]) -> list[float] | None:
 def _point(name: str, value: Sequence[float]) -> np.ndarray:
     found = _finite(value)
     if found is None or found.shape != (3,):
-        raise SceneError(
-            f"A goal on a path needs a {name} of three finite numbers, got {value!r}."
-        )
+        raise SceneError(f"A goal on a path needs a {name} of three finite numbers, got {value!r}.")
     return found
 
 

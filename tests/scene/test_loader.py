@@ -1,0 +1,206 @@
+"""Scene files and their parameters."""
+
+import traceback
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.loader import build_scene, convert, load_scene
+from sofa_softctl.scene.session import Session
+
+
+@pytest.fixture
+def scene_file(tmp_path):
+    """Writes a scene file: scene_file(text) -> path."""
+
+    def write(text, name="scene.py"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def test_a_scene_file_tells_its_parameters_duration_and_units(scene_file):
+    scene = load_scene(
+        scene_file(
+            'DURATION = 1.5\nUNITS = "mm, kg, s"\n'
+            "def createScene(root, size=3, soft=True):\n    root.addChild(f'arm{size}{soft}')\n"
+        )
+    )
+    assert scene.parameters == {"size": 3, "soft": True}
+    assert scene.duration == 1.5
+    assert scene.units.length == "mm"
+    root = scene.build(size="4", soft="false")
+    assert root.children[0].getName() == "arm4False"
+
+
+def test_a_scene_file_may_import_its_neighbours(scene_file):
+    scene_file("NAME = 'neighbour'\n", "softctl_test_neighbour.py")
+    path = scene_file(
+        "from softctl_test_neighbour import NAME\ndef createScene(root):\n    root.addChild(NAME)\n"
+    )
+    assert load_scene(path).build().children[0].getName() == "neighbour"
+
+
+def test_a_missing_file_names_a_close_one(scene_file, tmp_path):
+    scene_file("", "trunk.py")
+    with pytest.raises(SceneError) as caught:
+        load_scene(tmp_path / "trunck.py")
+    assert f"There is no scene file '{tmp_path / 'trunck.py'}'." in str(caught.value)
+    assert f"Did you mean '{tmp_path / 'trunk.py'}'?" in str(caught.value)
+    with pytest.raises(SceneError, match="There is no scene file '.*/nowhere/x.py'"):
+        load_scene(tmp_path / "nowhere" / "x.py")
+    with pytest.raises(SceneError, match="There is no scene file"):
+        load_scene(tmp_path)
+
+
+def test_other_kinds_of_files_are_refused(scene_file):
+    with pytest.raises(SceneError, match=r"is no Python scene .* XML scenes \(\.scn\) run in SOFA"):
+        load_scene(scene_file("<Node/>", "scene.scn"))
+
+
+@pytest.mark.parametrize("text", ["", "createScene = 3\n", "def create_scene(root): pass\n"])
+def test_a_file_without_create_scene_is_refused(scene_file, text):
+    with pytest.raises(SceneError, match=r"scene\.py' has no function createScene\(root\)"):
+        load_scene(scene_file(text))
+
+
+def test_a_create_scene_without_a_root_is_refused(scene_file):
+    path = scene_file("def createScene():\n    pass\n")
+    message = r"scene\.py:1: createScene must take the root node: def createScene\(root\)"
+    with pytest.raises(SceneError, match=message):
+        Session(path, backend="embedded")
+
+
+def test_errors_of_a_scene_file_are_its_own_at_their_own_line(scene_file):
+    for text, kind, line in (
+        ("import os\n\nx = 1 / 0\n", ZeroDivisionError, 3),
+        ("def createScene(root):\n    y = 1\n    root.undefined.thing\n", AttributeError, 3),
+        ("def createScene(root):\n    raise RuntimeError('mine')\n", RuntimeError, 2),
+        ("import softctl_test_nothing\n", ModuleNotFoundError, 1),
+    ):
+        path = scene_file(text)
+        with pytest.raises(kind) as caught:
+            Session(path, backend="embedded")
+        frames = [
+            entry
+            for entry in traceback.extract_tb(caught.value.__traceback__)
+            if entry.filename == str(path)
+        ]
+        assert frames[-1].lineno == line
+        assert caught.value.__cause__ is None
+
+
+def test_a_syntax_error_names_the_file_and_the_line(scene_file):
+    path = scene_file("def createScene(root):\n    root.addObject(\n")
+    with pytest.raises(SyntaxError) as caught:
+        load_scene(path)
+    assert (caught.value.filename, caught.value.lineno) == (str(path), 2)
+
+
+@pytest.mark.parametrize("text", ["'2'", "-1", "0", "float('nan')", "[1]"])
+def test_a_duration_must_be_a_positive_time(scene_file, text):
+    path = scene_file(f"DURATION = {text}\ndef createScene(root): pass\n")
+    with pytest.raises(SceneError, match=r"scene\.py': DURATION must be a positive number, got"):
+        load_scene(path)
+
+
+# -- parameters ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "default", "expected"),
+    [
+        ("3", 1, 3),
+        ("-3", 1, -3),
+        ("2.5", 1.0, 2.5),
+        ("1e-3", 1.0, 1e-3),
+        ("3", 1.0, 3.0),
+        ("true", False, True),
+        ("False", True, False),
+        ("1", False, True),
+        ("0", True, False),
+        ("left", "right", "left"),
+        ("1", "right", "1"),
+        ("path.csv", None, "path.csv"),
+        ("1,2.5", (0.0,), (1.0, 2.5)),
+        ("1, 2", [0.0, 0.0, 0.0], [1.0, 2.0]),
+        ("1 2", [0.0], [1.0, 2.0]),
+        ("3", [0], [3]),
+        ("a,b", ["x"], ["a", "b"]),
+        ("", [0.0], []),
+    ],
+)
+def test_texts_become_values_of_the_defaults_kind(text, default, expected):
+    found = convert("x", text, default)
+    assert found == expected
+    assert type(found) is type(expected)
+    if isinstance(found, list | tuple) and found:
+        assert type(found[0]) is type(expected[0])
+
+
+def test_a_text_becomes_an_array_where_the_default_is_one():
+    found = convert("x", "1,2,3", np.zeros(3))
+    assert found.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "default", "message"),
+    [
+        ("3.5", 1, "takes a int such as 1, got '3.5'"),
+        ("many", 1.0, "takes a float such as 1.0, got 'many'"),
+        ("nan", 1.0, "takes a float such as 1.0, got 'nan'"),
+        ("yes", True, "takes a bool such as True, got 'yes'"),
+        ("1,x", (0.0,), r"takes a tuple such as \(0.0,\), got '1,x'"),
+    ],
+)
+def test_a_text_that_does_not_fit_says_what_would(text, default, message):
+    with pytest.raises(SceneError, match=f"The scene's parameter 'size' {message}"):
+        convert("size", text, default)
+
+
+def test_values_that_are_no_texts_are_handed_over_as_they_are():
+    thing = object()
+    assert convert("x", thing, 1) is thing
+    assert convert("x", 2.5, 1) == 2.5
+
+
+def test_an_unknown_parameter_names_the_close_one_and_all():
+    def createScene(root, size=3, soft=True):
+        pass
+
+    message = r"takes no parameter 'sise'\. Did you mean 'size'\? It takes: size=3, soft=True\."
+    with pytest.raises(SceneError, match=message):
+        build_scene(createScene, {"sise": "4"})
+    with pytest.raises(SceneError, match=r"takes no parameter 'x'\. It takes: none\."):
+        build_scene(lambda root: None, {"x": 1})
+
+
+def test_a_parameter_without_a_default_must_be_given():
+    found = []
+
+    def createScene(root, size, *, soft):
+        found.append((size, soft))
+
+    message = r"The scene needs its parameters 'size', 'soft': give --set size=VALUE"
+    with pytest.raises(SceneError, match=message):
+        build_scene(createScene)
+    build_scene(createScene, {"size": "4", "soft": True})
+    assert found == [("4", True)]
+    with pytest.raises(SceneError, match=r"It takes: size, soft\."):
+        build_scene(createScene, {"sise": 1})
+
+
+def test_a_scene_that_takes_any_parameter_gets_it():
+    found = {}
+
+    def createScene(root, size=3, **others):
+        found.update(others, size=size)
+
+    build_scene(createScene, {"size": "4", "colour": "red"})
+    assert found == {"size": 4, "colour": "red"}
