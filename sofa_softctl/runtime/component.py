@@ -40,13 +40,13 @@ class Component(Base):
             cls.init = _noted(cls.init)  # type: ignore[assignment, method-assign]
 
     def __init__(self, *args: Any, **values: Any) -> None:
-        self.context: Node | None = self.__dict__.get("context")  # the factory knows it already
+        self._context: Node | None = self.__dict__.get("_context")  # the factory knows it already
         super().__init__(*args, **values)
 
     @property
     def _node(self) -> Node | None:
         """The node that holds it."""
-        return self.context
+        return self._context
 
     # -- the life of a component, in SOFA's words -------------------------------------------
 
@@ -98,11 +98,11 @@ class Component(Base):
 
     def getContext(self) -> Node | None:
         """The node that holds it."""
-        return self.context
+        return self._context
 
     def getPathName(self) -> str:
         """Its place in the graph, such as `/trunk/dofs`."""
-        prefix = "" if self.context is None else self.context.getPathName().rstrip("/")
+        prefix = "" if self._context is None else self._context.getPathName().rstrip("/")
         return f"{prefix}/{self.getName()}"
 
 

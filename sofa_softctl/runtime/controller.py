@@ -27,7 +27,7 @@ class Controller(Component):
 
     def handle(self, event: Event) -> None:
         """Call the method for the event, unless it does not listen or left the scene meanwhile."""
-        if self.context is None or not self.listening.get():
+        if self._context is None or not self.listening.get():
             return
         own = self.__dict__.get(event.handler)
         method = getattr(type(self), event.handler, None)

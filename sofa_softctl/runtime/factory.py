@@ -48,7 +48,7 @@ def create(name: str, values: Mapping[str, Any], node: Node) -> Component:
     if kind.__name__ != name:
         translated.add((name, kind.__name__))
     component = kind.__new__(kind)
-    component.context = node  # so that errors and links know the place
+    component._context = node  # so that errors and links know the place
     component.__init__(**values)  # type: ignore[misc]
     return component
 
@@ -88,7 +88,7 @@ def take_over_source(component: Component) -> None:
     path = component._data["src"].get()
     if not path:
         return
-    loader = follow(path, component.context)
+    loader = follow(path, component._context)
     if loader is None:
         raise SceneError(
             f"{describe(scene_line())}: src='{path}' of {component.describe()} leads nowhere. "

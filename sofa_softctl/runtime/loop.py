@@ -33,8 +33,8 @@ class SteppingLoop(AnimationLoop):
     @property
     def root(self) -> Node:
         """The root of the graph."""
-        assert self.context is not None
-        return self.context.getRoot()
+        assert self._context is not None
+        return self._context.getRoot()
 
     def prepare(self) -> None:
         """Find the systems, hand them to their solvers, and place mapped states."""

@@ -96,7 +96,7 @@ class Node(Base):
                 f"{describe(scene_line())}: {type(component).__name__} is not ready to be added: "
                 "its __init__ must first call Sofa.Core.Controller.__init__(self, *args, **kwargs)."
             )
-        holder = component.context
+        holder = component._context
         if holder is not None and any(entry is component for entry in holder.objects):
             raise SceneError(
                 f"{describe(scene_line())}: {component.describe()} already is in node "
@@ -111,7 +111,7 @@ class Node(Base):
                 f"{describe(scene_line())}: there already is an object named '{name}'; links and "
                 "scripts find the first one.",
             )
-        component.context = self
+        component._context = self
         self.objects.append(component)
         self._changed()
         for data in component._data.values():
@@ -160,7 +160,7 @@ class Node(Base):
             )
         self.objects.remove(found)
         found.cleanup()
-        found.context = None
+        found._context = None
         self._changed()
 
     def removeChild(self, child: Node | str) -> None:

@@ -34,8 +34,8 @@ class OnState(Component):
             SceneError: there is none.
         """
         found = self._links["mstate"].getLinkedBase()
-        if found is None and self.context is not None:
-            found = self.context.find_upward("state")
+        if found is None and self._context is not None:
+            found = self._context.find_upward("state")
         if found is None:
             raise self.fault("needs a MechanicalObject in its node, added before it.")
         return found
@@ -116,8 +116,8 @@ class Mapping(Component):
     def parent(self) -> MechanicalObject:
         """The state that drives: of the node above, unless `input` says otherwise."""
         found = self._links["input"].getLinkedBase()
-        if found is None and self.context is not None and self.context.parents:
-            found = self.context.parents[0].find_upward("state")
+        if found is None and self._context is not None and self._context.parents:
+            found = self._context.parents[0].find_upward("state")
         if found is None:
             raise self.fault("needs a MechanicalObject in a node above it.")
         return found
@@ -125,16 +125,16 @@ class Mapping(Component):
     @property
     def mechanical(self) -> bool:
         """Whether a state follows; what only draws (an OglModel) needs no part in a step."""
-        if self._links["output"].path or self.context is None:
+        if self._links["output"].path or self._context is None:
             return getattr(self._links["output"].getLinkedBase(), "category", "state") == "state"
-        return bool(self.context.of("state")) or not self.context.of("visual")
+        return bool(self._context.of("state")) or not self._context.of("visual")
 
     @cached_property
     def child(self) -> MechanicalObject:
         """The state that follows: of its own node, unless `output` says otherwise."""
         found = self._links["output"].getLinkedBase()
-        if found is None and self.context is not None:
-            found = next(iter(self.context.of("state")), None)
+        if found is None and self._context is not None:
+            found = next(iter(self._context.of("state")), None)
         if found is None:
             raise self.fault("needs a MechanicalObject in its own node.")
         return found

@@ -29,9 +29,9 @@ class MechanicalSystem:
     """
 
     def __init__(self, solver: OdeSolver) -> None:
-        assert solver.context is not None
+        assert solver._context is not None
         self.solver = solver
-        self.nodes = nodes_of(solver.context)
+        self.nodes = nodes_of(solver._context)
         self.mappings: list[Mapping] = [e for e in self._all("mapping") if e.mechanical]
         self.masses: list[Mass] = self._all("mass")
         self.force_fields: list[ForceField] = self._all("force field")
@@ -83,7 +83,7 @@ class MechanicalSystem:
             )
 
     def _linear_solver(self) -> LinearSolver:
-        context = self.solver.context
+        context = self.solver._context
         assert context is not None
         found: Any = self.solver._links["linearSolver"].getLinkedBase()
         found = found or next(iter(context.of("linear solver")), None)
@@ -118,8 +118,8 @@ class MechanicalSystem:
         for mass in self.masses:
             force, v = self._vectors(mass)
             if not mass.separateGravity.get():
-                assert mass.context is not None
-                mass.add_gravity(force, mass.context._data["gravity"].get())
+                assert mass._context is not None
+                mass.add_gravity(force, mass._context._data["gravity"].get())
             if mass_factor:
                 mass.add_product(force, v, mass_factor)
         self._gather(self.mappings)

@@ -34,8 +34,8 @@ class CableActuator(CableModel):
 
     def limits(self) -> dict[str, float]:
         """Bounds of this step, by the names of InverseProblem."""
-        assert self.context is not None
-        if self.context._data["time"].get() < self.constrainAtTime.get():
+        assert self._context is not None
+        if self._context._data["time"].get() < self.constrainAtTime.get():
             return {}
         low, high = self.displacement_limits()
         return {
@@ -62,8 +62,8 @@ class CableEquality(CableModel):
 
     def limits(self) -> dict[str, float]:
         """What is given in this step, by the names of InverseProblem."""
-        assert self.context is not None
-        if self.context._data["time"].get() < self.constrainAtTime.get():
+        assert self._context is not None
+        if self._context._data["time"].get() < self.constrainAtTime.get():
             return {}
         found = {}
         if self.eqDisp.isSet():
@@ -96,8 +96,8 @@ class PositionEquality(PositionModel):
 
     def limits(self) -> dict[str, float]:
         """What is given in this step, by the names of InverseProblem."""
-        assert self.context is not None
-        if self.context._data["time"].get() < self.constrainAtTime.get():
+        assert self._context is not None
+        if self._context._data["time"].get() < self.constrainAtTime.get():
             return {}
         return {"displacement_fixed": self.eqDelta.get()}
 

@@ -62,8 +62,8 @@ class PositionEffector(PositionModel):
         x = self.targets()
         goal = self.effectorGoal.get()[: len(x)]
         if self.maxSpeed.isSet():
-            assert self.context is not None
-            reach = self.maxSpeed.get() * self.context._data["dt"].get()
+            assert self._context is not None
+            reach = self.maxSpeed.get() * self._context._data["dt"].get()
             change = goal - self._goal[: len(x)]
             length = np.linalg.norm(change, axis=1, keepdims=True)
             factor = np.minimum(1.0, reach / np.where(length == 0.0, 1.0, length))

@@ -92,8 +92,8 @@ class TetrahedronFEMForceField(ForceField):
 
     def _find_topology(self) -> Topology:
         found: Any = self._links["topology"].getLinkedBase()
-        if found is None and self.context is not None:
-            found = self.context.find_upward("topology")
+        if found is None and self._context is not None:
+            found = self._context.find_upward("topology")
         if found is None:
             raise self.fault(
                 "needs tetrahedra: add a TetrahedronSetTopologyContainer or MeshTopology to its "

@@ -56,7 +56,7 @@ class BarycentricMapping(LinearMapping):
     def _find_topology(self, parent: Any) -> Topology:
         found: Any = self._links["input_topology"].getLinkedBase()
         if found is None:
-            found = parent.context.find_upward("topology")
+            found = parent._context.find_upward("topology")
         if found is None:
             raise self.fault(f"needs a topology beside {parent.describe()}.")
         return found

@@ -55,8 +55,8 @@ class TopologicalMass(Mass):
     def find_topology(self) -> Topology:
         """The linked topology, or that of the node."""
         found = self._links["topology"].getLinkedBase()
-        if found is None and self.context is not None:
-            found = self.context.find_upward("topology")
+        if found is None and self._context is not None:
+            found = self._context.find_upward("topology")
         if found is None:
             raise self.fault(
                 "needs a topology: add a TetrahedronSetTopologyContainer or MeshTopology to its "

@@ -95,25 +95,25 @@ class RegionOfInterest(Component):
                 self._data[elements].set(every[chosen])
 
     def _points(self) -> Data:
-        assert self.context is not None
+        assert self._context is not None
         if self.position.isSet() or self.position.hasParent():
             return self.position
-        states = self.context.of("state")
+        states = self._context.of("state")
         if states:
             rest = states[0]._data["rest_position"]
             return rest if len(rest.get()) else states[0]._data["position"]
-        loaders = self.context.of("loader")
+        loaders = self._context.of("loader")
         if loaders:
             return loaders[0]._data["position"]
-        above = self.context.find_upward("state")
+        above = self._context.find_upward("state")
         if above is None:
             raise self.fault("finds no positions: add a MechanicalObject before it.")
         return above._data["rest_position"]
 
     def _elements(self, kind: str) -> np.ndarray:
         given = self._data[kind].get()
-        assert self.context is not None
+        assert self._context is not None
         if len(given):
             return given
-        topology: Any = self.context.find_upward("topology")
+        topology: Any = self._context.find_upward("topology")
         return given if topology is None else topology._data[kind].get()

@@ -51,8 +51,8 @@ class EulerImplicitSolver(OdeSolver):
     @property
     def position_factor(self) -> float:  # type: ignore[override]
         """SOFA takes it from the node's dt, also in first order."""
-        assert self.context is not None
-        return self.context._data["dt"].get()
+        assert self._context is not None
+        return self._context._data["dt"].get()
 
     @property
     def effort_factor(self) -> float:
@@ -84,7 +84,7 @@ class EulerImplicitSolver(OdeSolver):
         """Add gravity that is kept apart, then let the velocity decay."""
         for mass in self.system.masses:
             if mass.separateGravity.get() and id(mass.state) in self.system.offset:
-                assert mass.context is not None
+                assert mass._context is not None
                 part = self.system.part(v, mass.state)
-                part += h * mass.context._data["gravity"].get()
+                part += h * mass._context._data["gravity"].get()
         v *= math.exp(-h * self.vdamping.get())

@@ -36,9 +36,9 @@ class FreeMotionAnimationLoop(SteppingLoop):
         """Add the default constraint solver when the scene has none, as SOFA does."""
         if self.solveVelocityConstraintFirst.get():
             raise self.fault("does not support solveVelocityConstraintFirst=True.")
-        assert self.context is not None
-        if not self.context.of("constraint solver"):
-            self.context.addObject("GenericConstraintSolver")
+        assert self._context is not None
+        if not self._context.of("constraint solver"):
+            self._context.addObject("GenericConstraintSolver")
 
     def prepare(self) -> None:
         """Find the systems and who corrects them."""
@@ -62,17 +62,17 @@ class FreeMotionAnimationLoop(SteppingLoop):
 
     def _system_of(self, correction: ConstraintCorrection) -> MechanicalSystem:
         for system in self.systems:
-            if any(node is correction.context for node in system.nodes):
+            if any(node is correction._context for node in system.nodes):
                 return system
-            if system.solver.context in list(correction.context.walk()):  # type: ignore[union-attr]
+            if system.solver._context in list(correction._context.walk()):  # type: ignore[union-attr]
                 return system
         raise correction.fault("finds no time integrator (ODE solver) in its node or around it.")
 
     @property
     def solver(self) -> ConstraintSolver:
         """The constraint solver of the scene."""
-        assert self.context is not None
-        found: Any = self.context.of("constraint solver")
+        assert self._context is not None
+        found: Any = self._context.of("constraint solver")
         return found[0]
 
     def step(self, h: float) -> None:

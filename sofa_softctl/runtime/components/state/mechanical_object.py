@@ -105,9 +105,9 @@ class MechanicalObject(Component):
         self.remember_reset()
 
     def _take_from_topology(self) -> None:
-        if self.context is None:
+        if self._context is None:
             return
-        for topology in self.context.of("topology"):
+        for topology in self._context.of("topology"):
             points = topology._data["position"].get()
             if len(points):
                 self._data["position"].set(np.array(points))

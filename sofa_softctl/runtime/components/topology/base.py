@@ -41,8 +41,8 @@ class Topology(Component):
     def count(self) -> int:
         """Number of vertices; that of the node's state when the topology has no positions."""
         points = self._data["position"].get()
-        if not len(points) and self.context is not None:
-            for state in self.context.of("state"):
+        if not len(points) and self._context is not None:
+            for state in self._context.of("state"):
                 return len(state._data["position"].get())
         return len(points)
 
