@@ -142,6 +142,8 @@ def step_count(session: Session, steps: int | None, duration: float | None, defa
         raise SceneError("Give either steps or a duration, not both.")
     if steps is None:
         length = default if duration is None else duration
+        if not (length > 0.0 and math.isfinite(length)):
+            raise SceneError(f"A duration must be positive and finite, got {length:g}.")
         count = length / session.dt
         steps = round(count)
         if not math.isclose(count, steps, rel_tol=1e-6, abs_tol=1e-6):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import RecordError, SceneError
+from sofa_softctl.runtime.where import describe
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import Channel, channels_of, nodes_of, own_state
 from sofa_softctl.scene.loader import build_scene, load_scene
@@ -61,6 +62,9 @@ class Session:
         self.units = None if file is None else file.units
         self.root: Any = build_scene(create, self.parameters)
         simulation: Any = self.backend.Sofa.Simulation
+        if not self.dt > 0.0:
+            where = describe(getattr(self.root.dt, "where", None))
+            raise SceneError(f"{where}: dt must be positive, got {self.dt:g}.")
         simulation.init(self.root)
         self._simulation = simulation
         self.step_count = 0

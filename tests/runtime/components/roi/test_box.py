@@ -80,7 +80,7 @@ def test_an_element_is_inside_with_all_its_vertices(strict, expected, region):
 def test_the_rest_position_decides(region):
     """A body that moves away keeps its nodes."""
     roi = region(box=[[0, 0, 0, 1, 1, 1]])
-    roi.context.dofs.position.value = POINTS + 100.0
+    roi.getContext().dofs.position.value = POINTS + 100.0
     assert roi.indices.array().tolist() == inside([0] * 3, [1] * 3)
 
 
