@@ -127,8 +127,9 @@ def doctor() -> None:
 def _load_plugins(files: list[Path] | None) -> None:
     from sofa_softctl.plugins import plugins as found
 
+    known = found()  # also those of installed packages: their components come before the scene
     for file in files or []:
-        found().add_file(file)
+        known.add_file(file)
 
 
 def _session(scene: Path, backend: str, values: list[str] | None, *, quiet: bool) -> Any:

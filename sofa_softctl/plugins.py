@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib.util
 import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import pluggy
 
 from sofa_softctl import hooks
-from sofa_softctl.errors import PluginError
+from sofa_softctl.errors import PluginError, SceneError
 
 
 @dataclass(frozen=True)
 class Registered:
     """A controller and the plugin that brought it."""
 
+    name: str
+    """Name of the controller."""
     controller: Callable[..., Any]
     """The class, or a function that returns it."""
     plugin: str
     """Name of the plugin."""
 
     def load(self) -> type[Any]:
-        """The class."""
-        if isinstance(self.controller, type):
-            return self.controller
-        found: type[Any] = self.controller()
+        """The class.
+
+        Raises:
+            PluginError: the plugin's function gave something else.
+        """
+        found = self.controller
+        if not isinstance(found, type):
+            found = found()
+        if not isinstance(found, type):
+            raise PluginError(
+                f"Plugin '{self.plugin}': controller '{self.name}' must be a class, got {found!r}."
+            )
         return found
 
 
@@ -41,91 +53,157 @@ class Plugins:
         self.manager = pluggy.PluginManager(hooks.PROJECT)
         self.manager.add_hookspecs(hooks)
         self.controllers: dict[str, Registered] = {}
+        self.owners: dict[tuple[str, str], str] = {}
+        """Plugin that brought each thing, by its kind and name."""
 
     def add(self, plugin: Any, name: str) -> None:
-        """Take a plugin in.
+        """Take a plugin in, with all that it brings or not at all.
 
         Raises:
             PluginError: it is there already, a hook has another name or other arguments, or
                 something that it registers is there already.
+            Exception: whatever the plugin itself raises.
         """
+        if self.manager.has_plugin(name) or self.manager.is_registered(plugin):
+            known = name if self.manager.has_plugin(name) else self.manager.get_name(plugin)
+            raise PluginError(f"Plugin '{known}' is there already.")
+        try:
+            self._register(plugin, name)
+            offers = Offers(self, name)
+            for hook, register in offers.hooks():
+                for implementation in hook.get_hookimpls():
+                    if implementation.plugin is plugin:
+                        implementation.function(*(register,)[: len(implementation.argnames)])
+        except BaseException:
+            if self.manager.is_registered(plugin):
+                self.manager.unregister(plugin)
+            raise
+        offers.take()
+
+    def _register(self, plugin: Any, name: str) -> None:
         try:
             self.manager.register(plugin, name)
             self.manager.check_pending()
-            self._take_over(plugin)
         except (ValueError, pluggy.PluginValidationError) as error:
-            self._drop(plugin)
-            raise PluginError(f"Plugin '{name}' cannot be used: {error}") from error
-        except PluginError:
-            self._drop(plugin)
-            raise
+            names = ", ".join(
+                sorted(entry for entry in vars(hooks) if entry.startswith("softctl_"))
+            )
+            raise PluginError(
+                f"Plugin '{name}' cannot be used: {error}. Hooks: {names}."
+            ) from error
 
     def add_file(self, path: str | Path) -> None:
-        """Take in a plugin that is a Python file."""
+        """Take in a plugin that is a Python file.
+
+        Raises:
+            PluginError: there is no such file, or it is no Python; and as for `add`.
+        """
         path = Path(path)
         if not path.is_file():
             raise PluginError(f"There is no plugin file '{path}'.")
         spec = importlib.util.spec_from_file_location(f"softctl_plugin_{path.stem}", path)
-        assert spec is not None and spec.loader is not None
+        if spec is None or spec.loader is None:
+            raise PluginError(f"The plugin '{path}' is no Python file (.py).")
         module = importlib.util.module_from_spec(spec)
+        before = sys.modules.get(spec.name)
         sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
-        self.add(module, str(path))
+        try:
+            spec.loader.exec_module(module)
+            self.add(module, str(path))
+        except BaseException:
+            del sys.modules[spec.name]
+            if before is not None:
+                sys.modules[spec.name] = before
+            raise
 
     def load_entry_points(self) -> None:
-        """Take in the plugins of installed packages, unless SOFTCTL_PLUGINS=0."""
+        """Take in the plugins of installed packages, unless SOFTCTL_PLUGINS=0.
+
+        Raises:
+            PluginError: one of them cannot be loaded or used; the message says how to go on.
+        """
         if os.environ.get("SOFTCTL_PLUGINS", "1") == "0":
             return
-        before = set(self.manager.get_plugins())
-        self.manager.load_setuptools_entrypoints(hooks.PROJECT)
-        for plugin in self.manager.get_plugins() - before:
-            self._take_over(plugin)
+        for entry in entry_points(group=hooks.PROJECT):
+            package = entry.name if entry.dist is None else entry.dist.name
+            try:
+                self.add(entry.load(), entry.name)
+            except Exception as error:
+                raise PluginError(
+                    f"The plugin '{entry.name}' that is installed cannot be used: {error} "
+                    f"Uninstall '{package}', or set SOFTCTL_PLUGINS=0."
+                ) from error
 
     @property
     def names(self) -> list[str]:
         """Names of the plugins, in order of registration."""
         return [name for name, _ in self.manager.list_name_plugin()]
 
-    def _drop(self, plugin: Any) -> None:
-        if self.manager.is_registered(plugin):
-            self.manager.unregister(plugin)
 
-    def _take_over(self, plugin: Any) -> None:
-        """Call the plugin's hooks."""
-        for hook, register in (
-            (self.manager.hook.softctl_register_controllers, self._register_controller(plugin)),
-            (self.manager.hook.softctl_register_qp_solvers, _register_qp_solver),
-            (self.manager.hook.softctl_register_components, _register_component),
-        ):
-            for implementation in hook.get_hookimpls():
-                if implementation.plugin is plugin:
-                    implementation.function(register)
+class Offers:
+    """What one plugin registers: checked at the call, taken in when all of it is fine."""
 
-    def _register_controller(self, plugin: Any) -> Callable[[str, Callable[..., Any]], None]:
-        owner = self.manager.get_name(plugin) or str(plugin)
+    def __init__(self, plugins: Plugins, plugin: str) -> None:
+        self.plugins = plugins
+        self.plugin = plugin
+        self.names: set[tuple[str, str]] = set()
+        self.taken: list[Callable[[], None]] = []
 
-        def register(name: str, controller: Callable[..., Any]) -> None:
-            other = self.controllers.get(name)
-            if other is not None:
-                raise PluginError(
-                    f"Plugins '{other.plugin}' and '{owner}' both register a controller '{name}'. "
-                    "Rename one of them."
-                )
-            self.controllers[name] = Registered(controller, owner)
+    def hooks(self) -> list[tuple[Any, Callable[..., None]]]:
+        """Each hook and the function that a plugin is given for it."""
+        hook = self.plugins.manager.hook
+        return [
+            (hook.softctl_register_controllers, self.controller),
+            (hook.softctl_register_qp_solvers, self.qp_solver),
+            (hook.softctl_register_components, self.component),
+        ]
 
-        return register
+    def take(self) -> None:
+        """Take everything in."""
+        for take in self.taken:
+            take()
+        self.plugins.owners.update(dict.fromkeys(self.names, self.plugin))
 
+    def _claim(self, kind: str, name: str, there: bool) -> None:
+        owner = self.plugins.owners.get((kind, name), "built-in" if there else None)
+        if (kind, name) in self.names:
+            owner = self.plugin
+        if owner is not None:
+            raise PluginError(
+                f"Plugins '{owner}' and '{self.plugin}' both register a {kind} '{name}'. "
+                "Rename one of them."
+            )
+        self.names.add((kind, name))
 
-def _register_qp_solver(name: str, solve: Callable[..., Any]) -> None:
-    from sofa_softctl.inverse import qp_solvers
+    def controller(self, name: str, controller: Callable[..., Any]) -> None:
+        """See `hooks.softctl_register_controllers`."""
+        if not callable(controller):
+            raise PluginError(
+                f"Plugin '{self.plugin}': controller '{name}' must be a class or a function that "
+                f"returns one, got {controller!r}."
+            )
+        self._claim("controller", name, name in self.plugins.controllers)
+        entry = Registered(name, controller, self.plugin)
+        self.taken.append(lambda: self.plugins.controllers.update({name: entry}))
 
-    qp_solvers.register(name, solve)
+    def qp_solver(self, name: str, solve: Callable[..., Any]) -> None:
+        """See `hooks.softctl_register_qp_solvers`."""
+        from sofa_softctl.inverse import qp_solvers
 
+        self._claim("QP solver", name, name in qp_solvers.qp_solvers)
+        self.taken.append(lambda: qp_solvers.register(name, solve))
 
-def _register_component(component: type[Any]) -> None:
-    from sofa_softctl.runtime import factory
+    def component(self, component: type[Any]) -> None:
+        """See `hooks.softctl_register_components`."""
+        from sofa_softctl.runtime import factory
 
-    factory.register(component)
+        try:
+            names = factory.names_of(component)
+        except SceneError as error:
+            raise PluginError(f"Plugin '{self.plugin}': {error}") from error
+        for name in names:
+            self._claim("component", name, factory.find(name) is not None)
+        self.taken.append(lambda: factory.register(component))
 
 
 @cache
@@ -145,7 +223,11 @@ def controller(name: str) -> type[Any]:
     """
     known = plugins().controllers
     if name not in known:
-        raise PluginError(f"There is no controller '{name}'. Known: {', '.join(sorted(known))}.")
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        raise PluginError(
+            f"There is no controller '{name}'.{hint} Known: {', '.join(sorted(known))}."
+        )
     return known[name].load()
 
 

@@ -26,14 +26,23 @@ def register(component: type[Component]) -> None:
     Raises:
         SceneError: it is no component, or one of its names is taken.
     """
-    if not (isinstance(component, type) and issubclass(component, Component)):
-        name = getattr(component, "__name__", component)
-        raise SceneError(f"'{name}' is no subclass of Component, so no scene can add it.")
-    names = (component.__name__, *vars(component).get("aliases", ()))  # its own, not inherited
+    names = names_of(component)
     for name in names:
         if (find(name) or component) is not component:
             raise SceneError(f"There already is a component named '{name}'.")
     _extra.update(dict.fromkeys(names, component))
+
+
+def names_of(component: type[Component]) -> tuple[str, ...]:
+    """The names by which scenes will know a component: its own, not those of what it refines.
+
+    Raises:
+        SceneError: it is no component.
+    """
+    if not (isinstance(component, type) and issubclass(component, Component)):
+        name = getattr(component, "__name__", component)
+        raise SceneError(f"'{name}' is no subclass of Component, so no scene can add it.")
+    return (component.__name__, *vars(component).get("aliases", ()))
 
 
 def create(name: str, values: Mapping[str, Any], node: Node) -> Component:

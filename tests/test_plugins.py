@@ -1,0 +1,368 @@
+"""Plugins: real, tiny ones, registered in the tests."""
+
+import importlib.metadata
+import inspect
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from sofa_softctl import hookimpl, hooks
+from sofa_softctl import plugins as plugins_module
+from sofa_softctl.errors import PluginError
+from sofa_softctl.inverse import qp_solvers
+from sofa_softctl.plugins import Plugins, controller, plugins
+from sofa_softctl.runtime import data_types, factory
+from sofa_softctl.runtime.component import Component
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """A manager of its own; what plugins put into the tables of the process is taken out again."""
+    monkeypatch.setattr(factory, "_extra", {})
+    solvers = dict(qp_solvers.qp_solvers)
+    found = Plugins()
+    found.add(plugins_module._BuiltIn(), "built-in")
+    yield found
+    qp_solvers.qp_solvers.clear()
+    qp_solvers.qp_solvers.update(solvers)
+
+
+class Follower:
+    """Stands for a controller: the manager asks no more of one than to be a class."""
+
+
+class Balloon(Component):
+    """A balloon."""
+
+    pressure = data_types.Real(1.0, "Pressure.")
+
+
+def solve_nothing(qp, warm):
+    raise AssertionError("never called")
+
+
+class Controllers:
+    def __init__(self, *names):
+        self.names = names
+
+    @hookimpl
+    def softctl_register_controllers(self, register):
+        for name in self.names:
+            register(name, Follower)
+
+
+class Components:
+    @hookimpl
+    def softctl_register_components(self, register):
+        register(Balloon)
+
+
+class QPSolvers:
+    def __init__(self, name):
+        self.name = name
+
+    @hookimpl
+    def softctl_register_qp_solvers(self, register):
+        register(self.name, solve_nothing)
+
+
+# -- what plugins bring --------------------------------------------------------------------------
+
+
+def test_a_plugin_brings_controllers(fresh):
+    fresh.add(Controllers("follower", "leader"), "mine")
+    assert fresh.names == ["built-in", "mine"]
+    assert sorted(fresh.controllers) == ["follower", "inverse", "leader"]
+    assert fresh.controllers["follower"].plugin == "mine"
+    assert fresh.controllers["follower"].load() is Follower
+
+
+def test_a_controller_may_be_loaded_when_it_is_needed(fresh):
+    class Lazy:
+        @hookimpl
+        def softctl_register_controllers(self, register):
+            register("lazy", lambda: Follower)
+
+    fresh.add(Lazy(), "lazy")
+    assert fresh.controllers["lazy"].load() is Follower
+
+
+def test_a_plugin_brings_components(fresh, root):
+    fresh.add(Components(), "mine")
+    assert root.addObject("Balloon", pressure="2").pressure.value == 2.0
+
+
+def test_a_plugin_brings_qp_solvers(fresh):
+    fresh.add(QPSolvers("mine"), "mine")
+    assert qp_solvers.find("mine") is solve_nothing
+
+
+def test_the_built_in_controller_comes_through_the_same_door():
+    assert plugins().controllers["inverse"].plugin == "built-in"
+    assert controller("inverse").__name__ == "InverseController"
+    with pytest.raises(PluginError, match=r"There is no controller 'invers'\. .*Known: .*inverse"):
+        controller("invers")
+
+
+# -- what cannot be ------------------------------------------------------------------------------
+
+
+def test_a_controller_of_a_name_that_is_taken_names_both_plugins(fresh):
+    fresh.add(Controllers("follower"), "mine")
+    message = "Plugins 'mine' and 'yours' both register a controller 'follower'. Rename one"
+    with pytest.raises(PluginError, match=message):
+        fresh.add(Controllers("leader", "follower"), "yours")
+    with pytest.raises(PluginError, match="Plugins 'built-in' and 'third' both register"):
+        fresh.add(Controllers("inverse"), "third")
+    assert fresh.names == ["built-in", "mine"]
+    assert sorted(fresh.controllers) == ["follower", "inverse"]  # nothing of the newcomers
+
+
+def test_a_component_of_a_name_that_is_taken_names_both_plugins(fresh):
+    fresh.add(Components(), "mine")
+
+    class Other(Components):
+        @hookimpl
+        def softctl_register_components(self, register):
+            register(type("Whistle", (Component,), {"__doc__": "A whistle."}))
+            register(type("Balloon", (Component,), {"__doc__": "Another balloon."}))
+
+    message = "Plugins 'mine' and 'yours' both register a component 'Balloon'. Rename one of them"
+    with pytest.raises(PluginError, match=message):
+        fresh.add(Other(), "yours")
+    assert factory.find("Balloon") is Balloon
+    assert factory.find("Whistle") is None
+
+    class BuiltIn:
+        @hookimpl
+        def softctl_register_components(self, register):
+            register(type("UniformMass", (Component,), {"__doc__": "Another mass."}))
+
+    message = "Plugins 'built-in' and 'yours' both register a component 'UniformMass'"
+    with pytest.raises(PluginError, match=message):
+        fresh.add(BuiltIn(), "yours")
+
+
+def test_a_qp_solver_of_a_name_that_is_taken_names_both_plugins(fresh):
+    fresh.add(QPSolvers("mine"), "mine")
+    with pytest.raises(PluginError, match="Plugins 'mine' and 'yours' both register a QP solver"):
+        fresh.add(QPSolvers("mine"), "yours")
+    with pytest.raises(PluginError, match="Plugins 'built-in' and 'yours' both register a QP solv"):
+        fresh.add(QPSolvers("daqp"), "yours")
+
+
+def test_a_misspelt_hook_is_told_with_the_known_ones(fresh):
+    class Misspelt:
+        @hookimpl
+        def softctl_register_controler(self, register):
+            pass
+
+    message = (
+        r"Plugin 'mine' cannot be used: unknown hook 'softctl_register_controler'.*"
+        r"Hooks: softctl_register_components, softctl_register_controllers, "
+    )
+    with pytest.raises(PluginError, match=message):
+        fresh.add(Misspelt(), "mine")
+    fresh.add(Controllers("follower"), "mine")  # the name is free again
+
+
+def test_a_hook_with_other_arguments_is_told(fresh):
+    class Wrong:
+        @hookimpl
+        def softctl_register_controllers(self, registry):
+            pass
+
+    with pytest.raises(PluginError) as caught:
+        fresh.add(Wrong(), "mine")
+    assert "Plugin 'mine' cannot be used" in str(caught.value)
+    assert "'registry'" in str(caught.value)
+    assert fresh.names == ["built-in"]
+
+
+def test_the_same_plugin_again_is_refused_and_the_first_one_stays(fresh):
+    plugin = Controllers("follower")
+    fresh.add(plugin, "mine")
+    for again, name in ((plugin, "mine"), (plugin, "other"), (Controllers("x"), "mine")):
+        with pytest.raises(PluginError, match="is there already"):
+            fresh.add(again, name)
+    assert fresh.names == ["built-in", "mine"]
+    assert fresh.controllers["follower"].plugin == "mine"
+
+
+@pytest.mark.parametrize("thing", [3, None, "Follower"])
+def test_a_controller_must_be_a_class_or_a_function_that_gives_one(fresh, thing):
+    class Wrong:
+        @hookimpl
+        def softctl_register_controllers(self, register):
+            register("wrong", thing)
+
+    with pytest.raises(PluginError, match=r"Plugin 'mine': controller 'wrong' must be a class or"):
+        fresh.add(Wrong(), "mine")
+
+    class Late:
+        @hookimpl
+        def softctl_register_controllers(self, register):
+            register("late", lambda: thing)
+
+    fresh.add(Late(), "late")
+    with pytest.raises(PluginError, match=r"Plugin 'late': controller 'late' must be a class, got"):
+        fresh.controllers["late"].load()
+
+
+def test_a_component_must_be_a_component(fresh):
+    class Wrong:
+        @hookimpl
+        def softctl_register_components(self, register):
+            register(Follower)
+
+    with pytest.raises(PluginError, match=r"Plugin 'mine': 'Follower' is no subclass of Component"):
+        fresh.add(Wrong(), "mine")
+
+
+def test_an_error_of_the_plugin_itself_comes_out_as_it_is(fresh):
+    class Failing:
+        @hookimpl
+        def softctl_register_controllers(self, register):
+            int("x")
+
+    with pytest.raises(ValueError, match="invalid literal"):
+        fresh.add(Failing(), "mine")
+    assert fresh.names == ["built-in"]
+
+
+# -- files and entry points ----------------------------------------------------------------------
+
+PLUGIN = """
+from sofa_softctl import hookimpl
+
+class Follower:
+    pass
+
+@hookimpl
+def softctl_register_controllers(register):
+    register("from_file", Follower)
+"""
+
+
+def test_a_plugin_may_be_a_file(fresh, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(PLUGIN)
+    fresh.add_file(path)
+    assert fresh.controllers["from_file"].plugin == str(path)
+    with pytest.raises(PluginError, match="is there already"):
+        fresh.add_file(path)
+
+
+def test_a_file_that_is_missing_or_no_python_is_told(fresh, tmp_path):
+    with pytest.raises(PluginError, match=r"There is no plugin file '.*none\.py'"):
+        fresh.add_file(tmp_path / "none.py")
+    (tmp_path / "plugin.txt").write_text(PLUGIN)
+    with pytest.raises(PluginError, match=r"plugin\.txt' is no Python file \(\.py\)"):
+        fresh.add_file(tmp_path / "plugin.txt")
+
+
+def test_an_error_in_a_plugin_file_is_its_own(fresh, tmp_path):
+    path = tmp_path / "broken.py"
+    path.write_text("x = 1\ny = x / 0\n")
+    with pytest.raises(ZeroDivisionError) as caught:
+        fresh.add_file(path)
+    assert caught.traceback[-1].path == path
+    assert caught.traceback[-1].lineno + 1 == 2
+    assert "softctl_plugin_broken" not in sys.modules
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Installs a plugin package: installed(code, name) makes its entry point."""
+
+    def install(code, name="pretended"):
+        (tmp_path / f"softctl_test_{name}.py").write_text(code)
+        info = tmp_path / f"softctl_test_{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Name: softctl-test-{name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[sofa_softctl]\n{name} = softctl_test_{name}\n")
+        importlib.invalidate_caches()
+
+    monkeypatch.syspath_prepend(tmp_path)
+    yield install
+    for name in list(sys.modules):
+        if name.startswith("softctl_test_"):
+            del sys.modules[name]
+
+
+def test_plugins_of_installed_packages_are_found(fresh, installed):
+    installed(PLUGIN)
+    fresh.load_entry_points()
+    assert fresh.controllers["from_file"].plugin == "pretended"
+
+
+def test_a_variable_switches_them_off(fresh, installed, monkeypatch):
+    installed("raise RuntimeError('must not be imported')")
+    monkeypatch.setenv("SOFTCTL_PLUGINS", "0")
+    fresh.load_entry_points()
+    assert fresh.names == ["built-in"]
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("import softctl_nothing", "No module named 'softctl_nothing'"),
+        ("raise RuntimeError('no licence')", "no licence"),
+        (PLUGIN.replace("register_controllers", "register_controler"), "unknown hook"),
+        (PLUGIN.replace("from_file", "inverse"), "'built-in' and 'pretended' both register"),
+    ],
+)
+def test_an_installed_plugin_that_fails_is_named_with_the_way_out(fresh, installed, code, message):
+    installed(code)
+    with pytest.raises(PluginError) as caught:
+        fresh.load_entry_points()
+    text = str(caught.value)
+    assert "pretended" in text
+    assert message in text
+    assert text.endswith("Uninstall 'softctl-test-pretended', or set SOFTCTL_PLUGINS=0.")
+
+
+def test_components_of_installed_plugins_are_known_to_a_run(installed, tmp_path):
+    """Without --plugin: the contract says that components are known before a scene is loaded."""
+    installed(
+        """
+from sofa_softctl import hookimpl
+from sofa_softctl.runtime.component import Component
+
+class Whistle(Component):
+    "A whistle."
+
+@hookimpl
+def softctl_register_components(register):
+    register(Whistle)
+"""
+    )
+    scene = tmp_path / "scene.py"
+    scene.write_text("def createScene(root):\n    root.addObject('Whistle')\n")
+    command = [sys.executable, "-m", "sofa_softctl.cli", "run", str(scene), "--steps", "1", "-q"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "SOFTCTL_PLUGINS": "1"}
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# -- the contract --------------------------------------------------------------------------------
+
+
+def hook_functions():
+    return [value for name, value in vars(hooks).items() if name.startswith("softctl_")]
+
+
+@pytest.mark.parametrize("hook", hook_functions(), ids=lambda hook: hook.__name__)
+def test_every_hook_is_an_empty_function_that_says_when_it_is_called(hook):
+    doc = inspect.getdoc(hook)
+    assert doc.split("\n")[0].endswith(".")
+    assert "Called once" in doc
+    assert "register(" in doc
+    source = textwrap.dedent(inspect.getsource(hook))
+    assert source.rstrip().endswith('"""')
+    assert hook(*[None] * len(inspect.signature(hook).parameters)) is None
