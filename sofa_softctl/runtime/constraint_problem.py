@@ -112,12 +112,24 @@ class ConstraintProblem:
 
     def correct(self, h: float) -> None:
         """x = x_free + k A^-1 H^T lambda, v = v_free + A^-1 H^T lambda, for each system."""
-        for correction, system in self.corrections:
+        for system in self.systems:
             rows = self.rows.get(id(system))
-            v = system.v_free
-            if rows is not None:
-                v = v + correction.correction(rows, self.lam)
-            system.move(h, v)
+            if rows is None:
+                system.move(h, system.v_free)
+                continue
+            change = np.zeros_like(system.v_free)
+            for correction, corrected in self.corrections:
+                if corrected is system:
+                    change += correction.correction(rows, self.lam)
+            system.move(h, system.v_free + change)
+            self._move_on(system, system.solver.position_factor - h, change)
+
+    @staticmethod
+    def _move_on(system: MechanicalSystem, h: float, v: np.ndarray) -> None:
+        """What a step of another length than the node's dt leaves of k: SOFA takes that of dt."""
+        if h != 0.0:
+            for state in system.states:
+                state.advance(system.part(v, state), h, state._data["position"].get())
 
     def _place(self, state: MechanicalObject) -> Place:
         chain: list[Mapping] = []

@@ -244,8 +244,11 @@ class ConstraintCorrection(Component):
 
     category: ClassVar[str] = "constraint correction"
 
+    states: list[MechanicalObject]
+    """Independent states that it corrects; known after `attach`."""
+
     def attach(self, system: MechanicalSystem) -> None:
-        """Take charge of the states of `system`."""
+        """Take charge of states of `system`."""
         raise NotImplementedError
 
     def delassus(self, rows: Rows, k: float) -> np.ndarray:

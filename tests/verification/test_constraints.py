@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
+from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime import simulation
 
 PULL = np.array([0.7, -3.0, 6.0])
@@ -58,7 +59,7 @@ class Robot:
         tetrahedra = np.vstack([tetrahedra, tetrahedra + len(points) // 2])
         self.node = node = soft_body(
             root, (points, tetrahedra), linear_solver=linear_solver, young=800.0, poisson=0.3,
-            method="large", rayleighStiffness=0.02, **options,
+            method="large", rayleighStiffness=0.02, rayleighMass=8.0, **options,
         )  # fmt: skip
         if linear_solver == "CGLinearSolver":
             for name, value in TIGHT.items():
@@ -77,7 +78,10 @@ class Robot:
         self.mapping = child.addObject("BarycentricMapping")
         self.cables.append(
             child.addObject(
-                "CableConstraint", name="outer", indices=[2, 1, 0], pullPoint=PULL.tolist(),
+                "CableConstraint",
+                name="outer",
+                indices=[2, 1, 0],
+                pullPoint=PULL.tolist(),
                 value=[0.15],
             )  # fmt: skip
         )
@@ -206,6 +210,7 @@ def test_the_linear_prediction_of_delta_is_what_happens(robot):
     assert moved == pytest.approx(delta, abs=1e-9)
 
 
+@pytest.mark.parametrize("robot", ["direct", "first order"], indirect=True)
 def test_at_the_end_the_cables_have_the_imposed_length(robot):
     """When nothing moves any more the linearisation is no approximation: L0 - L = value, to the
     1e-11 of the solver. Damping brings the beam to rest in 400 steps."""
@@ -219,6 +224,7 @@ def test_at_the_end_the_cables_have_the_imposed_length(robot):
     )
 
 
+@pytest.mark.parametrize("robot", ["direct", "first order"], indirect=True)
 def test_at_the_end_forces_balance(robot):
     """h f(x) + H^T lambda = 0 in second order, f(x) + H^T lambda = 0 in first order, f with
     gravity: what a tension of lambda / h, or lambda, asks of a body at rest."""
@@ -397,7 +403,7 @@ def uncoupled(root, particles, **values):
 )
 def test_uncoupled_nodes_have_a_compliance_of_their_own(values, c, root, particles, run):
     """W = h H C H^T and x+ = x_free + h C H^T lambda, C = diag(c), whatever A is. A list that is
-    not as long as the nodes gives its first entry to all, unless there is a default (as in SOFA)."""
+    not as long as the nodes gives its first entry to all, or the default if that is set (SOFA)."""
     node = uncoupled(root, particles, **values)
     root.gravity = [0.0, 0.0, -3.0]
     run(root, 1)
@@ -529,3 +535,19 @@ def test_states_under_one_integrator_each_with_an_uncoupled_correction(root, run
     assert problem.W == pytest.approx(np.array([[0.01 * 0.3]]))
     assert root.first.dofs.position.array()[0] == pytest.approx([0.0, 0.2, 0.0], abs=1e-14)
     assert root.second.dofs.position.array()[0] == pytest.approx([0.0, -1e-3, 0.0], abs=1e-14)
+
+
+def test_a_state_that_two_corrections_claim_is_an_error(root, pulled):
+    """Its compliance would count twice, and it would move twice as far."""
+    pulled({"value": 0.1})
+    root.particles.addObject("UncoupledConstraintCorrection", name="second")
+    with pytest.raises(SceneError, match="'/particles/second' corrects .*/correction' does: its"):
+        simulation.init(root)
+
+
+def test_a_state_without_a_correction_is_an_error(root, pulled):
+    """SOFA leaves it where it is."""
+    pulled({"value": 0.1})
+    root.particles.removeObject(root.particles.correction)
+    with pytest.raises(SceneError, match="has no constraint correction for .*/particles/dofs'"):
+        simulation.init(root)

@@ -21,7 +21,7 @@ class LinearSolverConstraintCorrection(ConstraintCorrection):
 
     def attach(self, system: MechanicalSystem) -> None:
         """See ConstraintCorrection."""
-        self.system = system
+        self.system, self.states = system, system.states
 
     def delassus(self, rows: Rows, k: float) -> np.ndarray:
         """See ConstraintCorrection."""
@@ -38,7 +38,7 @@ class LinearSolverConstraintCorrection(ConstraintCorrection):
 
     def correction(self, rows: Rows, lam: np.ndarray) -> np.ndarray:
         """See ConstraintCorrection."""
-        return self.system.linear_solver.correction(rows, lam)
+        return self.factor() * self.system.linear_solver.correction(rows, lam)
 
 
 class GenericConstraintCorrection(LinearSolverConstraintCorrection):
@@ -52,19 +52,30 @@ class GenericConstraintCorrection(LinearSolverConstraintCorrection):
 
 
 class UncoupledConstraintCorrection(ConstraintCorrection):
-    """W = k c H H^T: every node alone, with a compliance of its own."""
+    """W = k c H H^T: every node of its state alone, with a compliance of its own."""
 
     compliance = Reals([], "Compliance of each node.", unit="length/force")
-    defaultCompliance = Real(1e-5, "Compliance of nodes that got none.", unit="length/force")
+    defaultCompliance = Real(
+        1e-5, "Compliance of all nodes when there is not one for each.", unit="length/force"
+    )
     useOdeSolverIntegrationFactors = Bool(True, "Multiply by the integrator's factors.")
     f_verbose = Bool(False, "Unused.")
 
     def attach(self, system: MechanicalSystem) -> None:
         """See ConstraintCorrection."""
-        self.system = system
-        self._compliance = np.full(system.size, self.defaultCompliance.get())
-        given = self._data["compliance"].get()
-        self._compliance[: len(given)] = given[: system.size]
+        assert self._context is not None
+        own = [state for state in self._context.of("state") if id(state) in system.offset]
+        self.system, self.states = system, own or system.states  # type: ignore[assignment]
+        self._compliance = np.zeros(system.size)
+        for state in self.states:
+            start = system.offset[id(state)]
+            self._compliance[start : start + state.count] = self._of_nodes(state.count)
+
+    def _of_nodes(self, count: int) -> np.ndarray | float:
+        given, default = self.compliance.get(), self.defaultCompliance
+        if len(given) == count:
+            return given
+        return given[0] if len(given) and not default.isSet() else default.get()
 
     def delassus(self, rows: Rows, k: float) -> np.ndarray:
         """See ConstraintCorrection."""

@@ -50,15 +50,28 @@ class FreeMotionAnimationLoop(SteppingLoop):
                 system = self._system_of(correction)
                 correction.attach(system)
                 corrections.append((correction, system))
-        corrected = {id(system) for _, system in corrections}
-        for system in self.systems:
-            if id(system) not in corrected:
-                raise system.solver.fault(
-                    "has no constraint correction: under FreeMotionAnimationLoop its states would "
-                    "never move. Add a LinearSolverConstraintCorrection to its node."
-                )
+        self._check_corrected([correction for correction, _ in corrections])
         self.problem = ConstraintProblem(self.root, self.systems, corrections)
         self.solver.attach(self.problem)
+
+    def _check_corrected(self, corrections: list[ConstraintCorrection]) -> None:
+        first: dict[int, ConstraintCorrection] = {}
+        for correction in corrections:
+            for state in correction.states:
+                other = first.setdefault(id(state), correction)
+                if other is not correction:
+                    raise correction.fault(
+                        f"corrects {state.describe()}, as {other.describe()} does: its compliance "
+                        "would count twice. Remove one of them."
+                    )
+        for system in self.systems:
+            for state in system.states:
+                if id(state) not in first:
+                    raise system.solver.fault(
+                        f"has no constraint correction for {state.describe()}: under "
+                        "FreeMotionAnimationLoop it would never move. Add a "
+                        "LinearSolverConstraintCorrection to the integrator's node."
+                    )
 
     def _system_of(self, correction: ConstraintCorrection) -> MechanicalSystem:
         for system in self.systems:
