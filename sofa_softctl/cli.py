@@ -159,7 +159,7 @@ def main() -> None:
 
         if isinstance(error, SoftctlError):
             terminal.show_error(error)
-        elif terminal.user_frames(error):
+        elif terminal.user_frames(error) or isinstance(error, SyntaxError):
             terminal.show_users_error(error)
         else:
             raise  # a fault of this package: everything that is known

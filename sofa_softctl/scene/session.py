@@ -139,7 +139,10 @@ class Session:
             **{f"parameter.{name}": str(value) for name, value in self.parameters.items()},
         }
         self._channels = channels_of(self.root)
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RecordError(f"Cannot record to '{path}': {error}.") from error
         self._writer = RecordWriter(Path(path), metadata)
         for channel in self._channels:
             self._writer.add_channel(

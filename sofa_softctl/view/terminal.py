@@ -234,7 +234,7 @@ def show_diagnosis(findings: list[Any]) -> None:
 
 def show_error(error: Exception) -> None:
     """Print an error of ours: its message, and the lines of the user's own files that led to it."""
-    console = Console(stderr=True)
+    console = Console(stderr=True, soft_wrap=True)  # lines of a terminal are not broken: 'file:7'
     console.print(f"[bold red]Error:[/] {escape(str(error))}", highlight=False)
     for frame in user_frames(error):
         place = f"{frame.filename}:{frame.lineno}"

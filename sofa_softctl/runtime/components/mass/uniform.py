@@ -29,7 +29,10 @@ class UniformMass(LumpedMass):
         """
         count = self.state.count
         if not count:
-            raise self.fault("acts on a MechanicalObject without nodes.")
+            raise self.fault(
+                f"acts on {self.state.describe()}, which has no nodes: give it 'position', or add "
+                "a topology before it."
+            )
         nodes = self.indices.get()
         first, last = self.localRange.get()
         if first >= 0:
