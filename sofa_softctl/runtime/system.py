@@ -137,7 +137,7 @@ class MechanicalSystem:
             )
             mapping.apply_j(vectors[id(mapping.parent)][1], vectors[id(child)][1])
         for mass in self.masses:
-            mass.add_product(*vectors[id(mass.state)], m * (1.0 + h * mass.rayleighMass.get()))
+            mass.add_product(*vectors[id(mass.state)], m + h * mass.rayleighMass.get())
         for field in self.force_fields:
             factor = k + h * field.rayleighStiffness.get()
             field.add_product(*vectors[id(field.state)], factor)

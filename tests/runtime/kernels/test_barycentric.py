@@ -181,11 +181,10 @@ def test_triangles_that_contain_a_point_carry_it():
 def test_a_triangle_contains_points_within_a_hundredth_of_its_normal():
     """|w3| <= 0.01 of ab x ac counts as inside; beyond that the nearest centroid decides.
 
-    The point is over the large triangle, but nearer to the centroid of the small one.
+    The points are over the large triangle, but nearer to the centroid of the small one.
     """
-    x = np.array([[0, 0, 0], [9, 0, 0], [0, 9, 0], [1, 1, 9], [2, 1, 9], [1, 2, 9]], float)
+    x = np.array([[0, 0, 0], [9, 0, 0], [0, 9, 0], [1, 1, 1], [2, 1, 1], [1, 2, 1]], float)
     elements = np.array([[0, 1, 2], [3, 4, 5]])
-    normal = 81.0  # length of ab x ac
-    near, far = [[1.0, 1.0, 0.0099 * normal]], [[1.0, 1.0, 5.9 + 0.0101 * normal]]
-    assert find(near, x, elements)[0].tolist() == [0]
-    assert find(far, x, elements)[0].tolist() == [1]
+    normal = 81.0  # length of ab x ac of the large one
+    points = [[1.0, 1.0, share * normal] for share in (-0.0101, -0.0099, 0.0099, 0.0101)]
+    assert find(points, x, elements)[0].tolist() == [1, 0, 0, 1]
