@@ -160,7 +160,7 @@ BAD = {
     ),
     "vertices that do not exist": (
         "mesh",
-        "body.addObject('MeshTopology', name='mesh', position=POSITIONS, tetrahedra=[[0, 1, 2, 9]])",
+        "body.addObject('MeshTopology', name='mesh', position=POSITIONS, tetrahedra='0 1 2 9')",
         "has 1 of 1 tetrahedra that name a vertex which does not exist, first tetrahedra[0] = "
         "[0, 1, 2, 9]; there are 5 vertices",
     ),
@@ -258,8 +258,8 @@ def test_all_in_one_message_are_the_line_and_what_to_do(run_scene, tmp_path):
     _, err = run_scene(mass=line)
     number = line_of(tmp_path, line)
     assert err.splitlines() == [
-        f"Error: {tmp_path}/scene.py:{number}: UniformMass '/body/mass' has no Data 'totalMas'. Did "
-        "you mean 'totalMass'? 'softctl components UniformMass' lists them.",
+        f"Error: {tmp_path}/scene.py:{number}: UniformMass '/body/mass' has no Data 'totalMas'. "
+        "Did you mean 'totalMass'? 'softctl components UniformMass' lists them.",
         f"  at {tmp_path}/scene.py:{number}: {line}",
     ]
 

@@ -1,0 +1,106 @@
+"""The command line, when all goes well."""
+
+import json
+import re
+import sys
+
+import pytest
+
+from sofa_softctl.cli import main
+from sofa_softctl.runtime.components import CLASSES
+
+SCENE = """
+import Sofa.Core
+DURATION = 0.05
+
+class Loud(Sofa.Core.Controller):
+    def onAnimateEndEvent(self, event):
+        print(f"{self.word} at {self.getContext().time.value:g}")
+
+def createScene(root, word="quiet", dt=0.01):
+    root.dt = dt
+    loud = root.addObject(Loud(name="loud"))
+    loud.word = word
+"""
+
+
+@pytest.fixture
+def softctl(monkeypatch, capsys):
+    """Runs the command line in this process: softctl(*arguments) -> what it prints."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["softctl", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "200")
+        with pytest.raises(SystemExit) as done:
+            main()
+        said = capsys.readouterr()
+        assert (done.value.code or 0, said.err) == (0, "")
+        return said.out
+
+    return call
+
+
+@pytest.fixture
+def scene(tmp_path):
+    path = tmp_path / "scene.py"
+    path.write_text(SCENE)
+    return path
+
+
+def test_a_run_says_which_backend_first_and_how_it_went_last(softctl, scene):
+    lines = softctl("run", scene, "--steps", 2).splitlines()
+    assert re.match(r"Backend: embedded runtime \(semantics of SOFA v25\.06", lines[0])
+    assert lines[1:3] == ["quiet at 0.01", "quiet at 0.02"]
+    assert lines[3].startswith("2 steps, 0.02 time simulated")
+    assert "real-time" in "\n".join(lines[3:])
+
+
+def test_a_quiet_run_prints_only_what_the_scene_prints(softctl, scene):
+    assert softctl("run", scene, "--steps", 1, "--quiet") == "quiet at 0.01\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [(["--steps", 3], 3), (["--duration", 0.04], 4), ([], 5), (["--set", "dt=0.025"], 2)],
+)
+def test_a_run_lasts_as_long_as_asked_or_as_the_scene_says(softctl, scene, options, count):
+    assert softctl("run", scene, "-q", *options).count("quiet at") == count
+
+
+def test_parameters_reach_the_scene(softctl, scene):
+    out = softctl("run", scene, "-q", "--steps", 1, "--set", "word=loud=er", "--set", "dt=0.5")
+    assert out == "loud=er at 0.5\n"
+
+
+def test_the_summary_comes_as_json(softctl, scene):
+    out = softctl("run", scene, "--steps", 2, "--json")
+    summary = json.loads(out[out.index("{") :])
+    assert summary["steps"] == 2
+    assert summary["time"] == 0.02
+    assert summary["scene"] == str(scene)
+    assert summary["backend"].startswith("embedded runtime")
+
+
+def test_all_components_are_listed(softctl):
+    out = softctl("components")
+    for kind in CLASSES:
+        assert kind.__name__ in out
+
+
+def test_a_component_is_described_by_any_of_its_names(softctl):
+    for name in ("GenericConstraintSolver", "BlockGaussSeidelConstraintSolver"):
+        out = softctl("components", name)
+        assert "maxIterations, maxIt" in out
+        assert "1000" in out
+        assert "Most sweeps." in out
+
+
+def test_plugins_are_listed_with_their_controllers(softctl):
+    out = softctl("plugins")
+    assert re.search(r"built-in\W+inverse", out)
+
+
+def test_the_doctor_looks_at_backend_versions_and_cache(softctl):
+    out = softctl("doctor")
+    for subject in ("backend", "SOFA", "Python", "numpy", "daqp", "compiled code"):
+        assert subject in out
