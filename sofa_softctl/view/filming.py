@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl.scene.channels import own_state
 from sofa_softctl.scene.session import Session
 from sofa_softctl.view.animation import Animation, Body, Line, Marker, surface_of
-from sofa_softctl.view.movie import Progress, check_renderer, check_suffix, save_movie
+from sofa_softctl.view.rendering import Progress, check_renderer, check_suffix, save_movie
 
 GOAL_COLOR, TIP_COLOR = "#c0392b", "#16637a"
 
