@@ -147,8 +147,8 @@ class ConstraintProblem:
 class Place:
     """Where the entries of a constraint's state end up: J^T of the mappings in between, by nodes.
 
-    Mappings have constant weights, and a constraint that names the same nodes again gives the same
-    arrays: what they become is then known, and only the directions are new.
+    Mappings have constant weights, and a constraint mostly names the same nodes as before: what
+    they become is then known, and only the directions are new.
     """
 
     def __init__(self, system: MechanicalSystem, start: int, chain: list[Mapping]) -> None:
@@ -161,8 +161,9 @@ class Place:
         self, row: np.ndarray, node: np.ndarray, direction: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Entries on the constraint's state as entries on the nodes of the system."""
-        if self._given is None or self._given[0] is not row or self._given[1] is not node:
-            self._given = (row, node)
+        given = self._given
+        if given is None or not (np.array_equal(given[0], row) and np.array_equal(given[1], node)):
+            self._given = (row.copy(), node.copy())
             self._row, self._node = row, node
             self._source, self._weight = np.arange(len(row)), np.ones((len(row), 1))
             for mapping in self.chain:
