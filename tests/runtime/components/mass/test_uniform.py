@@ -85,5 +85,5 @@ def test_a_mass_without_nodes_is_an_error(root):
     node = root.addChild("body")
     node.addObject("MechanicalObject")
     node.addObject("UniformMass", totalMass=1.0)
-    with pytest.raises(SceneError, match="acts on a MechanicalObject without nodes"):
+    with pytest.raises(SceneError, match="MechanicalObject., which has no nodes"):
         simulation.init(root)
