@@ -23,7 +23,7 @@ TRADE = 1e-6
 def build_violation_qp(problem: InverseProblem, limits: Iterable[Limit]) -> tuple[QP, np.ndarray]:
     """The QP whose answer exceeds the soft limits the least.
 
-    Its variables are the scaled efforts z and one excess t for each end of interest. It minimises
+    Its variables are the scaled efforts z and an excess t for each soft limit. It minimises
     1/2 ||t||^2 such that every soft limit holds for its quantity plus t, and the hard ones hold.
     An excess of effort counts in units of 1 / sqrt(W_aa[i, i]), one of displacement in units of
     sqrt(W_aa[i, i]): both are then square roots of energies, whatever an actuator's units.

@@ -161,3 +161,17 @@ def test_a_weak_actuator_is_an_actuator():
         W_ea=W_ea, W_aa=np.eye(2), delta_e_free=[-1.0, -1.0], delta_a_free=[0.0, 0.0]
     )
     assert build_qp(problem).qp.H == pytest.approx(np.eye(2), abs=1e-15)
+
+
+def test_actuators_that_cost_nothing_are_scaled_by_their_compliance():
+    """Without effector and limits nothing is exceeded, so that the size is 1."""
+    problem = random_problem(W_ea=np.zeros((3, 5)), delta_e_free=np.zeros(3), **FREE)
+    expected = 1.0 / np.sqrt(problem.W_aa.diagonal())
+    assert build_qp(problem).effort_scale == pytest.approx(expected, rel=1e-15)
+
+
+def test_an_actuator_that_nothing_moves_may_have_a_limit():
+    problem = random_problem(W_aa=np.diag([1.0, 1.0, 0.0, 1.0, 1.0]))
+    qp = build_qp(problem).qp
+    assert np.isfinite(qp.A).all()
+    assert not np.isnan(qp.lower).any() and not np.isnan(qp.upper).any()

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from sofa_softctl.inverse.closest import build_violation_qp
+from sofa_softctl.inverse.build import build_qp
+from sofa_softctl.inverse.closest import add_tracking, build_violation_qp
 from sofa_softctl.inverse.limits import limits_of
 from sofa_softctl.inverse.problem import InverseProblem
 from sofa_softctl.inverse.qp_solvers import find
@@ -168,6 +169,51 @@ def test_a_violation_of_nothing_is_found_where_limits_agree():
     result = find("daqp")(qp, None)
     assert result.outcome == "solved"
     assert result.x[2:] == pytest.approx(np.zeros(2), abs=1e-9)
+
+
+def test_hard_limits_have_no_excess():
+    """Two efforts, and one excess for the displacement that is limited, none for the bounds."""
+    p = InverseProblem(
+        W_ea=[[1.0, 0.0]], W_aa=np.eye(2), delta_e_free=[0.0], delta_a_free=[0.0, 0.0],
+        effort_min=0.0, effort_max=1.0, displacement_max=[0.5, INF],
+    )  # fmt: skip
+    qp, _ = build_violation_qp(p, limits_of(p))
+    assert qp.A.shape == (1, 3)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_tracking_and_violation_at_once_come_close_to_one_after_the_other(seed):
+    """What is asked if the two stages fail. The weight of 1e-6 costs 1e-6 in the median and 2e-5
+    in one problem of ten; 1e-3 is for the worst."""
+    p = contradicting(seed)
+    limits = limits_of(p)
+    qp, scale = build_violation_qp(p, limits)
+    result = find("daqp")(add_tracking(qp, scale, build_qp(p)), None)
+    exact = solve(p).effort
+    assert scale * result.x[: p.n_a] == pytest.approx(exact, abs=1e-3 * exact.max())
+
+
+def test_limits_that_leave_one_point_are_no_reason_to_hold_the_command():
+    """Nothing may move, neither efforts nor displacements, but one effort does not fit: in what
+    this leaves, daqp goes in circles, and proxqp sees a contradiction."""
+    p = InverseProblem(
+        W_ea=[[0.0, -0.0625, 0.0625, -0.4375]],
+        W_aa=[
+            [0.5, 0.0, 0.0, 0.0],
+            [0.0, 8.1875, -0.9375, 0.4375],
+            [0.0, -0.9375, 0.625, -0.0625],
+            [0.0, 0.4375, -0.0625, 0.5625],
+        ],
+        delta_e_free=[0.0],
+        delta_a_free=np.zeros(4),
+        effort_previous=[0.0, -0.25, 0.0, 0.0],
+        effort_rate=0.0,
+        displacement_rate=0.0,
+    )
+    solution = solve(p)
+    assert solution.status is Status.CLOSEST_FEASIBLE, solution.message
+    least, _ = least_excess_by_scipy(p)
+    assert np.sum(excesses(p, solution.effort) ** 2) == pytest.approx(least, rel=1e-5)
 
 
 def test_units_do_not_decide_which_limit_gives_way():

@@ -105,18 +105,6 @@ def test_daqp_starts_from_the_earlier_working_set():
     assert find("daqp")(qp, cold).iterations < cold.iterations
 
 
-def test_equalities_that_depend_on_each_other_are_solved():
-    """Twice the same row, as of two cables in one hole."""
-    row = np.array([[0.6, 0.8]])
-    qp = QP(
-        np.eye(2), np.array([-1.0, 0.0]), np.concatenate((row, row)),
-        np.array([0.0, 0.0, 0.5, 0.5]), np.array([INF, INF, 0.5, 0.5]),
-    )  # fmt: skip
-    result = find("daqp")(qp, None)
-    assert result.outcome == "solved"
-    assert kkt_residual(qp, result.x, result.y) <= 1e-8
-
-
 def zero(qp, warm):
     del warm
     return QPResult(np.zeros_like(qp.g), np.zeros_like(qp.lower), "solved")

@@ -201,6 +201,32 @@ def test_more_actuators_than_effector_rows_are_solved_without_energy(solver, see
 
 
 @pytest.mark.parametrize("seed", range(10))
+def test_a_singular_hessian_with_limits_needs_no_second_solver(seed):
+    """daqp's proximal iterations go on until the answer passes the check."""
+    solution = solve(robot(seed, energy=0.0, displacement_max=0.3))
+    assert (solution.solver, solution.message) == ("daqp", "")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_imposed_displacements_of_twin_cables_are_solved(seed):
+    """Three cables and twins of two of them: equalities that depend on each other up to rounding,
+    of which daqp makes flag -6 or a wrong answer if they are handed over as equalities."""
+    rng = np.random.default_rng(seed)
+    R = rng.normal(size=(3, 3))
+    R = np.concatenate((rng.normal(size=(2, 3)), R, R[:2]))
+    W = R @ R.T
+    imposed = W[2:, 2:] @ rng.exponential(0.1, 5)
+    p = InverseProblem(
+        W_ea=W[:2, 2:], W_aa=W[2:, 2:], delta_e_free=rng.normal(size=2), delta_a_free=np.zeros(5),
+        effort_min=0.0, displacement_fixed=imposed,
+    )  # fmt: skip
+    solution = solve(p)
+    assert solution.status is Status.SOLVED
+    assert (solution.solver, solution.message) == ("daqp", "")
+    assert solution.displacement == pytest.approx(imposed, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(10))
 def test_units_change_nothing_but_units(seed):
     """Units of effort between 1e-9 and 1e3, so that W spans 1e-18 to 1e6. 1e-6 of the largest
     effort, or of 1: the check's 1e-8 times a condition number of about a hundred."""
@@ -286,6 +312,13 @@ def test_a_warm_start_gives_the_same_answer(solver):
         assert started.status is cold.status
         assert started.effort == pytest.approx(cold.effort, abs=1e-6 * max(1.0, cold.effort.max()))
         warm = started.warm
+
+
+def test_a_warm_start_saves_iterations():
+    p = robot(3, n_a=12, n_e=6)
+    cold = solve(p)
+    assert len(cold.active) > 3
+    assert solve(p, warm=cold.warm).iterations < cold.iterations
 
 
 def test_a_warm_start_of_nonsense_does_no_harm():
