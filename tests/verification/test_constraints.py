@@ -420,6 +420,13 @@ def test_uncoupled_nodes_have_a_compliance_of_their_own(values, c, root, particl
     assert delta == pytest.approx([0.1, 0.2], abs=1e-12)
 
 
+def test_factors_other_than_the_integrators_are_an_error(root, particles, run):
+    """SOFA's correctionPositionFactor and correctionVelocityFactor."""
+    uncoupled(root, particles, useOdeSolverIntegrationFactors=False)
+    with pytest.raises(SceneError, match="does not support useOdeSolverIntegrationFactors=False"):
+        run(root, 0)
+
+
 def test_a_factor_of_the_compliance_scales_the_correction_too(root, pulled, run):
     """GenericConstraintCorrection: W and x+ - x_free are multiplied alike, so that the imposed
     displacement is reached whatever the factor; lambda is divided by it."""

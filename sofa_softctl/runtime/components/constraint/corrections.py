@@ -58,11 +58,13 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
     defaultCompliance = Real(
         1e-5, "Compliance of all nodes when there is not one for each.", unit="length/force"
     )
-    useOdeSolverIntegrationFactors = Bool(True, "Multiply by the integrator's factors.")
+    useOdeSolverIntegrationFactors = Bool(True, "Not supported: only True.")
     f_verbose = Bool(False, "Unused.")
 
     def attach(self, system: MechanicalSystem) -> None:
         """See ConstraintCorrection."""
+        if not self.useOdeSolverIntegrationFactors.get():
+            raise self.fault("does not support useOdeSolverIntegrationFactors=False.")
         assert self._context is not None
         own = [state for state in self._context.of("state") if id(state) in system.offset]
         self.system, self.states = system, own or system.states  # type: ignore[assignment]

@@ -21,7 +21,7 @@ class BoxROI(RegionOfInterest):
         if len(self.orientedBox.get()):
             raise self.fault("does not support orientedBox; use 'box'.")
         boxes = self.box.get()
-        if not len(boxes):
+        if not (self.box.isSet() or self.box.hasParent()):
             boxes = np.array([[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]])
         low, high = np.minimum(boxes[:, :3], boxes[:, 3:]), np.maximum(boxes[:, :3], boxes[:, 3:])
         self.box.set(np.concatenate([low, high], axis=1))

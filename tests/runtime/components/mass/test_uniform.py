@@ -33,9 +33,9 @@ def test_the_total_mass_is_shared_by_all_nodes(four_nodes):
 
 
 def test_the_mass_of_a_node_adds_up_to_the_total(four_nodes):
-    mass = four_nodes(vertexMass=0.25)
-    assert mass.totalMass.value == 1.0
-    assert weight(mass).sum(axis=0) == pytest.approx(GRAVITY)
+    mass = four_nodes(vertexMass=0.5)
+    assert mass.totalMass.value == 2.0
+    assert weight(mass).sum(axis=0) == pytest.approx(2.0 * GRAVITY)
 
 
 def test_the_total_mass_wins_over_that_of_a_node(four_nodes):

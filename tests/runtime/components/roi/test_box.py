@@ -60,6 +60,11 @@ def test_without_a_box_it_is_the_unit_box(region):
     assert region().indices.array().tolist() == inside([0] * 3, [1] * 3)
 
 
+def test_an_empty_list_of_boxes_holds_nothing(region):
+    """SOFA's unit box stands in for a box that was not given, not for none."""
+    assert region(box=[]).indices.array().tolist() == []
+
+
 ELEMENTS = {
     "tetrahedra": [[0, 1, 4, 16], [0, 1, 4, 32], [40, 41, 44, 56]],
     "triangles": [[0, 1, 4], [0, 1, 8], [40, 41, 44]],
