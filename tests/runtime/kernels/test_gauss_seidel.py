@@ -149,13 +149,14 @@ def reference(W, delta_free, values, sor, tolerance, max_sweeps):
             return lam, sweep, error
 
 
+@pytest.mark.parametrize("kind", [IMPOSE_DELTA, BILATERAL], ids=["imposed", "bilateral"])
 @pytest.mark.parametrize("sor", [1.0, 0.7, 1.3])
 @pytest.mark.parametrize(("tolerance", "sweeps"), [(1e-3, 1000), (1e-9, 1000), (0.0, 7)])
-def test_it_stops_when_the_sum_of_changes_is_below_the_tolerance(sor, tolerance, sweeps):
+def test_it_stops_when_the_sum_of_changes_is_below_the_tolerance(sor, tolerance, sweeps, kind):
     """Number of sweeps and last sum as in the rule; lambda to rounding of some hundred sweeps."""
     W, delta_free = compliance(6, 3)
-    values = np.linspace(-1.0, 1.0, 6)
-    rows = [row_parameters(IMPOSE_DELTA, value) for value in values]
+    values = np.linspace(-1.0, 1.0, 6) if kind == IMPOSE_DELTA else np.zeros(6)
+    rows = [row_parameters(kind, value) for value in values]
     lam, done, error = solve(W, delta_free, rows, sor, tolerance, sweeps)
     expected, expected_sweeps, expected_error = reference(
         W, delta_free, values, sor, tolerance, sweeps
