@@ -287,6 +287,23 @@ def test_a_scene_that_only_holds_solvers_runs(run_scene):
     assert run_scene(**dict.fromkeys(SCENE.keys() - {"dt"}, "")) == (0, "")
 
 
+@pytest.mark.parametrize("kind", ["CableActuator", "CableEquality"])
+def test_actuators_under_a_forward_solver_are_told(run_scene, tmp_path, kind):
+    line = f"cable.addObject('{kind}', name='pull', indices=[0])"
+    status, err = run_scene(pull=line)
+    assert status == 1
+    assert f"scene.py:{line_of(tmp_path, line)}: {kind} '/body/cable/pull' is for inverse" in err
+    assert "use QPInverseProblemSolver instead" in err
+
+
+def test_a_cable_under_the_default_loop_warns(run_scene, tmp_path, caplog):
+    """SOFA runs such a scene too, and the cable does nothing."""
+    status, err = run_scene(loop="", constraints="", correction="")
+    assert (status, err) == (0, "")
+    line = line_of(tmp_path, SCENE["pull"])
+    assert f"scene.py:{line}: CableConstraint '/body/cable/pull' does nothing under" in caplog.text
+
+
 def test_inverted_tetrahedra_are_taken_as_sofa_takes_them(run_scene):
     """SOFA accepts a negative winding: the stiffness has the volume's size."""
     status, err = run_scene(mesh=SCENE["mesh"].replace("[0, 1, 2, 3]", "[1, 0, 2, 3]"))

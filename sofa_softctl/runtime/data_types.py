@@ -417,6 +417,8 @@ def _range(token: str) -> Sequence[int]:
 
 def _whole(value: Any) -> np.ndarray:
     array = np.array(value)
+    if array.dtype.kind == "c":
+        raise ValueError("complex numbers")
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":

@@ -151,9 +151,11 @@ def test_keys_reach_their_own_methods(Sofa, root, controller):
     )
     Sofa.Simulation.init(root)
     root.send(key_pressed(Sofa.constants.Key.uparrow))
+    root.send(key_pressed("A"))
     root.send(key_released("A"))
     assert found == [
         {"type": "KeypressedEvent", "isHandled": False, "key": "\x13"},
+        {"type": "KeypressedEvent", "isHandled": False, "key": "A"},
         {"type": "KeyreleasedEvent", "isHandled": False, "key": "A"},
     ]
 

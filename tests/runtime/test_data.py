@@ -464,6 +464,14 @@ def test_src_links_every_data_of_the_same_name_or_alias_that_was_not_given(root)
     assert not sample.result.hasParent()
 
 
+def test_src_finds_the_loaders_data_by_an_alias_of_the_objects(root):
+    class Other(Component):
+        hardness = data_types.Real(0.0, "A number.", aliases=("toughness", "stiffness"))
+
+    root.addObject(Sample(name="source", stiffness=7.0))
+    assert root.addObject(Other(name="other", src="@source")).hardness.value == 7.0
+
+
 def test_src_takes_a_path_without_at_and_the_object_itself(root):
     source = root.addObject(Sample(name="source", values=[4.0]))
     child = root.addChild("child")

@@ -1,6 +1,7 @@
 """The table of components: every one of them documented, unique, and accepted by a scene."""
 
 import logging
+import re
 
 import numpy as np
 import pytest
@@ -53,6 +54,53 @@ def test_names_of_components_are_unique():
 def test_classes_are_listed_in_alphabetical_order():
     names = [kind.__name__ for kind in CLASSES]
     assert names == sorted(names)
+
+
+STRANGE = [object(), "x y", "nan", [[1, 2], [3]], 1e400, -(2**70), {}, [None], "@", "", 1j, b"1"]
+
+
+@every_class
+def test_no_value_of_a_data_ends_in_anything_but_a_scene_error(root, kind):
+    if kind is Node:
+        return
+    for name, entry in kind.data_types.items():
+        for value in STRANGE:
+            try:
+                component = root.addObject(kind, **{name: value})
+            except SceneError as error:
+                assert f"'{name}'" in str(error) or name in ("filename", "template")
+            else:
+                entry.format(component.findData(name).get())
+
+
+@every_class
+def test_a_component_alone_works_or_says_what_it_needs(Sofa, root, kind):
+    """Named by its line, and no assertion, KeyError or AttributeError of ours."""
+    if kind is Node or kind.category == "animation loop":
+        return
+    root.addObject(kind.__name__, name="alone")
+    try:
+        Sofa.Simulation.init(root)
+        Sofa.Simulation.animate(root, 0.01)
+        Sofa.Simulation.reset(root)
+    except SceneError as error:
+        assert "test_factory.py:" in str(error)
+        assert f"{kind.__name__} '/alone'" in str(error)
+
+
+@every_class
+def test_a_component_in_a_scene_works_or_says_what_it_needs(Sofa, root, beam, kind):
+    """The same beside a body, under both kinds of loop."""
+    if kind is Node or kind.category == "animation loop":
+        return
+    node = beam(root, cables=1)
+    node.addObject(kind.__name__, name="other")
+    try:
+        Sofa.Simulation.init(root)
+        Sofa.Simulation.animate(root, 0.01)
+        Sofa.Simulation.reset(root)
+    except SceneError as error:
+        assert re.search(r"(test_factory|conftest)\.py:\d+: ", str(error))
 
 
 # The component library of SOFA v25.06 as far as the first version covers it, and the spellings

@@ -333,6 +333,17 @@ def test_a_state_that_is_not_finite_stops_the_run_and_keeps_the_record(
     assert not record.complete
 
 
+def test_a_divergence_that_the_user_catches_ends_the_record_as_well(beam, Sofa, tmp_path):
+    session = Session(poisoned(beam, Sofa, "beam.dofs.position"), backend="embedded")
+    with session.recording(tmp_path / "run.mcap"):
+        with pytest.raises(DivergedError):
+            session.step(STEPS)
+        session.reset()
+        session.step(2)
+    record = read_record(tmp_path / "run.mcap")
+    assert (len(record.time), record.complete) == (4, False)
+
+
 def test_a_free_mass_that_is_not_finite_stops_the_run(Sofa, tmp_path):
     """Without forces a NaN in a position never reaches a velocity."""
 

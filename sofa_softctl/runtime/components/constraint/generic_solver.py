@@ -49,6 +49,20 @@ class GenericConstraintSolver(ConstraintSolver):
     currentIterations = Int(0, "Sweeps of the last step, plus one.", read_only=True)
     currentError = Real(0.0, "Sum at which the last step stopped.", read_only=True)
 
+    def attach(self, problem: ConstraintProblem) -> None:
+        """Check that every constraint can be solved forward.
+
+        Raises:
+            SceneError: one is an actuator, effector or equality of inverse control.
+        """
+        super().attach(problem)
+        for constraint in problem.constraints:
+            if hasattr(type(constraint), "inverse_role"):
+                raise constraint.fault(
+                    f"is for inverse control, but {self.describe()} solves forward: use "
+                    "QPInverseProblemSolver instead, or CableConstraint and PositionConstraint."
+                )
+
     def solve(self, problem: ConstraintProblem) -> None:
         """See ConstraintSolver."""
         count = problem.count

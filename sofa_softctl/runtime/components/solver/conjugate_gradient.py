@@ -28,6 +28,11 @@ class CGLinearSolver(LinearSolver):
     warmStart = Bool(False, "Start from the last solution.")
     verbose = Bool(False, "Unused.")
 
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **values)
+        self._first = True
+        self._x = np.zeros((0, 3))  # until a system is attached
+
     def attach(self, system: MechanicalSystem) -> None:
         """See LinearSolver."""
         self.system = system

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from sofa_softctl.runtime import message
 from sofa_softctl.runtime.data_types import Bool
 from sofa_softctl.runtime.event import Event
 from sofa_softctl.runtime.loop import SteppingLoop
+from sofa_softctl.runtime.where import describe
 
 
 class DefaultAnimationLoop(SteppingLoop):
@@ -13,6 +15,17 @@ class DefaultAnimationLoop(SteppingLoop):
     integrates = True
 
     parallelODESolving = Bool(False, "Unused.")
+
+    def prepare(self) -> None:
+        """See AnimationLoop; says which constraints will do nothing."""
+        super().prepare()
+        idle = [entry for node in self.root.walk() for entry in node.of("constraint")]
+        if idle:
+            message.warning(
+                idle[0],
+                f"{describe(idle[0]._where)}: {idle[0].describe()} does nothing under "
+                "DefaultAnimationLoop: add a FreeMotionAnimationLoop to the root.",
+            )
 
     def step(self, h: float) -> None:
         """See AnimationLoop."""
