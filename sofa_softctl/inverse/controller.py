@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import Sofa.Core
+import Sofa.SofaConstraintSolver  # before a scene makes its solver: it brings W() and the like
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.problem import InverseProblem
@@ -89,6 +90,7 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         self.solver = solver
         self.names = tuple(names or (entry.getContext().getName() for entry in self.actuators))
         self._check()
+        self.system: Any = None
         self.weight = np.repeat(np.broadcast_to(np.asarray(weight, float), len(self.effectors)), 3)
         n_a, n_e = len(self.actuators), len(self.effectors)
         self._add_output("effort", np.zeros(n_a), "Effort of each actuator [force].")
@@ -146,9 +148,8 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         self.solutions = dict(snapshot["solutions"])
         self.limits_met = dict(snapshot["limits_met"])
 
-    def onSimulationInitDoneEvent(self, event: Any) -> None:
-        """Find the rows' owners and remember where the effectors are."""
-        del event
+    def _find_rows(self) -> None:
+        """Find the rows' owners and remember where the effectors start."""
         self.system = ComplianceSystem(self.root)
         self.factor = np.array([self.system.effort_factor(entry) for entry in self.actuators])
         self.start = np.array([_position(rows[0]) for rows in self.effectors])
@@ -156,6 +157,8 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
     def onAnimateBeginEvent(self, event: Any) -> None:
         """Where the effectors shall be at the end of the step."""
         del event
+        if self.system is None:  # the first step: everything is initialised, nothing has moved
+            self._find_rows()
         time = self.root.time.value + self.root.dt.value
         goal = np.atleast_2d(np.asarray(self.goal_function(time), dtype=float))
         if goal.shape != self.start.shape or not np.isfinite(goal).all():

@@ -71,7 +71,7 @@ def find_backend(choice: str | None = None) -> Backend:
         )
     if name == "sofa":
         _load_plugins()
-    for submodule in ("Sofa.Core", "Sofa.Simulation", "SofaRuntime"):
+    for submodule in ("Sofa.Core", "Sofa.Simulation", "Sofa.SofaConstraintSolver", "SofaRuntime"):
         _import(submodule)
     return Backend(name, _version(module, name), module)
 
@@ -122,4 +122,7 @@ def _load_plugins() -> None:
 def _version(module: Any, name: str) -> str:
     if name == "embedded":
         return modules.VERSION
-    return str(getattr(module, "__version__", "unknown"))
+    # SofaPython3 tells no version; the libraries beside it carry it in their names.
+    root = Path(os.environ.get("SOFA_ROOT") or Path(str(module.__file__)).parents[4])
+    found = sorted((root / "lib").glob("libSofa.Core.so.*.*"))
+    return found[-1].name.removeprefix("libSofa.Core.so.") if found else "unknown"

@@ -32,3 +32,5 @@ def main():
 
 if __name__ == "__main__":
     main()
+    sys.stdout.flush()
+    os._exit(0)  # SOFA's bindings abort when Python cleans up after them
