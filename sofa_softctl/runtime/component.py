@@ -31,7 +31,7 @@ class Component(Base):
     listening = Bool(False, "Receive events.")
     src = Text("", "Loader whose Data of the same names are taken over.", linkable=False)
 
-    initialised = False
+    _initialised = False
     """Whether `init` was called, of whatever class."""
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -55,7 +55,7 @@ class Component(Base):
 
     def init(self) -> None:
         """Get ready: called once, parents before children, in order of addition."""
-        self.initialised = True
+        self._initialised = True
 
     def bwdInit(self) -> None:
         """Get ready with the children's help: called once after `init`, in reverse order."""
@@ -112,6 +112,6 @@ def _noted(init: Callable[[Any], None]) -> Callable[[Any], None]:
     @wraps(init)
     def noted(self: Any) -> None:
         init(self)
-        self.initialised = True
+        self._initialised = True
 
     return noted

@@ -58,7 +58,7 @@ class SteppingLoop(AnimationLoop):
     def _check_initialised(self) -> None:
         for node in self.root.walk():
             for component in node.objects:
-                if component.category in _INITIALISED and not component.initialised:
+                if component.category in _INITIALISED and not component._initialised:
                     raise component.fault(
                         "was not there, or switched off, when the scene was initialised: call "
                         "init() of it or of its node."

@@ -84,7 +84,7 @@ def reset(root: Node) -> None:
     root.inherit()
     for node in root.walk(everything=True):
         for component in node.objects:
-            if component.initialised or component.category == "controller":
+            if component._initialised or component.category == "controller":
                 component.return_outputs()
                 component.reset()
     loop_of(root).propagate()

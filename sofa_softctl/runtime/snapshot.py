@@ -61,7 +61,7 @@ def _owners(root: Node) -> list[Base]:
 
 
 def _own_of(owner: Base) -> dict[str, Any]:
-    ready = isinstance(owner, Component) and (owner.initialised or owner.category == "controller")
+    ready = isinstance(owner, Component) and (owner._initialised or owner.category == "controller")
     return owner.snapshot() if ready else {}  # type: ignore[attr-defined]
 
 

@@ -496,3 +496,23 @@ def test_what_was_added_to_a_running_scene_returns_with_reset_to_its_own_start(
     expected = np.zeros((2, 3))
     late.BarycentricMapping.apply(body.dofs.rest_position.value, expected)
     assert np.array_equal(late.dofs.position.value, expected)  # carried by the body at its start
+
+
+def test_a_controller_may_call_its_attributes_what_it_likes(Sofa, root, animate):
+    """None of the names that the runtime uses inside may be in its way."""
+
+    class Own(Sofa.Core.Controller):
+        def __init__(self, *args, **kwargs):
+            Sofa.Core.Controller.__init__(self, *args, **kwargs)
+            self.initialised = self.where = self.context = self.version = None
+            self.state = self.node = self.outputs = 0
+            self.calls = 0
+
+        def onAnimateBeginEvent(self, event):
+            self.calls += 1
+
+    own = root.addObject(Own(name="own"))
+    Sofa.Simulation.init(root)
+    animate(root, 2)
+    Sofa.Simulation.reset(root)
+    assert (own.calls, own.getPathName(), own.state) == (2, "/own", 0)

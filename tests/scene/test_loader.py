@@ -204,3 +204,12 @@ def test_a_scene_that_takes_any_parameter_gets_it():
 
     build_scene(createScene, {"size": "4", "colour": "red"})
     assert found == {"size": 4, "colour": "red"}
+
+
+def test_sofas_own_load_builds_a_scene_that_init_then_starts(Sofa, scene_file):
+    path = scene_file("def createScene(root):\n    root.addChild('arm')\n    root.dt = 0.5\n")
+    root = Sofa.Simulation.load(str(path))
+    Sofa.Simulation.initRoot(root)
+    Sofa.Simulation.animate(root, root.dt.value)
+    Sofa.Simulation.unload(root)
+    assert (root.arm.getName(), root.time.value) == ("arm", 0.5)
