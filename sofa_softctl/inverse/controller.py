@@ -131,8 +131,12 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         self.limits_met: dict[str, int] = {}
 
     def reset(self) -> None:
-        """Forget the last solution and all counts."""
+        """Forget the last solution, all counts, and what was told of them."""
         self._forget()
+        for name in ("effort", "displacement", "goal", "tip", "error"):
+            data = self.findData(name)
+            data.value = np.zeros_like(np.asarray(data.value))
+        self.status.value = ""
 
     def snapshot(self) -> dict[str, Any]:
         """What the controller carries from step to step."""

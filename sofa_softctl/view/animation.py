@@ -78,19 +78,6 @@ class Animation:
         )
 
 
-def surface_of(tetrahedra: np.ndarray) -> np.ndarray:
-    """Faces that belong to one tetrahedron only, seen from outside counterclockwise, (k, 3).
-
-    Args:
-        tetrahedra: Of positive volume, shape (m, 4).
-    """
-    faces = tetrahedra[:, [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]].reshape(-1, 3)
-    _, first, count = np.unique(
-        np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True
-    )
-    return faces[np.sort(first[count == 1])]
-
-
 def frames_at(time: np.ndarray, frame_rate: float) -> np.ndarray:
     """Numbers of the frames that a movie in real time shows, the last one included."""
     count = max(1, round((time[-1] - time[0]) * frame_rate))

@@ -9,8 +9,9 @@ import numpy as np
 
 from sofa_softctl.scene.channels import own_state
 from sofa_softctl.scene.session import Session
-from sofa_softctl.view.animation import Animation, Body, Line, Marker, surface_of
-from sofa_softctl.view.rendering import Progress, check_renderer, check_suffix, save_movie
+from sofa_softctl.view.animation import Animation, Body, Line, Marker
+from sofa_softctl.view.movie import Progress, check_renderer, check_suffix, save_movie
+from sofa_softctl.view.surface import surface_triangles
 
 GOAL_COLOR, TIP_COLOR = "#c0392b", "#16637a"
 
@@ -86,7 +87,8 @@ def _bodies_of(session: Session) -> list[tuple[Any, np.ndarray]]:
             if "Topology" not in entry.getClassName() or tetrahedra is None:
                 continue
             if len(tetrahedra.value):
-                found.append((state, surface_of(np.array(tetrahedra.value, dtype=int))))
+                elements = np.array(tetrahedra.value, dtype=int)
+                found.append((state, surface_triangles(elements, np.array(state.position.value))))
             elif len(triangles.value):
                 found.append((state, np.array(triangles.value, dtype=int)))
             break

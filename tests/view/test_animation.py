@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.view.animation import Animation, Body, Marker, frames_at, surface_of
+from sofa_softctl.view.animation import Animation, Body, Marker, frames_at
+from sofa_softctl.view.surface import surface_triangles
 
 CUBE = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=float)
 KUHN = np.array(
@@ -11,12 +12,20 @@ KUHN = np.array(
 
 
 def test_the_surface_of_a_cube_is_twelve_triangles():
-    assert surface_of(KUHN).shape == (12, 3)
+    assert surface_triangles(KUHN).shape == (12, 3)
 
 
 def test_the_surface_is_seen_from_outside():
     """The divergence theorem: the volume under outward faces is the cube's, 1, to rounding."""
-    a, b, c = (CUBE[surface_of(KUHN)][:, i] for i in range(3))
+    a, b, c = (CUBE[surface_triangles(KUHN)][:, i] for i in range(3))
+    volume = np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0
+    assert volume == pytest.approx(1.0, abs=1e-14)
+
+
+def test_inverted_tetrahedra_are_turned_when_positions_are_known():
+    turned = KUHN[:, [0, 2, 1, 3]]
+    faces = surface_triangles(turned, CUBE)
+    a, b, c = (CUBE[faces][:, i] for i in range(3))
     volume = np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0
     assert volume == pytest.approx(1.0, abs=1e-14)
 
@@ -33,7 +42,7 @@ def test_frames_play_in_real_time_and_include_the_last():
 def test_bounds_hold_everything_that_is_ever_shown():
     animation = Animation(
         np.array([0.0, 1.0]),
-        [Body("b", np.stack([CUBE, CUBE + 1.0]), surface_of(KUHN))],
+        [Body("b", np.stack([CUBE, CUBE + 1.0]), surface_triangles(KUHN))],
         markers=[Marker("m", np.array([[5.0, 0.0, 0.0], [0.0, -3.0, 0.0]]))],
     )
     low, high = animation.bounds()

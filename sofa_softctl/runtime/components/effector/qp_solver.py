@@ -70,6 +70,7 @@ class QPInverseProblemSolver(ConstraintSolver):
                     "cannot be combined with QPInverseProblemSolver: it is neither actuator, nor "
                     "effector, nor equality. Use CableActuator or CableEquality instead."
                 )
+        self._names = {id(entry): entry.getPathName() for entry in problem.constraints}
         self._name = {"qpOASES": "daqp", "proxQP": "proxqp"}.get(
             self.qpSolver.get(), self.qpSolver.get()
         )
@@ -97,7 +98,8 @@ class QPInverseProblemSolver(ConstraintSolver):
         self.objective.set(0.5 * float(delta[e] @ delta[e]))
         self.info.set(np.array([len(e), len(a)], dtype=float))
         for constraint in problem.active:
-            rows = _rows([constraint])
+            start = constraint._data["constraintIndex"].get()
+            rows = slice(start, start + constraint.row_count)
             constraint.store_inverse(problem.lam[rows], delta[rows])  # type: ignore[attr-defined]
             if constraint._data.get("applyForce") and not constraint._data["applyForce"].get():
                 problem.lam[rows] = 0.0
@@ -112,14 +114,14 @@ class QPInverseProblemSolver(ConstraintSolver):
     ) -> InverseProblem:
         limits = {name: np.full(len(a), unset) for name, unset in _PER_ROW.items()}
         names: list[str] = []
-        energy = np.ones(len(a), dtype=bool)
+        energy = np.ones(len(a), dtype=bool) if self.actuatorsOnly.get() else None
         start = 0
         for constraint in variables:
             stop = start + constraint.row_count
             for name, value in constraint.limits().items():  # type: ignore[attr-defined]
                 limits[name][start:stop] = value
-            names += [constraint.getPathName()] * constraint.row_count
-            if self.actuatorsOnly.get():
+            names += [self._names[id(constraint)]] * constraint.row_count
+            if energy is not None:
                 energy[start:stop] = role_of(constraint) is InverseRole.ACTUATOR
             start = stop
         W = problem.W
