@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sofa_softctl.runtime.kernels.rows import add_rows_transposed
 from sofa_softctl.runtime.roles import ConstraintCorrection, LagrangianConstraint, Mapping
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Rows:
     def transposed(self, lam: np.ndarray, size: int) -> np.ndarray:
         """H^T lam, shape (size, 3)."""
         out = np.zeros((size, 3))
-        np.add.at(out, self.node, self.direction * lam[self.row, None])
+        add_rows_transposed(self.row, self.node, self.direction, lam, out)
         return out
 
 

@@ -67,12 +67,12 @@ def test_weights_are_those_of_the_vertices():
 
 
 def test_points_inside_get_an_element_that_contains_them():
-    """All weights of a point inside lie in [0, 1], up to rounding."""
+    """And their weights in it, also near a corner, where other centroids may be nearer."""
     x, elements = cloud()
-    inside = x[elements].mean(axis=1)
-    best, weights = find(inside, x, elements)
+    given = np.array([0.85, 0.05, 0.04, 0.06])
+    best, weights = find(given @ x[elements], x, elements)
     assert best.tolist() == list(range(len(elements)))
-    assert weights == pytest.approx(np.full(weights.shape, 0.25))
+    assert weights == pytest.approx(np.tile(given, (len(elements), 1)), abs=1e-12)
 
 
 def rule(p, x, elements):
@@ -171,11 +171,12 @@ def test_triangles_carry_the_projection_of_a_point(points):
 
 
 def test_triangles_that_contain_a_point_carry_it():
-    """At the centroids all three weights are a third."""
+    """Also near a corner, where other centroids may be nearer."""
     x, elements = sheet()
-    best, weights = find(x[elements].mean(axis=1), x, elements)
+    given = np.array([0.9, 0.04, 0.06])
+    best, weights = find(given @ x[elements], x, elements)
     assert best.tolist() == list(range(len(elements)))
-    assert weights == pytest.approx(np.full(weights.shape, 1.0 / 3.0))
+    assert weights == pytest.approx(np.tile(given, (len(elements), 1)), abs=1e-12)
 
 
 def test_a_triangle_contains_points_within_a_hundredth_of_its_normal():

@@ -6,9 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.runtime import message
 from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.data import Data
 from sofa_softctl.runtime.data_types import Bool, Elements, Integers, Real, Vectors
+from sofa_softctl.runtime.where import describe
 
 
 class RegionOfInterest(Component):
@@ -55,6 +57,8 @@ class RegionOfInterest(Component):
         """Compute for the first time."""
         self._ready = True
         self.update_outputs()
+        if not len(self._data["indices"].get()):
+            message.warning(self, f"{describe(self._where)}: holds no node.")
 
     def reinit(self) -> None:
         """Compute again."""

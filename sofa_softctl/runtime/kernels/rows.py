@@ -1,0 +1,28 @@
+"""Constraint rows as triplets (row, node, direction)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.kernels.jit import njit
+
+
+@njit
+def add_rows_transposed(
+    row: np.ndarray, node: np.ndarray, direction: np.ndarray, lam: np.ndarray, out: np.ndarray
+) -> None:
+    """out += H^T lam.
+
+    Args:
+        row: Row of each entry, shape (k,).
+        node: Node of each entry, shape (k,).
+        direction: Direction of each entry, shape (k, 3).
+        lam: Multiplier of each row, shape (n_rows,).
+        out: Output, shape (n_nodes, 3).
+    """
+    for k in range(row.shape[0]):
+        factor = lam[row[k]]
+        n = node[k]
+        out[n, 0] += direction[k, 0] * factor
+        out[n, 1] += direction[k, 1] * factor
+        out[n, 2] += direction[k, 2] * factor
