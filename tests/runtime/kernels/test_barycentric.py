@@ -66,10 +66,11 @@ def test_weights_are_those_of_the_vertices():
     assert find(centroid, TETRAHEDRON, elements)[1] == pytest.approx(np.full((1, 4), 0.25))
 
 
-def test_points_inside_get_an_element_that_contains_them():
+@pytest.mark.parametrize("corner", range(4))
+def test_points_inside_get_an_element_that_contains_them(corner):
     """And their weights in it, also near a corner, where other centroids may be nearer."""
     x, elements = cloud()
-    given = np.array([0.85, 0.05, 0.04, 0.06])
+    given = np.roll([0.85, 0.05, 0.04, 0.06], corner)
     best, weights = find(given @ x[elements], x, elements)
     assert best.tolist() == list(range(len(elements)))
     assert weights == pytest.approx(np.tile(given, (len(elements), 1)), abs=1e-12)
@@ -170,10 +171,11 @@ def test_triangles_carry_the_projection_of_a_point(points):
     assert carried(x, best, weights, elements) == pytest.approx(expected, abs=1e-9)
 
 
-def test_triangles_that_contain_a_point_carry_it():
+@pytest.mark.parametrize("corner", range(3))
+def test_triangles_that_contain_a_point_carry_it(corner):
     """Also near a corner, where other centroids may be nearer."""
     x, elements = sheet()
-    given = np.array([0.9, 0.04, 0.06])
+    given = np.roll([0.9, 0.04, 0.06], corner)
     best, weights = find(given @ x[elements], x, elements)
     assert best.tolist() == list(range(len(elements)))
     assert weights == pytest.approx(np.tile(given, (len(elements), 1)), abs=1e-12)

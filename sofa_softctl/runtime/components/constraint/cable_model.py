@@ -64,6 +64,13 @@ class CableModel(LagrangianConstraint):
         """
         if self.method.get() != "point":
             raise self.fault(f"does not support method '{self.method.get()}', only 'point'.")
+        self._check_points()
+        if not self.cableInitialLength.isSet():
+            rest = self.state._data["rest_position"].get()
+            self.cableInitialLength.set(self._measure(rest))
+        self.cableLength.set(self.cableInitialLength.get())
+
+    def _check_points(self) -> None:
         points = self.indices.get()
         count = self.state.count
         if not len(points):
@@ -74,10 +81,7 @@ class CableModel(LagrangianConstraint):
             raise self.fault("needs at least two points in 'indices' when hasPullPoint is False.")
         self._row = np.zeros(len(points), dtype=np.int64)
         self.directions = np.zeros((len(points), 3))
-        if not self.cableInitialLength.isSet():
-            rest = self.state._data["rest_position"].get()
-            self.cableInitialLength.set(self._measure(rest))
-        self.cableLength.set(self.cableInitialLength.get())
+        self._points_seen = self.indices.getCounter()
 
     def reinit(self) -> None:
         """Check the points again."""
@@ -96,6 +100,8 @@ class CableModel(LagrangianConstraint):
 
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See LagrangianConstraint."""
+        if self.indices.getCounter() != self._points_seen:  # the kernel checks no bounds
+            self._check_points()
         self.cableLength.set(self._measure(self.state._data["position"].get()))
         return self._row, self.indices.get(), self.directions
 

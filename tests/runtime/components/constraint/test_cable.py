@@ -111,12 +111,29 @@ def test_other_points_count_from_the_next_step_on(cables, root, run):
     assert not change[[1, 2]].any()
 
 
-def test_more_points_count_from_the_next_reinit_on(cables, root, run):
-    (cable,) = cables({"indices": [1], "value": 1.0, "valueType": "force"})
-    cable.indices.value = [1, 2, 3]
-    cable.reinit()
+@pytest.mark.parametrize("points", [[1], [1, 2, 3]])
+def test_more_or_fewer_points_count_from_the_next_step_on(points, cables, root, run):
+    """All of them are pulled, and none of the others."""
+    (cable,) = cables({"indices": [0, 1], "value": 1.0, "valueType": "force"})
+    cable.indices.value = points
     run(root, 1)
-    assert cable.state.velocity.array()[1:].any(axis=1).all()
+    assert np.flatnonzero(cable.state.velocity.array().any(axis=1)).tolist() == points
+
+
+def test_a_point_that_does_not_exist_is_an_error_in_the_next_step_too(cables, root, run):
+    (cable,) = cables({"indices": [0, 1]})
+    cable.indices.value = [0, 4]
+    with pytest.raises(SceneError, match="has 'indices' up to 4, but there are 4 nodes"):
+        run(root, 1)
+
+
+def test_the_first_length_is_measured_again_at_reinit(cables):
+    """Of other points; without reinit it stays what it was."""
+    (cable,) = cables({"indices": [0, 1], "hasPullPoint": False})
+    cable.indices.value = [0, 3]
+    assert cable.cableInitialLength.value == 1.0
+    cable.reinit()
+    assert cable.cableInitialLength.value == 3.0
 
 
 def test_a_cable_that_ends_lets_go(cables, root, run):
