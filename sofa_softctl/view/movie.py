@@ -29,6 +29,8 @@ GROUND = np.array([0.965, 0.972, 0.980])
 """Color behind everything; a single one, so that a GIF stays small and has no bands."""
 SLACK, TAUT = np.array([0.24, 0.29, 0.37]), np.array([0.91, 0.26, 0.02])
 """Colors of a cable without tension and at the greatest tension of the movie."""
+GIF_RATE = 50.0
+"""Frames a second that browsers play; above, they slow a GIF down to ten."""
 TRAIL = 0.25
 """Share of the movie's time after which a marker's trail has faded."""
 SHARP = 35.0
@@ -50,7 +52,7 @@ def save_movie(
         animation: What to show.
         path: File to write; it appears when it is complete.
         size: Width and height [pixel].
-        frame_rate: Frames a second.
+        frame_rate: Frames a second; a GIF has at most 50.
         title: Line at the top.
         progress: Told how far it is.
 
@@ -61,12 +63,16 @@ def save_movie(
     path = Path(path)
     check_suffix(path)
     _check_animation(animation)
+    if not frame_rate > 0.0:
+        raise ValueError(f"The frame rate must be positive. Got: {frame_rate}.")
+    if path.suffix == ".gif":
+        frame_rate = min(frame_rate, GIF_RATE)
     frames = [int(frame) for frame in frames_at(animation.time, frame_rate)]
     with _stage(animation, size, title) as stage, replacing(path) as name:
         pictures = _telling(map(stage.picture, frames), len(frames), progress)
         if path.suffix == ".gif":
             sample = [stage.picture(frame) for frame in frames[:: 1 + len(frames) // 8]]
-            _write_gif(name, pictures, _palette(sample), frame_rate)
+            _write_gif(name, pictures, _palette(sample), _delays(len(frames), frame_rate))
         else:
             _write_mp4(name, pictures, frame_rate)
 
@@ -158,19 +164,28 @@ def _check_animation(animation: Animation) -> None:
     shown: list[Body | Line | Marker] = [*animation.bodies, *animation.lines, *animation.markers]
     if not count or not shown:
         raise ValueError(f"There is nothing to show: {count} frames of {len(shown)} objects.")
+    if not (np.diff(animation.time) >= 0.0).all():
+        raise ValueError("The times of an animation must not decrease.")
     for item in shown:
-        kind = type(item).__name__.lower()
+        what = f"{type(item).__name__.lower()} '{item.name}'"
         places = item.points if isinstance(item, Line) else item.positions
-        shape = (count, 3) if isinstance(item, Marker) else (count, places.shape[1], 3)
+        shape = (count, 3) if isinstance(item, Marker) else (count, *places.shape[1:2], 3)
         if places.shape != shape:
-            raise ValueError(f"The {kind} '{item.name}' must be {shape}. Got: {places.shape}.")
-        if not np.isfinite(places).all():
-            frame = int(np.argmin(np.isfinite(places).reshape(count, -1).all(axis=1)))
-            raise ValueError(f"The {kind} '{item.name}' is not finite in frame {frame}.")
+            raise ValueError(f"The {what} must have shape {shape}. Got: {places.shape}.")
+        finite = np.isfinite(places).reshape(count, -1).all(axis=1)
+        if not finite.all():
+            raise ValueError(f"The {what} is not finite in frame {int(np.argmin(finite))}.")
         if isinstance(item, Line) and item.tension is not None and item.tension.shape != (count,):
             raise ValueError(
-                f"The tension of '{item.name}' must be ({count},). Got: {item.tension.shape}."
+                f"The tension of {what} must have shape ({count},). Got: {item.tension.shape}."
             )
+        if isinstance(item, Body) and item.triangles.size:  # VTK does not check, it crashes
+            first, last = int(item.triangles.min()), int(item.triangles.max())
+            if first < 0 or last >= places.shape[1]:
+                raise ValueError(
+                    f"Triangles of the {what} name vertices {first} to {last}, "
+                    f"but there are {places.shape[1]}."
+                )
 
 
 class _Stage:
@@ -206,11 +221,11 @@ class _Stage:
             feature_angle=SHARP,
         )
         source = np.array(skin["source"])
-        look = {"color": body.color, "smooth_shading": True, "ambient": 0.25}
+        look = {"color": body.color, "smooth_shading": True, "ambient": 0.34}
         skin.set_active_scalars(None)
         self.plotter.add_mesh(skin, culling="front", **look)
         self.plotter.add_mesh(
-            skin, culling="back", opacity=0.35, specular=0.4, specular_power=20, **look
+            skin, culling="back", opacity=0.28, specular=0.5, specular_power=20, **look
         )
         edge = 0.55 * _rgb(body.color)
         self.plotter.add_silhouette(whole, color=tuple(edge), line_width=1.6 * self.pixel)
@@ -228,12 +243,12 @@ class _Stage:
         import pyvista
 
         path = _polyline(marker.positions)
-        width = 3.5 * marker.size**2 * self.pixel
+        width = 5.0 * marker.size**2 * self.pixel
         path["color"] = np.zeros((path.n_points, 4), dtype=np.uint8)
         self.plotter.add_mesh(path, scalars="color", rgba=True, lighting=False, line_width=width)
-        ball = pyvista.Sphere(radius=0.016 * self.extent * marker.size)
+        ball = pyvista.Sphere(radius=0.018 * self.extent * marker.size)
         actor = self.plotter.add_mesh(
-            ball, color=marker.color, opacity=0.7, smooth_shading=True, specular=0.4, ambient=0.25
+            ball, color=marker.color, opacity=0.6, smooth_shading=True, specular=0.4, ambient=0.25
         )
         return marker, path, actor
 
@@ -259,7 +274,7 @@ class _Stage:
             pull = 0.0 if line.tension is None else float(line.tension[frame]) / self.tension
             share = min(max(pull, 0.0), 1.0)
             actor.prop.color = tuple(SLACK + share * (TAUT - SLACK))
-            actor.prop.line_width = (2.5 + 4.0 * share) * self.pixel
+            actor.prop.line_width = (3.0 + 5.0 * share) * self.pixel
         time = self.animation.time
         for marker, path, actor in self.markers:
             actor.position = marker.positions[frame]
@@ -274,25 +289,38 @@ class _Stage:
 def _stage(animation: Animation, size: tuple[int, int], title: str) -> Iterator[_Stage]:
     check_renderer()
     import pyvista
+
+    with _quiet(), _window_without_x():
+        plotter: Any = pyvista.Plotter(off_screen=True, window_size=list(size))
+        try:
+            plotter.enable_anti_aliasing("ssaa")
+            stage = _Stage(plotter, animation, title)
+            plotter.show(auto_close=False, interactive=False)
+            yield stage
+        finally:
+            plotter.close()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """VTK's own warnings are for those who build it."""
     from vtkmodules.vtkCommonCore import vtkLogger, vtkObject
 
+    shown, verbosity = vtkObject.GetGlobalWarningDisplay(), vtkLogger.GetCurrentVerbosityCutoff()
     vtkObject.GlobalWarningDisplayOff()
     vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)
-    with _window_without_x():
-        plotter: Any = pyvista.Plotter(off_screen=True, window_size=list(size))
     try:
-        plotter.enable_anti_aliasing("ssaa")
-        stage = _Stage(plotter, animation, title)
-        plotter.show(auto_close=False, interactive=False)
-        yield stage
+        yield
     finally:
-        plotter.close()
+        vtkObject.SetGlobalWarningDisplay(shown)
+        vtkLogger.SetStderrVerbosity(vtkLogger.ConvertToVerbosity(int(verbosity)))
 
 
 def _direction(animation: Animation) -> tuple[np.ndarray, np.ndarray]:
     """Towards the camera, and up: three quarters from the front, a little from above.
 
-    The longest extent across `up` is turned so that the markers are on the near side.
+    The front is where the markers are: of the two ends of the longest extent across `up`, and from
+    below where they are at the lower end of something that hangs.
     """
     low, high = animation.bounds()
     up = animation.up / np.linalg.norm(animation.up)
@@ -300,11 +328,13 @@ def _direction(animation: Animation) -> tuple[np.ndarray, np.ndarray]:
     forward[int(np.argmax((high - low) * (1.0 - np.abs(up))))] = 1.0
     forward -= (forward @ up) * up
     forward /= np.linalg.norm(forward)
-    if animation.markers:
-        places = np.mean([marker.positions.mean(axis=0) for marker in animation.markers], axis=0)
-        if (places - (low + high) / 2.0) @ forward < -1e-9 * np.linalg.norm(high - low):
-            forward = -forward
-    direction = 0.75 * np.cross(up, forward) + 0.55 * forward + 0.4 * up
+    places = [marker.positions.mean(axis=0) for marker in animation.markers] or [(low + high) / 2.0]
+    offset = np.mean(places, axis=0) - (low + high) / 2.0
+    room = 0.2 * np.linalg.norm(high - low)
+    if offset @ forward < -1e-6 * room:
+        forward = -forward
+    rise = -0.2 if offset @ up < -room else 0.4
+    direction = 0.75 * np.cross(up, forward) + 0.55 * forward + rise * up
     return direction / np.linalg.norm(direction), up
 
 
@@ -350,7 +380,7 @@ def _trail(color: np.ndarray, time: np.ndarray, frame: int) -> np.ndarray:
     age = (time[frame] - time) / max(TRAIL * (time[-1] - time[0]), 1e-12)
     fresh = np.where(age >= 0.0, np.clip(1.0 - age, 0.0, 1.0), 0.0)
     color = np.tile(np.append(color, 0.0), (len(time), 1))
-    color[:, 3] = 0.3 + 0.7 * fresh
+    color[:, 3] = 0.25 + 0.75 * fresh
     return np.round(255.0 * color).astype(np.uint8)
 
 
@@ -396,8 +426,8 @@ def _write_picture(path: Path, picture: np.ndarray) -> None:
 def _palette(pictures: list[np.ndarray]) -> Any:
     """One palette for a whole movie, so that what stands still costs nothing.
 
-    Colors count by the square root of their pixels: a goal of a hundred pixels keeps its red
-    beside a body of a hundred thousand.
+    Colors count by the square root of their pixels. Measured on a trunk with cables: the largest
+    error of the few red pixels falls from 25 to 15 of 255, that of all others stays.
     """
     from PIL import Image
 
@@ -407,10 +437,15 @@ def _palette(pictures: list[np.ndarray]) -> Any:
     colors = np.stack([seen >> 12, seen >> 6 & 63, seen & 63], axis=1) * 4 + 2
     weighed = np.repeat(colors, np.ceil(np.sqrt(counts[seen])).astype(int), axis=0)  # (n, 3)
     image = Image.fromarray(weighed[None].astype(np.uint8))
-    return image.quantize(200, method=Image.Quantize.MEDIANCUT)
+    return image.quantize(240, method=Image.Quantize.MEDIANCUT, kmeans=4)
 
 
-def _write_gif(path: Path, pictures: Iterator[np.ndarray], palette: Any, frame_rate: float) -> None:
+def _delays(count: int, frame_rate: float) -> list[int]:
+    """Time that each frame stands [ms]: whole hundredths of a second that do not drift."""
+    return [int(d) for d in 10 * np.diff(np.round(100.0 / frame_rate * np.arange(count + 1)))]
+
+
+def _write_gif(path: Path, pictures: Iterator[np.ndarray], palette: Any, delays: list[int]) -> None:
     from PIL import Image
 
     frames = (
@@ -421,9 +456,9 @@ def _write_gif(path: Path, pictures: Iterator[np.ndarray], palette: Any, frame_r
         path,
         save_all=True,
         append_images=frames,
-        duration=round(1000.0 / frame_rate),
+        duration=delays,
         loop=0,
-        optimize=False,
+        optimize=True,  # what stands still becomes transparent
         disposal=1,
     )
 
