@@ -15,6 +15,7 @@ from sofa_softctl.inverse.problem import InverseProblem
 from sofa_softctl.inverse.solution import InverseSolution
 from sofa_softctl.inverse.solver import solve
 from sofa_softctl.scene.compliance import ComplianceSystem, row_count
+from sofa_softctl.scene.faults import pauses_on_error, scene_line
 from sofa_softctl.status import Status
 
 AXES = ("x", "y", "z")
@@ -48,8 +49,9 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
 
     Works inside the step, with stock components: CableConstraint with valueType='force', and
     effectors made by `add_effector`. Whatever those constraints impose themselves is overwritten
-    between the constraint solver and the correction. Their own Data `displacement` is then one
-    step behind: this controller's Data are the ones to read.
+    between the constraint solver and the correction. The cables' `value` always holds the last
+    multiplier: should this controller fail, the robot is held. Their own Data `displacement` is
+    one step behind: this controller's Data are the ones to read.
 
     Args:
         root: Root of the scene; it holds the constraint solver.
@@ -81,6 +83,7 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         **kwargs: Any,
     ) -> None:
         Sofa.Core.Controller.__init__(self, *args, **kwargs)
+        self.made_at = scene_line()
         self.root = root
         self.actuators = list(actuators)
         self.effectors = [list(rows) for rows in effectors]
@@ -90,6 +93,7 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         self.solver = solver
         self.names = tuple(names or (entry.getContext().getName() for entry in self.actuators))
         self._check()
+        self.first_values = [np.array(entry.value.value) for entry in self.actuators]
         self.system: Any = None
         self.weight = np.repeat(np.broadcast_to(np.asarray(weight, float), len(self.effectors)), 3)
         n_a, n_e = len(self.actuators), len(self.effectors)
@@ -129,10 +133,14 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         self.solution: InverseSolution | None = None
         self.solutions: dict[Status, int] = dict.fromkeys(Status, 0)
         self.limits_met: dict[str, int] = {}
+        self.last_time = -math.inf
+        self.told_of_others = False
 
     def reset(self) -> None:
         """Forget the last solution, all counts, and what was told of them."""
         self._forget()
+        for entry, value in zip(self.actuators, self.first_values, strict=True):
+            entry.value.value = value
         for name in ("effort", "displacement", "goal", "tip", "error"):
             data = self.findData(name)
             data.value = np.zeros_like(np.asarray(data.value))
@@ -144,6 +152,7 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
             "solution": self.solution,
             "solutions": dict(self.solutions),
             "limits_met": dict(self.limits_met),
+            "last_time": self.last_time,
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -151,6 +160,7 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         self.solution = snapshot["solution"]
         self.solutions = dict(snapshot["solutions"])
         self.limits_met = dict(snapshot["limits_met"])
+        self.last_time = snapshot["last_time"]
 
     def _find_rows(self) -> None:
         """Find the rows' owners and remember where the effectors start."""
@@ -158,11 +168,15 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         self.factor = np.array([self.system.effort_factor(entry) for entry in self.actuators])
         self.start = np.array([_position(rows[0]) for rows in self.effectors])
 
+    @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
         """Where the effectors shall be at the end of the step."""
         del event
         if self.system is None:  # the first step: everything is initialised, nothing has moved
             self._find_rows()
+        if self.root.time.value < self.last_time:  # SOFA does not tell controllers of a reset
+            self.reset()
+        self.last_time = self.root.time.value
         time = self.root.time.value + self.root.dt.value
         goal = np.atleast_2d(np.asarray(self.goal_function(time), dtype=float))
         if goal.shape != self.start.shape or not np.isfinite(goal).all():
@@ -172,6 +186,7 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
             )
         self.goal.value = goal
 
+    @pauses_on_error
     def onSolveConstraintSystemEndEvent(self, event: Any) -> None:
         """Replace the forward solver's multipliers of the actuators by the inverse answer."""
         del event
@@ -186,6 +201,8 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
             held=last.effort if last is not None else None,
         )
         self.system.set_effort(a, solution.effort, self.factor)
+        for entry, value in zip(self.actuators, solution.effort * self.factor, strict=True):
+            entry.value.value = [value]
         self._tell(solution)
 
     def build(self, a: np.ndarray, e: np.ndarray) -> InverseProblem:
@@ -194,11 +211,13 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         limits = {name: self._limits(name, unset) for name, unset in _LIMITS.items()}
         last = self.solution
         none = np.zeros(len(a))
+        rows = np.concatenate([a, e])
+        delta_free = self.system.delta_free(rows) + self._delta_by_others(rows)
         return InverseProblem(
             W_ea=self.system.compliance(e, a, self.factor),
             W_aa=self.system.compliance(a, a, self.factor),
-            delta_e_free=self.system.delta_free(e) - shift,
-            delta_a_free=self.system.delta_free(a),
+            delta_e_free=delta_free[len(a) :] - shift,
+            delta_a_free=delta_free[: len(a)],
             effector_weight=self.weight,
             effort_min=limits["minForce"] / self.factor,
             effort_max=limits["maxForce"] / self.factor,
@@ -211,6 +230,28 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
             energy=self.energy,
             names=self.names,
         )
+
+    def _delta_by_others(self, rows: np.ndarray) -> np.ndarray | float:
+        """What constraints that are not ours, such as contacts, add to delta of our rows.
+
+        Their multipliers are the forward solver's, which found them with our last efforts.
+        """
+        others = self.system.others(rows)
+        if not len(others):
+            return 0.0
+        if not self.told_of_others:
+            self.told_of_others = True
+            owners = [
+                f"{owner.getPathName()} ({owner.getClassName()})"
+                for owner, owned in self.system.owners()
+                if np.isin(owned, others).any()
+            ]
+            Sofa.msg_warning(
+                self,
+                f"{', '.join(owners)} act on the robot too: their forces are taken as the forward "
+                "solver finds them with the efforts of the step before.",
+            )
+        return self.system.delta_by_others(rows, others)
 
     def _limits(self, name: str, unset: float) -> np.ndarray:
         found = [entry.findData(name) for entry in self.actuators]
@@ -228,6 +269,7 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         self.displacement.value = solution.displacement
         self.status.value = solution.status.name
 
+    @pauses_on_error
     def onAnimateEndEvent(self, event: Any) -> None:
         """Where the effectors came to."""
         del event

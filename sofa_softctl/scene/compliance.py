@@ -12,27 +12,76 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.channels import nodes_of
+
+BUILT = ("BlockGaussSeidelConstraintSolver", "GenericConstraintSolver with 'ProjectedGaussSeidel'")
+"""What to use instead of a solver that builds no W: SOFA v25.12 and newer, v25.06."""
 
 
 class ComplianceSystem:
     """W, delta_free and lambda of the scene, by the components that own the rows.
 
     Valid inside a step, from onBuildConstraintSystemEndEvent to onSolveConstraintSystemEndEvent.
+    Works with every constraint solver of SOFA that builds W (GenericConstraintSolver and
+    LCPConstraintSolver of v25.06, BlockGaussSeidelConstraintSolver, NNCGConstraintSolver and
+    ImprovedJacobiConstraintSolver of v25.12 and newer).
+
     Source: Coevoet, Escande, Duriez 2019, eq. (4).
+
+    Raises:
+        SceneError: the scene has no constraint solver, or one without W.
     """
 
     def __init__(self, root: Any) -> None:
         self.root = root
         self.solver = _constraint_solver(root)
-        self._factors: dict[int, float] = {}
+
+    @property
+    def size(self) -> int:
+        """Number of rows in this step."""
+        return len(self.solver.dfree())
 
     def rows(self, components: Sequence[Any]) -> np.ndarray:
-        """Rows of the components, in their order, shape (n,)."""
+        """Rows of the components, in their order, shape (n,).
+
+        Raises:
+            SceneError: a component made no rows in this step.
+        """
+        size = self.size
         parts = []
         for component in components:
             first = int(component.constraintIndex.value)
-            parts.append(np.arange(first, first + row_count(component)))
+            rows = np.arange(first, first + row_count(component))
+            if len(rows) and rows[-1] >= size:
+                raise SceneError(
+                    f"{component.getPathName()} should own row {rows[-1]} of the constraint "
+                    f"system, which has {size}: is it, or its node, switched off?"
+                )
+            parts.append(rows)
         return np.concatenate(parts) if parts else np.empty(0, dtype=int)
+
+    def owners(self) -> list[tuple[Any, np.ndarray]]:
+        """Every component that owns rows in this step, with its rows, in the order of the rows.
+
+        A component's rows reach up to the first row of the next one, so the number of rows of an
+        owner of any kind is found, also of contacts, which come and go.
+        """
+        found = _constraints(self.root)
+        firsts = [int(entry.constraintIndex.value) for entry in found]
+        order = np.argsort(firsts, kind="stable")
+        bounds = [*(firsts[i] for i in order), self.size]
+        return [
+            (found[i], np.arange(bounds[k], bounds[k + 1]))
+            for k, i in enumerate(order)
+            if bounds[k] < bounds[k + 1]
+        ]
+
+    def others(self, rows: np.ndarray) -> np.ndarray:
+        """All rows but these, shape (n,)."""
+        rest = np.ones(self.size, dtype=bool)
+        rest[rows] = False
+        found: np.ndarray = np.flatnonzero(rest)
+        return found
 
     def compliance(self, rows: np.ndarray, columns: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """W[rows, columns] in displacement per effort; `factor`: effort factor of each column."""
@@ -44,6 +93,12 @@ class ComplianceSystem:
         """delta of the rows in the free motion, shape (n,)."""
         found: np.ndarray = np.asarray(self.solver.dfree())[rows]
         return found
+
+    def delta_by_others(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """What the present multipliers of other rows add to delta of `rows`, shape (n,)."""
+        W = np.asarray(self.solver.W())[np.ix_(rows, others)]
+        added: np.ndarray = W @ np.asarray(self.solver.lambda_force())[others]
+        return added
 
     def set_effort(self, rows: np.ndarray, effort: np.ndarray, factor: np.ndarray) -> None:
         """What the correction will apply on the rows."""
@@ -70,7 +125,7 @@ def row_count(component: Any) -> int:
         SceneError: the number of rows of such a component is not known.
     """
     kind = component.getClassName()
-    if kind.startswith("Cable"):
+    if kind.startswith(("Cable", "SurfacePressure", "Joint")):
         return 1
     if kind.startswith("Position"):
         used = int(np.count_nonzero(np.asarray(component.useDirections.value)))
@@ -81,14 +136,43 @@ def row_count(component: Any) -> int:
     )
 
 
+def _constraints(root: Any) -> list[Any]:
+    """Every component that may own rows, as SOFA builds them: a node before its children."""
+    return [
+        entry
+        for node in nodes_of(root)
+        for entry in node.objects
+        if entry.findData("constraintIndex") is not None
+    ]
+
+
 def _constraint_solver(root: Any) -> Any:
     for entry in root.objects:
         if callable(getattr(entry, "lambda_force", None)):
+            _check_built(entry)
             return entry
+        if entry.getClassName().endswith("ConstraintSolver"):
+            raise SceneError(
+                f"{entry.getPathName()} does not give its W to Python: import sofa_softctl (or "
+                "Sofa.SofaConstraintSolver) before the scene adds it."
+            )
     raise SceneError(
         "The scene has no constraint solver: add a GenericConstraintSolver to the root, before the "
         "controller."
     )
+
+
+def _check_built(solver: Any) -> None:
+    kind = solver.getClassName()
+    method = getattr(solver.findData("resolutionMethod"), "value", "")
+    build = getattr(solver.findData("build_lcp"), "value", True)
+    if kind.startswith("Unbuilt") or str(method).startswith("Unbuilt") or not build:
+        how = f" with resolutionMethod='{method}'" if method else ""
+        how = how if build else " with build_lcp=False"
+        raise SceneError(
+            f"{solver.getPathName()} is a {kind}{how}, which builds no compliance matrix W: "
+            f"inverse control needs one. Use {' or '.join(BUILT)}."
+        )
 
 
 def _integrator(component: Any) -> Any:
