@@ -11,14 +11,29 @@ simulation and quadratic programming", RoboSoft 2019, without its contacts.
 
     softctl run scenes/finger.py
     softctl run scenes/finger.py --set bend=20 --plot finger.png
+    runSofa -l SofaPython3 scenes/finger.py --argv bend=20
 """
 
 import os
 
 import numpy as np
 
-from sofa_softctl import InverseController, add_effector
+from sofa_softctl import (
+    InverseController,
+    add_constraint_solver,
+    add_effector,
+    parameters_from_argv,
+)
 
+PLUGINS = """
+Sofa.Component.AnimationLoop Sofa.Component.Constraint.Lagrangian.Correction
+Sofa.Component.Constraint.Lagrangian.Solver Sofa.Component.Constraint.Projective
+Sofa.Component.Engine.Select Sofa.Component.IO.Mesh Sofa.Component.LinearSolver.Direct
+Sofa.Component.Mapping.Linear Sofa.Component.Mass Sofa.Component.ODESolver.Backward
+Sofa.Component.SolidMechanics.FEM.Elastic Sofa.Component.StateContainer
+Sofa.Component.Topology.Container.Constant SoftRobots
+""".split()
+"""What SOFA has to load for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 2.0
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
@@ -34,12 +49,13 @@ def cable_points():
     return np.column_stack([x, np.full(len(x), -5.5), np.zeros(len(x))])
 
 
+@parameters_from_argv
 def createScene(root, bend=15.0, period=1.0, young_modulus=600.0, energy=0.0, dt=0.01):
     root.dt = dt
     root.gravity = [-9810.0, 0.0, 0.0]
-    root.addObject("RequiredPlugin", pluginName="Sofa.Component SoftRobots SofaPython3")
+    root.addObject("RequiredPlugin", pluginName=PLUGINS)
     root.addObject("FreeMotionAnimationLoop")
-    root.addObject("GenericConstraintSolver", maxIterations=100, tolerance=1e-6)
+    add_constraint_solver(root, maxIterations=100, tolerance=1e-6)
 
     finger = root.addChild("finger")
     finger.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.1)

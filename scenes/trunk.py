@@ -10,15 +10,30 @@ simulation and quadratic programming", RoboSoft 2019, without its contacts.
 
     softctl run scenes/trunk.py
     softctl run scenes/trunk.py --set path=eight --set young_modulus=1500 --movie trunk.gif
-    runSofa -l SofaPython3 scenes/trunk.py
+    runSofa -l SofaPython3 scenes/trunk.py --argv path=eight
 """
 
 import os
 
 import numpy as np
 
-from sofa_softctl import InverseController, add_effector, goal
+from sofa_softctl import (
+    InverseController,
+    add_constraint_solver,
+    add_effector,
+    goal,
+    parameters_from_argv,
+)
 
+PLUGINS = """
+Sofa.Component.AnimationLoop Sofa.Component.Constraint.Lagrangian.Correction
+Sofa.Component.Constraint.Lagrangian.Solver Sofa.Component.Constraint.Projective
+Sofa.Component.Engine.Select Sofa.Component.IO.Mesh Sofa.Component.LinearSolver.Direct
+Sofa.Component.Mapping.Linear Sofa.Component.Mass Sofa.Component.ODESolver.Backward
+Sofa.Component.SolidMechanics.FEM.Elastic Sofa.Component.StateContainer
+Sofa.Component.Topology.Container.Constant SoftRobots
+""".split()
+"""What SOFA has to load for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 4.5
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
@@ -48,6 +63,7 @@ def goal_on(path, radius, period, lower):
     return goal.from_csv(path)
 
 
+@parameters_from_argv
 def createScene(
     root,
     path="circle",
@@ -61,9 +77,9 @@ def createScene(
 ):
     root.dt = dt
     root.gravity = [0.0, -9810.0, 0.0]
-    root.addObject("RequiredPlugin", pluginName="Sofa.Component SoftRobots SofaPython3")
+    root.addObject("RequiredPlugin", pluginName=PLUGINS)
     root.addObject("FreeMotionAnimationLoop")
-    root.addObject("GenericConstraintSolver", maxIterations=100, tolerance=1e-6)
+    add_constraint_solver(root, maxIterations=100, tolerance=1e-6)
 
     trunk = root.addChild("trunk")
     trunk.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.1)

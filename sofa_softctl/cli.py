@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -93,6 +95,54 @@ def bench(
         terminal.show_profile(found)
 
 
+@app.command(
+    epilog="Examples:\n\n"
+    "  softctl compare scenes/trunk.py\n\n"
+    "  softctl compare scenes/finger.py --steps 500 --set bend=20 --plot finger.png"
+)
+def compare(
+    scene: Scene,
+    steps: Steps = 200,
+    set_: Set = None,
+    tolerance: Annotated[
+        float, typer.Option(help="Largest deviation, as a share of the robot's size.", min=0.0)
+    ] = 1e-6,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Plot of deviation and phases.")
+    ] = None,
+    plugin: Plugin = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Run a scene in SOFA and without it, in turn: same motion, and how fast?
+
+    Ends with status 1 when the motion differs by more than the tolerance.
+    """
+    from sofa_softctl.bench.compare import compare as compare_scene
+    from sofa_softctl.view import terminal
+
+    total = steps or 200
+    show = terminal.Terminal(quiet=quiet or as_json)
+    with show.bar("Comparing", total) as advance:
+        found = compare_scene(
+            scene,
+            total,
+            parameters=dict(map(_parameter, set_ or [])),
+            prepare=partial(_load_plugins, plugin),
+            on_step=advance,
+        )
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    elif not quiet:
+        terminal.show_comparison(found, tolerance)
+    if plot is not None:
+        from sofa_softctl.view.comparison import save_comparison_plot
+
+        save_comparison_plot(plot, found)
+    if found.deviation_max > tolerance:
+        raise typer.Exit(1)
+
+
 @app.command(epilog="Examples:\n\n  softctl components\n\n  softctl components CableConstraint")
 def components(
     name: Annotated[
@@ -152,8 +202,22 @@ def _parameter(text: str) -> tuple[str, str]:
 
 def main() -> None:
     """Run the command line; any error ends it with a message and exit status 1."""
+    status = _run()
+    if "Sofa" in sys.modules:
+        from sofa_softctl.runtime.modules import is_embedded
+
+        if not is_embedded(sys.modules["Sofa"]):  # SOFA may abort when Python cleans up after it
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+    sys.exit(status)
+
+
+def _run() -> int:
     try:
         app(standalone_mode=True)
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else int(done.code is not None)
     except Exception as error:
         from sofa_softctl.view import terminal
 
@@ -163,7 +227,8 @@ def main() -> None:
             terminal.show_users_error(error)
         else:
             raise  # a fault of this package: everything that is known
-        sys.exit(1)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ SoftctlError                what every error of this package is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class SoftctlError(Exception):
     """What every error of this package is."""
@@ -42,6 +44,16 @@ class MeshError(SoftctlError, ValueError):
 
 class DivergedError(SoftctlError, ArithmeticError):
     """The state became NaN or infinite; the simulation stopped at that step."""
+
+    @classmethod
+    def of(cls, state: str, time: float, dt: float, bad: Sequence[bool]) -> DivergedError:
+        """The error for a state in the step from `time` on; `bad`: whether each node is."""
+        nodes = [node for node, is_bad in enumerate(bad) if is_bad]
+        return cls(
+            f"{state} diverged in the step from t = {time:.6g} to {time + dt:.6g}: {len(nodes)} "
+            f"of {len(bad)} nodes are NaN or infinite, first node {nodes[0]}. Try a smaller dt, "
+            "smaller forces or stiffnesses, or look for inverted elements."
+        )
 
 
 class BackendError(SoftctlError, ImportError):

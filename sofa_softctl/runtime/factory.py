@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from functools import cache
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sofa_softctl.errors import SceneError, UnknownComponentError
@@ -115,7 +116,30 @@ def take_over_source(component: Component) -> None:
             data.setParent(source)
 
 
-class ObjectFactory:
+@dataclass(frozen=True)
+class ClassEntry:
+    """What the factory tells of a component."""
+
+    className: str
+    """Its name."""
+    aliases: list[str]
+    """Its other names."""
+    description: str
+    """What it is, in a line."""
+
+
+class _Listing(type):
+    @property
+    def components(cls) -> list[ClassEntry]:
+        """Every component that there is."""
+        kinds = sorted({*components().values(), *_extra.values()}, key=lambda kind: kind.__name__)
+        return [
+            ClassEntry(kind.__name__, list(kind.aliases), (kind.__doc__ or "").partition("\n")[0])
+            for kind in kinds
+        ]
+
+
+class ObjectFactory(metaclass=_Listing):
     """SofaPython3's Sofa.Core.ObjectFactory: what the factory knows."""
 
     @staticmethod
@@ -127,5 +151,3 @@ class ObjectFactory:
     def getComponent(name: str) -> type[Component] | None:
         """The class of that name or alias."""
         return find(name)
-
-    components = staticmethod(components)

@@ -28,7 +28,7 @@ class SteppingLoop(AnimationLoop):
         self.clock = Clock()
         self.systems: list[MechanicalSystem] = []
         self._version = -1
-        self._step = ""
+        self._step = (0.0, 0.0)
 
     @property
     def root(self) -> Node:
@@ -86,7 +86,7 @@ class SteppingLoop(AnimationLoop):
         if self.root.version != self._version:
             self.prepare()
         start = self.root._data["time"].get()
-        self._step = f"in the step from t = {start:.6g} to {start + h:.6g}"
+        self._step = (start, h)
         self.root.send(Event("AnimateBeginEvent", dt=h))
         if self.root.version != self._version:
             self.prepare()
@@ -129,8 +129,4 @@ class SteppingLoop(AnimationLoop):
             vectors = [state._data[name].get() for name in names]
             bad = ~np.all([np.isfinite(vector).all(axis=1) for vector in vectors], axis=0)
             if bad.any():
-                raise DivergedError(
-                    f"{state.describe()} diverged {self._step}: {int(bad.sum())} of {len(bad)} "
-                    f"nodes are NaN or infinite, first node {int(np.flatnonzero(bad)[0])}. Try a "
-                    "smaller dt, smaller forces or stiffnesses, or look for inverted elements."
-                )
+                raise DivergedError.of(state.describe(), *self._step, bad)

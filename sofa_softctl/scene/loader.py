@@ -63,7 +63,19 @@ def load_scene(path: str | Path) -> SceneFile:
 
 def build_scene(create: Callable[..., Any], values: Mapping[str, Any] | None = None) -> Any:
     """The root of a new scene graph from a createScene function, not initialised."""
-    given = values or {}
+    arguments = arguments_of(create, values or {})
+    Sofa: Any = find_backend().Sofa
+    root = Sofa.Core.Node("root")
+    create(root, **arguments)
+    return root
+
+
+def arguments_of(create: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What to call a createScene with; texts become what the parameters' defaults are.
+
+    Raises:
+        SceneError: createScene takes no parameter of that name, or needs one that is not given.
+    """
     known, required = parameters_of(create), _required_by(create)
     arguments = {}
     for name, value in given.items():
@@ -82,10 +94,7 @@ def build_scene(create: Callable[..., Any], values: Mapping[str, Any] | None = N
             f"The scene needs its parameters {', '.join(map(repr, missing))}: give "
             f"--set {missing[0]}=VALUE, or a default in createScene."
         )
-    Sofa: Any = find_backend().Sofa
-    root = Sofa.Core.Node("root")
-    create(root, **arguments)
-    return root
+    return arguments
 
 
 def parameters_of(create: Callable[..., Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
@@ -18,6 +19,7 @@ from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import Channel, channels_of, nodes_of, own_state
 from sofa_softctl.scene.loader import build_scene, load_scene
 from sofa_softctl.scene.record import RecordWriter
+from sofa_softctl.scene.sofa_steps import SofaSteps, controllers_of
 from sofa_softctl.units import symbol
 
 
@@ -67,6 +69,9 @@ class Session:
             raise SceneError(f"{where}: dt must be positive, got {self.dt:g}.")
         simulation.init(self.root)
         self._simulation = simulation
+        in_sofa = self.backend.name == "sofa"
+        self._sofa = SofaSteps(self.backend.Sofa, self.root) if in_sofa else None
+        self._animate = self._sofa.animate if self._sofa else partial(simulation.animate, self.root)
         self.step_count = 0
         self._writer: RecordWriter | None = None
         self._channels: list[Channel] = []
@@ -90,7 +95,7 @@ class Session:
         """
         for _ in range(count):
             try:
-                self._simulation.animate(self.root, self.dt)
+                self._animate(self.dt)
             except Exception as error:
                 self._close_record(f"stopped: {error}")
                 raise
@@ -104,6 +109,10 @@ class Session:
         """
         self._close_record("complete")
         self._simulation.reset(self.root)
+        if self._sofa is not None:  # SOFA resets its own components only
+            for controller in self.controllers:
+                if hasattr(controller, "reset"):
+                    controller.reset()
         self.step_count = 0
 
     def snapshot(self) -> Snapshot:
@@ -173,8 +182,7 @@ class Session:
     @property
     def controllers(self) -> list[Any]:
         """The Python controllers of the scene, in the order of the graph."""
-        kind = self.backend.Sofa.Core.Controller
-        return [entry for node in self.nodes() for entry in node.objects if isinstance(entry, kind)]
+        return controllers_of(self.backend.Sofa, self.root)
 
     def nodes(self) -> list[Any]:
         """Every node of the graph, the root first."""
@@ -190,15 +198,15 @@ class Session:
         return total
 
     def phases(self) -> dict[str, float]:
-        """Seconds spent in each phase of all steps so far; empty where the backend tells none."""
-        for entry in self.root.objects:
-            clock = getattr(entry, "clock", None)
-            if clock is not None:
-                found: dict[str, float] = dict(clock.seconds)
-                if self._recording_seconds:
-                    found["recording"] = self._recording_seconds
-                return found
-        return {}
+        """Seconds spent in each phase of all steps so far."""
+        found = dict(self._sofa.seconds) if self._sofa is not None else self._clocked()
+        if found and self._recording_seconds:
+            found["recording"] = self._recording_seconds
+        return found
+
+    def _clocked(self) -> dict[str, float]:
+        clocks = (getattr(entry, "clock", None) for entry in self.root.objects)
+        return next((dict(clock.seconds) for clock in clocks if clock is not None), {})
 
     def positions(self) -> dict[str, np.ndarray]:
         """Positions of every state by its path, copies."""

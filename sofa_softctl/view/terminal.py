@@ -58,7 +58,7 @@ class Terminal:
         with ExitStack() as stack:
             if record is not None:
                 stack.enter_context(session.recording(record))
-            advance = stack.enter_context(self._bar("Simulating", total))
+            advance = stack.enter_context(self.bar("Simulating", total))
 
             def on_step(done: int) -> None:
                 if camera is not None:
@@ -74,14 +74,15 @@ class Terminal:
                 raise SoftctlError("There is nothing to plot: the scene has no InverseController.")
             save_tracking_plot(plot, histories[0])
         if camera is not None:
-            with self._bar("Rendering", 1) as advance:
+            with self.bar("Rendering", 1) as advance:
                 camera.save(progress=advance)
         for name, path in (("Record", record), ("Plot", plot), ("Movie", movie)):
             if path is not None:
                 self.console.print(f"{name}: {escape(str(path))}")
         return summary
 
-    def _bar(self, text: str, total: int) -> _Bar:
+    def bar(self, text: str, total: int) -> _Bar:
+        """A progress bar; a context that gives a function (done[, total])."""
         return _Bar(text, total, self.console)
 
     def show(self, summary: RunSummary) -> None:
@@ -178,6 +179,40 @@ def show_profile(profile: Any) -> None:
     for phase, ms in sorted(profile.phases.items(), key=lambda entry: -entry[1]):
         table.add_row(phase, f"{ms:.3f}", f"{ms / total:.0%}")
     Console().print(table)
+
+
+def show_comparison(comparison: Any, tolerance: float) -> None:
+    """Print a comparison of the backends, and whether they agree."""
+    console = Console()
+    for name, backend in zip(("embedded", "SOFA"), comparison.backends, strict=True):
+        console.print(f"{name}: {escape(backend)}", highlight=False, soft_wrap=True)
+    table = Table(
+        title=f"{comparison.scene}: {comparison.dofs} degrees of freedom, {comparison.steps} steps",
+        title_justify="left",
+    )
+    for column in ("ms a step", "embedded", "SOFA", "ratio"):
+        table.add_column(column, justify="left" if column == "ms a step" else "right")
+    first, second = comparison.phases
+    for phase in dict.fromkeys([*second, *first]):
+        ms = first.get(phase, 0.0), second.get(phase, 0.0)
+        table.add_row(phase, *(f"{value:.3f}" for value in ms), _ratio(*ms))
+    table.add_section()
+    ms = comparison.ms_per_step
+    table.add_row("all, median", *(f"{value:.3f}" for value in ms), _ratio(*ms))
+    console.print(table)
+    worst = max(comparison.deviation, key=lambda name: comparison.deviation[name].max())
+    agree = comparison.deviation_max <= tolerance
+    console.print(
+        f"{'Same motion' if agree else '[red]Different motion[/]'}: the largest deviation is "
+        f"{comparison.deviation_max:.1e} of the robot's size ({comparison.size:.4g}), at "
+        f"{escape(worst)}; allowed are {tolerance:g}.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _ratio(first: float, second: float) -> str:
+    return f"{first / second:.2f}" if second > 0.0 else ""
 
 
 def show_components(name: str | None) -> None:

@@ -1,0 +1,149 @@
+"""One scene on both backends, side by side in one run: the same motion, and how fast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.bench.side import Side
+from sofa_softctl.errors import SceneError
+
+BACKENDS = ("embedded", "sofa")
+WARM_UP = 20
+"""Steps that do not count in the times: compilation, caches."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two backends made of a scene."""
+
+    scene: str
+    """The scene."""
+    backends: tuple[str, str]
+    """What ran it: the embedded runtime, SOFA."""
+    dofs: int
+    """Degrees of freedom of the independent states."""
+    steps: int
+    """Steps done."""
+    dt: float
+    """Length of a step [time]."""
+    size: float
+    """Size of the robot: longest side of the bounding box of its largest state [length]."""
+    deviation: dict[str, np.ndarray]
+    """Largest distance of a node between the backends, of each state after each step [size], (n,).
+    """
+    ms_per_step: tuple[float, float]
+    """Median wall time of a step [ms]."""
+    phases: tuple[dict[str, float], dict[str, float]]
+    """Mean wall time of each phase [ms]."""
+
+    @property
+    def deviation_max(self) -> float:
+        """Largest deviation of all [size]."""
+        return max(float(values.max()) for values in self.deviation.values())
+
+    @property
+    def ratio(self) -> float:
+        """Time of a step of the embedded runtime by that of SOFA."""
+        return self.ms_per_step[0] / self.ms_per_step[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: of each state the largest deviation."""
+        largest = {name: float(values.max()) for name, values in self.deviation.items()}
+        return asdict(self) | {
+            "deviation": largest,
+            "deviation_max": self.deviation_max,
+            "ratio": self.ratio,
+        }
+
+
+def compare(
+    scene: Path,
+    steps: int,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    prepare: Callable[[], None] | None = None,
+    on_step: Callable[[int], None] | None = None,
+) -> Comparison:
+    """Run a scene on both backends, step by step in turn, so that both feel the same machine.
+
+    Args:
+        scene: Scene file.
+        steps: Steps to do.
+        parameters: Values of createScene's parameters.
+        prepare: Called first in each backend's process; it must be picklable.
+        on_step: Called after each step with the number of steps done.
+
+    Raises:
+        BackendError: there is no SOFA here, or its process died.
+        SoftctlError: what the scene raised, and on which backend.
+    """
+    with ExitStack() as stack:
+        sides = [
+            stack.enter_context(Side(scene, backend, parameters or {}, prepare))
+            for backend in BACKENDS
+        ]
+        start = [side.about["positions"] for side in sides]
+        _check_same_states(*start)
+        size = max(float(np.ptp(x[:, :3], axis=0).max()) for x in start[0].values())
+        if not size > 0.0:
+            raise SceneError(f"'{scene}' has no state of more than one point to compare.")
+        warm = min(WARM_UP, steps // 2)
+        seconds = np.zeros((steps, 2))
+        deviation: dict[str, list[float]] = {name: [] for name in start[0]}
+        before: list[dict[str, float]] = [{}, {}]
+        for step in range(steps):
+            if step == warm:
+                before = _phases(sides)
+            found: list[dict[str, np.ndarray]] = [{}, {}]
+            for which in (0, 1) if step % 2 else (1, 0):
+                sides[which].ask("step")
+                seconds[step, which], found[which] = sides[which].answer()
+            for name, x in found[0].items():
+                distance = np.linalg.norm((x - found[1][name])[:, :3], axis=1).max()
+                deviation[name].append(float(distance) / size)
+            if on_step is not None:
+                on_step(step + 1)
+        after = _phases(sides)
+        median = 1e3 * np.median(seconds[warm:], axis=0)
+        return Comparison(
+            scene=str(scene),
+            backends=(sides[0].about["backend"], sides[1].about["backend"]),
+            dofs=sides[0].about["dofs"],
+            steps=steps,
+            dt=sides[0].about["dt"],
+            size=size,
+            deviation={name: np.array(values) for name, values in deviation.items()},
+            ms_per_step=(float(median[0]), float(median[1])),
+            phases=(
+                _per_step(before[0], after[0], steps - warm),
+                _per_step(before[1], after[1], steps - warm),
+            ),
+        )
+
+
+def _check_same_states(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> None:
+    for name in sorted(first.keys() | second.keys()):
+        shapes = [np.shape(x[name]) if name in x else "missing" for x in (first, second)]
+        if shapes[0] != shapes[1]:
+            raise SceneError(
+                f"The backends built different scenes: {name} is {shapes[0]} in the embedded "
+                f"runtime and {shapes[1]} in SOFA."
+            )
+
+
+def _phases(sides: Sequence[Side]) -> list[dict[str, float]]:
+    found = []
+    for side in sides:
+        side.ask("phases")
+        found.append(side.answer())
+    return found
+
+
+def _per_step(before: dict[str, float], after: dict[str, float], steps: int) -> dict[str, float]:
+    return {name: 1e3 * (s - before.get(name, 0.0)) / steps for name, s in after.items()}

@@ -1,0 +1,137 @@
+"""A session in a process of its own: two backends cannot share one."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from sofa_softctl.errors import BackendError, SoftctlError
+from sofa_softctl.scene.session import Session
+
+LAST_LINES = 12
+"""Lines of what a process printed that are shown when it fails."""
+
+
+class Side:
+    """A scene on one backend; use as a context, which ends the process.
+
+    Args:
+        scene: Scene file.
+        backend: 'embedded' or 'sofa'.
+        parameters: Values of createScene's parameters.
+        prepare: Called first in the process, for instance to load plugins; it must be picklable.
+
+    Raises:
+        SoftctlError: what the session raised, or that its process died, with its last lines.
+    """
+
+    def __init__(
+        self,
+        scene: Path,
+        backend: str,
+        parameters: Mapping[str, Any],
+        prepare: Callable[[], None] | None = None,
+    ) -> None:
+        self.backend = backend
+        handle, name = tempfile.mkstemp(prefix="softctl-", suffix=".log")
+        os.close(handle)
+        self._log = Path(name)
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(
+            target=_serve,
+            args=(theirs, str(self._log), str(scene), backend, dict(parameters), prepare),
+            daemon=True,
+        )
+        self._process.start()
+        theirs.close()
+        try:
+            self.about: dict[str, Any] = self._receive()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def ask(self, what: str) -> None:
+        """Ask for 'step' or 'phases'; `answer` gives what comes."""
+        self._connection.send(what)
+
+    def answer(self) -> Any:
+        """What was asked for."""
+        return self._receive()
+
+    def _receive(self) -> Any:
+        try:
+            good, value = self._connection.recv()
+        except EOFError as error:
+            self._process.join()
+            code = self._process.exitcode or 0
+            how = f"was killed by {signal.Signals(-code).name}" if code < 0 else "ended"
+            raise BackendError(
+                f"The process of the backend '{self.backend}' {how}. Its last lines:\n{self._said()}"
+            ) from error
+        if good:
+            return value
+        raise SoftctlError(f"Backend '{self.backend}': {value}")
+
+    def _said(self) -> str:
+        lines = self._log.read_text(errors="replace").splitlines()
+        return "\n".join(lines[-LAST_LINES:])
+
+    def __enter__(self) -> Side:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._connection.close()
+        self._process.join(timeout=10)
+        self._process.kill()
+        self._log.unlink(missing_ok=True)
+
+
+def _serve(
+    connection: Connection,
+    log: str,
+    scene: str,
+    backend: str,
+    parameters: dict[str, Any],
+    prepare: Callable[[], None] | None,
+) -> None:
+    """The process: answers until the connection closes."""
+    with open(log, "wb", buffering=0) as file:  # what SOFA and scenes print must not mix in
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    try:
+        if prepare is not None:
+            prepare()
+        session = Session(scene, backend=backend, parameters=parameters)
+        about = {
+            "backend": session.backend.describe(),
+            "dofs": session.dof_count(),
+            "dt": session.dt,
+            "duration": session.duration,
+            "positions": session.positions(),
+        }
+        connection.send((True, about))
+        while True:
+            what = connection.recv()
+            if what == "step":
+                start = perf_counter()
+                session.step()
+                connection.send((True, (perf_counter() - start, session.positions())))
+            else:
+                connection.send((True, session.phases()))
+    except EOFError:
+        pass
+    except Exception as error:
+        name = "" if isinstance(error, SoftctlError) else f"{type(error).__name__}: "
+        connection.send((False, f"{name}{error}"))
+    sys.stdout.flush()
+    os._exit(0)  # SOFA may abort when Python cleans up after it
+
