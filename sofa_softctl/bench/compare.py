@@ -16,6 +16,8 @@ from sofa_softctl.errors import SceneError
 BACKENDS = ("embedded", "sofa")
 WARM_UP = 20
 """Steps that do not count in the times: compilation, caches."""
+TURN = 10
+"""Steps of one backend before the other has its turn."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def compare(
     prepare: Callable[[], None] | None = None,
     on_step: Callable[[int], None] | None = None,
 ) -> Comparison:
-    """Run a scene on both backends, step by step in turn, so that both feel the same machine.
+    """Run a scene on both backends, some steps in turn, so that both feel the same machine.
 
     Args:
         scene: Scene file.
@@ -94,23 +96,22 @@ def compare(
         if not size > 0.0:
             raise SceneError(f"'{scene}' has no state of more than one point to compare.")
         warm = min(WARM_UP, steps // 2)
-        seconds = np.zeros((steps, 2))
-        deviation: dict[str, list[float]] = {name: [] for name in start[0]}
         before: list[dict[str, float]] = [{}, {}]
-        for step in range(steps):
-            if step == warm:
-                before = _phases(sides)
-            found: list[dict[str, np.ndarray]] = [{}, {}]
-            for which in (0, 1) if step % 2 else (1, 0):
-                sides[which].ask("step")
-                seconds[step, which], found[which] = sides[which].answer()
-            for name, x in found[0].items():
-                distance = np.linalg.norm((x - found[1][name])[:, :3], axis=1).max()
-                deviation[name].append(float(distance) / size)
+        seconds = np.zeros((2, steps))
+        deviation = {name: np.zeros(steps) for name in start[0]}
+        for turn in _turns(warm, steps):
+            if turn.start == warm:
+                before = [side.phases() for side in sides]
+            found = [side.steps(len(turn)) for side in sides]
+            for step, first, second in zip(turn, *found, strict=True):
+                seconds[:, step] = first[0], second[0]
+                for name, x in first[1].items():
+                    apart = np.linalg.norm((x - second[1][name])[:, :3], axis=1)
+                    deviation[name][step] = apart.max() / size
             if on_step is not None:
-                on_step(step + 1)
-        after = _phases(sides)
-        median = 1e3 * np.median(seconds[warm:], axis=0)
+                on_step(turn.stop)
+        after = [side.phases() for side in sides]
+        median = 1e3 * np.median(seconds[:, warm:], axis=1)
         return Comparison(
             scene=str(scene),
             backends=(sides[0].about["backend"], sides[1].about["backend"]),
@@ -118,7 +119,7 @@ def compare(
             steps=steps,
             dt=sides[0].about["dt"],
             size=size,
-            deviation={name: np.array(values) for name, values in deviation.items()},
+            deviation=deviation,
             ms_per_step=(float(median[0]), float(median[1])),
             phases=(
                 _per_step(before[0], after[0], steps - warm),
@@ -137,12 +138,10 @@ def _check_same_states(first: dict[str, np.ndarray], second: dict[str, np.ndarra
             )
 
 
-def _phases(sides: Sequence[Side]) -> list[dict[str, float]]:
-    found = []
-    for side in sides:
-        side.ask("phases")
-        found.append(side.answer())
-    return found
+def _turns(warm: int, steps: int) -> list[range]:
+    """Steps that one backend does before the other has its turn."""
+    starts = [0, *range(warm, steps, TURN)] if warm else [*range(0, steps, TURN)]
+    return [range(a, b) for a, b in zip(starts, [*starts[1:], steps], strict=True)]
 
 
 def _per_step(before: dict[str, float], after: dict[str, float], steps: int) -> dict[str, float]:

@@ -59,13 +59,17 @@ class Side:
             self.__exit__()
             raise
 
-    def ask(self, what: str) -> None:
-        """Ask for 'step' or 'phases'; `answer` gives what comes."""
-        self._connection.send(what)
+    def steps(self, count: int) -> list[tuple[float, dict[str, Any]]]:
+        """Do some steps: wall time [s] and positions of every state, after each."""
+        self._connection.send(count)
+        found: list[tuple[float, dict[str, Any]]] = self._receive()
+        return found
 
-    def answer(self) -> Any:
-        """What was asked for."""
-        return self._receive()
+    def phases(self) -> dict[str, float]:
+        """Wall time of each phase so far [s]."""
+        self._connection.send(0)
+        found: dict[str, float] = self._receive()
+        return found
 
     def _receive(self) -> Any:
         try:
@@ -120,13 +124,9 @@ def _serve(
         }
         connection.send((True, about))
         while True:
-            what = connection.recv()
-            if what == "step":
-                start = perf_counter()
-                session.step()
-                connection.send((True, (perf_counter() - start, session.positions())))
-            else:
-                connection.send((True, session.phases()))
+            count = connection.recv()
+            answer = [_step(session) for _ in range(count)] if count else session.phases()
+            connection.send((True, answer))
     except EOFError:
         pass
     except Exception as error:
@@ -135,3 +135,8 @@ def _serve(
     sys.stdout.flush()
     os._exit(0)  # SOFA may abort when Python cleans up after it
 
+
+def _step(session: Session) -> tuple[float, dict[str, Any]]:
+    start = perf_counter()
+    session.step()
+    return perf_counter() - start, session.positions()

@@ -49,9 +49,9 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
 
     Works inside the step, with stock components: CableConstraint with valueType='force', and
     effectors made by `add_effector`. Whatever those constraints impose themselves is overwritten
-    between the constraint solver and the correction. The cables' `value` always holds the last
-    multiplier: should this controller fail, the robot is held. Their own Data `displacement` is
-    one step behind: this controller's Data are the ones to read.
+    between the constraint solver and the correction. Their own Data `displacement` is one step
+    behind: this controller's Data are the ones to read. When something in it fails, the cables
+    keep the last efforts, the simulation pauses, and the error is raised.
 
     Args:
         root: Root of the scene; it holds the constraint solver.
@@ -134,6 +134,7 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         self.solutions: dict[Status, int] = dict.fromkeys(Status, 0)
         self.limits_met: dict[str, int] = {}
         self.last_time = -math.inf
+        self.rows = np.empty(0, dtype=int)
         self.told_of_others = False
 
     def reset(self) -> None:
@@ -166,7 +167,11 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         """Find the rows' owners and remember where the effectors start."""
         self.system = ComplianceSystem(self.root)
         self.factor = np.array([self.system.effort_factor(entry) for entry in self.actuators])
-        self.start = np.array([_position(rows[0]) for rows in self.effectors])
+        self.watched = [_node_of(rows[0]) for rows in self.effectors]
+        self.start = self._positions()
+        self.limits = {
+            name: [entry.findData(name) for entry in self.actuators] for name in _LIMITS
+        }
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
@@ -190,7 +195,7 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
     def onSolveConstraintSystemEndEvent(self, event: Any) -> None:
         """Replace the forward solver's multipliers of the actuators by the inverse answer."""
         del event
-        a = self.system.rows(self.actuators)
+        a = self.rows = self.system.rows(self.actuators)
         e = self.system.rows([row for rows in self.effectors for row in rows])
         problem = self.build(a, e)
         last = self.solution
@@ -201,9 +206,21 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
             held=last.effort if last is not None else None,
         )
         self.system.set_effort(a, solution.effort, self.factor)
-        for entry, value in zip(self.actuators, solution.effort * self.factor, strict=True):
-            entry.value.value = [value]
+        if self.told_of_others:
+            self._impose(solution.effort)
         self._tell(solution)
+
+    def hold(self) -> None:
+        """Keep the last efforts, in this step and, by the cables' own `value`, in those to come."""
+        if self.solution is not None:
+            self._impose(self.solution.effort)
+            if len(self.rows) and self.rows[-1] < self.system.size:
+                self.system.set_effort(self.rows, self.solution.effort, self.factor)
+
+    def _impose(self, effort: np.ndarray) -> None:
+        """Let the forward solver find this effort on its own."""
+        for entry, value in zip(self.actuators, effort * self.factor, strict=True):
+            entry.value.value = [value]
 
     def build(self, a: np.ndarray, e: np.ndarray) -> InverseProblem:
         """The inverse problem of the present step, from the rows of actuators and effectors."""
@@ -254,8 +271,13 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         return self.system.delta_by_others(rows, others)
 
     def _limits(self, name: str, unset: float) -> np.ndarray:
-        found = [entry.findData(name) for entry in self.actuators]
-        return np.array([data.value if data.isSet() else unset for data in found], dtype=float)
+        return np.array(
+            [data.value if data.isSet() else unset for data in self.limits[name]], dtype=float
+        )
+
+    def _positions(self) -> np.ndarray:
+        """Position of every effector, shape (n_e, 3)."""
+        return np.array([state.position.value[index] for state, index in self.watched])
 
     def _tell(self, solution: InverseSolution) -> None:
         if solution.status is not Status.SOLVED and solution.status.name != self.status.value:
@@ -273,7 +295,7 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
     def onAnimateEndEvent(self, event: Any) -> None:
         """Where the effectors came to."""
         del event
-        tip = np.array([_position(rows[0]) for rows in self.effectors])
+        tip = self._positions()
         self.tip.value = tip
         self.error.value = np.linalg.norm(tip - np.asarray(self.goal.value), axis=1)
 
@@ -288,11 +310,9 @@ _LIMITS = {
 """Limits of a cable, and what they are where the scene does not set them."""
 
 
-def _position(row: Any) -> np.ndarray:
-    """Position of the node that a PositionConstraint looks at, shape (3,)."""
-    state = row.getContext().getMechanicalState()
-    index = int(row.indices.value[0])
-    return np.array(state.position.value[index], dtype=float)
+def _node_of(row: Any) -> tuple[Any, int]:
+    """State and node that a PositionConstraint looks at."""
+    return row.getContext().getMechanicalState(), int(row.indices.value[0])
 
 
 def _constant(goal: Any) -> Callable[[float], np.ndarray]:

@@ -35,6 +35,7 @@ class ComplianceSystem:
     def __init__(self, root: Any) -> None:
         self.root = root
         self.solver = _constraint_solver(root)
+        self._counts: dict[int, int] = {}
 
     @property
     def size(self) -> int:
@@ -47,18 +48,23 @@ class ComplianceSystem:
         Raises:
             SceneError: a component made no rows in this step.
         """
-        size = self.size
-        parts = []
-        for component in components:
-            first = int(component.constraintIndex.value)
-            rows = np.arange(first, first + row_count(component))
-            if len(rows) and rows[-1] >= size:
-                raise SceneError(
-                    f"{component.getPathName()} should own row {rows[-1]} of the constraint "
-                    f"system, which has {size}: is it, or its node, switched off?"
-                )
-            parts.append(rows)
-        return np.concatenate(parts) if parts else np.empty(0, dtype=int)
+        first = np.array([entry.constraintIndex.value for entry in components], dtype=int)
+        count = np.array([self._row_count(entry) for entry in components], dtype=int)
+        over = np.flatnonzero(first + count > self.size)
+        if len(over):
+            raise SceneError(
+                f"{components[over[0]].getPathName()} should own row {first[over[0]]} of the "
+                f"constraint system, which has {self.size}: is it, or its node, switched off?"
+            )
+        starts = np.repeat(first - np.cumsum(count) + count, count)
+        rows: np.ndarray = starts + np.arange(len(starts))
+        return rows
+
+    def _row_count(self, component: Any) -> int:
+        found = self._counts.get(id(component))
+        if found is None:
+            found = self._counts[id(component)] = row_count(component)
+        return found
 
     def owners(self) -> list[tuple[Any, np.ndarray]]:
         """Every component that owns rows in this step, with its rows, in the order of the rows.

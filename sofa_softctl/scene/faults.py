@@ -20,10 +20,11 @@ def scene_line() -> str:
 
 
 def pauses_on_error(method: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """An event method of a controller with `root` and `made_at`, the line that made it.
+    """An event method of a controller with `root`, `hold()` and `made_at`, the line that made it.
 
-    An error pauses the animation, which stops runSofa's window, and is raised on: `softctl` and
-    `Session` stop with it on both backends. A SceneError gets the line that made the controller.
+    An error lets the controller hold the robot, pauses the animation, which stops runSofa's window,
+    and is raised on: `softctl` and `Session` stop with it on both backends. A SceneError gets the
+    line that made the controller.
     """
 
     @functools.wraps(method)
@@ -31,6 +32,7 @@ def pauses_on_error(method: Callable[[Any, Any], None]) -> Callable[[Any, Any], 
         try:
             method(self, event)
         except Exception as error:
+            self.hold()
             self.root.animate.value = False
             if isinstance(error, SceneError):
                 raise type(error)(f"{self.made_at}: {error}") from error
