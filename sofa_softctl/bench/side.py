@@ -79,7 +79,7 @@ class Side:
             code = self._process.exitcode or 0
             how = f"was killed by {signal.Signals(-code).name}" if code < 0 else "ended"
             raise BackendError(
-                f"The process of the backend '{self.backend}' {how}. Its last lines:\n{self._said()}"
+                f"The process of the backend '{self.backend}' {how}.\n{self._said()}"
             ) from error
         if good:
             return value

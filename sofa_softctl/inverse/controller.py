@@ -169,9 +169,7 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         self.factor = np.array([self.system.effort_factor(entry) for entry in self.actuators])
         self.watched = [_node_of(rows[0]) for rows in self.effectors]
         self.start = self._positions()
-        self.limits = {
-            name: [entry.findData(name) for entry in self.actuators] for name in _LIMITS
-        }
+        self.limits = {name: [entry.findData(name) for entry in self.actuators] for name in _LIMITS}
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:

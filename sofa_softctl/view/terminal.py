@@ -260,7 +260,9 @@ def show_plugins(plugins: Any) -> None:
 
 def show_diagnosis(findings: list[Any]) -> None:
     """Print what was looked at, and what to do."""
-    table = Table("", "what", "found", "what to do")
+    table = Table("", "what")
+    table.add_column("found", overflow="fold")  # paths are long words
+    table.add_column("what to do", overflow="fold")
     for finding in findings:
         mark = "[green]ok[/]" if finding.good else "[red]no[/]"
         table.add_row(mark, escape(finding.subject), escape(finding.text), escape(finding.advice))
