@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import Sofa.Core
-import Sofa.SofaConstraintSolver  # before a scene makes its solver: it brings W() and the like
+import Sofa
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.problem import InverseProblem
 from sofa_softctl.inverse.solution import InverseSolution
 from sofa_softctl.inverse.solver import solve
 from sofa_softctl.scene.compliance import ComplianceSystem, row_count
-from sofa_softctl.scene.faults import pauses_on_error, scene_line
+from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.status import Status
 
 AXES = ("x", "y", "z")
@@ -44,7 +45,7 @@ def add_effector(node: Any, index: int = 0) -> list[Any]:
     ]
 
 
-class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
+class InverseController(SceneController):
     """Finds, in every step, the efforts of cables that bring effectors to a goal that may move.
 
     Works inside the step, with stock components: CableConstraint with valueType='force', and
@@ -82,9 +83,7 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         names: Sequence[str] | None = None,
         **kwargs: Any,
     ) -> None:
-        Sofa.Core.Controller.__init__(self, *args, **kwargs)
-        self.made_at = scene_line()
-        self.root = root
+        super().__init__(*args, root=root, **kwargs)
         self.actuators = list(actuators)
         self.effectors = [list(rows) for rows in effectors]
         self.goal_function = goal if callable(goal) else _constant(goal)
@@ -97,19 +96,13 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         self.system: Any = None
         self.weight = np.repeat(np.broadcast_to(np.asarray(weight, float), len(self.effectors)), 3)
         n_a, n_e = len(self.actuators), len(self.effectors)
-        self._add_output("effort", np.zeros(n_a), "Effort of each actuator [force].")
-        self._add_output("displacement", np.zeros(n_a), "Length pulled in of each cable [length].")
-        self._add_output("goal", np.zeros((n_e, 3)), "Goal of each effector [length].")
-        self._add_output("tip", np.zeros((n_e, 3)), "Position of each effector [length].")
-        self._add_output("error", np.zeros(n_e), "Distance of each effector to its goal [length].")
-        self._add_output("status", "", "How the last step was solved.", kind="string")
+        self.add_output("effort", np.zeros(n_a), "Effort of each actuator [force].")
+        self.add_output("displacement", np.zeros(n_a), "Length pulled in of each cable [length].")
+        self.add_output("goal", np.zeros((n_e, 3)), "Goal of each effector [length].")
+        self.add_output("tip", np.zeros((n_e, 3)), "Position of each effector [length].")
+        self.add_output("error", np.zeros(n_e), "Distance of each effector to its goal [length].")
+        self.add_output("status", "", "How the last step was solved.")
         self._forget()
-
-    def _add_output(self, name: str, value: Any, help: str, kind: str = "") -> None:
-        if not kind:
-            kind = "vector<Vec3d>" if np.ndim(value) == 2 else "vector<double>"
-            value = value.tolist()
-        self.addData(name=name, value=value, type=kind, help=help, group="inverse")
 
     def _check(self) -> None:
         if not self.actuators or not self.effectors:
@@ -131,10 +124,10 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
 
     def _forget(self) -> None:
         self.solution: InverseSolution | None = None
+        self.last_status: Status | None = None
         self.solutions: dict[Status, int] = dict.fromkeys(Status, 0)
         self.limits_met: dict[str, int] = {}
         self.last_time = -math.inf
-        self.rows = np.empty(0, dtype=int)
         self.told_of_others = False
 
     def reset(self) -> None:
@@ -142,10 +135,8 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         self._forget()
         for entry, value in zip(self.actuators, self.first_values, strict=True):
             entry.value.value = value
-        for name in ("effort", "displacement", "goal", "tip", "error"):
-            data = self.findData(name)
-            data.value = np.zeros_like(np.asarray(data.value))
-        self.status.value = ""
+        for name, data in self.outputs.items():
+            data.value = "" if name == "status" else np.zeros_like(np.asarray(data.value))
 
     def snapshot(self) -> dict[str, Any]:
         """What the controller carries from step to step."""
@@ -167,6 +158,9 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         """Find the rows' owners and remember where the effectors start."""
         self.system = ComplianceSystem(self.root)
         self.factor = np.array([self.system.effort_factor(entry) for entry in self.actuators])
+        n_a = len(self.actuators)
+        self.owned = self.system.rows_of([*self.actuators, *itertools.chain(*self.effectors)])
+        self.a, self.e = slice(0, n_a), slice(n_a, None)
         self.watched = [_node_of(rows[0]) for rows in self.effectors]
         self.start = self._positions()
         self.limits = {name: [entry.findData(name) for entry in self.actuators] for name in _LIMITS}
@@ -177,25 +171,25 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         del event
         if self.system is None:  # the first step: everything is initialised, nothing has moved
             self._find_rows()
-        if self.root.time.value < self.last_time:  # SOFA does not tell controllers of a reset
+        now = self.time.value
+        if now < self.last_time:  # SOFA does not tell controllers of a reset
             self.reset()
-        self.last_time = self.root.time.value
-        time = self.root.time.value + self.root.dt.value
+        time = now + self.dt.value
         goal = np.atleast_2d(np.asarray(self.goal_function(time), dtype=float))
         if goal.shape != self.start.shape or not np.isfinite(goal).all():
             raise SceneError(
                 f"The goal of {self.getPathName()} at t = {time:.6g} must be finite, with shape "
                 f"{self.start.shape}; got {goal.tolist()}."
             )
-        self.goal.value = goal
+        self.keep(target=goal, last_time=now)
+        self.outputs["goal"].value = goal
 
     @pauses_on_error
     def onSolveConstraintSystemEndEvent(self, event: Any) -> None:
         """Replace the forward solver's multipliers of the actuators by the inverse answer."""
         del event
-        a = self.rows = self.system.rows(self.actuators)
-        e = self.system.rows([row for rows in self.effectors for row in rows])
-        problem = self.build(a, e)
+        rows, others = self.owned.now()
+        problem = self.build(rows, others)
         last = self.solution
         solution = solve(
             problem,
@@ -203,7 +197,7 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
             warm=last.warm if last is not None else None,
             held=last.effort if last is not None else None,
         )
-        self.system.set_effort(a, solution.effort, self.factor)
+        self.system.set_effort(rows[self.a], solution.effort, self.factor)
         if self.told_of_others:
             self._impose(solution.effort)
         self._tell(solution)
@@ -212,50 +206,54 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
         """Keep the last efforts, in this step and, by the cables' own `value`, in those to come."""
         if self.solution is not None:
             self._impose(self.solution.effort)
-            if len(self.rows) and self.rows[-1] < self.system.size:
-                self.system.set_effort(self.rows, self.solution.effort, self.factor)
+            with contextlib.suppress(SceneError):  # rows that are gone need no effort
+                rows, _ = self.owned.now()
+                self.system.set_effort(rows[self.a], self.solution.effort, self.factor)
 
     def _impose(self, effort: np.ndarray) -> None:
         """Let the forward solver find this effort on its own."""
         for entry, value in zip(self.actuators, effort * self.factor, strict=True):
             entry.value.value = [value]
 
-    def build(self, a: np.ndarray, e: np.ndarray) -> InverseProblem:
-        """The inverse problem of the present step, from the rows of actuators and effectors."""
-        shift = (np.asarray(self.goal.value) - self.start).ravel()  # rows measure from the start
+    def build(self, rows: np.ndarray, others: np.ndarray) -> InverseProblem:
+        """The inverse problem of the present step.
+
+        Args:
+            rows: Rows of the actuators, then of the effectors.
+            others: Rows of other constraints.
+        """
+        shift = (self.target - self.start).ravel()  # rows measure from the start
         limits = {name: self._limits(name, unset) for name, unset in _LIMITS.items()}
         last = self.solution
-        none = np.zeros(len(a))
-        rows = np.concatenate([a, e])
-        delta_free = self.system.delta_free(rows) + self._delta_by_others(rows)
+        W = self.system.compliance(rows, rows[self.a], self.factor)
+        delta_free = self.system.delta_free(rows)
+        if len(others):
+            delta_free = delta_free + self._delta_by_others(rows, others)
         return InverseProblem(
-            W_ea=self.system.compliance(e, a, self.factor),
-            W_aa=self.system.compliance(a, a, self.factor),
-            delta_e_free=delta_free[len(a) :] - shift,
-            delta_a_free=delta_free[: len(a)],
+            W_ea=W[self.e],
+            W_aa=W[self.a],
+            delta_e_free=delta_free[self.e] - shift,
+            delta_a_free=delta_free[self.a],
             effector_weight=self.weight,
-            effort_min=limits["minForce"] / self.factor,
-            effort_max=limits["maxForce"] / self.factor,
-            effort_previous=none if last is None else last.effort,
-            effort_rate=np.full(len(a), self.effort_rate),
+            effort_min=self._as_effort(limits["minForce"]),
+            effort_max=self._as_effort(limits["maxForce"]),
+            effort_previous=0.0 if last is None else last.effort,
+            effort_rate=self.effort_rate,
             displacement_min=-limits["maxNegativeDisp"],
             displacement_max=limits["maxPositiveDisp"],
-            displacement_previous=none if last is None else last.displacement,
+            displacement_previous=0.0 if last is None else last.displacement,
             displacement_rate=limits["maxDispVariation"],
             energy=self.energy,
             names=self.names,
         )
 
-    def _delta_by_others(self, rows: np.ndarray) -> np.ndarray | float:
+    def _delta_by_others(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """What constraints that are not ours, such as contacts, add to delta of our rows.
 
         Their multipliers are the forward solver's, which found them with our last efforts.
         """
-        others = self.system.others(rows)
-        if not len(others):
-            return 0.0
         if not self.told_of_others:
-            self.told_of_others = True
+            self.keep(told_of_others=True)
             owners = [
                 f"{owner.getPathName()} ({owner.getClassName()})"
                 for owner, owned in self.system.owners()
@@ -268,34 +266,41 @@ class InverseController(Sofa.Core.Controller):  # type: ignore[misc]
             )
         return self.system.delta_by_others(rows, others)
 
-    def _limits(self, name: str, unset: float) -> np.ndarray:
-        return np.array(
-            [data.value if data.isSet() else unset for data in self.limits[name]], dtype=float
-        )
+    def _limits(self, name: str, unset: float) -> np.ndarray | float:
+        """One limit of every cable, shape (n_a,); a number when no cable has it."""
+        found = [data.value if data.isSet() else unset for data in self.limits[name]]
+        return unset if found.count(unset) == len(found) else np.array(found)
+
+    def _as_effort(self, limit: np.ndarray | float) -> np.ndarray | float:
+        """A limit of lambda as one of the effort; no limit stays none."""
+        return limit / self.factor if isinstance(limit, np.ndarray) else limit
 
     def _positions(self) -> np.ndarray:
         """Position of every effector, shape (n_e, 3)."""
         return np.array([state.position.value[index] for state, index in self.watched])
 
     def _tell(self, solution: InverseSolution) -> None:
-        if solution.status is not Status.SOLVED and solution.status.name != self.status.value:
-            relaxed = "; ".join(solution.relaxed)
-            Sofa.msg_warning(self, f"{solution.status.value} {relaxed} {solution.message}".strip())
-        self.solution = solution
+        if solution.status is not self.last_status:
+            self.keep(last_status=solution.status)
+            self.outputs["status"].value = solution.status.name
+            if solution.status is not Status.SOLVED:
+                relaxed = "; ".join(solution.relaxed)
+                text = f"{solution.status.value} {relaxed} {solution.message}"
+                Sofa.msg_warning(self, text.strip())
+        self.keep(solution=solution)
         self.solutions[solution.status] += 1
         for limit in solution.active:
             self.limits_met[limit] = self.limits_met.get(limit, 0) + 1
-        self.effort.value = solution.effort
-        self.displacement.value = solution.displacement
-        self.status.value = solution.status.name
+        self.outputs["effort"].value = solution.effort
+        self.outputs["displacement"].value = solution.displacement
 
     @pauses_on_error
     def onAnimateEndEvent(self, event: Any) -> None:
         """Where the effectors came to."""
         del event
         tip = self._positions()
-        self.tip.value = tip
-        self.error.value = np.linalg.norm(tip - np.asarray(self.goal.value), axis=1)
+        self.outputs["tip"].value = tip
+        self.outputs["error"].value = np.linalg.norm(tip - self.target, axis=1)
 
 
 _LIMITS = {

@@ -35,36 +35,15 @@ class ComplianceSystem:
     def __init__(self, root: Any) -> None:
         self.root = root
         self.solver = _constraint_solver(root)
-        self._counts: dict[int, int] = {}
 
     @property
     def size(self) -> int:
         """Number of rows in this step."""
         return len(self.solver.dfree())
 
-    def rows(self, components: Sequence[Any]) -> np.ndarray:
-        """Rows of the components, in their order, shape (n,).
-
-        Raises:
-            SceneError: a component made no rows in this step.
-        """
-        first = np.array([entry.constraintIndex.value for entry in components], dtype=int)
-        count = np.array([self._row_count(entry) for entry in components], dtype=int)
-        over = np.flatnonzero(first + count > self.size)
-        if len(over):
-            raise SceneError(
-                f"{components[over[0]].getPathName()} should own row {first[over[0]]} of the "
-                f"constraint system, which has {self.size}: is it, or its node, switched off?"
-            )
-        starts = np.repeat(first - np.cumsum(count) + count, count)
-        rows: np.ndarray = starts + np.arange(len(starts))
-        return rows
-
-    def _row_count(self, component: Any) -> int:
-        found = self._counts.get(id(component))
-        if found is None:
-            found = self._counts[id(component)] = row_count(component)
-        return found
+    def rows_of(self, components: Sequence[Any]) -> OwnedRows:
+        """The rows of some components, to be asked for in every step."""
+        return OwnedRows(self, components)
 
     def owners(self) -> list[tuple[Any, np.ndarray]]:
         """Every component that owns rows in this step, with its rows, in the order of the rows.
@@ -81,13 +60,6 @@ class ComplianceSystem:
             for k, i in enumerate(order)
             if bounds[k] < bounds[k + 1]
         ]
-
-    def others(self, rows: np.ndarray) -> np.ndarray:
-        """All rows but these, shape (n,)."""
-        rest = np.ones(self.size, dtype=bool)
-        rest[rows] = False
-        found: np.ndarray = np.flatnonzero(rest)
-        return found
 
     def compliance(self, rows: np.ndarray, columns: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """W[rows, columns] in displacement per effort; `factor`: effort factor of each column."""
@@ -122,6 +94,44 @@ class ComplianceSystem:
             return 1.0 / dt
         first_order = solver.findData("firstOrder")
         return 1.0 if first_order is not None and first_order.value else dt
+
+
+class OwnedRows:
+    """Rows of some components; they are mostly the same from step to step."""
+
+    def __init__(self, system: ComplianceSystem, components: Sequence[Any]) -> None:
+        self.components = components
+        self._system = system
+        self._first = [entry.findData("constraintIndex") for entry in components]
+        self._count = np.array([row_count(entry) for entry in components], dtype=int)
+        self._known: tuple[int, list[int]] = (-1, [])
+        self._rows = self._others = np.empty(0, dtype=int)
+
+    def now(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of the components in their order, and all other rows, in the present step.
+
+        Raises:
+            SceneError: a component made no rows in this step.
+        """
+        size, first = self._system.size, [data.value for data in self._first]
+        if (size, first) != self._known:
+            self._rows = self._find(size, np.array(first, dtype=int))
+            others = np.ones(size, dtype=bool)
+            others[self._rows] = False
+            self._others = np.flatnonzero(others)
+            self._known = (size, first)
+        return self._rows, self._others
+
+    def _find(self, size: int, first: np.ndarray) -> np.ndarray:
+        over = np.flatnonzero(first + self._count > size)
+        if len(over):
+            raise SceneError(
+                f"{self.components[over[0]].getPathName()} should own row {first[over[0]]} of the "
+                f"constraint system, which has {size}: is it, or its node, switched off?"
+            )
+        starts = np.repeat(first - np.cumsum(self._count) + self._count, self._count)
+        found: np.ndarray = starts + np.arange(len(starts))
+        return found
 
 
 def row_count(component: Any) -> int:

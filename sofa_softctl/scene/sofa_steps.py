@@ -113,6 +113,9 @@ def _listener(Sofa: Any, end_phase: Callable[[str], None]) -> Any:
     class PhaseListener(Sofa.Core.Controller):  # type: ignore[misc, name-defined]
         """Hears the events between the phases of a step."""
 
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(name)  # SOFA searches long for methods that are not there
+
         def onEvent(self, event: Any) -> None:
             """Every event."""
             if event["type"] in ENDS:

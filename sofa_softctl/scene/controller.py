@@ -1,0 +1,78 @@
+"""What the controllers of this package share, so that they work inside SOFA's step as well."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import Sofa.Core
+import Sofa.SofaConstraintSolver  # before a scene makes its solver: it brings W() and the like
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime import where
+
+EventMethod = Callable[[Any, Any], None]
+
+
+class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
+    """A controller that knows the line that made it and gives outputs as Data.
+
+    Args:
+        root: Root of the scene.
+        args: For Sofa.Core.Controller.
+        kwargs: For Sofa.Core.Controller, such as its name.
+    """
+
+    def __init__(self, *args: Any, root: Any, **kwargs: Any) -> None:
+        Sofa.Core.Controller.__init__(self, *args, **kwargs)
+        self.root = root
+        self.made_at = where.describe(where.scene_line())
+        """The scene's line, such as 'scenes/trunk.py:41'."""
+        self.outputs: dict[str, Any] = {}
+        """Data that tell what the controller did, by name."""
+        self.time, self.dt = root.findData("time"), root.findData("dt")
+
+    def __getattr__(self, name: str) -> Any:
+        # SOFA asks for a method at every event, and searches long for one that is not there.
+        if name.startswith("on"):
+            raise AttributeError(name)
+        return super().__getattr__(name)
+
+    def add_output(self, name: str, value: Any, help: str) -> None:
+        """Add a Data: a text, numbers, or points with three columns."""
+        kind = {0: "string", 1: "vector<double>", 2: "vector<Vec3d>"}[np.ndim(value)]
+        start = value if isinstance(value, str) else np.asarray(value).tolist()
+        self.addData(name=name, value=start, type=kind, help=help, group=type(self).__name__)
+        self.outputs[name] = self.findData(name)
+
+    def keep(self, **values: Any) -> None:
+        """Set attributes; SOFA's own way to do so first looks for Data of these names: 4 us each."""
+        vars(self).update(values)
+
+    def hold(self) -> None:
+        """Leave the robot in a safe state: called when an event method fails."""
+
+
+def pauses_on_error(method: EventMethod) -> EventMethod:
+    """An event method of a SceneController that leaves the scene safe when it fails.
+
+    SofaPython3 prints what an event method raises, and the step goes on. So the controller holds
+    the robot and pauses the animation, which stops runSofa's window, and the error is raised on:
+    `softctl` and `Session` stop with it on both backends. A SceneError gets the line that made the
+    controller.
+    """
+
+    @functools.wraps(method)
+    def call(self: Any, event: Any) -> None:
+        try:
+            method(self, event)
+        except Exception as error:
+            self.hold()
+            self.root.animate.value = False
+            if isinstance(error, SceneError):
+                raise type(error)(f"{self.made_at}: {error}") from error
+            raise
+
+    return call
