@@ -1,7 +1,7 @@
 """A SOFA installation as it lies on disk: what can be told of it before anything of it runs.
 
-Importing compiled modules of another Python or of a SOFA that is too old may end the interpreter,
-so everything here only looks at names of files.
+Importing compiled modules of another Python, or mixing two SOFAs, may end the interpreter, so
+everything here only looks at names of files, and at the text of small ones.
 """
 
 from __future__ import annotations
@@ -9,23 +9,33 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.machinery import all_suffixes
 from pathlib import Path
 
-OLDEST = "25.06"
-"""The oldest SOFA whose names and events the package knows."""
-CONDA = (
-    "conda install sofa-app sofa-python3 sofa-softrobots --channel sofa-framework "
-    "--channel conda-forge"
-)
-"""What brings SOFA, SofaPython3 and SoftRobots for this Python."""
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+"""This Python, such as '3.12'."""
 BELOW_ROOT = (
     "plugins/SofaPython3/lib/python3/site-packages",  # release binaries
     "lib/python3/site-packages",  # a build, or an installation of one's own
-    f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages",  # conda
+    f"lib/python{HERE}/site-packages",  # conda
+    "lib/python3.*/site-packages",  # conda, for another Python
 )
 """Where the package Sofa lies below SOFA_ROOT."""
+VERSION = r"(\d\d\.\d\d(?:\.\d+)?)"
+SIGNS = (
+    ("lib/libSofa.Core.so.*", VERSION),
+    ("lib/libSofaCore.so.*", VERSION),  # until v21.06
+    ("lib/libSofa.Core.*.dylib", VERSION),
+    ("bin/runSofa-*", VERSION),
+    ("include/sofa/version.h", f'"{VERSION}"'),
+    ("include/*/sofa/version.h", f'"{VERSION}"'),
+    ("include/*/*/sofa/version.h", f'"{VERSION}"'),
+    ("lib/cmake/Sofa.ConfigConfigVersion.cmake", f'"{VERSION}"'),
+    ("lib/cmake/*/Sofa.ConfigConfigVersion.cmake", f'"{VERSION}"'),
+    ("conda-meta/libsofa-*.json", VERSION),
+)
+"""Files below SOFA's folder that tell its version: by their names, or by a text in quotes."""
 
 
 @dataclass(frozen=True)
@@ -33,87 +43,93 @@ class Installation:
     """SofaPython3, and the SOFA that it belongs to."""
 
     packages: Path
-    """The folder that holds the package Sofa."""
+    """The folder that holds the packages Sofa and SofaRuntime."""
     root: Path | None
-    """SOFA's folder, None when it cannot be told."""
+    """SOFA's folder, with its libraries in lib (Windows: bin); None when it cannot be told."""
     version: str
     """Such as '25.06.00'; 'unknown' when it cannot be told."""
-    python: str | None
-    """The Python its modules are compiled for, such as '3.12'; None when there are none."""
+
+    def module(self, name: str) -> Path | None:
+        """The file that this Python takes for `import Sofa.<name>`."""
+        files = (self.packages / "Sofa" / f"{name}{suffix}" for suffix in all_suffixes())
+        return next((file for file in files if os.path.isfile(file)), None)
 
     @property
-    def problem(self) -> str | None:
-        """Why it cannot be imported here, and what to do; None when it looks good."""
-        here = f"{sys.version_info.major}.{sys.version_info.minor}"
-        if self.python is None:
-            return (
-                f"SofaPython3 in '{self.packages}' has no compiled modules (Sofa/Core.*): install "
-                f"it again, for instance by '{CONDA}'."
-            )
-        if self.python != here:
-            return (
-                f"SofaPython3 in '{self.packages}' is compiled for Python {self.python}, and this "
-                f"is Python {here}. Make an environment with Python {self.python} "
-                f"(python{self.python} -m venv .venv), or take a SOFA for Python {here}: '{CONDA}'."
-            )
-        if self.version != "unknown" and _number(self.version) < _number(OLDEST):
-            return (
-                f"SOFA in '{self.root}' is v{self.version}, too old: v{OLDEST} or newer is needed. "
-                f"Install a newer one, for instance by '{CONDA}'."
-            )
-        return None
+    def kinds(self) -> list[str]:
+        """What Sofa.Core is compiled for, such as 'cpython-312-x86_64-linux-gnu'."""
+        names = sorted(file.name for file in (self.packages / "Sofa").glob("Core.*.*"))
+        return [name.split(".")[1] for name in names if name.endswith((".so", ".pyd"))]
+
+    @property
+    def pythons(self) -> list[str]:
+        """The Pythons that these are for, such as ['3.9', '3.12'], oldest first."""
+        found = [re.match(r"(?:cpython-|cp)(\d)(\d+)", kind) for kind in self.kinds]
+        numbers = sorted({(int(match[1]), int(match[2])) for match in found if match})
+        return [f"{major}.{minor}" for major, minor in numbers]
 
 
 def find_installation() -> Installation | None:
-    """The SofaPython3 that `import Sofa` finds, or the one below SOFA_ROOT."""
-    for folder in _folders():
-        if (folder / "Sofa" / "__init__.py").is_file():
-            root = _root_of(folder)
-            version = _version_of(root) if root is not None else "unknown"
-            return Installation(folder, root, version, _python_of(folder))
-    return None
+    """The SofaPython3 that `import Sofa` takes, or the one below SOFA_ROOT."""
+    on_path = filter(_has_sofa, (Path(entry or ".") for entry in sys.path))
+    root = sofa_root()
+    packages = next(on_path, None) or (packages_below(root) if root is not None else None)
+    return installation_in(packages) if packages is not None else None
 
 
-def _folders() -> Iterator[Path]:
-    yield from (Path(entry or ".") for entry in sys.path)
-    root = os.environ.get("SOFA_ROOT")
-    if root:
-        yield from (Path(root) / below for below in BELOW_ROOT)
+def installation_in(packages: Path) -> Installation:
+    """The SofaPython3 in a folder of Python packages, and the SOFA around it."""
+    inside = (packages / "Sofa").resolve()  # people link it into their environment
+    around = [folder for above in inside.parents for folder in (above, above / "Library")]
+    given = sofa_root()
+    for folder in (*around, *([given] if given is not None else [])):
+        version = version_of(folder)
+        if version is not None:
+            return Installation(packages, folder, version)
+    return Installation(packages, None, "unknown")
 
 
-def _python_of(packages: Path) -> str | None:
-    """From names such as Core.cpython-312-x86_64-linux-gnu.so or Core.cp312-win_amd64.pyd."""
-    here = f"{sys.version_info.major}.{sys.version_info.minor}"
-    found = set()
-    for file in (packages / "Sofa").glob("Core.*"):
-        match = re.match(r"Core\.(?:cpython-|cp)(\d)(\d+)", file.name)
-        if match and file.suffix in (".so", ".pyd"):
-            found.add(f"{match[1]}.{match[2]}")
-    return here if here in found else max(found, default=None)
+def packages_below(root: Path) -> Path | None:
+    """The folder with the package Sofa, in any of the places where SOFA has it."""
+    folders = (folder for below in BELOW_ROOT for folder in sorted(root.glob(below)))
+    return next(filter(_has_sofa, folders), None)
 
 
-def _root_of(packages: Path) -> Path | None:
-    """The nearest folder above with SOFA's libraries, or SOFA_ROOT."""
+def sofa_root() -> Path | None:
+    """SOFA_ROOT, None when it is unset or empty."""
     given = os.environ.get("SOFA_ROOT")
-    for folder in (*packages.resolve().parents, *([Path(given)] if given else [])):
-        if _version_of(folder) != "unknown":
-            return folder
     return Path(given) if given else None
 
 
-def _version_of(root: Path) -> str:
-    """From names such as libSofa.Core.so.25.06.00, or the CMake file of Sofa.Core."""
-    for pattern in ("libSofa.Core.so.*.*", "libSofa.Core.*.*.dylib"):
-        for file in sorted((root / "lib").glob(pattern), reverse=True):
-            match = re.search(r"(\d+\.\d+(?:\.\d+)?)", file.name.removeprefix("libSofa.Core."))
+def version_of(root: Path) -> str | None:
+    """The version of the SOFA in a folder, such as '25.06.00'; None when none can be seen."""
+    for pattern, sign in SIGNS:
+        for file in sorted(root.glob(pattern), reverse=True):
+            quoted = sign.startswith('"')
+            match = re.search(sign, file.read_text(errors="replace") if quoted else file.name)
             if match:
                 return match[1]
-    for file in (root / "lib" / "cmake").glob("Sofa.Core/Sofa.CoreConfigVersion.cmake"):
-        match = re.search(r'PACKAGE_VERSION "([\d.]+)"', file.read_text(errors="replace"))
-        if match:
-            return match[1]
-    return "unknown"
+    return None
 
 
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".")[:2])
+def plugin_library(root: Path | None, name: str) -> Path | None:
+    """The library of a plugin, in the folders in which SOFA looks for it."""
+    given = os.environ.get("SOFA_PLUGIN_PATH", "").split(os.pathsep)
+    folders = [Path(entry) for entry in given if entry]
+    if root is not None:
+        folders += [root / below for below in ("lib", "bin", "plugins")]
+    for folder in folders:
+        for inside in ("", name, f"{name}/lib", f"{name}/bin"):
+            for library in (f"lib{name}.so", f"lib{name}.dylib", f"{name}.dll"):
+                if os.path.isfile(folder / inside / library):
+                    return folder / inside / library
+    return None
+
+
+def plugin_version(library: Path) -> str | None:
+    """From the name of the file that libSoftRobots.so links to, such as libSoftRobots.so.1.0."""
+    match = re.search(r"(\d+(?:\.\d+)+)(?:\.dylib)?$", library.resolve().name)
+    return match[1] if match else None
+
+
+def _has_sofa(packages: Path) -> bool:
+    return os.path.isfile(packages / "Sofa" / "__init__.py")  # False for what cannot be read

@@ -11,8 +11,10 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-STAGES = ("import", "plugins", "arrays", "step")
-"""What is tried, in this order."""
+from sofa_softctl.errors import BackendError
+
+STAGES = ("import", "arrays", "step")
+"""What is tried, in this order: its modules and plugins; its numbers in Python; a simulation."""
 TIMEOUT = 120.0
 """Seconds after which a process that hangs is ended."""
 MARK = "softctl-probe:"
@@ -24,10 +26,14 @@ class Probe:
 
     passed: tuple[str, ...]
     """Stages that went well, of STAGES."""
-    error: str
+    description: str = ""
+    """What `Backend.describe` says of it; empty when it cannot be imported."""
+    error: str = ""
     """What failed, or how the process ended; empty when all went well."""
-    last_lines: str
-    """The end of what was printed, for an error that nobody foresaw."""
+    crashed: bool = False
+    """Whether the process ended in the middle of something."""
+    last_lines: str = ""
+    """The end of what it printed, when it crashed."""
 
     @property
     def good(self) -> bool:
@@ -37,11 +43,12 @@ class Probe:
 
 def probe() -> Probe:
     """Import SOFA, load its plugins, read an array and do a step, in another process."""
-    command = [sys.executable, "-m", "sofa_softctl.scene.sofa_probe"]
+    command = [sys.executable, "-X", "faulthandler", "-m", "sofa_softctl.scene.sofa_probe"]
     try:
         done = subprocess.run(
             command,
             env={**os.environ, "SOFTCTL_BACKEND": "sofa"},
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=TIMEOUT,
@@ -49,45 +56,60 @@ def probe() -> Probe:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Probe((), f"SOFA did not answer within {TIMEOUT:g} s.", "")
-    lines = done.stdout.splitlines()
-    marked = [line.removeprefix(MARK).strip() for line in lines if line.startswith(MARK)]
-    passed = tuple(stage for stage in STAGES if stage in marked)
-    error = next((line.removeprefix("error ") for line in marked if line.startswith("error ")), "")
-    if not error and passed != STAGES:
-        stage = STAGES[len(passed)]
-        code = done.returncode
-        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
-        error = f"the Python process {how} at the stage '{stage}'."
-    return Probe(passed, error, "\n".join(lines[-8:]) if error else "")
+        return Probe((), error=f"SOFA did not answer within {TIMEOUT:g} s.", crashed=True)
+    return read(done.stdout, done.returncode)
+
+
+def read(output: str, status: int) -> Probe:
+    """What the output and the exit status of the other process tell."""
+    lines = output.splitlines()
+    said = dict(
+        line.removeprefix(MARK).strip().partition(" ")[::2]
+        for line in lines
+        if line.startswith(MARK)
+    )
+    passed = tuple(stage for stage in STAGES if stage in said)
+    description = said.get("import", "")
+    if passed == STAGES or "error" in said:
+        return Probe(passed, description, said.get("error", ""))
+    how = f"ended with status {status}"
+    if status < 0:
+        how = f"was ended by the signal {signal.Signals(-status).name}"
+    error = f"the Python process {how} at the stage '{STAGES[len(passed)]}'"
+    telling = [
+        line for line in lines if line.strip() and not line.startswith((MARK, "[INFO]", "-----"))
+    ]
+    return Probe(passed, description, error, crashed=True, last_lines="\n".join(telling[-6:]))
 
 
 def _try_all() -> None:
     from sofa_softctl.scene.backend import find_backend
 
-    Sofa = find_backend("sofa").Sofa
-    for stage in STAGES[:2]:
-        _passed(stage)
+    backend = find_backend("sofa")
+    _say("import", backend.describe())
+    Sofa = backend.Sofa
     root = Sofa.Core.Node("root")
     root.addObject("DefaultAnimationLoop")
-    state = root.addObject("MechanicalObject", position=[[0.0, 0.0, 0.0]])
-    state.position.value.sum()
-    _passed("arrays")
+    given = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    state = root.addObject("MechanicalObject", position=given)
+    found = state.position.array().tolist()
+    if found != given:
+        raise BackendError(f"SOFA shows wrong numbers in arrays: {found} instead of {given}.")
+    _say("arrays")
     Sofa.Simulation.init(root)
     Sofa.Simulation.animate(root, 0.01)
-    _passed("step")
+    _say("step")
 
 
-def _passed(stage: str) -> None:
-    print(f"\n{MARK} {stage}", flush=True)
+def _say(what: str, text: str = "") -> None:
+    print(f"\n{MARK} {what} {' '.join(text.split())}", flush=True)
 
 
 def _main() -> None:
     try:
         _try_all()
     except Exception as error:
-        text = " ".join(str(error).split())
-        print(f"\n{MARK} error {text}", flush=True)
+        _say("error", f"{error}" if isinstance(error, BackendError) else repr(error))
     os._exit(0)  # SOFA may abort when Python cleans up after it
 
 

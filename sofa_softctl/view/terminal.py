@@ -259,14 +259,18 @@ def show_plugins(plugins: Any) -> None:
 
 
 def show_diagnosis(findings: list[Any]) -> None:
-    """Print what was looked at, and what to do."""
-    table = Table("", "what")
-    table.add_column("found", overflow="fold")  # paths are long words
-    table.add_column("what to do", overflow="fold")
+    """Print what was looked at, and below it what to do."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column()
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")  # paths are long words
     for finding in findings:
-        mark = "[green]ok[/]" if finding.good else "[red]no[/]"
-        table.add_row(mark, escape(finding.subject), escape(finding.text), escape(finding.advice))
-    Console().print(table)
+        mark = "[green]ok[/]" if finding.good else "[bold red]no[/]"
+        table.add_row(mark, escape(finding.subject), escape(finding.text))
+        if finding.advice:
+            style = "cyan" if finding.good else "yellow"
+            table.add_row("", "", f"[{style}]{escape(finding.advice)}[/]")
+    Console().print(table, highlight=False)
 
 
 def show_error(error: Exception) -> None:

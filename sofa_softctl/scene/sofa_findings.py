@@ -1,0 +1,148 @@
+"""What `softctl doctor` says of SOFA: where it is, what is wrong with it, what to do.
+
+Nothing of SOFA is imported into this process: it could end it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from sofa_softctl.scene.finding import Finding
+from sofa_softctl.scene.sofa_install import (
+    HERE,
+    Installation,
+    find_installation,
+    installation_in,
+    packages_below,
+    plugin_library,
+    plugin_version,
+    sofa_root,
+    version_of,
+)
+from sofa_softctl.scene.sofa_probe import Probe, probe
+from sofa_softctl.scene.sofa_problems import OLDEST, conda, problems
+
+WITHOUT = "Until then scenes run in the embedded runtime, which needs no SOFA."
+
+
+def sofa_findings() -> tuple[list[Finding], Probe | None]:
+    """What was found, and how far SOFA came in a process of its own; None when it was not tried."""
+    found = find_installation()
+    if found is None:
+        return [_absent(), *_run_sofa(None)], None
+    findings = [_where(found), *_root(found)]
+    wrong = problems(found)
+    if wrong:
+        findings += [Finding("SOFA", False, "cannot be used here", text) for text in wrong]
+        return [*findings, *_run_sofa(found)], None
+    tried = probe()
+    return [*findings, _tried(tried), *_plugins(found), *_run_sofa(found)], tried
+
+
+def _where(found: Installation) -> Finding:
+    python = f" for Python {' and '.join(found.pythons)}" if found.pythons else ""
+    text = f"v{found.version}, SofaPython3{python} in {found.packages}"
+    if found.version == "unknown":
+        advice = f"Its version cannot be told from its files; v{OLDEST} or newer is needed."
+        return Finding("SOFA", True, text, advice)
+    return Finding("SOFA", True, text)
+
+
+def _root(found: Installation) -> Iterator[Finding]:
+    given = sofa_root()
+    if given is not None and version_of(given) is None and found.root is not None:
+        advice = (
+            f"The package takes {found.root} instead; runSofa and other programs do not: set "
+            f"SOFA_ROOT={found.root}"
+        )
+        what = "is no folder" if not given.is_dir() else "holds no SOFA"
+        yield Finding("SOFA_ROOT", False, f"'{given}' {what}", advice)
+
+
+def _absent() -> Finding:
+    given = sofa_root()
+    if given is not None and not given.is_dir():
+        advice = "Set it to SOFA's folder, the one that holds bin, lib and plugins, or unset it."
+        return Finding("SOFA_ROOT", False, f"'{given}' is no folder", advice)
+    if given is not None:
+        above = next((folder for folder in given.parents if packages_below(folder)), None)
+        advice = (
+            f"Set it to {above}, which does."
+            if above is not None
+            else "The release binaries have it in plugins/SofaPython3; a build needs the plugin "
+            f"SofaPython3 switched on; conda brings it by '{conda()}'."
+        )
+        return Finding("SOFA_ROOT", False, f"'{given}' holds no SofaPython3", advice)
+    misled = next(_misled(), None)
+    if misled is not None:
+        advice = (
+            "Name the folder that holds the package Sofa: SOFA's folder/plugins/SofaPython3/lib/"
+            "python3/site-packages. Or set SOFA_ROOT to SOFA's folder, which is enough here."
+        )
+        return Finding("PYTHONPATH", False, f"'{misled}' holds no package Sofa", advice)
+    advice = (
+        f"To run scenes in SOFA as well: '{conda()}', then 'pip install sofa-softctl' there. Or "
+        "unpack the release binaries of SOFA v25.06 or newer (for Python 3.12) and set SOFA_ROOT "
+        "to their folder. Where the conda channel is served from: sofa-framework/conda-ci."
+    )
+    return Finding("SOFA", True, "not installed, and not needed", advice)
+
+
+def _misled() -> Iterator[str]:
+    for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+        if "sofapython3" in entry.lower():
+            yield entry
+
+
+def _tried(tried: Probe) -> Finding:
+    if tried.good:
+        return Finding("SOFA tried", True, "imports, loads its plugins, does a step")
+    passed = f"{', '.join(tried.passed)}: good; then " if tried.passed else ""
+    if not tried.crashed:
+        return Finding("SOFA tried", False, f"{passed}fails", f"{tried.error} {WITHOUT}")
+    advice = (
+        "What SOFA loads does not fit this Python: another build of SOFA, Qt or libstdc++ on "
+        "LD_LIBRARY_PATH, or a Python that brings its own copy of libpython. Unset LD_LIBRARY_PATH "
+        f"and try again, or take the conda packages, which fit together: '{conda()}'. {WITHOUT}"
+    )
+    return Finding("SOFA tried", False, f"{passed}{tried.error}\n{tried.last_lines}", advice)
+
+
+def _plugins(found: Installation) -> Iterator[Finding]:
+    soft = plugin_library(found.root, "SoftRobots")
+    if soft is not None:
+        yield Finding("SoftRobots", True, f"v{plugin_version(soft) or ' unknown'} in {soft.parent}")
+    inverse = plugin_library(found.root, "SoftRobots.Inverse")
+    text = f"in {inverse.parent}" if inverse is not None else "not there, and not needed"
+    advice = "" if inverse is not None else "Only for comparison (conda: sofa-softrobotsinverse)."
+    yield Finding("SoftRobots.Inverse", True, text, advice)
+
+
+def _run_sofa(found: Installation | None) -> Iterator[Finding]:
+    """The runSofa that the shell finds, and whether it runs scenes in the same SOFA and Python."""
+    program = shutil.which("runSofa")
+    own = found.root.resolve() if found is not None and found.root is not None else None
+    if program is None:
+        if own is not None and (own / "bin" / "runSofa").exists():
+            advice = f"Add {own / 'bin'} to PATH to see scenes in SOFA's window."
+            yield Finding("runSofa", True, "not on PATH", advice)
+        return
+    root = Path(program).resolve().parent.parent
+    packages = packages_below(root)
+    pythons = installation_in(packages).pythons if packages is not None else []
+    if found is None and packages is not None:
+        yield Finding("runSofa", True, program, f"SOFA_ROOT={root} lets scenes run in that SOFA.")
+    elif own is not None and own != root:
+        advice = f"It belongs to another SOFA than the one in {own}: mind PATH."
+        yield Finding("runSofa", False, program, advice)
+    elif pythons and HERE not in pythons:
+        advice = f"It runs scenes in Python {pythons[-1]}; sofa_softctl is in Python {HERE}."
+        yield Finding("runSofa", False, program, advice)
+    else:
+        unseen = sys.prefix != sys.base_prefix and not os.environ.get("VIRTUAL_ENV")
+        advice = "Activate this environment before runSofa, so that it finds sofa_softctl."
+        yield Finding("runSofa", True, program, advice if unseen else "")
