@@ -55,7 +55,7 @@ def build_qp(problem: InverseProblem, ranges: Ranges | None = None) -> InverseQP
     d = _effort_scale(H.diagonal(), problem.W_aa.diagonal())  # (n_a,)
 
     A = problem.W_aa * d  # (n_a, n_a)
-    r = np.sqrt(np.einsum("ij,ij->i", A, A))  # (n_a,)
+    r = np.sqrt((A * A).sum(axis=1))  # (n_a,)
     r[r == 0.0] = 1.0
     rows = ((d_lower > -np.inf) | (d_upper < np.inf)).nonzero()[0]  # (m,)
     low = np.concatenate((lower / d, ((d_lower - problem.delta_a_free) / r)[rows]))  # (n_a + m,)

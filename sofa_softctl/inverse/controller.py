@@ -277,7 +277,7 @@ class InverseController(SceneController):
 
     def _positions(self) -> np.ndarray:
         """Position of every effector, shape (n_e, 3)."""
-        return np.array([state.position.value[index] for state, index in self.watched])
+        return np.array([position.value[index] for position, index in self.watched])
 
     def _tell(self, solution: InverseSolution) -> None:
         if solution.status is not self.last_status:
@@ -314,8 +314,8 @@ _LIMITS = {
 
 
 def _node_of(row: Any) -> tuple[Any, int]:
-    """State and node that a PositionConstraint looks at."""
-    return row.getContext().getMechanicalState(), int(row.indices.value[0])
+    """Positions, a Data, and the node of them that a PositionConstraint looks at."""
+    return row.getContext().getMechanicalState().findData("position"), int(row.indices.value[0])
 
 
 def _constant(goal: Any) -> Callable[[float], np.ndarray]:

@@ -63,8 +63,7 @@ class ComplianceSystem:
 
     def compliance(self, rows: np.ndarray, columns: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """W[rows, columns] in displacement per effort; `factor`: effort factor of each column."""
-        W = np.asarray(self.solver.W())[np.ix_(rows, columns)]
-        scaled: np.ndarray = W * factor[None, :]
+        scaled: np.ndarray = np.asarray(self.solver.W())[rows[:, None], columns] * factor
         return scaled
 
     def delta_free(self, rows: np.ndarray) -> np.ndarray:

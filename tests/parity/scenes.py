@@ -126,19 +126,21 @@ CASES = {
 """Scene and its parameters, by name."""
 
 STEPS = (1, 5, 20, 40)
-"""Steps after which positions are recorded."""
+"""Steps after which positions are recorded; for the project's own scenes also after OWN_STEPS."""
+OWN_STEPS = (*STEPS, 200)
 
 
 def run(Sofa, name):
-    """Positions of the body after the recorded steps, shape (len(STEPS), n, 3)."""
+    """Positions of the body after the recorded steps, shape (number of steps, n, 3)."""
     create, options = CASES[name]
+    steps = OWN_STEPS if name in ("trunk", "finger") else STEPS
     root = Sofa.Core.Node("root")
     create(root, **options)
     Sofa.Simulation.init(root)
     body = root.children[0].getObject("dofs")
     found = []
-    for step in range(1, max(STEPS) + 1):
+    for step in range(1, max(steps) + 1):
         Sofa.Simulation.animate(root, root.dt.value)
-        if step in STEPS:
+        if step in steps:
             found.append(np.array(body.position.value))
     return np.array(found)

@@ -15,7 +15,7 @@ spec.loader.exec_module(scenes)
 @pytest.mark.parametrize("name", scenes.CASES)
 def test_motion_is_the_recorded_one(name):
     """The records are SOFA's own. 1e-9 of the robot's size: sums in another order, amplified over
-    40 steps, stay below 1e-13, also with a QP in every step."""
+    200 steps, stay below 1e-12, also with a QP in every step."""
     with np.load(HERE / "records" / f"{name}.npz") as record:
         expected = record["positions"]
     found = scenes.run(find_backend("embedded").Sofa, name)
