@@ -1,18 +1,11 @@
-"""What keeps a SOFA that was found from being used, and what to do about it.
-
-Most is foreseen without importing anything (`problems`); the rest is recognised in the error of
-the import (`explain`).
-"""
+"""What keeps a SOFA that was found from being used, foreseen without importing anything."""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
-import sysconfig
 from collections.abc import Callable
 from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 
 from sofa_softctl.scene.sofa_install import (
     HERE,
@@ -30,9 +23,9 @@ CONDA_PYTHONS = ("3.11", "3.12", "3.13")
 """The Pythons that this package and the conda packages of SOFA have in common."""
 
 
-def conda(python: str = HERE) -> str:
-    """The command that brings SOFA, SofaPython3 and SoftRobots by conda, for a Python."""
-    python = python if python in CONDA_PYTHONS else "3.12"
+def conda() -> str:
+    """The command that brings SOFA, SofaPython3 and SoftRobots by conda, for this Python."""
+    python = HERE if HERE in CONDA_PYTHONS else "3.12"
     inside = os.path.isdir(os.path.join(sys.prefix, "conda-meta")) and python == HERE
     return (
         f"conda {'install' if inside else 'create --name sofa'} --channel sofa-framework "
@@ -158,45 +151,6 @@ CHECKS: tuple[Callable[[Installation], str | None], ...] = (
     _no_compliance,
     _no_plugin,
 )
-
-
-def explain(module: str, error: str, found: Installation | None) -> str:
-    """What an error at the import of one of SOFA's modules means, and what to do."""
-    where = f"SOFA in '{found.packages}'" if found is not None else "SOFA"
-    text = f"{where} was found, but '{module}' cannot be imported: {error.rstrip('.')}."
-    return f"{text} {_remedy(error, found)}".strip()
-
-
-def _remedy(error: str, found: Installation | None) -> str:
-    folder = found.root / "lib" if found is not None and found.root is not None else Path("lib")
-    python = re.search(r"libpython(3\.\d+)", error)
-    library = re.search(r"libSofa\.[\w.]*?(?:so|dylib|dll)?\.(\d\d\.\d\d)", error)
-    if python is not None:
-        return (
-            f"SOFA needs the shared library of Python {python[1]}: install it (Debian and Ubuntu: "
-            f"libpython{python[1]}), or add its folder to LD_LIBRARY_PATH "
-            f"('{sysconfig.get_config_var('LIBDIR')}' belongs to this Python)."
-        )
-    if library is not None and found is not None and library[1] != found.version[:5]:
-        return (
-            f"SofaPython3 was built for SOFA v{library[1]}, and v{found.version} is beside it in "
-            f"'{found.root}': take both from the same release."
-        )
-    if any(
-        sign in error for sign in ("cannot open shared object", "DLL load failed", "not loaded")
-    ):
-        return (
-            "Let SOFA_ROOT be SOFA's folder, and add the folder of the library that is missing to "
-            f"LD_LIBRARY_PATH (macOS: DYLD_LIBRARY_PATH, Windows: PATH); SOFA's own are in "
-            f"'{folder}'."
-        )
-    if "GLIBC" in error or "undefined symbol" in error:
-        return (
-            "A library that was built for another system or another SOFA is loaded: look at "
-            "LD_LIBRARY_PATH, or take the conda packages, which bring all that they need: "
-            f"'{conda()}'."
-        )
-    return ""
 
 
 def _number(version: str) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from sofa_softctl.errors import BackendError
 from sofa_softctl.runtime import modules
+from sofa_softctl.scene.sofa_errors import explain
 from sofa_softctl.scene.sofa_install import (
     Installation,
     find_installation,
@@ -23,7 +24,7 @@ from sofa_softctl.scene.sofa_install import (
     sofa_root,
     version_of,
 )
-from sofa_softctl.scene.sofa_problems import PLUGINS, explain, problems
+from sofa_softctl.scene.sofa_problems import PLUGINS, problems
 
 PACKAGES = ("Sofa", "SofaRuntime", "SofaTypes")
 """The Python packages of SofaPython3."""
