@@ -128,6 +128,7 @@ class InverseController(SceneController):
         self.solutions: dict[Status, int] = dict.fromkeys(Status, 0)
         self.limits_met: dict[str, int] = {}
         self.last_time = -math.inf
+        self.failed = False
         self.told_of_others = False
 
     def reset(self) -> None:

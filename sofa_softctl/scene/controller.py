@@ -33,6 +33,8 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         self.outputs: dict[str, Any] = {}
         """Data that tell what the controller did, by name."""
         self.time, self.dt = root.findData("time"), root.findData("dt")
+        self.failed = False
+        """Whether an event method failed: the others then do nothing, until a reset."""
 
     def __getattr__(self, name: str) -> Any:
         # SOFA asks for a method at every event, and searches long for one that is not there.
@@ -58,17 +60,20 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
 def pauses_on_error(method: EventMethod) -> EventMethod:
     """An event method of a SceneController that leaves the scene safe when it fails.
 
-    SofaPython3 prints what an event method raises, and the step goes on. So the controller holds
-    the robot and pauses the animation, which stops runSofa's window, and the error is raised on:
-    `softctl` and `Session` stop with it on both backends. A SceneError gets the line that made the
-    controller.
+    SofaPython3 prints what an event method raises, and the simulation goes on. So the controller
+    holds the robot from then on, and pauses the animation, which stops runSofa's window. The error
+    is raised on: `softctl` and `Session` stop with it on both backends. A SceneError gets the line
+    that made the controller.
     """
 
     @functools.wraps(method)
     def call(self: Any, event: Any) -> None:
+        if self.failed:
+            return
         try:
             method(self, event)
         except Exception as error:
+            self.keep(failed=True)
             self.hold()
             self.root.animate.value = False
             if isinstance(error, SceneError):

@@ -1,0 +1,90 @@
+"""Tests that run in SOFA itself, in a process of their own; skipped with the reason without it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sofa_softctl.scene.sofa_install import find_installation
+from sofa_softctl.scene.sofa_problems import problems
+
+ROOT = Path(__file__).parents[2]
+MARK = "RESULT "
+
+PRELUDE = """
+import json, os, sys
+import numpy as np
+from sofa_softctl import *
+from sofa_softctl.errors import *
+from sofa_softctl.scene.backend import find_backend
+find_backend()
+sys.path.insert(0, {here!r})
+def result(value):
+    print({mark!r} + json.dumps(value, default=lambda x: np.asarray(x).tolist()), flush=True)
+"""
+
+
+@pytest.fixture(scope="session")
+def sofa():
+    """The environment of processes that run SOFA."""
+    found = find_installation()
+    if found is None:
+        pytest.skip("SOFA is not installed: neither importable nor below SOFA_ROOT")
+    if problems(found):
+        pytest.skip(" ".join(problems(found)))
+    return {**os.environ, "SOFTCTL_BACKEND": "sofa"}
+
+
+@pytest.fixture(scope="session")
+def in_sofa(sofa):
+    """Runs Python code in SOFA: in_sofa(code) -> what it gave to result(...), and what it said."""
+
+    def run(code):
+        prelude = PRELUDE.format(here=str(Path(__file__).parent), mark=MARK)
+        program = f"{prelude}\n{code}\nsys.stdout.flush(); os._exit(0)"
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env=sofa,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        found = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
+        assert found, done.stdout[-4000:]
+        return json.loads(found[-1].removeprefix(MARK)), done.stdout
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def run_sofa(sofa):
+    """Runs the program runSofa without a window: run_sofa(scene, steps, *argv) -> what it said."""
+    program = shutil.which("runSofa")
+    if program is None:
+        pytest.skip("runSofa is not on PATH")
+    python = Path(sys.executable).parent  # the Python inside runSofa finds its packages by PATH
+    environment = {**sofa, "PATH": f"{python}{os.pathsep}{sofa['PATH']}"}
+
+    def run(scene, steps, *argv):
+        given = [word for entry in argv for word in ("--argv", entry)]
+        done = subprocess.run(
+            [program, "-l", "SofaPython3", "-g", "batch", "-n", str(steps), str(scene), *given],
+            env=environment,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        return done.stdout
+
+    run.environment = environment
+    return run

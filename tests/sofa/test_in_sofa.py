@@ -1,0 +1,229 @@
+"""Sessions, controllers and the constraint system in SOFA itself."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sofa_softctl.bench.compare import compare
+
+ROOT = Path(__file__).parents[2]
+
+
+def scenes_without_contact():
+    return sorted(path.stem for path in (ROOT / "scenes").glob("*.py"))
+
+
+@pytest.mark.parametrize("name", scenes_without_contact())
+def test_scenes_move_as_in_the_embedded_runtime(sofa, name):
+    """1e-6 of the robot's size over 200 steps is the promise; 1e-12 is what sums in another order
+    come to in a scene that is not chaotic."""
+    found = compare(ROOT / "scenes" / f"{name}.py", 200)
+    assert found.steps == 200
+    assert found.deviation_max <= 1e-12
+    assert set(found.phases[0]) - {"collision"} == set(found.phases[1]) - {"collision"}
+
+
+def test_phases_add_up_to_the_step(sofa):
+    """What lies between the last phase and the measurement of the step is below a tenth of it."""
+    found = compare(ROOT / "scenes" / "finger.py", 60)
+    for phases, ms in zip(found.phases, found.ms_per_step, strict=True):
+        assert sum(phases.values()) == pytest.approx(ms, rel=0.35)
+
+
+def test_sofa_gives_the_records(in_sofa):
+    """SOFA of another build may round differently: 1e-9 as for the embedded runtime."""
+    parity = ROOT / "tests" / "parity"
+    spec = importlib.util.spec_from_file_location("parity_scenes", parity / "scenes.py")
+    scenes = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(scenes)
+    names = [name for name in scenes.CASES if name not in scenes_without_contact()]
+    found, _ = in_sofa(f"""
+sys.path.insert(0, {str(parity)!r})
+import scenes
+result({{name: scenes.run(Sofa, name) for name in {names!r}}})
+""")
+    for name in names:
+        with np.load(parity / "records" / f"{name}.npz") as record:
+            expected = record["positions"]
+        size = np.ptp(expected[0], axis=0).max()
+        assert np.abs(np.array(found[name]) - expected).max() <= 1e-9 * size
+
+
+def test_an_error_of_a_users_controller_ends_the_step_and_reaches_the_caller(in_sofa):
+    (kind, text, steps, calls), said = in_sofa("""
+import robots
+class Broken(Sofa.Core.Controller):
+    def onAnimateBeginEvent(self, event):
+        if self.getContext().time.value > 0.025:
+            raise ZeroDivisionError("my mistake")
+class Later(Sofa.Core.Controller):
+    calls = 0
+    def onAnimateEndEvent(self, event):
+        self.calls += 1
+def scene(root):
+    robots.arm(root)
+    root.addObject(Broken(name="broken"))
+    root.addObject(Later(name="later"))
+session = Session(scene)
+try:
+    session.step(10)
+except ZeroDivisionError as error:
+    result([type(error).__name__, str(error), session.step_count, session.root.later.calls])
+""")
+    assert (kind, text, steps, calls) == ("ZeroDivisionError", "my mistake", 3, 3)
+    assert "Unable to execute code" not in said
+
+
+def test_inverse_control_that_fails_holds_the_robot_and_pauses(in_sofa):
+    """In runSofa nobody ends the simulation: it must be safe by itself."""
+    found, said = in_sofa("""
+import robots
+def goal(time):
+    return [14.0, 3.0, 80.0] if time < 0.105 else [1.0, 2.0]
+root = Sofa.Core.Node("root")
+robots.arm(root, goal)
+root.animate = True
+Sofa.Simulation.init(root)
+forces = []
+for _ in range(20):
+    Sofa.Simulation.animate(root, root.dt.value)
+    forces.append(root.body.cable.motor.force.value)
+result([forces, root.animate.value, root.inverse.effort.value * root.dt.value])
+""")
+    forces, animate, effort = found
+    assert forces[9] > 0.0
+    assert forces[10:] == [forces[9]] * 10
+    assert effort == [pytest.approx(forces[9], rel=1e-12)]
+    assert not animate
+    assert said.count("Unable to execute code") == 1
+    assert "robots.py:" in said and "The goal of /inverse at t = 0.11 must be finite" in said
+
+
+def test_a_divergence_is_an_error_with_the_state_and_the_step(in_sofa):
+    found, _ = in_sofa("""
+import robots
+def scene(root):
+    robots.arm(root, controlled=False)
+session = Session(scene)
+session.step(2)
+position = np.array(session.root.body.dofs.position.value)
+position[7, 1] = np.nan
+session.root.body.dofs.position.value = position
+try:
+    session.step()
+except DivergedError as error:
+    result(str(error))
+""")
+    assert "/body/dofs diverged in the step from t = 0.02 to 0.03: " in found
+
+
+def test_reset_gives_the_same_run_again(in_sofa):
+    (first, again, effort), _ = in_sofa("""
+import robots
+session = Session(robots.arm)
+def run():
+    session.step(15)
+    return session.positions()["body/dofs.position"]
+first = run()
+session.reset()
+effort = session.root.inverse.effort.value.tolist()  # the value itself is a view
+result([first, run(), effort])
+""")
+    assert effort == [0.0]
+    np.testing.assert_allclose(again, first, rtol=0.0, atol=1e-12)
+
+
+def test_reset_by_sofa_itself_resets_inverse_control(in_sofa):
+    """As runSofa's button does: SOFA does not call Python controllers then."""
+    (first, again), _ = in_sofa("""
+import robots
+root = Sofa.Core.Node("root")
+robots.arm(root)
+Sofa.Simulation.init(root)
+def run():
+    for _ in range(15):
+        Sofa.Simulation.animate(root, root.dt.value)
+    return np.array(root.body.dofs.position.value)
+first = run()
+Sofa.Simulation.reset(root)
+result([first, run()])
+""")
+    np.testing.assert_allclose(again, first, rtol=0.0, atol=1e-12)
+
+
+def test_an_unbuilt_constraint_solver_is_refused_with_the_remedy(in_sofa):
+    found, _ = in_sofa("""
+import robots
+try:
+    Session(lambda root: robots.arm(root, resolutionMethod="UnbuiltGaussSeidel")).step()
+except SceneError as error:
+    result(str(error))
+""")
+    assert "resolutionMethod='UnbuiltGaussSeidel', which builds no compliance matrix W" in found
+    assert "BlockGaussSeidelConstraintSolver" in found
+
+
+def test_other_built_solvers_of_sofa_give_the_same_motion(in_sofa):
+    """What they find themselves is overwritten, so only the correction counts: rounding."""
+    found, _ = in_sofa("""
+import robots
+found = {}
+for name, values in {
+    "GenericConstraintSolver": {"resolutionMethod": "ProjectedGaussSeidel"},
+    "NonsmoothNonlinearConjugateGradient": {"resolutionMethod": "NonsmoothNonlinearConjugateGradient"},
+    "LCPConstraintSolver": {},
+}.items():
+    kind = "LCPConstraintSolver" if name.startswith("LCP") else "GenericConstraintSolver"
+    session = Session(lambda root: robots.arm(root, solver=kind, **values))
+    session.step(20)
+    found[name] = session.positions()["body/dofs.position"]
+result(found)
+""")
+    expected = np.array(found["GenericConstraintSolver"])
+    for positions in found.values():
+        np.testing.assert_allclose(positions, expected, rtol=0.0, atol=1e-9)
+
+
+CONTACTS = """
+import robots
+from sofa_softctl.scene.compliance import ComplianceSystem
+from sofa_softctl.scene.contacts import contacts_of
+seen = []
+class Look(Sofa.Core.Controller):
+    def onSolveConstraintSystemEndEvent(self, event):
+        system = ComplianceSystem(self.getContext())
+        W, lam = system.solver.W(), system.solver.lambda_force()
+        for contact in contacts_of(system):
+            seen.append([contact.rows, contact.normal, contact.bodies, contact.point,
+                         lam[contact.rows[0]], W[contact.rows[0], contact.rows[0]]])
+def scene(root):
+    robots.block_on_floor(root, mu={mu})
+    root.addObject(Look(name="look"))
+session = Session(scene)
+session.step(40)
+last = [row for row in seen][-{count}:]
+result([last, session.positions()["body/dofs.position"]])
+"""
+
+
+@pytest.mark.parametrize(("mu", "rows"), [(0.5, 3), (0.0, 1)])
+def test_contacts_have_rows_normal_bodies_and_point(in_sofa, mu, rows):
+    """At rest the normal impulses carry the weight: 0.03 kg * 9810 mm/s^2 * 0.01 s; 2 % for what
+    is left of the bounce, and for tangents that lean."""
+    (contacts, positions), _ = in_sofa(CONTACTS.format(mu=mu, count=400))
+    heights = np.array(positions)[:, 1]
+    assert heights.min() == pytest.approx(0.5, abs=0.01)  # the contact distance
+    last = [entry for entry in contacts if entry[0][0] == 0][-1:]
+    final = contacts[max(i for i, entry in enumerate(contacts) if entry is last[0]) :]
+    covered = np.concatenate([entry[0] for entry in final])
+    np.testing.assert_array_equal(covered, np.arange(rows * len(final)))
+    for _, normal, bodies, point, lam, compliance in final:
+        assert np.linalg.norm(normal) == pytest.approx(1.0, abs=1e-12)
+        assert normal[1] > 0.9  # it joins the closest points, so it may lean
+        assert bodies == ["/floor", "/body"]
+        assert 0.0 < point[1] < 3.0
+        assert lam >= 0.0 and compliance > 0.0
+    total = sum(entry[4] * entry[1][1] for entry in final)
+    assert total == pytest.approx(0.03 * 9810.0 * 0.01, rel=0.02)
