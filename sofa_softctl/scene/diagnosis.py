@@ -38,7 +38,9 @@ def _backend(tried: Probe | None) -> Finding:
         return Finding("backend", False, f"SOFTCTL_BACKEND is '{asked}'", advice)
     if asked == "sofa" and not usable:
         advice = "See below what to do about SOFA; SOFTCTL_BACKEND=auto takes what can be had."
-        return Finding("backend", False, "SOFTCTL_BACKEND asks for SOFA, which fails", advice)
+        return Finding(
+            "backend", False, "SOFTCTL_BACKEND asks for SOFA, which cannot be used", advice
+        )
     if asked != "embedded" and tried is not None and usable:
         return Finding("backend", True, f"{tried.description}{by}")
     try:

@@ -34,18 +34,20 @@ def sofa_findings() -> tuple[list[Finding], Probe | None]:
     found = find_installation()
     if found is None:
         return [_absent(), *_run_sofa(None)], None
-    findings = [_where(found), *_root(found)]
     wrong = problems(found)
-    if wrong:
-        findings += [Finding("SOFA", False, "cannot be used here", text) for text in wrong]
-        return [*findings, *_run_sofa(found)], None
-    tried = probe()
-    return [*findings, _tried(tried), *_plugins(found), *_run_sofa(found)], tried
+    tried = None if wrong else probe()
+    findings = [_where(found, wrong), *_root(found)]
+    if tried is not None:
+        findings += [_tried(tried), *_plugins(found)]
+    return [*findings, *_run_sofa(found)], tried
 
 
-def _where(found: Installation) -> Finding:
+def _where(found: Installation, wrong: list[str]) -> Finding:
     python = f" for Python {' and '.join(found.pythons)}" if found.pythons else ""
-    text = f"v{found.version}, SofaPython3{python} in {found.packages}"
+    version = f"v{found.version}" if found.version != "unknown" else "unknown version"
+    text = f"{version}, SofaPython3{python} in {found.packages}"
+    if wrong:
+        return Finding("SOFA", False, text, "\n".join([*wrong, WITHOUT]))
     if found.version == "unknown":
         advice = f"Its version cannot be told from its files; v{OLDEST} or newer is needed."
         return Finding("SOFA", True, text, advice)
@@ -56,7 +58,7 @@ def _root(found: Installation) -> Iterator[Finding]:
     given = sofa_root()
     if given is not None and version_of(given) is None and found.root is not None:
         advice = (
-            f"The package takes {found.root} instead; runSofa and other programs do not: set "
+            f"Here {found.root} is taken instead; runSofa and other programs do not: set "
             f"SOFA_ROOT={found.root}"
         )
         what = "is no folder" if not given.is_dir() else "holds no SOFA"
@@ -115,7 +117,9 @@ def _tried(tried: Probe) -> Finding:
 def _plugins(found: Installation) -> Iterator[Finding]:
     soft = plugin_library(found.root, "SoftRobots")
     if soft is not None:
-        yield Finding("SoftRobots", True, f"v{plugin_version(soft) or ' unknown'} in {soft.parent}")
+        version = plugin_version(soft)
+        where = f"in {soft.parent}"
+        yield Finding("SoftRobots", True, f"v{version} {where}" if version else where)
     inverse = plugin_library(found.root, "SoftRobots.Inverse")
     text = f"in {inverse.parent}" if inverse is not None else "not there, and not needed"
     advice = "" if inverse is not None else "Only for comparison (conda: sofa-softrobotsinverse)."

@@ -18,6 +18,8 @@ STAGES = ("import", "arrays", "step")
 TIMEOUT = 120.0
 """Seconds after which a process that hangs is ended."""
 MARK = "softctl-probe:"
+LINES = 6
+"""As many lines of a crash are shown."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Probe:
     crashed: bool = False
     """Whether the process ended in the middle of something."""
     last_lines: str = ""
-    """The end of what it printed, when it crashed."""
+    """What it printed when it crashed."""
 
     @property
     def good(self) -> bool:
@@ -76,10 +78,19 @@ def read(output: str, status: int) -> Probe:
     if status < 0:
         how = f"was ended by the signal {signal.Signals(-status).name}"
     error = f"the Python process {how} at the stage '{STAGES[len(passed)]}'"
-    telling = [
-        line for line in lines if line.strip() and not line.startswith((MARK, "[INFO]", "-----"))
-    ]
-    return Probe(passed, description, error, crashed=True, last_lines="\n".join(telling[-6:]))
+    return Probe(passed, description, error, crashed=True, last_lines=_telling(lines))
+
+
+def _telling(lines: list[str]) -> str:
+    """The first lines of what Python or SOFA say at a crash, or the last ones of all."""
+    noise = (MARK, "[INFO]", "-----")
+    lines = [line for line in lines if line.strip() and not line.startswith(noise)]
+    lines = [line for line in lines if "<frozen importlib" not in line]
+    crash = (
+        at for at, line in enumerate(lines) if line.startswith(("Fatal Python", "########## SIG"))
+    )
+    start = next(crash, max(len(lines) - LINES, 0))
+    return "\n".join(lines[start : start + LINES])
 
 
 def _try_all() -> None:
