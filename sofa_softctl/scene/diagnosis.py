@@ -32,17 +32,18 @@ def _backend(tried: Probe | None) -> Finding:
     """What scenes run in, told without starting SOFA here."""
     asked = os.environ.get("SOFTCTL_BACKEND", "auto").lower()
     by = ", by SOFTCTL_BACKEND" if asked != "auto" else ""
-    usable = tried is not None and tried.good
     if asked not in CHOICES:
         advice = f"Set it to one of {', '.join(CHOICES)}, or unset it."
         return Finding("backend", False, f"SOFTCTL_BACKEND is '{asked}'", advice)
-    if asked == "sofa" and not usable:
+    if asked != "embedded" and tried is not None:
+        if tried.good:
+            return Finding("backend", True, f"{tried.description}{by}")
+        return Finding("backend", False, f"SOFA{by}, which fails", "See below.")
+    if asked == "sofa":
         advice = "See below what to do about SOFA; SOFTCTL_BACKEND=auto takes what can be had."
         return Finding(
             "backend", False, "SOFTCTL_BACKEND asks for SOFA, which cannot be used", advice
         )
-    if asked != "embedded" and tried is not None and usable:
-        return Finding("backend", True, f"{tried.description}{by}")
     try:
         return Finding("backend", True, f"{find_backend('embedded').describe()}{by}")
     except BackendError as error:

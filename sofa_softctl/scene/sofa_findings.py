@@ -27,6 +27,7 @@ from sofa_softctl.scene.sofa_probe import Probe, probe
 from sofa_softctl.scene.sofa_problems import OLDEST, conda, problems
 
 WITHOUT = "Until then scenes run in the embedded runtime, which needs no SOFA."
+MEANWHILE = "Until then --backend embedded (or SOFTCTL_BACKEND=embedded) runs without SOFA."
 
 
 def sofa_findings() -> tuple[list[Finding], Probe | None]:
@@ -105,11 +106,11 @@ def _tried(tried: Probe) -> Finding:
         return Finding("SOFA tried", True, "imports, loads its plugins, does a step")
     passed = f"{', '.join(tried.passed)}: good; then " if tried.passed else ""
     if not tried.crashed:
-        return Finding("SOFA tried", False, f"{passed}fails", f"{tried.error} {WITHOUT}")
+        return Finding("SOFA tried", False, f"{passed}fails", f"{tried.error} {MEANWHILE}")
     advice = (
         "What SOFA loads does not fit this Python: another build of SOFA, Qt or libstdc++ on "
         "LD_LIBRARY_PATH, or a Python that brings its own copy of libpython. Unset LD_LIBRARY_PATH "
-        f"and try again, or take the conda packages, which fit together: '{conda()}'. {WITHOUT}"
+        f"and try again, or take the conda packages, which fit together: '{conda()}'. {MEANWHILE}"
     )
     return Finding("SOFA tried", False, f"{passed}{tried.error}\n{tried.last_lines}", advice)
 

@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass
 
 from sofa_softctl.errors import BackendError
+from sofa_softctl.scene.backend import WITHOUT, find_backend
 
 STAGES = ("import", "arrays", "step")
 """What is tried, in this order: its modules and plugins; its numbers in Python; a simulation."""
@@ -85,7 +86,8 @@ def _telling(lines: list[str]) -> str:
     """The first lines of what Python or SOFA say at a crash, or the last ones of all."""
     noise = (MARK, "[INFO]", "-----")
     lines = [line for line in lines if line.strip() and not line.startswith(noise)]
-    lines = [line for line in lines if "<frozen importlib" not in line]
+    ours = ("importlib", "/sofa_softctl/scene/")
+    lines = [line for line in lines if not any(sign in line for sign in ours)]
     crash = (
         at for at, line in enumerate(lines) if line.startswith(("Fatal Python", "########## SIG"))
     )
@@ -94,8 +96,6 @@ def _telling(lines: list[str]) -> str:
 
 
 def _try_all() -> None:
-    from sofa_softctl.scene.backend import find_backend
-
     backend = find_backend("sofa")
     _say("import", backend.describe())
     Sofa = backend.Sofa
@@ -120,7 +120,8 @@ def _main() -> None:
     try:
         _try_all()
     except Exception as error:
-        _say("error", f"{error}" if isinstance(error, BackendError) else repr(error))
+        said = str(error).removesuffix(WITHOUT)  # the doctor does not send people to the doctor
+        _say("error", said if isinstance(error, BackendError) else repr(error))
     os._exit(0)  # SOFA may abort when Python cleans up after it
 
 

@@ -138,6 +138,7 @@ def test_an_import_that_ends_the_interpreter_is_told_with_its_signal_and_last_li
     assert lines[0] == "the Python process was ended by the signal SIGSEGV at the stage 'import'"
     assert lines[1] == "Fatal Python error: Segmentation fault"
     assert "site-packages/Sofa/__init__.py" in lines[3]
+    assert not any("importlib" in line for line in lines)
     assert found.advice.startswith(
         "What SOFA loads does not fit this Python: another build of SOFA, Qt or libstdc++ on "
         "LD_LIBRARY_PATH, or a Python that brings its own copy of libpython. Unset LD_LIBRARY_PATH "
@@ -156,7 +157,8 @@ def test_an_import_that_fails_says_why_and_what_to_do(doctor, make_sofa):
     assert (found.good, found.text) == (False, "fails")
     assert "SOFA needs the shared library of Python 3.12: install it (Debian" in found.advice
     assert found.advice.endswith(
-        "Until then scenes run in the embedded runtime, which needs no SOFA."
+        "belongs to this Python). Until then --backend embedded (or SOFTCTL_BACKEND=embedded) runs "
+        "without SOFA."
     )
 
 
@@ -285,6 +287,11 @@ def test_the_backend_with_sofa_is_told_without_starting_sofa_here(monkeypatch, m
     )
     monkeypatch.setenv("SOFTCTL_BACKEND", "embedded")
     assert diagnosis.diagnose()[0].text.startswith("embedded runtime")
+
+
+def test_a_backend_that_would_end_the_process_is_not_good(monkeypatch, make_sofa):
+    monkeypatch.setenv("SOFA_ROOT", str(make_sofa(code="import os; os.abort()")))
+    assert diagnosis.diagnose()[0] == Finding("backend", False, "SOFA, which fails", "See below.")
 
 
 def test_what_to_do_stands_below_what_was_found_and_brackets_are_shown(monkeypatch):

@@ -129,6 +129,8 @@ def test_a_plugin_is_found_where_sofa_looks_for_it(tmp_path, monkeypatch, file):
     (tmp_path / file).touch()
     assert plugin_library(tmp_path, "SoftRobots") == tmp_path / file
     assert plugin_library(tmp_path, "Other") is None
+    monkeypatch.chdir((tmp_path / file).parent)
+    monkeypatch.setenv("SOFA_PLUGIN_PATH", "")
     assert plugin_library(None, "SoftRobots") is None
     path = os.pathsep.join(["", str((tmp_path / file).parent)])
     monkeypatch.setenv("SOFA_PLUGIN_PATH", path)
