@@ -208,3 +208,57 @@ def test_a_goal_of_the_wrong_shape_stops_the_run():
 def test_a_cable_that_imposes_displacements_cannot_be_driven():
     with pytest.raises(SceneError, match="needs a CableConstraint with valueType='force'"):
         Session(lambda root: controlled(root, valueType="displacement"))
+
+
+def test_a_failure_holds_the_last_efforts_pauses_and_names_the_scenes_line():
+    """On SOFA nobody stops the simulation then: the cables' own values hold the robot."""
+
+    def lost(time):
+        return goal(time) if time < 0.055 else [np.nan, 0.0, 0.0]
+
+    session = Session(lambda root: controlled(root, goal=lost), backend="embedded")
+    session.root.animate = True
+    session.step(5)
+    controller = session.root.inverse
+    last = controller.effort.value.copy()
+    with pytest.raises(SceneError, match=r"test_controller\.py:\d+: The goal of /inverse at t = 0"):
+        session.step()
+    assert not session.root.animate.value
+    dt = session.dt
+    held = [cable.value.value[0] / dt for cable in controller.actuators]
+    assert last.max() > 0.0
+    np.testing.assert_allclose(held, last, rtol=1e-12)
+    session.step()  # nothing of it runs any more
+    np.testing.assert_array_equal(controller.effort.value, last)
+    session.reset()
+    assert [cable.value.value[0] for cable in controller.actuators] == [0.0, 0.0]
+
+
+def test_constraints_of_others_are_reckoned_with_and_told(caplog):
+    """A rope that is pulled by 1 mm moves the tip, too: what the controller foresees is what comes,
+    to 1 % of what the rope does, as its force is found with the efforts of the step before."""
+
+    def with_a_rope(root):
+        controlled(root, energy=1e-6)
+        rope = root.beam.addChild("rope")
+        rope.addObject("MechanicalObject", position=[[10.0, 17.0, z] for z in (30.0, 80.0)])
+        rope.addObject(
+            "CableConstraint",
+            name="rope",
+            indices=[0, 1],
+            pullPoint=[10.0, 17.0, 0.0],
+            valueType="displacement",
+            value=[1.0],
+        )
+        rope.addObject("BarycentricMapping")
+
+    session = Session(with_a_rope, backend="embedded")
+    session.step(60)
+    inverse, rope = session.root.inverse, session.root.beam.rope.rope
+    assert "/beam/rope/rope (CableConstraint) act on the robot too" in caplog.text
+    rows, others = inverse.owned.now()
+    by_rope = np.linalg.norm(inverse.system.delta_by_others(rows, others)[inverse.e])
+    foreseen = inverse.solution.effector_error
+    came = inverse.tip.value[0] - inverse.goal.value[0]
+    assert rope.force.value > 0.0 and by_rope > 0.01
+    assert np.linalg.norm(foreseen - came) < 0.01 * by_rope

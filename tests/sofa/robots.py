@@ -57,7 +57,9 @@ def arm(root, goal=(14.0, 3.0, 80.0), solver=None, controlled=True, **values):
     foot = np.flatnonzero(positions[:, 2] == 0.0).tolist()
     body.addObject("FixedProjectiveConstraint", indices=foot)
     cable = body.addChild("cable")
-    cable.addObject("MechanicalObject", name="dofs", position=[[17.0, 10.0, z] for z in (20, 50, 78)])
+    cable.addObject(
+        "MechanicalObject", name="dofs", position=[[17.0, 10.0, z] for z in (20, 50, 78)]
+    )
     motor = cable.addObject(
         "CableConstraint",
         name="motor",
@@ -109,7 +111,12 @@ def block_on_floor(root, mu=0.5):
     _add_models(skin)
     skin.addObject("BarycentricMapping")
     floor = root.addChild("floor")
-    corners = [[-100.0, 0.0, -100.0], [-100.0, 0.0, 100.0], [100.0, 0.0, 100.0], [100.0, 0.0, -100.0]]
+    corners = [
+        [-100.0, 0.0, -100.0],
+        [-100.0, 0.0, 100.0],
+        [100.0, 0.0, 100.0],
+        [100.0, 0.0, -100.0],
+    ]
     floor.addObject("MeshTopology", position=corners, triangles=[[0, 1, 2], [0, 2, 3]])
     floor.addObject("MechanicalObject", name="dofs")
     _add_models(floor, moving=False, simulated=False)

@@ -1,0 +1,79 @@
+"""Scenes that run everywhere: parameters from runSofa's command line, names that SOFA changed."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.scene import portable
+from sofa_softctl.scene.loader import load_scene
+from sofa_softctl.scene.portable import add_constraint_solver
+
+SCENE = """
+from sofa_softctl import parameters_from_argv
+
+@parameters_from_argv
+def createScene(root, path="circle", radius=25.0, count=3):
+    root.addData(name="got", value=f"{path} {radius!r} {count!r}", type="string")
+"""
+
+
+@pytest.fixture
+def create(tmp_path):
+    path = tmp_path / "robot.py"
+    path.write_text(SCENE)
+    return load_scene(path).create
+
+
+def test_parameters_come_from_the_command_line_of_runsofa(create, root, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["robot", "path=eight", "radius=30", "count=4"])
+    create(root)
+    assert root.got.value == "eight 30.0 4"
+
+
+def test_another_programs_command_line_is_none_of_the_scenes_business(create, root, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["train.py", "path=eight"])
+    create(root)
+    assert root.got.value == "circle 25.0 3"
+
+
+def test_given_values_come_first(create, root, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["robot", "path=eight"])
+    create(root, radius=1.0)
+    assert root.got.value == "circle 1.0 3"
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("eight", r"A scene's parameter in --argv is NAME=VALUE, got 'eight'\."),
+        ("paht=eight", r"takes no parameter 'paht'\. Did you mean 'path'\?"),
+        ("radius=wide", r"'radius' takes a float such as 25\.0, got 'wide'"),
+    ],
+)
+def test_wrong_arguments_are_told(create, root, monkeypatch, argument, message):
+    monkeypatch.setattr(sys, "argv", ["robot", argument])
+    with pytest.raises(SceneError, match=message):
+        create(root)
+
+
+def test_the_constraint_solver_has_the_name_that_sofa_has_for_it(monkeypatch):
+    """GenericConstraintSolver until v25.06, BlockGaussSeidelConstraintSolver from v25.12 on."""
+    added = []
+    node = SimpleNamespace(addObject=lambda name, **values: added.append((name, values)))
+    for names, expected in (
+        (["GenericConstraintSolver", "LCPConstraintSolver"], "GenericConstraintSolver"),
+        (["BlockGaussSeidelConstraintSolver"], "BlockGaussSeidelConstraintSolver"),
+    ):
+        factory = SimpleNamespace(components=[SimpleNamespace(className=name) for name in names])
+        Sofa = SimpleNamespace(Core=SimpleNamespace(ObjectFactory=factory))
+        monkeypatch.setattr(portable, "find_backend", lambda Sofa=Sofa: SimpleNamespace(Sofa=Sofa))
+        add_constraint_solver(node, maxIterations=7)
+        assert added[-1] == (expected, {"maxIterations": 7})
+
+
+def test_the_constraint_solver_of_the_embedded_runtime_is_added(root):
+    solver = add_constraint_solver(root, maxIterations=7)
+    assert solver.getClassName() == "GenericConstraintSolver"
+    assert solver.maxIterations.value == 7

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+
+from sofa_softctl.bench.compare import Comparison
+from sofa_softctl.errors import SoftctlError
+from sofa_softctl.view.comparison import save_comparison_plot
+
+
+@pytest.fixture
+def comparison():
+    """Two states over four steps; one never deviates."""
+    return Comparison(
+        scene="scene.py",
+        backends=("embedded", "SOFA"),
+        dofs=6,
+        steps=4,
+        dt=0.01,
+        size=2.0,
+        deviation={"a.position": np.array([1e-15, 3e-14, 2e-14, 1e-14]), "b.position": np.zeros(4)},
+        ms_per_step=(1.0, 4.0),
+        phases=({"free motion": 1.0}, {"free motion": 3.5, "collision": 0.5}),
+    )
+
+
+def test_the_plot_shows_every_state_and_every_phase(comparison, tmp_path):
+    path = tmp_path / "plot.svg"
+    save_comparison_plot(path, comparison)
+    text = path.read_text()
+    for word in ("a", "b", "free motion", "collision", "0.25 of SOFA's time"):
+        assert f"<!-- {word} -->" in text
+
+
+def test_a_plot_of_an_unknown_kind_is_refused(comparison, tmp_path):
+    with pytest.raises(SoftctlError, match=r"needs a name in .png, .svg or .pdf, got '.*plot.jpg'"):
+        save_comparison_plot(tmp_path / "plot.jpg", comparison)
