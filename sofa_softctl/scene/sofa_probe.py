@@ -86,7 +86,7 @@ def _telling(lines: list[str]) -> str:
     """The first lines of what Python or SOFA say at a crash, or the last ones of all."""
     noise = (MARK, "[INFO]", "-----")
     lines = [line for line in lines if line.strip() and not line.startswith(noise)]
-    ours = ("importlib", "/sofa_softctl/scene/")
+    ours = ("<frozen ", "/importlib/", "/sofa_softctl/scene/")
     lines = [line for line in lines if not any(sign in line for sign in ours)]
     crash = (
         at for at, line in enumerate(lines) if line.startswith(("Fatal Python", "########## SIG"))

@@ -130,6 +130,16 @@ def test_what_sofa_lacks_is_not_answered_by_the_embedded_runtime(find, make_sofa
     (root / BELOW / "Sofa" / "Simulation.py").unlink()
     _, error = find("sofa", SOFA_ROOT=root)
     assert "'Sofa.Simulation' cannot be imported: No module named 'Sofa.Simulation'." in error
+    root = make_sofa("other", code="import Sofa.Helper")
+    _, error = find("sofa", SOFA_ROOT=root)
+    assert "'Sofa' cannot be imported: No module named 'Sofa.Helper'." in error
+
+
+def test_nothing_of_a_sofa_that_failed_is_left_to_the_embedded_runtime(fresh, make_sofa):
+    root = make_sofa(code="import Sofa.Simulation\nraise ImportError('wrong ABI')")
+    code = "import Sofa.Simulation; print(hasattr(Sofa.Simulation, 'animateNSteps'))"
+    done = fresh(FIND.format("") + code, SOFA_ROOT=root)
+    assert done.stdout.splitlines()[-1] == "True"
 
 
 @pytest.mark.parametrize("plugin", ["Sofa.Component", "SoftRobots"])

@@ -92,7 +92,7 @@ def test_the_source_folder_is_no_installation(make_sofa, problem):
 
 
 def test_two_sofas_are_not_mixed(make_sofa, problem, monkeypatch):
-    """SOFA_ROOT's plugins would be loaded into the SOFA on the path: that ends the interpreter."""
+    """SOFA_ROOT's plugins would be loaded into the SOFA on the path: it hangs or crashes."""
     taken, given = make_sofa("taken"), make_sofa("given", version="26.06.00")
     monkeypatch.syspath_prepend(taken / BELOW)
     assert problem(given) == (
@@ -100,6 +100,12 @@ def test_two_sofas_are_not_mixed(make_sofa, problem, monkeypatch):
         f"'{taken}', but SOFA_ROOT is '{given}' with v26.06.00, whose plugins would be loaded into "
         "it. Let SOFA_ROOT and PYTHONPATH name the same SOFA."
     )
+
+
+def test_a_link_to_sofa_is_no_second_one(make_sofa, monkeypatch, tmp_path):
+    (tmp_path / "link").symlink_to(make_sofa())
+    monkeypatch.setenv("SOFA_ROOT", str(tmp_path / "link"))
+    assert problems(find_installation()) == []
 
 
 @pytest.mark.parametrize("wrong", ["nowhere", "SOFA/bin", "SOFA/."])
