@@ -343,6 +343,7 @@ def softctl_register_components(register):
     scene = tmp_path / "scene.py"
     scene.write_text("def createScene(root):\n    root.addObject('Whistle')\n")
     command = [sys.executable, "-m", "sofa_softctl.cli", "run", str(scene), "--steps", "1", "-q"]
+    command += ["--backend", "embedded"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "SOFTCTL_PLUGINS": "1"}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=60, check=False

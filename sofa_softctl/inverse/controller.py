@@ -226,6 +226,9 @@ class InverseController(SceneController):
         shift = (self.target - self.start).ravel()  # rows measure from the start
         limits = {name: self._limits(name, unset) for name, unset in _LIMITS.items()}
         last = self.solution
+        rate: Any = self.effort_rate  # a number stands for every actuator
+        before: Any = 0.0 if last is None else last.effort
+        displaced: Any = 0.0 if last is None else last.displacement
         W = self.system.compliance(rows, rows[self.a], self.factor)
         delta_free = self.system.delta_free(rows)
         if len(others):
@@ -238,11 +241,11 @@ class InverseController(SceneController):
             effector_weight=self.weight,
             effort_min=self._as_effort(limits["minForce"]),
             effort_max=self._as_effort(limits["maxForce"]),
-            effort_previous=0.0 if last is None else last.effort,
-            effort_rate=self.effort_rate,
+            effort_previous=before,
+            effort_rate=rate,
             displacement_min=-limits["maxNegativeDisp"],
             displacement_max=limits["maxPositiveDisp"],
-            displacement_previous=0.0 if last is None else last.displacement,
+            displacement_previous=displaced,
             displacement_rate=limits["maxDispVariation"],
             energy=self.energy,
             names=self.names,
@@ -267,12 +270,12 @@ class InverseController(SceneController):
             )
         return self.system.delta_by_others(rows, others)
 
-    def _limits(self, name: str, unset: float) -> np.ndarray | float:
+    def _limits(self, name: str, unset: float) -> Any:
         """One limit of every cable, shape (n_a,); a number when no cable has it."""
         found = [data.value if data.isSet() else unset for data in self.limits[name]]
         return unset if found.count(unset) == len(found) else np.array(found)
 
-    def _as_effort(self, limit: np.ndarray | float) -> np.ndarray | float:
+    def _as_effort(self, limit: Any) -> Any:
         """A limit of lambda as one of the effort; no limit stays none."""
         return limit / self.factor if isinstance(limit, np.ndarray) else limit
 

@@ -56,7 +56,7 @@ def find_backend(choice: str | None = None) -> Backend:
         BackendError: SOFA was asked for but cannot be had, or the other backend already runs.
     """
     choice = (choice or "auto").lower()
-    if choice == "auto":
+    if choice == "auto" and sys.modules.get("Sofa") is None:  # otherwise it is chosen already
         choice = os.environ.get("SOFTCTL_BACKEND", "auto").lower()
     if choice not in CHOICES:
         raise BackendError(f"Unknown backend '{choice}'; known: {', '.join(CHOICES)}.")

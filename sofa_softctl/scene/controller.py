@@ -50,8 +50,8 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         self.outputs[name] = self.findData(name)
 
     def keep(self, **values: Any) -> None:
-        """Set attributes; SOFA's own way to do so first looks for Data of these names: 4 us each."""
-        vars(self).update(values)
+        """Set attributes; in SOFA, each would first be looked for among the Data: 4 us."""
+        self.__dict__.update(values)
 
     def hold(self) -> None:
         """Leave the robot in a safe state: called when an event method fails."""

@@ -97,7 +97,7 @@ def test_the_factory_answers_as_sofapython3s(Sofa):
     factory = Sofa.Core.ObjectFactory.getInstance()
     assert factory.getComponent("GenericConstraintSolver") is not None
     assert factory.getComponent("Nothing") is None
-    assert "MechanicalObject" in factory.components()
+    assert "MechanicalObject" in [entry.className for entry in factory.components]
 
 
 def test_a_module_that_sofa_does_not_have_is_not_found():

@@ -25,11 +25,18 @@ def test_scenes_move_as_in_the_embedded_runtime(sofa, name):
     assert set(found.phases[0]) - {"collision"} == set(found.phases[1]) - {"collision"}
 
 
-def test_phases_add_up_to_the_step(sofa):
-    """What lies between the last phase and the measurement of the step is below a tenth of it."""
-    found = compare(ROOT / "scenes" / "finger.py", 60)
-    for phases, ms in zip(found.phases, found.ms_per_step, strict=True):
-        assert sum(phases.values()) == pytest.approx(ms, rel=0.35)
+def test_phases_add_up_to_the_step(in_sofa):
+    """Both are sums over the same steps; what lies before and after the phases is a small part."""
+    (phases, total), _ = in_sofa("""
+from time import perf_counter
+import robots
+session = Session(robots.arm)
+start = perf_counter()
+session.step(50)
+result([session.phases(), perf_counter() - start])
+""")
+    assert all(seconds > 0.0 for seconds in phases.values())
+    assert 0.5 * total < sum(phases.values()) < total
 
 
 def test_sofa_gives_the_records(in_sofa):
@@ -172,7 +179,7 @@ import robots
 found = {}
 for name, values in {
     "GenericConstraintSolver": {"resolutionMethod": "ProjectedGaussSeidel"},
-    "NonsmoothNonlinearConjugateGradient": {"resolutionMethod": "NonsmoothNonlinearConjugateGradient"},
+    "NNCG": {"resolutionMethod": "NonsmoothNonlinearConjugateGradient"},
     "LCPConstraintSolver": {},
 }.items():
     kind = "LCPConstraintSolver" if name.startswith("LCP") else "GenericConstraintSolver"
