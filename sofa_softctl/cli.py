@@ -167,11 +167,17 @@ def plugins(plugin: Plugin = None) -> None:
 
 @app.command()
 def doctor() -> None:
-    """Say which backend runs here, which versions, what is missing and how to get it."""
+    """Say which backend runs here, which versions, what is missing and how to get it.
+
+    Ends with status 1 when something is not as it should be.
+    """
     from sofa_softctl.scene import diagnosis
     from sofa_softctl.view import terminal
 
-    terminal.show_diagnosis(diagnosis.diagnose())
+    findings = diagnosis.diagnose()
+    terminal.show_diagnosis(findings)
+    if not all(finding.good for finding in findings):
+        raise typer.Exit(1)
 
 
 def _load_plugins(files: list[Path] | None) -> None:
@@ -190,6 +196,8 @@ def _session(scene: Path, backend: str, values: list[str] | None, *, quiet: bool
     chosen = find_backend(backend)
     if not quiet:
         typer.echo(f"Backend: {chosen.describe()}")
+    elif chosen.note:
+        typer.echo(chosen.note, err=True)
     return Session(scene, backend=backend, parameters=parameters)
 
 
