@@ -19,8 +19,8 @@ def Sofa():
 
 @pytest.fixture
 def root(Sofa):
-    """An empty scene."""
-    return Sofa.Core.Node("root")
+    """An empty scene without gravity."""
+    return Sofa.Core.Node("root", gravity=[0.0, 0.0, 0.0])
 
 
 def box_of_tetrahedra(nx, ny, nz, size=(WIDTH, WIDTH, LENGTH)):

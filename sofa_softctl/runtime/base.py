@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sofa_softctl.errors import SceneError, UnknownDataError
@@ -11,6 +13,7 @@ from sofa_softctl.runtime import data_types
 from sofa_softctl.runtime.data import Data
 from sofa_softctl.runtime.data_types import DataType, Text, Texts
 from sofa_softctl.runtime.link import Link, LinkType, explain, follow
+from sofa_softctl.runtime.link_path import LinkPath
 from sofa_softctl.runtime.where import Line, describe, scene_line
 
 if TYPE_CHECKING:
@@ -48,7 +51,8 @@ class Base:
         self._links: dict[str, Link] = {}
         # The template comes first: it says how wide other Data are.
         for name in sorted(self.data_types, key=lambda name: name != "template"):
-            self._data[name] = Data(self.data_types[name], self)
+            declaration = self.data_types[name]
+            self._data[name] = declaration.data_class(declaration, self)
             if name == "template" and values.get("template") is not None:
                 self._data[name].assign(values["template"], self._where)
         for name, link_type in self.link_types.items():
@@ -69,6 +73,7 @@ class Base:
                 data = self._data[target]
                 data.check_settable()
                 data.assign(value, scene_line())
+                data.setPersistent(True)
 
     @property
     def _node(self) -> Node | None:
@@ -96,6 +101,18 @@ class Base:
         """The name of its class, as scenes write it."""
         return cls.__name__
 
+    def getTemplateName(self) -> str:
+        """The kind of degrees of freedom; empty where there are none."""
+        return ""
+
+    def getInstanciationFileName(self) -> str:
+        """The file in which a scene made it."""
+        return self._where[0] if self._where else ""
+
+    def getInstanciationSourceFilePos(self) -> int:
+        """The line on which a scene made it."""
+        return self._where[1] if self._where else 0
+
     def getPathName(self) -> str:
         """Its place in the graph, such as `/trunk/dofs`."""
         raise NotImplementedError
@@ -107,9 +124,9 @@ class Base:
     getAsACreateObjectParameter = getLinkPath
 
     @property
-    def linkpath(self) -> str:
+    def linkpath(self) -> LinkPath:
         """Its place in the graph as a link."""
-        return self.getLinkPath()
+        return LinkPath(self.getLinkPath())
 
     def findData(self, name: str) -> Data | None:
         """The Data of that name or alias, None when there is none."""
@@ -126,9 +143,14 @@ class Base:
         """Whether there is a Data of that name or alias."""
         return self.findData(name) is not None
 
-    def getDataFields(self) -> dict[str, Any]:
-        """Every Data's value by name."""
-        return {name: data.value for name, data in self._data.items()}
+    def getDataFields(self) -> list[Data]:
+        """Every Data."""
+        return list(self._data.values())
+
+    @property
+    def __data__(self) -> Mapping[str, Data]:
+        """Every Data by name."""
+        return MappingProxyType(self._data)
 
     def findLink(self, name: str) -> Link | None:
         """The link of that name."""
@@ -149,23 +171,44 @@ class Base:
         default: Any = None,
         help: str = "",
         group: str = "",
-        type: str = "string",
+        type: str = "",
     ) -> Data:
-        """Give this one object a Data of its own, as Python controllers do."""
+        """Give this one object a Data of its own, as Python controllers do.
+
+        A Data as its value, or a link to one, is followed from then on; the type may then be
+        left out.
+        """
         if name in self._data or hasattr(self.__class__, name):
             what = "a Data" if name in self._data else "an attribute"
             raise SceneError(
                 f"{describe(scene_line())}: {self.describe()} already has {what} '{name}'; give "
                 "the new Data another name."
             )
-        declaration = _declaration(type, default, help)
+        is_link = isinstance(value, str) and value.startswith("@")
+        source = self.resolve(value, data=True) if is_link else value
+        if not type and isinstance(source, Data):
+            declaration = copy.copy(source.type)
+            declaration.read_only = declaration.computed = False
+        else:
+            declaration = _declaration(type, default, help)
         declaration.name = name
         declaration.may_be_nan = True  # 'none yet' of a script
-        data = Data(declaration, self)
+        data = declaration.data_class(declaration, self)
         self._data[name] = data
-        if value is not None:
+        if isinstance(value, Data):
+            data.setParent(value)
+        elif value is not None:
             data.assign(value, scene_line())
         return data
+
+    def addLink(self, name: str, value: Any = None, help: str = "") -> Link:
+        """Give this one object a link of its own."""
+        declaration = LinkType(help)
+        declaration.name = name
+        link = self._links[name] = Link(declaration, self)
+        if value is not None:
+            link.assign(value, scene_line())
+        return link
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):  # `data` and `links` may not exist yet while unpickling
@@ -177,13 +220,15 @@ class Base:
             f"{type(self).__name__} has no attribute or Data '{name}'.{_suggestion(self, name)}"
         )
 
-    def __getitem__(self, path: str) -> Any:
-        return self.getData(path)
+    def __getitem__(self, name: str) -> Any:
+        return self.getData(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         real = type(self).data_names.get(name)
         if real is None and name in self.__dict__.get("_data", {}):
             self._data[name].value = value
+        elif real is None and name in self.__dict__.get("_links", {}):
+            self._links[name].assign(value, scene_line())
         else:
             object.__setattr__(self, name if real is None else real, value)
 
@@ -246,6 +291,8 @@ def _declaration(type_name: str, default: Any, help: str) -> DataType:
         "vector<double>": (data_types.Reals, []),
         "vector<string>": (data_types.Texts, []),
     }
+    if not plain:
+        raise SceneError(f"{describe(scene_line())}: addData needs a type, such as type='double'.")
     if plain in scalar:
         kind, empty = scalar[plain]
         return kind(empty if default is None else default, help)

@@ -15,6 +15,23 @@ if TYPE_CHECKING:
     from sofa_softctl.runtime.node import Node
 
 
+_CATEGORIES = {
+    "animation loop": "AnimationLoop",
+    "constraint": "ConstraintSet",
+    "constraint solver": "ConstraintSolver",
+    "controller": "Controller",
+    "force field": "ForceField",
+    "linear solver": "LinearSolver",
+    "mapping": "Mapping",
+    "mass": "Mass",
+    "ode solver": "OdeSolver",
+    "projective constraint": "ProjectiveConstraintSet",
+    "state": "MechanicalState",
+    "topology": "Topology",
+}
+"""SOFA's names of our categories."""
+
+
 class Component(Base):
     """SOFA's BaseObject.
 
@@ -74,7 +91,7 @@ class Component(Base):
         self._outputs = {
             data: np.copy(value) if isinstance(value, np.ndarray) else value
             for data in self._data.values()
-            if data.isReadOnly() and not data.type.computed
+            if data.type.read_only and not data.type.computed
             for value in (data.get(),)
         }
 
@@ -93,8 +110,20 @@ class Component(Base):
     # -- SOFA's Python API -------------------------------------------------------------------
 
     def getTemplateName(self) -> str:
-        """The kind of degrees of freedom."""
-        return self._data["template"].get()
+        """The kind of degrees of freedom; empty where there are none."""
+        return {"Vec3": "Vec3d"}.get(given := self._data["template"].get(), given)
+
+    def getCategories(self) -> list[str]:
+        """What kinds of object it is, in SOFA's words; empty for what only holds data."""
+        return [_CATEGORIES[self.category]] if self.category in _CATEGORIES else []
+
+    def getMaster(self) -> Component | None:
+        """The object that it belongs to: none, as objects have no parts here."""
+        return None
+
+    def getSlaves(self) -> list[Component]:
+        """The objects that belong to it: none."""
+        return []
 
     def getContext(self) -> Node | None:
         """The node that holds it."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.errors import LinkError, SceneError
+from sofa_softctl.runtime.link_path import LinkPath
 from sofa_softctl.runtime.where import Line, describe, scene_line
 
 if TYPE_CHECKING:
@@ -27,9 +28,11 @@ class Data:
         "_counter",
         "_link",
         "_parent",
+        "_read_only",
         "_seen",
         "_set",
         "_value",
+        "name",
         "owner",
         "persistent",
         "type",
@@ -38,12 +41,14 @@ class Data:
 
     def __init__(self, type: DataType, owner: Any) -> None:
         self.type = type
+        self.name = type.name
         self.owner = owner
         self.where: Line | None = None
         self.persistent = False
         self._value = type.initial(owner)
         self._counter = 0
         self._set = False
+        self._read_only = type.read_only
         self._parent: Data | None = None
         self._seen = -1  # the parent's counter when its value was last taken over
         self._link: str | None = None  # a path that could not be followed yet
@@ -63,6 +68,14 @@ class Data:
     def value(self, value: Any) -> None:
         self.check_settable()
         self.assign(value, scene_line())
+
+    def getValue(self) -> Any:
+        """The value; arrays come as read-only views."""
+        return self.value
+
+    def setValue(self, value: Any) -> None:
+        """Set the value."""
+        self.value = value
 
     def check_settable(self) -> None:
         """SceneError when the component alone writes it."""
@@ -86,7 +99,11 @@ class Data:
 
     def getName(self) -> str:
         """The name, as SOFA writes it."""
-        return self.type.name
+        return self.name
+
+    def setName(self, name: str) -> None:
+        """Rename it; its object still knows it by the old name, as in SOFA."""
+        self.name = name
 
     def getHelp(self) -> str:
         """What it means."""
@@ -98,14 +115,18 @@ class Data:
 
     def getPathName(self) -> str:
         """Its place in the graph, such as `/trunk/dofs.position`."""
-        return f"{self.owner.getPathName()}.{self.type.name}"
+        return f"{self.owner.getPathName()}.{self.name}"
 
     def getLinkPath(self) -> str:
         """Its place in the graph as a link, such as `@/trunk/dofs.position`."""
         return f"@{self.getPathName()}"
 
     getAsACreateObjectParameter = getLinkPath
-    linkpath = property(getLinkPath)
+
+    @property
+    def linkpath(self) -> LinkPath:
+        """Its place in the graph as a link."""
+        return LinkPath(self.getLinkPath())
 
     def getParent(self) -> Data | None:
         """The Data that this one takes its value from."""
@@ -144,8 +165,12 @@ class Data:
         self._set = False
 
     def isReadOnly(self) -> bool:
-        """Whether the component alone writes it."""
-        return self.type.read_only
+        """Whether the component alone writes it, or a script said that nobody should."""
+        return self._read_only
+
+    def setReadOnly(self, read_only: bool) -> None:
+        """Tell a GUI whether it may be edited; scripts may still set it, as in SOFA."""
+        self._read_only = read_only
 
     def isRequired(self) -> bool:
         """Whether a scene must give it."""
@@ -168,7 +193,11 @@ class Data:
         """Whether the value must be taken over from its parent first."""
         return self._parent is not None and self._parent.getCounter() != self._seen
 
-    hasChanged = isDirty
+    def hasChanged(self) -> bool:
+        """Whether the value had to be taken over from its parent, which is done then."""
+        dirty = self.isDirty()
+        self.get()
+        return dirty
 
     def updateIfDirty(self) -> None:
         """Bring the value up to date."""
@@ -202,6 +231,10 @@ class Data:
     def __getitem__(self, index: Any) -> Any:
         return self.value[index]
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        with self.writeable() as array:
+            array[index] = value
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self.value)
 
@@ -234,10 +267,10 @@ class Data:
         self._counter += 1
 
     def assign(self, value: Any, where: Line | None) -> None:
-        """Convert, check and take over what a scene gave: a value, another Data, or a link."""
+        """Convert, check and take over what a scene gave: a value, another Data's, or a link."""
         if isinstance(value, Data):
-            self.setParent(value)
-        elif isinstance(value, str) and value.startswith("@") and self.type.linkable:
+            value = self._copied(value, where)
+        if isinstance(value, str) and value.startswith("@") and self.type.linkable:
             self._link, self._parent = value, None
             self.follow_link()
         else:
@@ -264,6 +297,17 @@ class Data:
             raise
         except (ValueError, TypeError) as error:
             raise self._misfit(value, where, str(error), source) from error
+
+    def _copied(self, source: Data, where: Line | None) -> Any:
+        """Another Data's value of now: as in SOFA, only a link follows what it becomes."""
+        value = source.get()
+        if source.type.read_only and not len(np.atleast_1d(value)):
+            raise SceneError(
+                f"{describe(where)}: '{self.getName()}' of {self.owner.describe()} copies "
+                f"{source.getPathName()}, which is still empty: its component fills it later. "
+                f"Write {self.getName()}='{source.getLinkPath()}' to follow it."
+            )
+        return value
 
     def _misfit(self, value: Any, where: Line | None, why: str, source: str = "") -> SceneError:
         return SceneError(

@@ -11,15 +11,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
 from sofa_softctl.runtime.data import Data
+from sofa_softctl.runtime.data_container import DataContainer, DataString, DataVectorString
 
 
 class DataType:
     """Declaration of one Data: its name, default, meaning and the check of its values."""
+
+    data_class: ClassVar[type[Data]] = Data
+    """What SofaPython3 makes of a Data of this type."""
 
     def __init__(
         self,
@@ -137,7 +141,7 @@ class Int(DataType):
 
     def sofa_name(self, owner: Any) -> str:
         """See DataType."""
-        return "int"
+        return "i"
 
 
 class Real(DataType):
@@ -153,11 +157,13 @@ class Real(DataType):
 
     def sofa_name(self, owner: Any) -> str:
         """See DataType."""
-        return "double"
+        return "d"
 
 
 class Text(DataType):
     """A text."""
+
+    data_class = DataString
 
     def convert(self, value: Any, owner: Any) -> str:
         """See DataType."""
@@ -202,6 +208,8 @@ class Choice(Text):
 class Texts(DataType):
     """A list of words."""
 
+    data_class = DataVectorString
+
     def convert(self, value: Any, owner: Any) -> list[str]:
         """See DataType."""
         return value.split() if isinstance(value, str) else [str(entry) for entry in value]
@@ -222,6 +230,8 @@ class Texts(DataType):
 class Reals(DataType):
     """A list of numbers, shape (n,); a single number is a list of one."""
 
+    data_class = DataContainer
+
     def convert(self, value: Any, owner: Any) -> np.ndarray:
         """See DataType."""
         return np.array(_numbers(value), dtype=float).ravel()
@@ -232,11 +242,13 @@ class Reals(DataType):
 
     def sofa_name(self, owner: Any) -> str:
         """See DataType."""
-        return "vector<double>"
+        return "vector<d>"
 
 
 class Integers(DataType):
     """A list of whole numbers, shape (n,); in texts '2-5' is a range, '2-8-3' one in steps."""
+
+    data_class = DataContainer
 
     def convert(self, value: Any, owner: Any) -> np.ndarray:
         """See DataType."""
@@ -250,11 +262,13 @@ class Integers(DataType):
 
     def sofa_name(self, owner: Any) -> str:
         """See DataType."""
-        return "vector<int>"
+        return "vector<i>"
 
 
 class Vector(DataType):
     """A fixed number of numbers, such as a direction; shape (width,)."""
+
+    data_class = DataContainer
 
     def __init__(self, width: int, default: Any, help: str, **options: Any) -> None:
         self.width = width
@@ -279,6 +293,8 @@ class Vector(DataType):
 class Bools(DataType):
     """A fixed number of True or False; shape (width,)."""
 
+    data_class = DataContainer
+
     def __init__(self, width: int, default: Any, help: str, **options: Any) -> None:
         self.width = width
         super().__init__(default, help, **options)
@@ -301,6 +317,8 @@ class Bools(DataType):
 
 class Vectors(DataType):
     """A list of vectors of one width, such as positions; shape (n, width)."""
+
+    data_class = DataContainer
 
     def __init__(self, width: int, default: Any, help: str, **options: Any) -> None:
         self.width = width
@@ -350,6 +368,8 @@ class Derivs(Coords):
 
 class Elements(DataType):
     """A list of elements, each a fixed number of vertex numbers; shape (n, width)."""
+
+    data_class = DataContainer
 
     def __init__(self, width: int, default: Any, help: str, **options: Any) -> None:
         self.width = width

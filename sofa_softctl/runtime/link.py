@@ -97,6 +97,37 @@ class Link:
             f"{target.describe()}, which {'holds' if hasattr(target, 'of') else 'is'} no {kind}."
         )
 
+    getValueString = getLinkedPath
+
+    def getOwnerBase(self) -> Base:
+        """The object whose link it is."""
+        return self.owner
+
+    def getPathName(self) -> str:
+        """Its place in the graph, such as `/trunk/mapping.input`."""
+        return f"{self.owner.getPathName()}.{self.type.name}"
+
+    def getSize(self) -> int:
+        """How many objects it leads to: one, or none when no path was given."""
+        return int(bool(self.path))
+
+    def isMultiLink(self) -> bool:
+        """Whether it may lead to several objects: never here."""
+        return False
+
+    def isReadOnly(self) -> bool:
+        """Whether scripts may not change it: never."""
+        return False
+
+    def isPersistent(self) -> bool:
+        """Whether it is saved with the scene: always."""
+        return True
+
+    def read(self, path: str) -> bool:
+        """Set the path."""
+        self.assign(path, scene_line())
+        return True
+
     def setLinkedBase(self, target: Any) -> None:
         """Link to that object."""
         self.assign(target, scene_line())

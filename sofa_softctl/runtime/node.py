@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime import factory, message
-from sofa_softctl.runtime.base import Base
 from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.context import BaseNode, Context
 from sofa_softctl.runtime.data import Data
-from sofa_softctl.runtime.data_types import Bool, Real, Vector
+from sofa_softctl.runtime.data_types import Bool, Real, Vectors
 from sofa_softctl.runtime.event import Event
+from sofa_softctl.runtime.node_list import NodeIterator
 from sofa_softctl.runtime.where import describe, scene_line
 
 if TYPE_CHECKING:
@@ -37,24 +38,22 @@ _PLURALS = {
 """SofaPython3's attributes of a node that list its objects of one kind, by our category."""
 
 
-class Node(Base):
+class Node(BaseNode, Context):
     """SOFA's Node.
 
     A node passes dt, gravity and time on to its children when they are added, at init and at the
     end of every step, so that only the root's values last (as in SOFA).
     """
 
-    dt = Real(0.01, "Time step.", unit="time")
-    gravity = Vector(3, [0.0, 0.0, 0.0], "Gravity.", unit="length/time^2")
-    time = Real(0.0, "Simulated time.", unit="time")
-    animate = Bool(False, "Whether a GUI should run the simulation.")
-    activated = Bool(True, "Whether the node takes part in the simulation.")
+    bbox = Vectors(3, [], "Smallest and largest corner of what a GUI shows.", unit="length")
+    printLog = Bool(False, "Print messages about what it does.")
     nbComputedSteps = Real(0, "Steps computed since init or reset.")
 
     def __init__(self, name: str = "", **values: Any) -> None:
-        self.objects: list[Component] = []
-        self.children: list[Node] = []
-        self.parents: list[Node] = []
+        self.objects: NodeIterator[Component] = NodeIterator(self.removeObject)
+        self.children: NodeIterator[Node] = NodeIterator(self.removeChild)
+        self.parents: NodeIterator[Node] = NodeIterator(_no_removal)
+        self._initialised = False
         self.version = 0  # of the root: how often the graph changed
         self._controllers: tuple[int, list[Controller]] = (-1, [])
         super().__init__(name=name, **values)
@@ -154,7 +153,7 @@ class Node(Base):
     def removeObject(self, component: Component | str) -> None:
         """Take a component out of the node."""
         found = self.getObject(component) if isinstance(component, str) else component
-        if found not in self.objects:
+        if found is None or found not in self.objects:
             raise SceneError(
                 f"{describe(scene_line())}: node '{self.getPathName()}' does not hold {component}."
             )
@@ -163,26 +162,59 @@ class Node(Base):
         found._context = None
         self._changed()
 
-    def removeChild(self, child: Node | str) -> None:
-        """Take a child out of the node."""
+    def add(self, what: str | Component | Node | Callable[..., Any], **values: Any) -> Any:
+        """Add a component by name, an object or node as it is, or what `what(self, **values)` is.
+
+        A function, or a class of prefabs, makes its object or node in this node by itself.
+        """
+        if isinstance(what, Node):
+            return self.addChild(what)
+        if isinstance(what, str | Component):
+            return self.addObject(what, **values)
+        return what(self, **values)
+
+    def createObject(self, kind: str, **values: Any) -> Component:
+        """Old name of addObject."""
+        message.deprecated(self, f"{describe(scene_line())}: createObject is now addObject.")
+        return self.addObject(kind, **values)
+
+    def createChild(self, name: str, **values: Any) -> Node:
+        """Old name of addChild."""
+        message.deprecated(self, f"{describe(scene_line())}: createChild is now addChild.")
+        return self.addChild(name, **values)
+
+    def removeChild(self, child: Node | str) -> Node:
+        """Take a child out of the node.
+
+        Returns:
+            The child.
+        """
         found = self.getChild(child) if isinstance(child, str) else child
-        if found not in self.children:
+        if found is None or found not in self.children:
             raise SceneError(
                 f"{describe(scene_line())}: node '{self.getPathName()}' has no child {child}."
             )
         self.children.remove(found)
         found.parents.remove(self)
         self._changed()
+        return found
 
     def detachFromGraph(self) -> None:
         """Take the node out of its parents."""
         for parent in list(self.parents):
             parent.removeChild(self)
 
-    def moveChild(self, child: Node) -> None:
-        """Take a node out of its parents and add it here."""
-        child.detachFromGraph()
+    def moveChild(self, child: Node, parent: Node | None = None) -> None:
+        """Take a node out of one parent, or out of all, and add it here."""
+        if parent is None:
+            child.detachFromGraph()
+        else:
+            parent.removeChild(child)
         self.addChild(child)
+
+    def isInitialized(self) -> bool:
+        """Whether the simulation was initialised since the node was added."""
+        return self._initialised
 
     def init(self) -> None:
         """Initialise the subtree below this node; needed for what was added to a running scene."""
@@ -214,9 +246,13 @@ class Node(Base):
             node = node.parents[0]
         return node
 
+    def getRootContext(self) -> Node:
+        """The node without parents above this one."""
+        return self.getRoot()
+
     def getRootPath(self) -> str:
-        """The way up to the root, such as '../..'."""
-        return "/".join([".."] * self.getPathName().rstrip("/").count("/"))
+        """The way up to the root, such as '../../'."""
+        return "../" * self.getPathName().rstrip("/").count("/")
 
     def getPathName(self) -> str:
         """Its place in the graph, such as `/trunk/cable`; '/' for the root."""
@@ -274,18 +310,14 @@ class Node(Base):
                 return above
         return None
 
-    def getMechanicalState(self) -> Component | None:
-        """The state of the node, or the nearest one above."""
-        return self.find_upward("state")
-
     def getMass(self) -> Component | None:
         """The node's mass."""
         masses = self.of("mass")
         return masses[0] if masses else None
 
     def getForceField(self, index: int) -> Component | None:
-        """The node's force field of that number."""
-        fields = self.of("force field")
+        """The node's force field of that number; masses are force fields too, as in SOFA."""
+        fields = [entry for entry in self.objects if entry.category in ("mass", "force field")]
         return fields[index] if index < len(fields) else None
 
     def getMechanicalMapping(self) -> Component | None:
@@ -360,3 +392,7 @@ class Node(Base):
         """A node that is switched on or off changes what takes part."""
         if data.type.name == "activated":
             self._changed()
+
+
+def _no_removal(parent: Node) -> None:
+    raise SceneError("A node leaves a parent by that parent's removeChild, or by detachFromGraph.")

@@ -26,6 +26,10 @@ class OnState(Component):
 
     mstate = LinkType("State to act on; the node's own by default.", kind="state")
 
+    def getTemplateName(self) -> str:
+        """The kind of degrees of freedom."""
+        return super().getTemplateName() or "Vec3d"
+
     @cached_property
     def state(self) -> MechanicalObject:
         """The state it acts on.

@@ -43,6 +43,7 @@ def init_node(node: Node) -> None:
     order: list[Component] = []
     visited = list(node.walk())
     for entry in visited:
+        entry._initialised = True
         for component in list(entry.objects):
             for data in component._data.values():
                 data.follow_link(must=True)

@@ -212,7 +212,7 @@ def test_a_data_knows_its_name_meaning_owner_and_path(sample):
     assert data.getOwner() is sample
     assert data.getPathName() == "/sample.stiffness"
     assert data.getLinkPath() == "@/sample.stiffness"
-    assert data.typeName() == "double"
+    assert data.typeName() == "d"
     assert data.getValueString() == "2.5"
     assert sample.axis.getValueString() == "0.0 0.0 1.0"
     assert sample.fixed.getValueString() == "1 1 0"
@@ -371,14 +371,28 @@ def test_a_link_between_types_that_do_not_fit_is_refused_where_it_was_given(root
     ) in str(caught.value)
 
 
-def test_data_given_as_values_are_links(root):
+def test_data_given_as_values_are_copied_and_their_paths_are_links(root):
+    """As in SOFA: tests/parity/api.json."""
     source = root.addObject(Sample(name="source", values=[3.0]))
     sample = root.addObject(Sample(name="sample", values=source.values))
+    sample.axis.value = source.axis
     source.values.value = [4.0]
-    assert sample.values.toList() == [4.0]
-    assert sample.values.hasParent()
-    path = root.addObject(Sample(name="third", values=source.values.getLinkPath()))
-    assert path.values.getParent() is source.values
+    assert sample.values.toList() == [3.0]
+    assert not sample.values.hasParent()
+    assert not sample.axis.hasParent()
+    for path in (source.values.getLinkPath(), source.values.linkpath):
+        other = root.addObject(Sample(values=path))
+        assert other.values.getParent() is source.values
+
+
+def test_a_copy_of_what_is_computed_later_is_refused(root):
+    source = root.addObject(Sample(name="source"))
+    message = (
+        r"'values' of Sample '/b' copies /source\.result, which is still empty: its component "
+        r"fills it later\. Write values='@/source\.result' to follow it"
+    )
+    with pytest.raises(SceneError, match=message):
+        root.addObject(Sample(name="b", values=source.result)).getName()
 
 
 def test_set_parent_takes_data_paths_and_none(root):
@@ -401,11 +415,10 @@ def test_a_parent_must_be_a_data(root):
 
 def test_data_that_follow_each_other_in_a_circle_are_refused(root):
     one = root.addObject(Sample(name="one"))
-    two = root.addObject(Sample(name="two", values=one.values))
-    with pytest.raises(SceneError, match=r"'values' of Sample '/one' would follow itself"):
-        one.values.setParent(two.values)
-    with pytest.raises(SceneError, match=r"'values' of Sample '/one' would follow itself"):
-        one.values.value = one.values
+    two = root.addObject(Sample(name="two", values="@one.values"))
+    for data in (one.values, two.values):
+        with pytest.raises(SceneError, match=r"'values' of Sample '/one' would follow itself"):
+            one.values.setParent(data)
     assert one.values.toList() == [1.0]
 
 

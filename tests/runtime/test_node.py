@@ -134,7 +134,7 @@ def test_objects_and_nodes_are_found_in_every_way_of_sofapython3(graph):
     assert graph.arm.hasObject("dofs")
     assert graph.arm.getMechanicalState() is dofs
     assert hand.getRoot() is graph
-    assert hand.getRootPath() == "../.."
+    assert hand.getRootPath() == "../../"
     assert hand.resolve("@../dofs") is dofs
     assert hand.resolve("@/loop") is graph.loop
     assert names(graph.children) == ["arm"]
@@ -154,8 +154,9 @@ def test_what_is_not_there_is_none_or_says_what_there_is(graph):
 def test_a_node_lists_its_objects_by_kind(root, beam):
     node = beam(root, cables=1)
     assert node.forceField == [node.fem]
-    assert node.getForceField(0) is node.fem
-    assert node.getForceField(1) is None
+    assert node.getForceField(0) is node.getObject("mass")
+    assert node.getForceField(1) is node.fem
+    assert node.getForceField(2) is None
     assert node.getMass() is node.getObject("mass")
     assert node.cable_0.getMechanicalMapping() is node.cable_0.mapping
     assert node.hasODESolver()
@@ -192,6 +193,10 @@ def test_a_node_moves_with_all_that_it_holds(graph):
     graph.moveChild(hand)
     assert hand.getPathName() == "/hand"
     assert names(graph.arm.children) == []
+    graph.arm.moveChild(hand, graph)  # SofaPython3 wants the parent that it leaves
+    assert hand.getPathName() == "/arm/hand"
+    with pytest.raises(SceneError, match="node '/' has no child"):
+        graph.moveChild(hand, graph)
     hand.detachFromGraph()
     assert hand.parents == []
 

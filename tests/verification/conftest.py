@@ -119,4 +119,4 @@ def matrices():
 @pytest.fixture
 def root():
     """An empty scene without gravity, with steps of 0.01."""
-    return Node("root", dt=0.01)
+    return Node("root", dt=0.01, gravity=[0.0, 0.0, 0.0])

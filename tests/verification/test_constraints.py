@@ -514,7 +514,7 @@ def test_bodies_that_do_not_touch_move_as_if_alone(root, box, soft_body, run):
     assert W[0, 1] == W[1, 0] == 0.0
     assert W[0, 0] > W[1, 1] > 0.0
     for cable in together:
-        scene = type(root)(cable.getContext().getName())
+        scene = type(root)(cable.getContext().getName(), gravity=[0, 0, 0])
         (alone,) = bodies(scene, box, soft_body, (cable.getContext().getName(),))
         run(scene, 20)
         assert cable.state.position.array() == pytest.approx(

@@ -116,7 +116,7 @@ def test_a_twin_on_the_same_nodes_doubles_the_body(root, box, soft_body, matrice
     body itself, with all its couplings between nodes."""
     stiffnesses = []
     for twin in (False, True):
-        scene = type(root)(f"twin{twin}")
+        scene = type(root)(f"twin{twin}", gravity=[0, 0, 0])
         mesh = points, tetrahedra = box((1, 1, 2), (1.0, 1.0, 2.0), shake=0.1)
         node = soft_body(scene, mesh, young=100.0, poisson=0.3)
         if twin:

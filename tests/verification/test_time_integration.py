@@ -117,7 +117,7 @@ def test_rayleigh_damping_tends_to_its_continuous_rate(alpha, beta, root, partic
     rate = (alpha + beta * STIFFNESS / MASS) / 2.0
     errors = []
     for h in (2e-4, 1e-4):
-        scene = type(root)(f"scene{h}", dt=h)
+        scene = type(root)(f"scene{h}", dt=h, gravity=[0, 0, 0])
         node = on_a_spring(scene, particles, rayleighMass=alpha, rayleighStiffness=beta)
         z = np.linalg.eigvals(amplification(scene, node, run))
         errors.append(-math.log(abs(z[0])) / h - rate)
@@ -131,7 +131,7 @@ def test_the_trapezoidal_scheme_damps_half_as_much(root, particles, run):
     a = 0.01**2 * STIFFNESS / MASS
     decays = []
     for trapezoidal in (False, True):
-        scene = type(root)(f"scene{trapezoidal}", dt=0.01)
+        scene = type(root)(f"scene{trapezoidal}", dt=0.01, gravity=[0, 0, 0])
         node = on_a_spring(scene, particles, trapezoidalScheme=trapezoidal)
         decays.append(np.linalg.det(amplification(scene, node, run)))
     assert decays == pytest.approx(
@@ -258,7 +258,7 @@ def test_the_error_of_an_oscillating_beam_halves_with_the_step(
     period the error is C h: the log2 of the ratio at 200 and 400 steps is 1. 0.05: next order."""
     errors = []
     for steps in (200, 400):
-        scene = type(root)(f"steps{steps}")
+        scene = type(root)(f"steps{steps}", gravity=[0, 0, 0])
         node, points, free = beam(
             scene, box, soft_body, trapezoidalScheme=scheme == "trapezoidal",
             mass="MeshMatrixMass" if scheme == "matrix mass" else "DiagonalMass",

@@ -11,7 +11,7 @@ from sofa_softctl.runtime.node import Node
 @pytest.fixture
 def root():
     """An empty scene without gravity, with steps of 0.01."""
-    return Node("root", dt=0.01)
+    return Node("root", dt=0.01, gravity=[0.0, 0.0, 0.0])
 
 
 @pytest.fixture(scope="session")

@@ -65,6 +65,10 @@ class MechanicalObject(Component):
 
     deriv_size = coord_size
 
+    def getTemplateName(self) -> str:
+        """The kind of degrees of freedom."""
+        return super().getTemplateName() or "Vec3d"
+
     @property
     def count(self) -> int:
         """Number of nodes."""
@@ -124,6 +128,10 @@ class MechanicalObject(Component):
             points = self._data[name].get()
             if len(points):
                 self._data[name].set((points * scale) @ rotation.T + shift)
+
+    def storeResetState(self) -> None:
+        """Make the present state the one to which `reset` returns."""
+        self.remember_reset()
 
     def remember_reset(self) -> None:
         """Make the present state the one to which `reset` returns."""

@@ -1,0 +1,91 @@
+"""What a node gives to the objects in it: time step, gravity, state, topology."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sofa_softctl.runtime.base import Base
+from sofa_softctl.runtime.data_types import Bool, Real, Vector
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.component import Component
+
+
+class BaseNode(Base):
+    """SOFA's BaseNode."""
+
+
+class BaseContext(Base):
+    """SOFA's BaseContext."""
+
+    dt = Real(0.01, "Time step.", unit="time")
+    gravity = Vector(3, [0.0, -9.81, 0.0], "Gravity.", unit="length/time^2")
+    time = Real(0.0, "Simulated time.", unit="time")
+    animate = Bool(False, "Whether a GUI should run the simulation.")
+    activated = Bool(True, "Whether the node takes part in the simulation.")
+    sleeping = Bool(False, "Unused: nothing falls asleep.")
+    canChangeSleepingState = Bool(False, "Unused: nothing falls asleep.")
+
+    def find_upward(self, category: str) -> Component | None:
+        """The first object of that category here or in the nodes above."""
+        raise NotImplementedError
+
+    def getDt(self) -> float:
+        """Time step."""
+        return self._data["dt"].get()
+
+    def setDt(self, dt: float) -> None:
+        """Set the time step."""
+        self._data["dt"].value = dt
+
+    def getTime(self) -> float:
+        """Simulated time."""
+        return self._data["time"].get()
+
+    def getGravity(self) -> np.ndarray:
+        """Gravity, shape (3,)."""
+        return self._data["gravity"].value
+
+    def setGravity(self, gravity: Any) -> None:
+        """Set gravity."""
+        self._data["gravity"].value = gravity
+
+    def getAnimate(self) -> bool:
+        """Whether a GUI should run the simulation."""
+        return self._data["animate"].get()
+
+    def setAnimate(self, animate: bool) -> None:
+        """Let a GUI run the simulation, or pause it."""
+        self._data["animate"].value = animate
+
+    def isActive(self) -> bool:
+        """Whether the node takes part in the simulation."""
+        return self._data["activated"].get()
+
+    def setActive(self, active: bool) -> None:
+        """Choose whether the node takes part in the simulation."""
+        self._data["activated"].value = active
+
+    def isSleeping(self) -> bool:
+        """Whether the node sleeps: never."""
+        return self._data["sleeping"].get()
+
+    def getState(self) -> Component | None:
+        """The state of the node, or the nearest one above."""
+        return self.find_upward("state")
+
+    def getMechanicalState(self) -> Component | None:
+        """The state of the node, or the nearest one above."""
+        return self.find_upward("state")
+
+    def getTopology(self) -> Component | None:
+        """The topology of the node, or the nearest one above."""
+        return self.find_upward("topology")
+
+    getMeshTopology = getTopology
+
+
+class Context(BaseContext):
+    """SOFA's Context."""

@@ -1,0 +1,53 @@
+"""The kinds of Data that SofaPython3 tells apart: texts, lists of texts, and arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sofa_softctl.runtime.data import Data
+
+
+class DataString(Data):
+    """A text."""
+
+    __slots__ = ()
+
+
+class DataVectorString(Data):
+    """A list of texts."""
+
+    __slots__ = ()
+
+
+class DataContainer(Data):
+    """An array; `data + 1` and the like give plain arrays."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis."""
+        return self.array().shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.array().ndim
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return self.array().size
+
+    def __add__(self, other: Any) -> Any:
+        return self.array() + _plain(other)
+
+    def __sub__(self, other: Any) -> Any:
+        return self.array() - _plain(other)
+
+    def __mul__(self, other: Any) -> Any:
+        return self.array() * _plain(other)
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, Data) else value
