@@ -104,3 +104,13 @@ def test_the_doctor_looks_at_backend_versions_and_cache(softctl):
     out = softctl("doctor")
     for subject in ("backend", "SOFA", "Python", "numpy", "daqp", "compiled code"):
         assert subject in out
+
+
+def test_the_doctor_ends_with_a_status_when_something_is_wrong(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("SOFA_ROOT", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(sys, "argv", ["softctl", "doctor"])
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if "Sofa" not in entry])
+    with pytest.raises(SystemExit) as done:
+        main()
+    assert done.value.code == 1
+    assert "nowhere" in capsys.readouterr().out

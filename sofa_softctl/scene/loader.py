@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.errors import SceneError
+from sofa_softctl.errors import SceneError, UnknownComponentError
 from sofa_softctl.runtime.scene_file import import_scene
 from sofa_softctl.runtime.where import describe
 from sofa_softctl.scene.backend import find_backend
@@ -66,8 +67,24 @@ def build_scene(create: Callable[..., Any], values: Mapping[str, Any] | None = N
     arguments = arguments_of(create, values or {})
     Sofa: Any = find_backend().Sofa
     root = Sofa.Core.Node("root")
-    create(root, **arguments)
+    try:
+        create(root, **arguments)
+    except SceneError:
+        raise
+    except ValueError as error:  # SOFA's, for a component that none of its plugins brought
+        found = re.search(r"component '(\w+)' cannot be found in the factory", str(error))
+        if found is None:
+            raise
+        plugin = "SoftRobots.Inverse" if found[1].endswith(_OF_INVERSE) else "NAME"
+        raise UnknownComponentError(
+            f"SOFA knows no component '{found[1]}'. Load the plugin that has it before: "
+            f"root.addObject('RequiredPlugin', pluginName='{plugin}')."
+        ) from error
     return root
+
+
+_OF_INVERSE = ("Actuator", "Effector", "Sensor", "Equality", "QPInverseProblemSolver")
+"""How the names of SoftRobots.Inverse's components end."""
 
 
 def arguments_of(create: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:

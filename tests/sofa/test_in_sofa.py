@@ -193,6 +193,21 @@ result(found)
         np.testing.assert_allclose(positions, expected, rtol=0.0, atol=1e-9)
 
 
+def test_a_component_of_a_plugin_that_is_not_loaded_is_told_with_the_remedy(in_sofa):
+    found, _ = in_sofa("""
+def scene(root):
+    root.addObject("QPInverseProblemSolver")
+try:
+    Session(scene)
+except UnknownComponentError as error:
+    result(str(error))
+""")
+    assert found == (
+        "SOFA knows no component 'QPInverseProblemSolver'. Load the plugin that has it before: "
+        "root.addObject('RequiredPlugin', pluginName='SoftRobots.Inverse')."
+    )
+
+
 CONTACTS = """
 import robots
 from sofa_softctl.scene.compliance import ComplianceSystem
