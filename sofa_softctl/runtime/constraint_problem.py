@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -58,6 +58,8 @@ class ConstraintProblem:
         self.delta_free = np.zeros(0)
         self.lam = np.zeros(0)
         self.rows: dict[int, Rows] = {}
+        self.active: list[LagrangianConstraint] = []
+        self._layouts: dict[int, Layout] = {}
 
     @property
     def count(self) -> int:
@@ -66,16 +68,20 @@ class ConstraintProblem:
 
     def build(self, time: float) -> None:
         """Rows, W and delta_free at the start-of-step position and the free motion."""
-        self.active = [entry for entry in self.constraints if _acts(entry, time)]
-        entries: dict[int, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
+        active = [entry for entry in self.constraints if _acts(entry, time)]
+        same = active == self.active
+        self.active = active
+        parts: dict[int, list[Part]] = {}
         count = 0
-        for constraint in self.active:
+        for constraint in active:
             row, node, direction = constraint.build()
             constraint._data["constraintIndex"].set(count)
             place = self.places[id(constraint)]
-            row, node, direction = place.entries(row, node, direction)
-            entries.setdefault(id(place.system), []).append((row + count, node, direction))
+            same &= place.fits(row, node)
+            parts.setdefault(id(place.system), []).append(Part(count, place, direction))
             count += constraint.row_count
+        if not same:
+            self._layouts = {key: Layout(found) for key, found in parts.items()}
         if count != self.count:
             self.W = np.zeros((count, count))
             self.delta_free = np.zeros(count)
@@ -83,14 +89,13 @@ class ConstraintProblem:
         self.W[:] = 0.0
         self.lam[:] = 0.0
         for system in self.systems:
-            parts = entries.get(id(system))
-            if parts:
-                row, node, direction = (
-                    np.concatenate(column) for column in zip(*parts, strict=True)
-                )
+            found = parts.get(id(system))
+            if found:
+                layout = self._layouts[id(system)]
+                direction = layout.spread(found)
                 if system.projective:
-                    direction = np.where(system.fixed[node], 0.0, direction)
-                self.rows[id(system)] = Rows(count, row, node, direction)
+                    direction = np.where(system.fixed[layout.node], 0.0, direction)
+                self.rows[id(system)] = Rows(count, layout.row, layout.node, direction)
             else:
                 self.rows.pop(id(system), None)
         for correction, system in self.corrections:
@@ -156,32 +161,67 @@ class Place:
         self.system = system
         self.start = start  # first node of the independent state in the system
         self.chain = chain  # mappings from the constraint's state to the independent one
-        self._given: tuple[np.ndarray, np.ndarray] | None = None
+        self._given = (b"", b"")
+        self.row = self.node = self.source = np.empty(0, dtype=int)
+        self.weight = np.empty((0, 1))
 
-    def entries(
-        self, row: np.ndarray, node: np.ndarray, direction: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Entries on the constraint's state as entries on the nodes of the system."""
-        given = self._given
-        if given is None or not (np.array_equal(given[0], row) and np.array_equal(given[1], node)):
-            self._given = (row.copy(), node.copy())
-            self._row, self._node = row, node
-            self._source, self._weight = np.arange(len(row)), np.ones((len(row), 1))
-            for mapping in self.chain:
-                self._go_through(mapping)
-            self._node = self._node + self.start
-        return self._row, self._node, direction[self._source] * self._weight
+    def fits(self, row: np.ndarray, node: np.ndarray) -> bool:
+        """Whether entries on the constraint's state are those of the step before; learns new ones.
+
+        They become the entries `row`, `node` of the system, with `weight` times the direction of
+        the given entry `source`.
+        """
+        given = (row.tobytes(), node.tobytes())
+        if given == self._given:
+            return True
+        self._given = given
+        self.row, self.node = row, node
+        self.source, self.weight = np.arange(len(row)), np.ones((len(row), 1))
+        for mapping in self.chain:
+            self._go_through(mapping)
+        self.node = self.node + self.start
+        return False
 
     def _go_through(self, mapping: Mapping) -> None:
         """From entries on the follower to entries on the driver."""
         starts, nodes, weights = mapping.weights()
-        counts = starts[self._node + 1] - starts[self._node]
-        first = np.repeat(starts[self._node], counts)
+        counts = starts[self.node + 1] - starts[self.node]
+        first = np.repeat(starts[self.node], counts)
         entry = first + np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
-        self._row = np.repeat(self._row, counts)
-        self._source = np.repeat(self._source, counts)
-        self._weight = np.repeat(self._weight, counts, axis=0) * weights[entry, None]
-        self._node = nodes[entry]
+        self.row = np.repeat(self.row, counts)
+        self.source = np.repeat(self.source, counts)
+        self.weight = np.repeat(self.weight, counts, axis=0) * weights[entry, None]
+        self.node = nodes[entry]
+
+
+class Part(NamedTuple):
+    """What one constraint adds to the rows of a system."""
+
+    start: int
+    """Its first row."""
+    place: Place
+    """Where its entries are in the system."""
+    direction: np.ndarray
+    """Direction of each of its own entries, shape (n, 3)."""
+
+
+class Layout:
+    """The entries of all constraints of a system, while only their directions change."""
+
+    def __init__(self, parts: list[Part]) -> None:
+        first = np.cumsum([0, *(len(part.direction) for part in parts)])
+        self.row = np.concatenate([part.place.row + part.start for part in parts])
+        self.node = np.concatenate([part.place.node for part in parts])
+        self.source = np.concatenate(
+            [part.place.source + k for k, part in zip(first[:-1], parts, strict=True)]
+        )
+        self.weight = np.concatenate([part.place.weight for part in parts])
+
+    def spread(self, parts: list[Part]) -> np.ndarray:
+        """Direction of every entry, shape (k, 3)."""
+        given = np.concatenate([part.direction for part in parts])
+        spread: np.ndarray = given[self.source] * self.weight
+        return spread
 
 
 def _acts(constraint: LagrangianConstraint, time: float) -> bool:
