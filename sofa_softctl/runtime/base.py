@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sofa_softctl.errors import SceneError, UnknownDataError
-from sofa_softctl.runtime import data_types
+from sofa_softctl.runtime import added_data
 from sofa_softctl.runtime.data import Data
 from sofa_softctl.runtime.data_types import DataType, Text, Texts
 from sofa_softctl.runtime.link import Link, LinkType, explain, follow
@@ -126,7 +125,7 @@ class Base:
     @property
     def linkpath(self) -> LinkPath:
         """Its place in the graph as a link."""
-        return LinkPath(self.getLinkPath())
+        return LinkPath(self)
 
     def findData(self, name: str) -> Data | None:
         """The Data of that name or alias, None when there is none."""
@@ -187,10 +186,9 @@ class Base:
         is_link = isinstance(value, str) and value.startswith("@")
         source = self.resolve(value, data=True) if is_link else value
         if not type and isinstance(source, Data):
-            declaration = copy.copy(source.type)
-            declaration.read_only = declaration.computed = False
+            declaration = added_data.like(source, help)
         else:
-            declaration = _declaration(type, default, help)
+            declaration = added_data.declaration(type, default, help)
         declaration.name = name
         declaration.may_be_nan = True  # 'none yet' of a script
         data = declaration.data_class(declaration, self)
@@ -275,35 +273,3 @@ def _suggestion(base: Base, name: str) -> str:
     known = {entry.lower(): entry for entry in type(base).data_names}
     close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
     return f" Did you mean '{known[close[0]]}'?" if close else ""
-
-
-def _declaration(type_name: str, default: Any, help: str) -> DataType:
-    """The declaration for a type that a script names as SOFA writes it."""
-    plain = type_name.replace("std::", "").replace("type::", "").replace("sofa::", "").strip()
-    scalar: dict[str, tuple[type[DataType], Any]] = {
-        "string": (data_types.Text, ""),
-        "bool": (data_types.Bool, False),
-        "int": (data_types.Int, 0),
-        "float": (data_types.Real, 0.0),
-        "double": (data_types.Real, 0.0),
-        "vector<int>": (data_types.Integers, []),
-        "vector<float>": (data_types.Reals, []),
-        "vector<double>": (data_types.Reals, []),
-        "vector<string>": (data_types.Texts, []),
-    }
-    if not plain:
-        raise SceneError(f"{describe(scene_line())}: addData needs a type, such as type='double'.")
-    if plain in scalar:
-        kind, empty = scalar[plain]
-        return kind(empty if default is None else default, help)
-    name = plain.removeprefix("vector<").rstrip(">")
-    for width, prefixes in ((2, "Vec2"), (3, "Vec3"), (4, ("Vec4", "Quat")), (7, "Rigid3")):
-        if name.startswith(prefixes):
-            if plain.startswith("vector<"):
-                return data_types.Vectors(width, [] if default is None else default, help)
-            zeros = [0.0] * width if default is None else default
-            return data_types.Vector(width, zeros, help)
-    raise SceneError(
-        f"{describe(scene_line())}: addData does not know the type '{type_name}'. Known: "
-        f"{', '.join(scalar)}, Vec2d, Vec3d, Vec4d, Rigid3d and vectors of them."
-    )

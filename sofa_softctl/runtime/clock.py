@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from time import perf_counter
 
+from sofa_softctl.runtime import timer
+
 
 class Clock:
     """Adds up the seconds of each phase; `lap` ends the phase that ran until now."""
@@ -22,6 +24,8 @@ class Clock:
         """End a phase."""
         now = perf_counter()
         self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self._last
+        if timer.running:
+            timer.phase(phase, now - self._last)
         self._last = now
 
     def clear(self) -> None:

@@ -26,6 +26,7 @@ _CATEGORIES = {
     "mass": "Mass",
     "ode solver": "OdeSolver",
     "projective constraint": "ProjectiveConstraintSet",
+    "region": "Engine",
     "state": "MechanicalState",
     "topology": "Topology",
 }
@@ -113,9 +114,10 @@ class Component(Base):
         """The kind of degrees of freedom; empty where there are none."""
         return {"Vec3": "Vec3d"}.get(given := self._data["template"].get(), given)
 
-    def getCategories(self) -> list[str]:
+    @classmethod
+    def getCategories(cls) -> list[str]:
         """What kinds of object it is, in SOFA's words; empty for what only holds data."""
-        return [_CATEGORIES[self.category]] if self.category in _CATEGORIES else []
+        return [_CATEGORIES[cls.category]] if cls.category in _CATEGORIES else []
 
     def getMaster(self) -> Component | None:
         """The object that it belongs to: none, as objects have no parts here."""

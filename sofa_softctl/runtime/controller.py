@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sofa_softctl.runtime.component import Component
-from sofa_softctl.runtime.data_types import Bool
 from sofa_softctl.runtime.event import Event
+from sofa_softctl.runtime.scripted import Scripted
 
 
-class Controller(Component):
+class Controller(Scripted):
     """SOFA's Sofa.Core.Controller.
 
     A subclass overwrites the methods of the events it wants (`onAnimateBeginEvent(self, event)`,
@@ -18,12 +15,6 @@ class Controller(Component):
     """
 
     category = "controller"
-
-    listening = Bool(True, "Receive events.")
-
-    def __init__(self, *args: Any, **values: Any) -> None:
-        known = {name: value for name, value in values.items() if name in self.data_names}
-        super().__init__(*args, **known)
 
     def handle(self, event: Event) -> None:
         """Call the method for the event, unless it does not listen or left the scene meanwhile."""

@@ -126,7 +126,7 @@ class Data:
     @property
     def linkpath(self) -> LinkPath:
         """Its place in the graph as a link."""
-        return LinkPath(self.getLinkPath())
+        return LinkPath(self)
 
     def getParent(self) -> Data | None:
         """The Data that this one takes its value from."""
@@ -270,7 +270,9 @@ class Data:
         """Convert, check and take over what a scene gave: a value, another Data's, or a link."""
         if isinstance(value, Data):
             value = self._copied(value, where)
-        if isinstance(value, str) and value.startswith("@") and self.type.linkable:
+        if isinstance(value, LinkPath) and isinstance(value.target, Data) and self.type.linkable:
+            self.setParent(value.target)
+        elif isinstance(value, str) and value.startswith("@") and self.type.linkable:
             self._link, self._parent = value, None
             self.follow_link()
         else:

@@ -86,8 +86,8 @@ class DataType:
     def format(self, value: Any) -> str:
         """The value as SOFA writes it."""
         if isinstance(value, np.ndarray):
-            return " ".join(repr(entry) for entry in value.ravel().tolist())
-        return str(value)
+            return " ".join(_spelt(entry) for entry in value.ravel().tolist())
+        return _spelt(value)
 
 
 class Bool(DataType):
@@ -391,6 +391,11 @@ class Elements(DataType):
     def sofa_name(self, owner: Any) -> str:
         """See DataType."""
         return f"vector<fixed_array<Index,{self.width}>>"
+
+
+def _spelt(value: Any) -> str:
+    """A number or text as SOFA writes it: 1.0 is 1."""
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def _scalar(value: Any) -> Any:

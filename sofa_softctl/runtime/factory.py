@@ -68,6 +68,12 @@ def find(name: str) -> type[Component] | None:
     return components().get(name) or _extra.get(name)
 
 
+def categories_of(name: str) -> list[str]:
+    """What kinds of object the class of that name is, in SOFA's words; none when it is unknown."""
+    kind = find(name)
+    return [] if kind is None else kind.getCategories()
+
+
 def explain_unknown(name: str) -> str:
     """For messages: which component was probably meant."""
     known = {entry.lower(): entry for entry in (*components(), *_extra)}
@@ -128,15 +134,16 @@ class ClassEntry:
     """What it is, in a line."""
 
 
+def _entry(kind: type[Component]) -> ClassEntry:
+    return ClassEntry(kind.__name__, list(kind.aliases), (kind.__doc__ or "").partition("\n")[0])
+
+
 class _Listing(type):
     @property
     def components(cls) -> list[ClassEntry]:
         """Every component that there is."""
         kinds = sorted({*components().values(), *_extra.values()}, key=lambda kind: kind.__name__)
-        return [
-            ClassEntry(kind.__name__, list(kind.aliases), (kind.__doc__ or "").partition("\n")[0])
-            for kind in kinds
-        ]
+        return [_entry(kind) for kind in kinds]
 
 
 class ObjectFactory(metaclass=_Listing):
@@ -148,6 +155,7 @@ class ObjectFactory(metaclass=_Listing):
         return ObjectFactory
 
     @staticmethod
-    def getComponent(name: str) -> type[Component] | None:
-        """The class of that name or alias."""
-        return find(name)
+    def getComponent(name: str) -> ClassEntry | None:
+        """The component of that name or alias; None when there is none."""
+        kind = find(name)
+        return None if kind is None else _entry(kind)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from sofa_softctl.errors import LinkError, SceneError
+from sofa_softctl.runtime.link_path import LinkPath
 from sofa_softctl.runtime.where import Line, describe, scene_line
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ class Link:
 
     def assign(self, value: Any, where: Line | None) -> None:
         """Take over what a scene gave: a path or the object itself."""
-        if isinstance(value, str):
+        if isinstance(value, LinkPath):
+            self.path, self.target = str(value), value.target
+        elif isinstance(value, str):
             self.path, self.target = value, None
         elif hasattr(value, "findData"):
             self.path, self.target = value.getLinkPath(), value

@@ -1,4 +1,4 @@
-"""SOFA's messages: Sofa.msg_info, msg_warning, msg_error, msg_deprecated."""
+"""SOFA's messages: Sofa.msg_info, msg_warning, msg_error, msg_deprecated, and who listens."""
 
 from __future__ import annotations
 
@@ -6,34 +6,66 @@ import logging
 from typing import Any
 
 _log = logging.getLogger("sofa_softctl")
+_handlers: list[MessageHandler] = []
 
 
-def _emit(level: int, arguments: tuple[Any, ...]) -> None:
-    """SofaPython3 takes (text) or (emitter, text)."""
-    emitter, text = arguments if len(arguments) > 1 else ("", *arguments)
-    if hasattr(emitter, "getPathName"):
-        emitter = emitter.getPathName()
-    _log.log(level, "%s%s", f"[{emitter}] " if emitter else "", text)
+class MessageHandler:
+    """SOFA's Sofa.Helper.MessageHandler: gets the messages while it is entered.
+
+    with MyHandler() as handler:
+        ...
+
+    A subclass overwrites `process`.
+    """
+
+    def process(self, message: dict[str, Any]) -> None:
+        """Called with each message.
+
+        Args:
+            message: 'type' ('Info', 'Warning', 'Error', ...), 'isEmpty', 'sender' (class of the
+                object, or the name given), 'message' and 'component' (the object, or None).
+        """
+
+    def __enter__(self) -> MessageHandler:
+        _handlers.append(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _handlers.remove(self)
+
+
+def _emit(level: int, kind: str, arguments: tuple[Any, ...]) -> None:
+    """SofaPython3 takes (text), (emitter, text) or (emitter, text, file, line)."""
+    emitter, text = arguments[:2] if len(arguments) > 1 else ("", *arguments)
+    component = emitter if hasattr(emitter, "getPathName") else None
+    path = emitter if component is None else component.getPathName()
+    _log.log(level, "%s%s", f"[{path}] " if path else "", text)
+    sender = emitter if component is None else component.getClassName()
+    told = {"type": kind, "isEmpty": not text, "sender": sender, "message": text}
+    for handler in reversed(_handlers):
+        handler.process(told | {"component": component})
 
 
 def info(*arguments: Any) -> None:
     """Say something."""
-    _emit(logging.INFO, arguments)
+    _emit(logging.INFO, "Info", arguments)
 
 
 def warning(*arguments: Any) -> None:
     """Warn of something."""
-    _emit(logging.WARNING, arguments)
+    _emit(logging.WARNING, "Warning", arguments)
 
 
 def error(*arguments: Any) -> None:
     """Report an error."""
-    _emit(logging.ERROR, arguments)
+    _emit(logging.ERROR, "Error", arguments)
 
 
-fatal = error
+def fatal(*arguments: Any) -> None:
+    """Report an error after which nothing goes on."""
+    _emit(logging.CRITICAL, "Fatal", arguments)
 
 
 def deprecated(*arguments: Any) -> None:
     """Say that something is old."""
-    _emit(logging.WARNING, arguments)
+    _emit(logging.WARNING, "Deprecated", arguments)

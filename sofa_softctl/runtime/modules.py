@@ -12,7 +12,7 @@ import importlib.machinery
 import os
 import sys
 from collections.abc import Callable, Sequence
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 VERSION = "25.06.00"
@@ -63,34 +63,71 @@ class _Loader(importlib.abc.Loader):
 
 def _sofa() -> dict[str, Any]:
     from sofa_softctl.runtime import message
+    from sofa_softctl.runtime.prefab import Prefab
+    from sofa_softctl.runtime.scene_file import import_scene
 
     names = ("info", "warning", "error", "fatal", "deprecated")
     contents: dict[str, Any] = {f"msg_{name}": getattr(message, name) for name in names}
     contents["__version__"] = VERSION
-    return contents | {
-        name.partition(".")[2]: importlib.import_module(name)
-        for name in ("Sofa.Core", "Sofa.Simulation", "Sofa.Helper", "Sofa.constants")
-    }
+    contents["Prefab"] = Prefab
+    contents["import_sofa_python_scene"] = import_scene
+    submodules = ("Core", "Helper", "Simulation", "Types", "constants")
+    return contents | {name: importlib.import_module(f"Sofa.{name}") for name in submodules}
 
 
 def _core() -> dict[str, Any]:
-    from sofa_softctl.runtime import factory
+    from sofa_softctl.runtime import context, data, data_container, factory, link, node_list
     from sofa_softctl.runtime.base import Base
     from sofa_softctl.runtime.component import Component
+    from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
     from sofa_softctl.runtime.controller import Controller
-    from sofa_softctl.runtime.data import Data, WriteAccess
+    from sofa_softctl.runtime.engine import DataEngine
+    from sofa_softctl.runtime.link_path import LinkPath
     from sofa_softctl.runtime.node import Node
+    from sofa_softctl.runtime.prefab import RawPrefab
+    from sofa_softctl.runtime.roles import Mass
+    from sofa_softctl.runtime.scripted_force_field import ForceFieldVec3d
 
     return {
         "Base": Base,
         "BaseComponent": Component,
+        "BaseContext": context.BaseContext,
+        "BaseMass": Mass,
+        "BaseMechanicalState": MechanicalObject,
+        "BaseNode": context.BaseNode,
         "BaseObject": Component,
+        "BasePrefab": RawPrefab,
+        "ClassEntry": factory.ClassEntry,
+        "Context": context.Context,
         "Controller": Controller,
-        "Data": Data,
+        "Data": data.Data,
+        "DataContainer": data_container.DataContainer,
+        "DataContainerContextManager": data.WriteAccess,
+        "DataDict": MappingProxyType,
+        "DataEngine": DataEngine,
+        "DataString": data_container.DataString,
+        "DataVectorString": data_container.DataVectorString,
+        "ForceFieldVec3d": ForceFieldVec3d,
+        "Link": link.Link,
+        "LinkPath": LinkPath,
+        "MassVec3d": Mass,
         "Node": Node,
+        "NodeIterator": node_list.NodeIterator,
         "Object": Component,
         "ObjectFactory": factory.ObjectFactory,
-        "WriteAccessor": WriteAccess,
+        "RawPrefab": RawPrefab,
+        "TaskScheduler": importlib.import_module("Sofa.Core.TaskScheduler"),
+        "WriteAccessor": data.WriteAccess,
+    }
+
+
+def _task_scheduler() -> dict[str, Any]:
+    """SOFA's pool of threads; here every component takes the threads that it needs."""
+    return {
+        "GetHardwareThreadsCount": lambda: os.cpu_count() or 1,
+        "getThreadCount": lambda: 1,
+        "init": lambda nbThread=0: None,
+        "stop": lambda: None,
     }
 
 
@@ -98,7 +135,8 @@ def _simulation() -> dict[str, Any]:
     from sofa_softctl.runtime import simulation
 
     names = (
-        "animate animateNSteps init initRoot initTextures initVisual load reset unload updateVisual"
+        "animate animateNSteps init initRoot initTextures initVisual load print reset unload "
+        "updateVisual"
     )
     return {name: getattr(simulation, name) for name in names.split()}
 
@@ -107,11 +145,46 @@ def _helper() -> dict[str, Any]:
     from sofa_softctl.runtime import message
 
     names = ("info", "warning", "error", "fatal", "deprecated")
-    return {f"msg_{name}": getattr(message, name) for name in names}
+    contents: dict[str, Any] = {f"msg_{name}": getattr(message, name) for name in names}
+    contents["MessageHandler"] = message.MessageHandler
+    return contents | {"System": importlib.import_module("Sofa.Helper.System")}
+
+
+def _system() -> dict[str, Any]:
+    from sofa_softctl.runtime.repository import FileRepository
+
+    return {"FileRepository": FileRepository}
+
+
+def _gui() -> dict[str, Any]:
+    from sofa_softctl.runtime import gui
+
+    return {"BaseGUI": gui.BaseGUI, "GUIManager": gui.GUIManager}
+
+
+def _constraint_solver() -> dict[str, Any]:
+    from sofa_softctl.runtime.roles import ConstraintSolver
+
+    return {"ConstraintSolverImpl": ConstraintSolver}
+
+
+def _linear_solver() -> dict[str, Any]:
+    from sofa_softctl.runtime.roles import LinearSolver
+
+    names = ("Mat3x3d", "d")
+    return {f"MatrixLinearSolverCompressedRowSparseMatrix{name}": LinearSolver for name in names}
+
+
+def _soft_robots_inverse() -> dict[str, Any]:
+    from sofa_softctl.runtime.components.effector.qp_solver import QPInverseProblemSolver
+
+    return {"QPInverseProblemSolver": QPInverseProblemSolver}
 
 
 def _constants() -> dict[str, Any]:
-    return {name: importlib.import_module(f"Sofa.constants.{name}") for name in ("Key", "KeyCode")}
+    names = ["Key", "KeyCode"]
+    modules = {name: importlib.import_module(f"Sofa.constants.{name}") for name in names}
+    return {"__all__": names, **modules}
 
 
 def _key() -> dict[str, Any]:
@@ -124,51 +197,55 @@ def _key() -> dict[str, Any]:
 
 def _key_code() -> dict[str, Any]:
     """Keys as the numbers of their characters."""
-    return {name: ord(character) for name, character in _key().items()}
+    return {name: ord(character) for name, character in _key().items() if len(name) != 4}
 
 
 def _runtime() -> dict[str, Any]:
+    from sofa_softctl.runtime import factory, repository
+
     def import_plugin(name: str) -> bool:
         """Nothing to load: the embedded runtime has its components built in."""
         del name
         return True
 
-    class Repository:
-        """Folders in which files are looked for."""
-
-        def __init__(self) -> None:
-            self.paths: list[str] = []
-
-        def addFirstPath(self, path: str) -> None:
-            """Look there first."""
-            self.paths.insert(0, path)
-
-        def addLastPath(self, path: str) -> None:
-            """Look there last."""
-            self.paths.append(path)
-
-        def getFirstPath(self) -> str:
-            """Where is looked first."""
-            return self.paths[0] if self.paths else ""
-
     return {
-        "DataRepository": Repository(),
-        "PluginRepository": Repository(),
+        "DataRepository": repository.data,
+        "PluginRepository": repository.plugins,
+        "Timer": importlib.import_module("SofaRuntime.Timer"),
+        "getCategories": factory.categories_of,
         "importPlugin": import_plugin,
         "init": lambda: None,
     }
 
 
+def _timer() -> dict[str, Any]:
+    from sofa_softctl.runtime import timer
+
+    names = (
+        "begin clear end getInterval getRecords isEnabled setEnabled setInterval setOutputType "
+        "stepBegin stepEnd"
+    )
+    return {name: getattr(timer, name) for name in names.split()}
+
+
 _CONTENTS: dict[str, Callable[[], dict[str, Any]]] = {
     "Sofa": _sofa,
     "Sofa.Core": _core,
+    "Sofa.Core.TaskScheduler": _task_scheduler,
+    "Sofa.Gui": _gui,
     "Sofa.Helper": _helper,
+    "Sofa.Helper.System": _system,
     "Sofa.Simulation": _simulation,
-    "Sofa.SofaConstraintSolver": dict,
-    "Sofa.SofaLinearSolver": dict,
+    "Sofa.SofaBaseTopology": dict,
+    "Sofa.SofaConstraintSolver": _constraint_solver,
+    "Sofa.SofaDeformable": dict,
+    "Sofa.SofaLinearSolver": _linear_solver,
+    "Sofa.SofaLinearSystem": dict,
+    "Sofa.SoftRobotsInverse": _soft_robots_inverse,
     "Sofa.Types": dict,
     "Sofa.constants": _constants,
     "Sofa.constants.Key": _key,
     "Sofa.constants.KeyCode": _key_code,
     "SofaRuntime": _runtime,
+    "SofaRuntime.Timer": _timer,
 }

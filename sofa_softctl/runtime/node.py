@@ -13,7 +13,7 @@ from sofa_softctl.runtime import factory, message
 from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.context import BaseNode, Context
 from sofa_softctl.runtime.data import Data
-from sofa_softctl.runtime.data_types import Bool, Real, Vectors
+from sofa_softctl.runtime.data_types import Bool, Real, Text, Vectors
 from sofa_softctl.runtime.event import Event
 from sofa_softctl.runtime.node_list import NodeIterator
 from sofa_softctl.runtime.where import describe, scene_line
@@ -45,11 +45,12 @@ class Node(BaseNode, Context):
     end of every step, so that only the root's values last (as in SOFA).
     """
 
+    name = Text("unnamed", "Name of the node in its parent.")
     bbox = Vectors(3, [], "Smallest and largest corner of what a GUI shows.", unit="length")
     printLog = Bool(False, "Print messages about what it does.")
     nbComputedSteps = Real(0, "Steps computed since init or reset.")
 
-    def __init__(self, name: str = "", **values: Any) -> None:
+    def __init__(self, name: str = "unnamed", **values: Any) -> None:
         self.objects: NodeIterator[Component] = NodeIterator(self.removeObject)
         self.children: NodeIterator[Node] = NodeIterator(self.removeChild)
         self.parents: NodeIterator[Node] = NodeIterator(_no_removal)

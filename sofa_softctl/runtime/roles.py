@@ -10,9 +10,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import scipy.sparse as sparse
 
 from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.data_types import Bool, Int, Real
+from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
 from sofa_softctl.runtime.link import LinkType
 
 if TYPE_CHECKING:
@@ -64,6 +66,14 @@ class Contribution(OnState):
         """values[slots] += factor C, slots in the order of `pairs`."""
         raise NotImplementedError
 
+    def assembled(self, factor: float) -> sparse.csr_matrix:
+        """factor C, shape (3 n, 3 n)."""
+        rows, cols = self.pairs()
+        pattern = BlockPattern.build(self.state.count, rows, cols)
+        values = np.zeros((len(pattern.indices), 3, 3))
+        self.add_matrix(values, pattern.slots(rows, cols), factor)
+        return sparse.csr_matrix(pattern.to_csr(values))
+
 
 class Mass(Contribution):
     """Inertia of a state."""
@@ -77,6 +87,10 @@ class Mass(Contribution):
         """force += M g."""
         raise NotImplementedError
 
+    def assembleMMatrix(self) -> sparse.csr_matrix:
+        """M, shape (3 n, 3 n)."""
+        return self.assembled(1.0)
+
 
 class ForceField(Contribution):
     """Forces f(x) on a state, and the stiffness that a time step uses."""
@@ -88,6 +102,10 @@ class ForceField(Contribution):
     def add_force(self, force: np.ndarray) -> None:
         """force += f(x) at the state's position."""
         raise NotImplementedError
+
+    def assembleKMatrix(self) -> sparse.csr_matrix:
+        """df/dx, as in SOFA the negative of K; shape (3 n, 3 n)."""
+        return self.assembled(-1.0)
 
 
 class ProjectiveConstraint(OnState):
@@ -240,6 +258,18 @@ class LinearSolver(Component):
 
     def correction(self, rows: Rows, lam: np.ndarray) -> np.ndarray:
         """A^-1 H^T lam for the rows of the last `delassus`, shape (n, 3)."""
+        raise NotImplementedError
+
+    def A(self) -> sparse.csr_matrix:
+        """The matrix of the last step, shape (3 n, 3 n)."""
+        raise NotImplementedError
+
+    def b(self) -> np.ndarray:
+        """Right-hand side of the last solve, shape (3 n,)."""
+        raise NotImplementedError
+
+    def x(self) -> np.ndarray:
+        """Solution of the last solve, shape (3 n,)."""
         raise NotImplementedError
 
 

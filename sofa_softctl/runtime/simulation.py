@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+from pathlib import Path
 from typing import Any
 
 from sofa_softctl.errors import SceneError
@@ -12,6 +14,7 @@ from sofa_softctl.runtime.kernels.blas import one_blas_thread
 from sofa_softctl.runtime.node import Node
 from sofa_softctl.runtime.roles import AnimationLoop
 from sofa_softctl.runtime.scene_file import import_scene
+from sofa_softctl.runtime.scene_xml import load_xml
 from sofa_softctl.runtime.where import describe
 
 
@@ -99,10 +102,22 @@ def unload(root: Node) -> None:
 
 
 def load(path: str) -> Node:
-    """A scene file's graph, built but not initialised."""
+    """A scene file's graph, Python or XML, built but not initialised."""
+    if Path(path).suffix in (".scn", ".xml") and Path(path).is_file():
+        return load_xml(Path(path))
     root = Node("root")
     import_scene(path).createScene(root)
     return root
+
+
+def print(node: Node) -> None:
+    """Show the graph from that node on: names of nodes, and of objects with their class."""
+    for entry in node.walk(everything=True):
+        indent = "| " * (entry.getRootPath().count("/") - node.getRootPath().count("/"))
+        builtins.print(f"{indent}+-{entry.getName()}")
+        for component in entry.objects:
+            kind = next(iter(component.getCategories()), "unsorted")
+            builtins.print(f"{indent}| | {kind}: {component.getName()}({component.getClassName()})")
 
 
 def loop_of(root: Node) -> AnimationLoop:

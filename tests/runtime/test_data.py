@@ -214,7 +214,7 @@ def test_a_data_knows_its_name_meaning_owner_and_path(sample):
     assert data.getLinkPath() == "@/sample.stiffness"
     assert data.typeName() == "d"
     assert data.getValueString() == "2.5"
-    assert sample.axis.getValueString() == "0.0 0.0 1.0"
+    assert sample.axis.getValueString() == "0 0 1"
     assert sample.fixed.getValueString() == "1 1 0"
 
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sofa_softctl.errors import MeshError, SceneError
+from sofa_softctl.runtime import repository
 from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.data import Data
 from sofa_softctl.runtime.data_types import Bool, Elements, Text, Vector, Vectors
@@ -19,7 +20,8 @@ from sofa_softctl.runtime.where import describe, scene_line
 class MeshLoader(Component):
     """Reads a mesh file when it is created; scale3d, rotation, translation act in this order.
 
-    A file name is taken relative to the scene file's folder, then to the working folder.
+    A file name is taken relative to the scene file's folder, then to the working folder, then to
+    those of SofaRuntime.DataRepository.
     """
 
     category: ClassVar[str] = "loader"
@@ -93,7 +95,7 @@ class MeshLoader(Component):
             beside = os.path.join(os.path.dirname(os.path.abspath(line[0])), name)
             if os.path.exists(beside):
                 return beside
-        return name
+        return name if os.path.exists(name) else repository.data.getFile(name)
 
 
 class MeshVTKLoader(MeshLoader):

@@ -109,12 +109,12 @@ class CGLinearSolver(LinearSolver):
         """See Component."""
         self._first, self._x = snapshot["first"], snapshot["x"].copy()
 
-    def A(self) -> sparse.csr_array:
+    def A(self) -> sparse.csr_matrix:
         """The matrix of the last step, assembled for the asking, shape (3 n, 3 n)."""
         if self._matrix is None:
             self._matrix = SystemMatrix(self.system)
         self._matrix.assemble(*self._factors)
-        return self._matrix.pattern.to_csr(self._matrix.values)
+        return sparse.csr_matrix(self._matrix.pattern.to_csr(self._matrix.values))
 
     def b(self) -> np.ndarray:
         """Right-hand side of the last solve."""

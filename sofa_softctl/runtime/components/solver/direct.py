@@ -114,9 +114,9 @@ class SparseLDLSolver(LinearSolver):
         np.add.at(H, (rows.row, rows.node), rows.direction)
         return H.reshape(rows.count, -1)
 
-    def A(self) -> sparse.csr_array:
+    def A(self) -> sparse.csr_matrix:
         """The matrix of the last step, shape (3 n, 3 n); held rows are identity."""
-        return self.matrix.pattern.to_csr(self.matrix.values)
+        return sparse.csr_matrix(self.matrix.pattern.to_csr(self.matrix.values))
 
     def b(self) -> np.ndarray:
         """Right-hand side of the last solve; after a step with constraints that is H^T lambda."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from sofa_softctl.runtime import repository
 from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.data_types import (
     Bool,
@@ -37,6 +38,10 @@ class AddDataRepository(Inert):
     """A folder with data."""
 
     path = Text("", "Folder.")
+
+    def added(self) -> None:
+        """Let loaders look there."""
+        repository.data.addLastPath(self.path.get())
 
 
 class VisualStyle(Inert):

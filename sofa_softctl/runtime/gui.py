@@ -1,0 +1,74 @@
+"""SOFA's Sofa.Gui, where the only GUI is the one without windows: it runs steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sofa_softctl.runtime import message, simulation
+from sofa_softctl.runtime.node import Node
+
+STEPS = 1000
+"""Steps that a GUI without a window runs, as SOFA's 'batch' does."""
+
+
+class BaseGUI:
+    """The GUI that runs."""
+
+
+class GUIManager:
+    """Starts GUIs. Others than 'batch' are replaced by it, with a warning."""
+
+    _gui: BaseGUI | None = None
+
+    @staticmethod
+    def Init(program: str = "", gui: str = "batch") -> int:
+        """Choose a GUI."""
+        del program
+        if gui not in ("", "batch"):
+            message.warning(
+                "GUIManager",
+                f"There are no windows here, so no GUI '{gui}': 'batch' runs {STEPS} steps "
+                "instead. `softctl run SCENE --movie FILE` shows the motion.",
+            )
+        return 0
+
+    @staticmethod
+    def ListSupportedGUI(separator: str | None = None) -> Any:
+        """The GUIs that there are: a list, or a text with a separator."""
+        return ["batch"] if separator is None else "batch"
+
+    @classmethod
+    def createGUI(cls, root: Node, file: str = "") -> int:
+        """Make the chosen GUI."""
+        del root, file
+        cls._gui = BaseGUI()
+        return 0
+
+    @classmethod
+    def GetGUI(cls) -> BaseGUI | None:
+        """The GUI that was made."""
+        return cls._gui
+
+    @staticmethod
+    def SetDimension(width: int, height: int) -> None:
+        """Nothing to do: there is no window."""
+
+    @staticmethod
+    def SetFullScreen() -> None:
+        """Nothing to do: there is no window."""
+
+    @staticmethod
+    def CenterWindow() -> None:
+        """Nothing to do: there is no window."""
+
+    @staticmethod
+    def MainLoop(root: Node, file: str = "") -> int:
+        """Run the steps."""
+        del file
+        simulation.animateNSteps(root, STEPS)
+        return 0
+
+    @classmethod
+    def closeGUI(cls) -> None:
+        """Close the GUI."""
+        cls._gui = None

@@ -1,0 +1,80 @@
+"""Prefabs: nodes that build what is in them from parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.data import Data
+from sofa_softctl.runtime.node import Node
+from sofa_softctl.runtime.where import describe, scene_line
+
+
+class RawPrefab(Node):
+    """A node with parameters. Keyword arguments that are no Data are ignored."""
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        self._parameters: list[Data] = []
+        self._built = False
+        known = {name: value for name, value in values.items() if name in self.data_names}
+        super().__init__(**known)
+
+    @classmethod
+    def getClassName(cls) -> str:
+        """The same for every prefab; `prefabname` tells them apart."""
+        return "Prefab"
+
+    def addPrefabParameter(self, name: str, help: str, type: str, default: Any = None) -> Data:
+        """Add a Data from which the prefab is built."""
+        data = self.addData(name=name, value=default, help=help, type=type)
+        self._parameters.append(data)
+        return data
+
+    def init(self) -> None:
+        """Build the prefab; called once its parameters are there."""
+
+    def data_changed(self, data: Data) -> None:
+        """See Base."""
+        super().data_changed(data)
+        if self._built and data in self._parameters:
+            raise SceneError(
+                f"{describe(scene_line())}: {self.describe()} is built already, so its parameter "
+                f"'{data.getName()}' cannot change. Give it when the prefab is made. (SOFA would "
+                "empty the node.)"
+            )
+
+
+class Prefab(RawPrefab):
+    """SOFA's Sofa.Prefab.
+
+    A subclass says what it is made from, and builds itself in `init`:
+
+        class Leg(Sofa.Prefab):
+            prefabParameters = [{"name": "n", "type": "int", "help": "Toes.", "default": 5}]
+
+            def init(self):
+                for i in range(self.n.value):
+                    self.addChild(f"toe{i}")
+
+    `prefabData` holds Data that may change, in the same way. `parent=node` or `parents=[node, ...]`
+    adds the prefab there before it is built, so that links in its parameters can be followed.
+    """
+
+    prefabParameters: list[dict[str, Any]] = []
+    prefabData: list[dict[str, Any]] = []
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        values.setdefault("name", type(self).__name__)
+        super().__init__(*args, **values)
+        self.addData("prefabname", value=type(self).__name__, type="string", help="Its class.")
+        self.addData("docstring", value=type(self).__doc__ or "", type="string", help="Its text.")
+        for parent in [values["parent"]] if "parent" in values else values.get("parents", []):
+            parent.addChild(self)
+        for entry in self.prefabParameters:
+            given = values.get(entry["name"], entry.get("default"))
+            self.addPrefabParameter(entry["name"], entry["help"], entry["type"], given)
+        for entry in self.prefabData:
+            given = values.get(entry["name"], entry.get("default"))
+            self.addData(entry["name"], value=given, type=entry["type"], help=entry["help"])
+        self.init()
+        self._built = True
