@@ -15,6 +15,7 @@ from sofa_softctl.runtime.node import Node
 from sofa_softctl.runtime.roles import AnimationLoop
 from sofa_softctl.runtime.scene_file import import_scene
 from sofa_softctl.runtime.scene_xml import load_xml
+from sofa_softctl.runtime.scripted import Scripted
 from sofa_softctl.runtime.where import describe
 
 
@@ -53,10 +54,12 @@ def init_node(node: Node) -> None:
             for link in component._links.values():
                 link.getLinkedBase()  # raises where it leads nowhere
             component.init()
+            component._initialised = True
             order.append(component)
     for entry in reversed(visited):
         for component in reversed(list(entry.objects)):
-            component.bwdInit()
+            if not isinstance(component, Scripted):  # SOFA calls no bwdInit of Python's classes
+                component.bwdInit()
     for component in order:
         component.remember_outputs()
 

@@ -33,6 +33,7 @@ _KINDS = "types that SOFA knows by other names, or addData here not"
 _MORE = "more is accepted than SOFA does"
 _READ = "a view is read-only: `data[i] = x` and writeable() tell the Data that it changed"
 _SIZED = "a state gets its size when it is initialised, or its positions are set"
+_TOLD = "controllers are told of a reset and of their end; a Session does so in SOFA"
 
 DIFFERENT = {
     "arm in root.children": _MORE,
@@ -78,6 +79,8 @@ DIFFERENT = {
     "root.removeObject(arm.dofs)": _ERROR,
     "root.moveChild(arm.tip)": _MORE,
     'Sofa.Simulation.animate(root, 0.01); [event["type"] for event in controller.events]': _ERROR,
+    "Sofa.Simulation.init(root); Sofa.Simulation.reset(root); controller.calls": _TOLD,
+    "Sofa.Simulation.init(root); root.removeObject(controller); controller.calls": _TOLD,
     "Sofa.Simulation.initRoot(root); Sofa.Simulation.animate(root), root.time.value": _MORE,
     "Sofa.Simulation.initRoot(root); Sofa.Simulation.animate(root, dt=0.01), root.time.value": _MORE,
     'Sofa.Simulation.load("nothing.py")': _ERROR,

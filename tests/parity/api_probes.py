@@ -272,6 +272,10 @@ root.sendEvent([1, 2], "hello"); controller.events[-1]
 root.sendEvent([1, 2], "hello"); sorted(controller.events[-1])
 Sofa.Simulation.animate(root, 0.01); [event["type"] for event in controller.events]
 Sofa.Simulation.initRoot(root); Sofa.Simulation.animate(root, 0.01); [event["type"] for event in controller.events]
+Sofa.Simulation.init(root); controller.calls
+Sofa.Simulation.init(root); Sofa.Simulation.reset(root); controller.calls
+controller.reinit(); controller.calls
+Sofa.Simulation.init(root); root.removeObject(controller); controller.calls
 Sofa.Simulation.init(root)
 Sofa.Simulation.initRoot(root)
 Sofa.Simulation.initRoot(root); Sofa.Simulation.animate(root, 0.01), root.time.value
@@ -399,12 +403,27 @@ def scene(Sofa):
 
 
 def listening_controller(Sofa):
-    """A class of controllers that keep their events."""
+    """A class of controllers that keep their events, and what else is called."""
 
     class Listening(Sofa.Core.Controller):
         def __init__(self, *args, **kwargs):
             Sofa.Core.Controller.__init__(self, *args, **kwargs)
-            self.events = []
+            self.events, self.calls = [], []
+
+        def init(self):
+            self.calls.append("init")
+
+        def bwdInit(self):
+            self.calls.append("bwdInit")
+
+        def reinit(self):
+            self.calls.append("reinit")
+
+        def reset(self):
+            self.calls.append("reset")
+
+        def cleanup(self):
+            self.calls.append("cleanup")
 
         def onEvent(self, event):
             self.events.append(dict(event))

@@ -610,3 +610,96 @@ def test_add_data_refuses_unknown_types_and_names_that_are_taken(Sofa, root):
         controller.addData(name="name", type="string")
     with pytest.raises(SceneError, match=r"'/controller' already has an attribute 'init'"):
         controller.addData(name="init", type="string")
+
+
+# -- what SofaPython3 offers besides -------------------------------------------------------------
+
+
+def test_entries_are_set_by_index_and_count_as_a_change(sample):
+    sample.points.value = [[0, 0, 0], [1, 1, 1]]
+    counter = sample.points.getCounter()
+    sample.points[0] = [5, 6, 7]
+    sample.points[1, 2] += 3.0
+    assert sample.points.toList() == [[5.0, 6.0, 7.0], [1.0, 1.0, 4.0]]
+    assert sample.points.getCounter() == counter + 2
+    with pytest.raises(SceneError, match="computed by the component"):
+        sample.result[0] = 1.0
+
+
+def test_arrays_can_be_reckoned_with(sample):
+    sample.points.value = [[0, 1, 2]]
+    points = sample.points
+    assert (points.shape, points.ndim, points.size) == ((1, 3), 2, 3)
+    assert (points + 1.0).tolist() == [[1.0, 2.0, 3.0]]
+    assert (points - points).tolist() == [[0.0, 0.0, 0.0]]
+    assert (points * [1, 2, 3]).tolist() == [[0.0, 2.0, 6.0]]
+
+
+def test_kinds_of_data_are_told_apart_by_their_class(Sofa, sample):
+    assert isinstance(sample.points, Sofa.Core.DataContainer)
+    assert isinstance(sample.label, Sofa.Core.DataString)
+    assert isinstance(sample.words, Sofa.Core.DataVectorString)
+    assert type(sample.stiffness) is Sofa.Core.Data
+
+
+def test_a_data_may_be_renamed_and_hidden_from_a_gui(sample):
+    sample.stiffness.setName("k")
+    assert sample.stiffness.getPathName() == "/sample.k"
+    sample.stiffness.setReadOnly(True)
+    assert sample.stiffness.isReadOnly()
+    sample.stiffness.setValue(3.0)
+    assert sample.stiffness.getValue() == 3.0
+    assert sample.stiffness.isSet()
+
+
+def test_a_change_of_the_parent_is_told_once(root):
+    source = root.addObject(Sample(name="source"))
+    sample = root.addObject(Sample(name="sample", values="@source.values"))
+    assert sample.values.isPersistent()
+    sample.values.updateIfDirty()
+    assert not sample.values.hasChanged()
+    source.values.value = [5.0]
+    assert sample.values.hasChanged()
+    assert not sample.values.hasChanged()
+
+
+def test_a_link_path_is_a_text_that_knows_its_end(Sofa, root):
+    source = root.addObject(Sample(name="source", values=[3.0]))
+    path = source.values.linkpath
+    assert isinstance(path, Sofa.Core.LinkPath)
+    assert path == "@/source.values"
+    assert source.linkpath == "@/source"
+    alone = Sample(name="alone", values=path)  # in no node: a plain text would lead nowhere
+    assert alone.values.getParent() is source.values
+
+
+def test_added_data_take_their_type_from_what_they_follow(Sofa, root):
+    state = root.addObject("MechanicalObject", name="dofs", position=[[1, 2, 3]])
+    mesh = root.addObject("MeshTopology", name="mesh", triangles=[[0, 1, 2]])
+    controller = root.addObject(Sofa.Core.Controller(name="controller"))
+    for name, source in (("x", state.position), ("t", mesh.triangles), ("n", state.size)):
+        data = controller.addData(name, value=source, help="Mine.")
+        assert data.getParent() is source
+        assert (data.getHelp(), data.isReadOnly()) == ("Mine.", False)
+    assert controller.x.toList() == [[1.0, 2.0, 3.0]]
+    assert controller.addData("y", value="@dofs.position").shape == (1, 3)
+    with pytest.raises(SceneError, match=r"addData needs a type, such as type='double'"):
+        controller.addData("z", value=3.0)
+
+
+def test_a_script_can_add_links(Sofa, root):
+    state = root.addObject("MechanicalObject", name="dofs")
+    controller = root.addObject(Sofa.Core.Controller(name="controller"))
+    link = controller.addLink("state", value=state.linkpath, help="Its state.")
+    assert controller.state is controller.findLink("state") is link
+    assert link.getLinkedBase() is state
+    assert (link.getPathName(), link.getHelp()) == ("/controller.state", "Its state.")
+    assert (link.getOwnerBase(), link.getSize()) == (controller, 1)
+    other = root.addObject("MechanicalObject", name="other")
+    controller.state = "@other"
+    assert link.getLinkedBase() is other
+    assert link.read("@dofs")
+    assert (link.getValueString(), link.getLinkedBase()) == ("@dofs", state)
+    assert not (link.isMultiLink() or link.isReadOnly())
+    assert link.isPersistent()
+    assert controller.addLink("none").getSize() == 0

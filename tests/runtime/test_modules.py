@@ -125,3 +125,34 @@ def test_repositories_of_paths(Sofa):
     assert repository.getFirstPath() == "first"
     repository.paths.clear()
     assert repository.getFirstPath() == ""
+
+
+def test_every_module_of_sofa_that_examples_import_is_there(Sofa):
+    import SofaRuntime
+    from Sofa import SofaConstraintSolver, SofaDeformable, SofaLinearSolver, SofaLinearSystem
+    from Sofa.Core import TaskScheduler
+    from SofaRuntime import Timer
+
+    assert SofaConstraintSolver.ConstraintSolverImpl.W
+    assert SofaLinearSolver.MatrixLinearSolverCompressedRowSparseMatrixd.A
+    assert SofaDeformable and SofaLinearSystem
+    assert Timer is SofaRuntime.Timer
+    assert TaskScheduler.GetHardwareThreadsCount() >= 1
+    TaskScheduler.init(2)
+    TaskScheduler.stop()
+
+
+def test_a_scene_file_is_imported_as_a_module(Sofa, tmp_path):
+    path = tmp_path / "part.py"
+    path.write_text("def createScene(root):\n    root.addChild('part')\n")
+    root = Sofa.Core.Node("root")
+    Sofa.import_sofa_python_scene(str(path)).createScene(root)
+    assert root.part.getPathName() == "/part"
+
+
+def test_categories_of_components(Sofa, root):
+    import SofaRuntime
+
+    assert SofaRuntime.getCategories("MechanicalObject") == ["MechanicalState"]
+    assert SofaRuntime.getCategories("OglModel") == SofaRuntime.getCategories("Nothing") == []
+    assert root.addObject("UniformMass", totalMass=1.0).getCategories() == ["Mass"]

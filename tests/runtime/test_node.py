@@ -321,3 +321,90 @@ def test_a_step_needs_a_positive_length(root, Sofa, dt):
 def test_stepping_needs_init_first(root, Sofa):
     with pytest.raises(SceneError, match=r"call Sofa\.Simulation\.init\(root\) first"):
         Sofa.Simulation.animate(root)
+
+
+# -- what SofaPython3's lists and contexts offer -------------------------------------------------
+
+
+def test_lists_of_a_node_are_asked_by_number_and_by_name(graph):
+    assert graph.children["arm"] is graph.children[0] is graph.children.at(0)
+    assert graph.arm.objects["dofs"] is graph.arm.dofs
+    assert "arm" in graph.children
+    assert "leg" not in graph.children
+    assert graph.arm in graph.children
+    with pytest.raises(IndexError, match="There is no 'leg' among: arm"):
+        _ = graph.children["leg"]
+    with pytest.raises(IndexError):
+        _ = graph.children[1]
+
+
+def test_entries_of_a_list_are_removed_by_number(graph):
+    graph.arm.objects.remove_at(0)
+    assert not graph.arm.hasObject("dofs")
+    hand = graph.arm.hand
+    with pytest.raises(SceneError, match="A node leaves a parent by that parent's removeChild"):
+        hand.parents.remove_at(0)
+    graph.arm.children.remove_at(0)
+    assert hand.parents == []
+
+
+def test_a_node_is_a_context(graph, Sofa):
+    assert isinstance(graph, Sofa.Core.Context | Sofa.Core.BaseNode)
+    graph.setDt(0.5)
+    graph.setGravity([0.0, 0.0, -1.0])
+    graph.setAnimate(True)
+    assert (graph.getDt(), graph.getTime(), graph.getAnimate()) == (0.5, 0.0, True)
+    assert graph.getGravity().tolist() == [0.0, 0.0, -1.0]
+    assert graph.arm.hand.getRootContext() is graph
+    assert graph.arm.hand.getState() is graph.arm.dofs
+    assert graph.getTopology() is None
+    graph.arm.setActive(False)
+    assert not graph.arm.isActive()
+    assert not graph.isSleeping()
+
+
+def test_add_takes_names_objects_nodes_and_what_makes_them(root, Sofa):
+    mass = root.add("UniformMass", name="mass", totalMass=1.0)
+    controller = root.add(Sofa.Core.Controller(name="mine"))
+    node = root.add(Sofa.Core.Node("arm"))
+    made = root.add(lambda parent, name: parent.addChild(name), name="leg")
+    assert list(root.objects) == [mass, controller]
+    assert list(root.children) == [node, made]
+
+
+def test_old_names_still_work_and_say_so(root, caplog):
+    assert root.createChild("arm") is root.arm
+    assert root.createObject("UniformMass", name="mass", totalMass=1.0) is root.mass
+    assert [record.getMessage().split(": ")[-1] for record in caplog.records] == [
+        "createChild is now addChild.",
+        "createObject is now addObject.",
+    ]
+
+
+def test_a_node_knows_whether_it_was_initialised(graph, Sofa):
+    assert not graph.arm.isInitialized()
+    Sofa.Simulation.init(graph)
+    assert graph.arm.isInitialized()
+    assert not graph.addChild("late").isInitialized()
+
+
+def test_a_graph_is_printed(graph, Sofa, capsys):
+    Sofa.Simulation.print(graph)
+    assert capsys.readouterr().out.splitlines() == [
+        "+-root",
+        "| | AnimationLoop: loop(DefaultAnimationLoop)",
+        "| +-arm",
+        "| | | MechanicalState: dofs(MechanicalObject)",
+        "| | +-hand",
+    ]
+
+
+def test_every_data_of_a_node_is_listed_and_found_by_name(graph):
+    listed = [data.getName() for data in graph.getDataFields()]
+    assert {"name", "dt", "gravity", "time", "bbox"} < set(listed)
+    assert list(graph.__data__) == listed
+    assert graph.__data__["dt"] is graph.dt
+    assert graph.getTemplateName() == ""
+    assert graph.arm.dofs.getTemplateName() == "Vec3d"
+    assert graph.getInstanciationFileName().endswith("conftest.py")
+    assert graph.arm.getInstanciationSourceFilePos() > 0
