@@ -146,8 +146,8 @@ def row_count(component: Any) -> int:
         used = int(np.count_nonzero(np.asarray(component.useDirections.value)))
         return used * len(component.indices.value)
     raise SceneError(
-        f"{component.getPathName()} is a {kind}: inverse control knows the rows of CableConstraint "
-        "and PositionConstraint."
+        f"{component.getPathName()} is a {kind}: inverse control knows the rows of cables, surface "
+        "pressures, joints and positions."
     )
 
 

@@ -46,19 +46,10 @@ def in_sofa(sofa):
     def run(code):
         prelude = PRELUDE.format(here=str(Path(__file__).parent), mark=MARK)
         program = f"{prelude}\n{code}\nsys.stdout.flush(); os._exit(0)"
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env=sofa,
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        found = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
-        assert found, done.stdout[-4000:]
-        return json.loads(found[-1].removeprefix(MARK)), done.stdout
+        said = _said_by([sys.executable, "-c", program], sofa)
+        found = [line for line in said.splitlines() if line.startswith(MARK)]
+        assert found, said[-4000:]
+        return json.loads(found[-1].removeprefix(MARK)), said
 
     return run
 
@@ -74,17 +65,23 @@ def run_sofa(sofa):
 
     def run(scene, steps, *argv):
         given = [word for entry in argv for word in ("--argv", entry)]
-        done = subprocess.run(
-            [program, "-l", "SofaPython3", "-g", "batch", "-n", str(steps), str(scene), *given],
-            env=environment,
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        return done.stdout
+        command = [program, "-l", "SofaPython3", "-g", "batch", "-n", str(steps), str(scene)]
+        return _said_by([*command, *given], environment)
 
     run.environment = environment
     return run
+
+
+def _said_by(command, environment):
+    """What a program prints, run in the project's folder."""
+    done = subprocess.run(
+        command,
+        env=environment,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return done.stdout
