@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,7 +54,15 @@ class ConstraintProblem:
         ]
         self.systems = systems
         self.corrections = corrections
-        self.places = {id(entry): self._place(entry.state) for entry in self.constraints}
+        self.contacts: Sequence[LagrangianConstraint] = []
+        """Constraints of this step alone; those of a node follow its other ones."""
+        self._order = {id(node): number for number, node in enumerate(root.walk())}
+        self._places: dict[tuple[int, int], Place | None] = {}
+        for entry in self.constraints:
+            if self._place_of(entry, entry.state) is None:
+                raise entry.state.fault(
+                    "holds constraints, but no time integrator (ODE solver) moves it."
+                )
         self.W = np.zeros((0, 0))
         self.delta_free = np.zeros(0)
         self.lam = np.zeros(0)
@@ -69,16 +78,19 @@ class ConstraintProblem:
     def build(self, time: float) -> None:
         """Rows, W and delta_free at the start-of-step position and the free motion."""
         active = [entry for entry in self.constraints if _acts(entry, time)]
+        active = sorted([*active, *self.contacts], key=self._order_of) if self.contacts else active
         same = active == self.active
         self.active = active
         parts: dict[int, list[Part]] = {}
         count = 0
         for constraint in active:
-            row, node, direction = constraint.build()
             constraint._data["constraintIndex"].set(count)
-            place = self.places[id(constraint)]
-            same &= place.fits(row, node)
-            parts.setdefault(id(place.system), []).append(Part(count, place, direction))
+            for state, row, node, direction in constraint.parts():
+                place = self._place_of(constraint, state)
+                if place is None:
+                    continue  # an obstacle that nothing moves
+                same &= place.fits(row, node)
+                parts.setdefault(id(place.system), []).append(Part(count, place, direction))
             count += constraint.row_count
         if not same:
             self._layouts = {key: Layout(found) for key, found in parts.items()}
@@ -137,7 +149,16 @@ class ConstraintProblem:
             for state in system.states:
                 state.advance(system.part(v, state), h, state._data["position"].get())
 
-    def _place(self, state: MechanicalObject) -> Place:
+    def _order_of(self, constraint: LagrangianConstraint) -> int:
+        return self._order[id(constraint._context)]
+
+    def _place_of(self, constraint: LagrangianConstraint, state: MechanicalObject) -> Place | None:
+        key = (id(constraint), id(state))
+        if key not in self._places:
+            self._places[key] = self._place(state)
+        return self._places[key]
+
+    def _place(self, state: MechanicalObject) -> Place | None:
         chain: list[Mapping] = []
         for system in self.systems:
             current = state
@@ -147,7 +168,7 @@ class ConstraintProblem:
             if id(current) in system.offset:
                 return Place(system, system.offset[id(current)], chain)
             chain.clear()
-        raise state.fault("holds constraints, but no time integrator (ODE solver) moves it.")
+        return None
 
 
 class Place:

@@ -8,6 +8,7 @@ import numpy as np
 
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.runtime.clock import Clock
+from sofa_softctl.runtime.components.collision.pipeline import CollisionPipeline
 from sofa_softctl.runtime.event import Event
 from sofa_softctl.runtime.node import Node
 from sofa_softctl.runtime.roles import AnimationLoop
@@ -48,6 +49,11 @@ class SteppingLoop(AnimationLoop):
                 self.systems.append(system)
         self._check_moved()
         self.propagate()
+        self.pipelines: list[CollisionPipeline] = []
+        for entry in root.of("collision pipeline"):
+            assert isinstance(entry, CollisionPipeline)
+            entry.prepare()
+            self.pipelines.append(entry)
         self._version = root.version
 
     def propagate(self) -> None:
@@ -76,8 +82,10 @@ class SteppingLoop(AnimationLoop):
                     )
 
     def collide(self) -> None:
-        """Find contacts: there are none in this version; the events are sent."""
+        """Find contacts, in the positions at the start of the step."""
         self.root.send(Event("CollisionBeginEvent"))
+        for pipeline in self.pipelines:
+            pipeline.detect()
         self.root.send(Event("CollisionEndEvent"))
 
     def begin(self, h: float) -> None:

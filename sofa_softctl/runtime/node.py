@@ -362,6 +362,16 @@ class Node(BaseNode, Context):
         """Itself: links of a node start there."""
         return self
 
+    def take_in(self, component: Component) -> None:
+        """Hold what a step has made; it is no change of the graph. Undone by `let_go`."""
+        component._context = self
+        self.objects.append(component)
+
+    def let_go(self, component: Component) -> None:
+        """No longer hold what a step has made."""
+        self.objects.remove(component)
+        component._context = None
+
     def inherit(self) -> None:
         """Take dt, gravity and time from the first parent, and pass them on."""
         if self.parents:

@@ -178,6 +178,10 @@ class Mapping(Component):
         raise NotImplementedError
 
 
+Rows3 = tuple["MechanicalObject", np.ndarray, np.ndarray, np.ndarray]
+"""Directions on a state, as triplets: the state, row (k,), node (k,), direction (k, 3)."""
+
+
 class LagrangianConstraint(OnState):
     """Rows of the constraint system, solved for their multipliers in every step."""
 
@@ -194,9 +198,13 @@ class LagrangianConstraint(OnState):
         """
         raise NotImplementedError
 
+    def parts(self) -> list[Rows3]:
+        """The directions by state; those of a contact lie on two. Made by `build` for one."""
+        return [(self.state, *self.build())]
+
     @property
     def row_count(self) -> int:
-        """Rows in this step; known after `build`."""
+        """Rows in this step; known after `parts`."""
         raise NotImplementedError
 
     def violation(self) -> np.ndarray:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from sofa_softctl.runtime.component import Component
-from sofa_softctl.runtime.components.collision.inert import (
-    BruteForceBroadPhase,
-    BVHNarrowPhase,
-    CollisionPipeline,
-    CollisionResponse,
+from sofa_softctl.runtime.components.collision.intersection import (
     DiscreteIntersection,
-    LineCollisionModel,
     LocalMinDistance,
     MinProximityIntersection,
     NewProximityIntersection,
+)
+from sofa_softctl.runtime.components.collision.models import (
+    LineCollisionModel,
     PointCollisionModel,
-    RuleBasedContactManager,
     SphereCollisionModel,
     TriangleCollisionModel,
+)
+from sofa_softctl.runtime.components.collision.pipeline import (
+    BruteForceBroadPhase,
+    BVHNarrowPhase,
+    CollisionPipeline,
+)
+from sofa_softctl.runtime.components.collision.response import (
+    CollisionResponse,
+    RuleBasedContactManager,
 )
 from sofa_softctl.runtime.components.constraint.cable import CableConstraint
 from sofa_softctl.runtime.components.constraint.corrections import (
@@ -26,6 +32,7 @@ from sofa_softctl.runtime.components.constraint.corrections import (
 )
 from sofa_softctl.runtime.components.constraint.generic_solver import GenericConstraintSolver
 from sofa_softctl.runtime.components.constraint.position import PositionConstraint
+from sofa_softctl.runtime.components.constraint.surface_pressure import SurfacePressureConstraint
 from sofa_softctl.runtime.components.effector.actuators import (
     CableActuator,
     CableEquality,
@@ -157,6 +164,7 @@ CLASSES: tuple[type[Component], ...] = (
     SphereCollisionModel,
     SphereROI,
     SubsetMapping,
+    SurfacePressureConstraint,
     TetrahedronFEMForceField,
     TetrahedronSetGeometryAlgorithms,
     TetrahedronSetTopologyContainer,

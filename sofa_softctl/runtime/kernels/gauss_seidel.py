@@ -6,6 +6,8 @@ Each row has parameters (kind, value, lambda_min, lambda_max, delta_min, delta_m
     IMPOSE_LAMBDA   lambda = value, unless delta would leave its limits
     BILATERAL       delta = 0
     UNILATERAL      delta >= 0, lambda >= 0, one of them zero
+    COULOMB         three rows (normal, two tangents) that all say so: the normal one as UNILATERAL,
+                    the tangential ones stick or slide within |lambda_t| <= value lambda_n
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 
 from sofa_softctl.runtime.kernels.jit import njit
 
-IMPOSE_DELTA, IMPOSE_LAMBDA, BILATERAL, UNILATERAL = 0, 1, 2, 3
+IMPOSE_DELTA, IMPOSE_LAMBDA, BILATERAL, UNILATERAL, COULOMB = 0, 1, 2, 3, 4
 PARAMETERS = 6
 
 
@@ -28,6 +30,100 @@ def row_parameters(
 ) -> np.ndarray:
     """The parameters of one row, shape (6,)."""
     return np.array([kind, value, lambda_min, lambda_max, delta_min, delta_max], dtype=float)
+
+
+@njit
+def _solve_row(row: np.ndarray, w: float, d: float, old: float) -> float:
+    """The new lambda of a row by itself.
+
+    Args:
+        row: Its parameters, shape (6,).
+        w: Its compliance W_jj.
+        d: Its delta with the present lambda.
+        old: Its present lambda.
+    """
+    kind = int(row[0])
+    if kind == 1:
+        new = row[1]
+        reached = d + w * (new - old)
+        if w > 0.0 and reached < row[4]:
+            new = old + (row[4] - d) / w
+        elif w > 0.0 and reached > row[5]:
+            new = old + (row[5] - d) / w
+        return new
+    if w <= 0.0:
+        return old
+    if kind == 0:
+        return min(max(old - (d - row[1]) / w, row[2]), row[3])
+    if kind == 2:
+        return old - d / w
+    return max(0.0, old - d / w)
+
+
+@njit
+def _solve_contact(
+    W: np.ndarray, j: int, mu: float, d: np.ndarray, lam: np.ndarray, new: np.ndarray
+) -> None:
+    """The new lambda of a contact with friction: normal first, then both tangents together.
+
+    Args:
+        W: Compliance, shape (n, n).
+        j: First row of the contact.
+        mu: Coefficient of friction.
+        d: delta of its three rows with the present lambda, shape (3,).
+        lam: Present lambda, shape (n,).
+        new: Output, shape (3,).
+    """
+    new[:] = 0.0
+    if W[j, j] <= 0.0:
+        return
+    normal = lam[j] - d[0] / W[j, j]
+    if normal < 0.0:
+        return
+    new[0] = normal
+    change = normal - lam[j]
+    mean = 0.5 * (W[j + 1, j + 1] + W[j + 2, j + 2])
+    if mean <= 0.0:
+        return
+    for c in (1, 2):
+        new[c] = lam[j + c] - (d[c] + W[j, j + c] * change) / mean
+    size = np.sqrt(new[1] ** 2 + new[2] ** 2)
+    if size > mu * normal:
+        new[1] *= mu * normal / size
+        new[2] *= mu * normal / size
+
+
+@njit
+def _sweep(
+    W: np.ndarray, delta_free: np.ndarray, parameters: np.ndarray, sor: float, lam: np.ndarray
+) -> float:
+    """One sweep over all rows; returns the sum of |W_jj change of lambda_j|."""
+    n = delta_free.shape[0]
+    d, new, change = np.zeros(3), np.zeros(3), np.zeros(3)
+    error = 0.0
+    j = 0
+    while j < n:
+        count = 3 if int(parameters[j, 0]) == 4 else 1
+        for c in range(count):
+            value = delta_free[j + c]
+            for k in range(n):
+                value += W[j + c, k] * lam[k]
+            d[c] = value
+        if count == 3:
+            _solve_contact(W, j, parameters[j, 1], d, lam, new)
+        else:
+            new[0] = _solve_row(parameters[j], W[j, j], d[0], lam[j])
+        for c in range(count):
+            old = lam[j + c]
+            change[c] = new[c] - old
+            lam[j + c] = sor * new[c] + (1.0 - sor) * old if sor != 1.0 else new[c]
+        for r in range(count):
+            square = 0.0
+            for c in range(count):
+                square += (W[j + r, j + c] * change[c]) ** 2
+            error += np.sqrt(square)
+        j += count
+    return error
 
 
 @njit
@@ -54,35 +150,50 @@ def gauss_seidel(
     Returns:
         Sweeps done, and the last sum.
     """
-    n = delta_free.shape[0]
     error = 0.0
     for sweep in range(1, max_iterations + 1):
-        error = 0.0
-        for j in range(n):
-            old = lam[j]
-            w = W[j, j]
-            d = delta_free[j]
-            for k in range(n):
-                d += W[j, k] * lam[k]
-            kind = int(parameters[j, 0])
-            if kind == 1:
-                new = parameters[j, 1]
-                reached = d + w * (new - old)
-                if w > 0.0 and reached < parameters[j, 4]:
-                    new = old + (parameters[j, 4] - d) / w
-                elif w > 0.0 and reached > parameters[j, 5]:
-                    new = old + (parameters[j, 5] - d) / w
-            elif w <= 0.0:
-                new = old
-            elif kind == 0:
-                new = old - (d - parameters[j, 1]) / w
-                new = min(max(new, parameters[j, 2]), parameters[j, 3])
-            elif kind == 2:
-                new = old - d / w
-            else:
-                new = max(0.0, old - d / w)
-            error += abs(w * (new - old))
-            lam[j] = sor * new + (1.0 - sor) * old if sor != 1.0 else new
+        error = _sweep(W, delta_free, parameters, sor, lam)
         if error < tolerance:
             return sweep, error
+    return max_iterations, error
+
+
+@njit
+def conjugate_gradient(
+    W: np.ndarray,
+    delta_free: np.ndarray,
+    parameters: np.ndarray,
+    sor: float,
+    tolerance: float,
+    max_iterations: int,
+    lam: np.ndarray,
+) -> tuple[int, float]:
+    """Nonsmooth nonlinear conjugate gradient: sweeps whose changes are carried on while they shrink.
+
+    Arguments and results as for `gauss_seidel`. SOFA starts with a sweep that it does not count.
+
+    Source: Silcowitz-Hansen, Niebe, Erleben 2010, "A nonsmooth nonlinear conjugate gradient method
+        for interactive contact force problems", algorithm 2 (Fletcher-Reeves).
+    """
+    before = lam.copy()
+    _sweep(W, delta_free, parameters, sor, lam)
+    gradient = before - lam
+    direction = -gradient
+    error = 0.0
+    for sweep in range(1, max_iterations + 1):
+        before[:] = lam
+        error = _sweep(W, delta_free, parameters, sor, lam)
+        if error < tolerance:
+            return sweep, error
+        old = gradient @ gradient
+        gradient = before - lam
+        if old == 0.0:
+            direction[:] = 0.0
+            continue
+        beta = (gradient @ gradient) / old
+        if beta > 1.0:
+            direction[:] = 0.0
+        else:
+            lam += beta * direction
+            direction = beta * direction - gradient
     return max_iterations, error

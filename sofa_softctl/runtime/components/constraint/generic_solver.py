@@ -6,12 +6,16 @@ import numpy as np
 
 from sofa_softctl.runtime.constraint_problem import ConstraintProblem
 from sofa_softctl.runtime.data_types import Bool, Choice, Int, Real, Reals
-from sofa_softctl.runtime.kernels.gauss_seidel import PARAMETERS, gauss_seidel
+from sofa_softctl.runtime.kernels.gauss_seidel import (
+    PARAMETERS,
+    conjugate_gradient,
+    gauss_seidel,
+)
 from sofa_softctl.runtime.roles import ConstraintSolver
 
 
 class GenericConstraintSolver(ConstraintSolver):
-    """Projected Gauss-Seidel from lambda = 0 in every step.
+    """Projected Gauss-Seidel from lambda = 0 in every step, or conjugate gradients built on it.
 
     The tolerance is multiplied by the number of rows while scaleTolerance is on. When it is not
     reached within maxIterations the last lambda is used, and currentError tells.
@@ -25,7 +29,7 @@ class GenericConstraintSolver(ConstraintSolver):
 
     resolutionMethod = Choice(
         "ProjectedGaussSeidel",
-        "How to solve; all are projected Gauss-Seidel here.",
+        "How to solve; UnbuiltGaussSeidel is projected Gauss-Seidel here.",
         choices=(
             "ProjectedGaussSeidel",
             "UnbuiltGaussSeidel",
@@ -38,7 +42,7 @@ class GenericConstraintSolver(ConstraintSolver):
     regularizationTerm = Real(0.0, "Added to the diagonal of W.")
     scaleTolerance = Bool(True, "Multiply the tolerance by the number of rows.")
     allVerified = Bool(False, "Unused.")
-    newtonIterations = Int(100, "Unused.")
+    newtonIterations = Int(100, "Most sweeps of NonsmoothNonlinearConjugateGradient.")
     multithreading = Bool(False, "Unused.")
     computeGraphs = Bool(False, "Unused.")
     computeConstraintForces = Bool(False, "Fill constraintForces.")
@@ -78,13 +82,16 @@ class GenericConstraintSolver(ConstraintSolver):
             start = constraint._data["constraintIndex"].get()
             parameters[start : start + constraint.row_count] = constraint.resolution()
         tolerance = self.tolerance.get() * (count if self.scaleTolerance.get() else 1)
-        sweeps, error = gauss_seidel(
+        conjugate = self.resolutionMethod.get() == "NonsmoothNonlinearConjugateGradient"
+        solve = conjugate_gradient if conjugate else gauss_seidel
+        most = self.newtonIterations.get() - 1 if conjugate else self.maxIterations.get()
+        sweeps, error = solve(
             W,
             problem.delta_free,
             parameters,
             self.sor.get(),
             tolerance,
-            self.maxIterations.get(),
+            most,
             problem.lam,
         )
         self.currentIterations.set(sweeps + 1)

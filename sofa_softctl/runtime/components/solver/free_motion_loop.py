@@ -101,6 +101,8 @@ class FreeMotionAnimationLoop(SteppingLoop):
         self.check_free_motion()
         clock.lap("free motion")
         self.collide()
+        problem.contacts = [entry for pipeline in self.pipelines for entry in pipeline.contacts]
+        clock.lap("collision")
         problem.build(self.root._data["time"].get())
         clock.lap("constraint rows and W")
         self.root.send(Event("BuildConstraintSystemEndEvent"))

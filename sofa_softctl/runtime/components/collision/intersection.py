@@ -1,0 +1,157 @@
+"""How contacts are found between two surfaces, and from which distance on."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.components.collision.models import (
+    CollisionModel,
+    SphereCollisionModel,
+)
+from sofa_softctl.runtime.data_types import Bool, Real
+from sofa_softctl.runtime.kernels.proximity import (
+    LOCAL_MIN_DISTANCE,
+    MIN_PROXIMITY,
+    NEW_PROXIMITY,
+    Near,
+    near_points,
+)
+
+
+class Intersection(Component):
+    """Base of the methods."""
+
+    category: ClassVar[str] = "intersection method"
+    method: ClassVar[int]
+
+    alarmDistance = Real(1.0, "Distance from which on a contact is foreseen.", unit="length")
+    contactDistance = Real(0.5, "Distance that contacts keep.", unit="length")
+    cone = factor = 0.0
+    lines = False
+
+    def init(self) -> None:
+        """Check the distances.
+
+        Raises:
+            SceneError: a contact would be foreseen too late, or at a negative distance.
+        """
+        alarm, contact = self.alarmDistance.get(), self.contactDistance.get()
+        if not 0.0 <= contact <= alarm:
+            raise self.fault(
+                f"has contactDistance={contact:g} and alarmDistance={alarm:g}: give "
+                "0 <= contactDistance <= alarmDistance, or a contact is seen only after it pushes."
+            )
+
+    def meets(self, first: CollisionModel, second: CollisionModel) -> bool:
+        """Whether elements of these kinds are tested (the one with more corners is first)."""
+        raise NotImplementedError
+
+    def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Near:
+        """Near points of candidate pairs of elements."""
+        return near_points(
+            first.surface(),
+            second.surface(),
+            pairs,
+            self.method,
+            self.alarmDistance.get(),
+            self.cone,
+            self.factor,
+            self.lines,
+        )
+
+
+class LocalMinDistance(Intersection):
+    """Local minima of the distance: points against everything, lines against lines.
+
+    Only pairs whose shortest way leaves both surfaces outwards, within a cone around the normals
+    of the neighbours. Flat on flat gives few contacts, and none of what already interpenetrates.
+    """
+
+    method = LOCAL_MIN_DISTANCE
+
+    filterIntersection = Bool(True, "Keep only what leaves the surfaces outwards.")
+    angleCone = Real(0.0, "Added to the cones (sine of an angle).")
+    coneFactor = Real(0.5, "Share of the neighbours' angle in the cones.")
+    useLMDFilters = Bool(False, "Use filter components instead of cones: none here.")
+
+    def init(self) -> None:
+        """See Intersection."""
+        super().init()
+        self.cone, self.factor = self.angleCone.get(), self.coneFactor.get()
+
+    def meets(self, first: CollisionModel, second: CollisionModel) -> bool:
+        """See Intersection."""
+        return second.corners == 1 or first.corners == second.corners == 2
+
+    def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Near:
+        """See Intersection."""
+        if self.filterIntersection.get() and not self.useLMDFilters.get():
+            return super().near(first, second, pairs)
+        one, two = (model.surface()._replace(filtered=False) for model in (first, second))
+        alarm = self.alarmDistance.get()
+        return near_points(one, two, pairs, self.method, alarm, 0.0, 0.0, False)
+
+
+class MinProximityIntersection(Intersection):
+    """Closest points, without cones: stable for what lies flat, many contacts at corners."""
+
+    method = MIN_PROXIMITY
+
+    useSphereTriangle = Bool(True, "Spheres touch triangles.")
+    usePointPoint = Bool(True, "Points touch points.")
+    useSurfaceNormals = Bool(False, "Take the triangle's normal instead of the shortest way.")
+    useLinePoint = Bool(True, "Lines touch points.")
+    useLineLine = Bool(True, "Lines touch lines.")
+
+    def meets(self, first: CollisionModel, second: CollisionModel) -> bool:
+        """See Intersection."""
+        if isinstance(second, SphereCollisionModel):
+            return first.corners == 1 or first.corners == 2 or self.useSphereTriangle.get()
+        allowed = {
+            (1, 1): self.usePointPoint,
+            (2, 1): self.useLinePoint,
+            (2, 2): self.useLineLine,
+        }.get((first.corners, second.corners))
+        return second.corners == 1 if allowed is None else allowed.get()
+
+    def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Near:
+        """See Intersection."""
+        found = super().near(first, second, pairs)
+        if self.useSurfaceNormals.get() and first.corners == 3:
+            x, triangles = first.surface().x, first.elements[found.element[:, 0]]
+            a, b, c = (x[triangles[:, k]] for k in range(3))
+            normal = np.cross(b - a, c - a)
+            found.normal[:] = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+        return found
+
+
+class NewProximityIntersection(Intersection):
+    """Whole triangles against triangles; each shared corner or edge touches once."""
+
+    method = NEW_PROXIMITY
+
+    useLineLine = Bool(False, "Edges of triangles touch edges.")
+
+    def init(self) -> None:
+        """See Intersection."""
+        super().init()
+        self.lines = self.useLineLine.get()
+
+    def meets(self, first: CollisionModel, second: CollisionModel) -> bool:
+        """See Intersection."""
+        del first, second
+        return True
+
+
+class DiscreteIntersection(Intersection):
+    """Accepted; an error when two bodies could touch: it is for penalty contacts."""
+
+    def meets(self, first: CollisionModel, second: CollisionModel) -> bool:
+        """See Intersection."""
+        raise self.fault(
+            f"finds no contacts here, but {first.describe()} and {second.describe()} come near: "
+            "use LocalMinDistance or MinProximityIntersection."
+        )

@@ -1,0 +1,241 @@
+"""Collision models: the points, lines, triangles or spheres of a body that can touch others."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime import message
+from sofa_softctl.runtime.components.collision.surface import (
+    corner_flags,
+    degenerate,
+    neighbours,
+)
+from sofa_softctl.runtime.components.topology.base import Topology
+from sofa_softctl.runtime.data_types import Bool, Int, Integers, Real, Reals, Text, Vector
+from sofa_softctl.runtime.kernels.broad_phase import element_boxes
+from sofa_softctl.runtime.kernels.proximity import Surface
+from sofa_softctl.runtime.link import LinkType
+from sofa_softctl.runtime.roles import OnState
+
+
+class CollisionModel(OnState):
+    """Elements of a state that can touch those of others."""
+
+    category: ClassVar[str] = "collision model"
+    corners: ClassVar[int]
+    """Nodes of an element: of two models the one with more comes first in a pair."""
+
+    active = Bool(True, "Takes part in the detection.")
+    moving = Bool(True, "Its positions change; if not, its boxes are computed once.")
+    simulated = Bool(True, "Is moved by the simulation; two that are not never touch.")
+    selfCollision = Bool(False, "The models of its node touch each other.")
+    proximity = Real(
+        0.0, "Thickness, added to contact and alarm distance.", unit="length",
+        aliases=("contactDistance",),
+    )  # fmt: skip
+    contactStiffness = Real(10.0, "Unused: for penalty contacts.")
+    contactFriction = Real(0.0, "Unused: for penalty contacts.")
+    contactRestitution = Real(0.0, "Unused.")
+    contactResponse = Text("", "Kind of contact, instead of that of the CollisionResponse.")
+    color = Vector(4, [1.0, 0.0, 0.0, 1.0], "Color.")
+    group = Integers([], "Models of a common group do not touch.")
+    numberOfContacts = Int(0, "Other models that it touches in this step.", read_only=True)
+    topology = LinkType("Topology that holds the elements; the node's own by default.")
+
+    def prepare(self) -> None:
+        """Find the elements and what lies around them.
+
+        Raises:
+            SceneError: the state is not a list of points, or an element names no node.
+        """
+        if self.state.coord_size != 3:
+            raise self.fault(
+                f"needs points, but {self.state.describe()} has the template "
+                f"{self.state.getTemplateName()}: put the model into a child node with a Vec3 "
+                "MechanicalObject and a RigidMapping."
+            )
+        self.elements = np.ascontiguousarray(self.find_elements(), dtype=np.int64)
+        self.reach = self.find_reach()
+        self._boxes: np.ndarray | None = None
+        self._surface = self._build()
+
+    def find_elements(self) -> np.ndarray:
+        """Nodes of each element, shape (m, corners)."""
+        raise NotImplementedError
+
+    def find_reach(self) -> np.ndarray:
+        """Thickness of each element beside the distances of the method, shape (m,)."""
+        return np.full(len(self.elements), self.proximity.get())
+
+    def find_topology(self) -> Any:
+        """The topology that holds the elements, None if there is none."""
+        found = self._links["topology"].getLinkedBase()
+        if found is None and self._context is not None:
+            found = self._context.find_upward("topology")
+        return found
+
+    def need_topology(self) -> Topology:
+        """The topology that holds the elements.
+
+        Raises:
+            SceneError: there is none.
+        """
+        found = self.find_topology()
+        if found is None:
+            raise self.fault("needs a topology in its node or above, such as a MeshTopology.")
+        assert isinstance(found, Topology)
+        return found
+
+    def _build(self) -> Surface:
+        topology = self.find_topology()
+        count = self.state.count
+        none = np.empty((0, 3), dtype=np.int64)
+        triangles = topology.elements("triangles") if topology is not None else none
+        edges = topology.elements("edges") if topology is not None else none[:, :2]
+        flags = corner_flags(count, self.elements) if self.corners == 3 else np.zeros(1, np.int64)
+        return Surface(
+            x=np.empty((0, 3)),
+            elements=self.elements,
+            reach=self.reach,
+            flags=flags,
+            **neighbours(count, triangles, edges)._asdict(),
+            both_sides=self.touches_both_sides(),
+            filtered=self.filtered(),
+        )
+
+    def touches_both_sides(self) -> bool:
+        """Whether the surface can be touched from inside."""
+        return False
+
+    def filtered(self) -> bool:
+        """Whether contacts must leave the surface outwards."""
+        return True
+
+    def surface(self) -> Surface:
+        """The elements at the present position."""
+        x = np.ascontiguousarray(self.state._data["position"].get())
+        return self._surface._replace(x=x)
+
+    def boxes(self) -> np.ndarray:
+        """Box around each element, its reach included, shape (m, 6)."""
+        if self._boxes is None or self.moving.get():
+            x = self.state._data["position"].get()
+            self._boxes = element_boxes(x, self.elements, self.reach)
+        return self._boxes
+
+    def touches(self, other: CollisionModel) -> bool:
+        """Whether the two may touch at all: nodes, groups, and who is simulated."""
+        if not (self.simulated.get() or other.simulated.get()):
+            return False
+        if self._context is other._context:
+            return self.selfCollision.get() and other.selfCollision.get()
+        return not np.intersect1d(self.group.get(), other.group.get()).size
+
+
+class PointCollisionModel(CollisionModel):
+    """Every node of the state."""
+
+    aliases = ("Point", "PointModel")
+    corners = 1
+
+    bothSide = Bool(False, "Touches from inside, too.")
+    computeNormals = Bool(False, "Unused: normals are computed where they are needed.")
+    displayContacts = Bool(False, "Unused.")
+
+    def find_elements(self) -> np.ndarray:
+        """See CollisionModel."""
+        return np.arange(self.state.count)[:, None]
+
+    def touches_both_sides(self) -> bool:
+        """See CollisionModel."""
+        return self.bothSide.get()
+
+    def filtered(self) -> bool:
+        """Points without lines beside them are not filtered, as in SOFA."""
+        assert self._context is not None
+        models = self._context.of("collision model")
+        return any(isinstance(model, LineCollisionModel) for model in models)
+
+
+class LineCollisionModel(CollisionModel):
+    """Every edge of the topology."""
+
+    aliases = ("Line", "LineModel")
+    corners = 2
+
+    bothSide = Bool(False, "Touches from inside, too.")
+    displayFreePosition = Bool(False, "Unused.")
+
+    def find_elements(self) -> np.ndarray:
+        """See CollisionModel."""
+        return self.need_topology().elements("edges").reshape(-1, 2)
+
+    def touches_both_sides(self) -> bool:
+        """See CollisionModel."""
+        return self.bothSide.get()
+
+
+class TriangleCollisionModel(CollisionModel):
+    """Every triangle of the topology, and every quadrilateral as two."""
+
+    aliases = ("Triangle", "TriangleModel", "TriangleSetModel", "TriangleMeshModel")
+    corners = 3
+
+    bothSide = Bool(False, "Touches from inside, too.")
+    computeNormals = Bool(True, "Unused: normals are computed where they are needed.")
+    useCurvature = Bool(False, "Unused.")
+
+    def find_elements(self) -> np.ndarray:
+        """Triangles with an area; others cannot be touched, and are told."""
+        topology = self.need_topology()
+        quads = topology._data["quads"].get()
+        triangles = topology.elements("triangles").reshape(-1, 3)
+        if len(quads):
+            halves = quads[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
+            triangles = np.concatenate([triangles, halves])
+        flat = degenerate(self.state._data["position"].get(), triangles)
+        if len(flat):
+            message.warning(
+                self,
+                f"leaves out {len(flat)} of {len(triangles)} triangles that have no area, first "
+                f"triangle {flat[0]} = {triangles[flat[0]].tolist()}.",
+            )
+            triangles = np.delete(triangles, flat, axis=0)
+        return triangles
+
+    def touches_both_sides(self) -> bool:
+        """See CollisionModel."""
+        return self.bothSide.get()
+
+
+class SphereCollisionModel(CollisionModel):
+    """A sphere around every node of the state."""
+
+    aliases = ("Sphere", "SphereModel")
+    corners = 1
+
+    radius = Real(1.0, "Radius of every sphere.", unit="length", aliases=("defaultRadius",))
+    listRadius = Reals([], "Radius of each sphere, instead.", unit="length")
+    showImpostors = Bool(True, "Unused.")
+
+    def find_elements(self) -> np.ndarray:
+        """See CollisionModel."""
+        return np.arange(self.state.count)[:, None]
+
+    def find_reach(self) -> np.ndarray:
+        """See CollisionModel.
+
+        Raises:
+            SceneError: there are radii, but not one for each sphere.
+        """
+        given, count = self.listRadius.get(), len(self.elements)
+        if len(given) and len(given) != count:
+            raise self.fault(f"has {len(given)} numbers in 'listRadius' for {count} spheres.")
+        radius = given if len(given) else np.full(count, self.radius.get())
+        return radius + self.proximity.get()
+
+    def filtered(self) -> bool:
+        """See CollisionModel."""
+        return False

@@ -1,0 +1,211 @@
+"""The collision pipeline: from surfaces to contact constraints."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.components.collision.intersection import Intersection
+from sofa_softctl.runtime.components.collision.models import CollisionModel, SphereCollisionModel
+from sofa_softctl.runtime.components.collision.response import CollisionResponse
+from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
+from sofa_softctl.runtime.data_types import Bool, Int, Vector
+from sofa_softctl.runtime.kernels.broad_phase import candidate_pairs
+from sofa_softctl.runtime.kernels.proximity import Near, without_duplicates
+
+SAME = 1e-8
+"""Sum of squared distances below which two contacts of a pair of models are one, as in SOFA."""
+
+Pair = tuple[CollisionModel, CollisionModel]
+
+
+class BruteForceBroadPhase(Component):
+    """Which models are near each other: their boxes, each against each."""
+
+    category: ClassVar[str] = "broad phase"
+    aliases = ("BruteForceDetection",)
+
+    box = Vector(6, [0.0] * 6, "Models outside are left out; without volume: none is.")
+
+
+class BVHNarrowPhase(Component):
+    """Which of their elements are: boxes, sorted and swept along an axis."""
+
+    category: ClassVar[str] = "narrow phase"
+
+
+class CollisionPipeline(Component):
+    """Finds contacts in every step, in the positions at its start.
+
+    Needs a broad phase, a narrow phase, an intersection method and a response in its node; without
+    one of them there are no contacts, as in SOFA.
+    """
+
+    category: ClassVar[str] = "collision pipeline"
+    aliases = ("DefaultPipeline",)
+
+    verbose = Bool(False, "Unused.")
+    draw = Bool(False, "Unused.")
+    depth = Int(6, "Unused.")
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **values)
+        self.contacts: list[UnilateralLagrangianConstraint] = []
+        """The contacts of this step, one entry a pair of models that touches."""
+        self._known: dict[tuple[int, int], UnilateralLagrangianConstraint] = {}
+        self._models: list[CollisionModel] = []
+        self._first_element: dict[int, int] = {}
+
+    def _part(self, category: str) -> Any:
+        assert self._context is not None
+        return next(iter(self._context.of(category)), None)
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is all that it takes to find contacts."""
+        parts = ("broad phase", "narrow phase", "intersection method", "collision response")
+        return all(self._part(category) is not None for category in parts)
+
+    def prepare(self) -> None:
+        """Find the models of the graph."""
+        assert self._context is not None
+        found = [
+            model
+            for node in self._context.getRoot().walk()
+            for model in node.of("collision model")
+            if isinstance(model, CollisionModel)
+        ]
+        if not self.complete:
+            found = []
+        for model in found:
+            model.prepare()
+        starts = np.cumsum([0, *(len(model.elements) for model in found)])
+        self._models = found
+        self._first_element = {
+            id(model): int(start) for model, start in zip(found, starts, strict=False)
+        }
+
+    def detect(self) -> None:
+        """Find the contacts of this step; their constraints stand in `contacts` and in the graph."""
+        method: Intersection = self._part("intersection method")
+        touching: set[tuple[int, int]] = set()
+        for first, second in self._near_models(method):
+            key = (id(first), id(second))
+            near = self._near_elements(method, first, second)
+            if not len(near.distance):
+                continue
+            constraint = self._known.get(key) or self._respond(key, first, second)
+            if constraint is not None:
+                constraint.touch(near, method.contactDistance.get(), self._name(near, key))
+                touching.add(key)
+        self._show([entry for key, entry in self._known.items() if key in touching])
+
+    def _near_models(self, method: Intersection) -> list[Pair]:
+        models = [m for m in self._models if m.active.get() and len(m.elements)]
+        boxes = [model.boxes() for model in models]
+        alarm = method.alarmDistance.get()
+        hulls = [np.r_[box[:, :3].min(axis=0) - alarm, box[:, 3:].max(axis=0)] for box in boxes]
+        limits = self._part("broad phase").box.get()
+        if (limits[:3] < limits[3:]).all():
+            inside = [_overlap(hull, limits) for hull in hulls]
+        else:
+            inside = [True] * len(models)
+        found = []
+        for j, new in enumerate(models):
+            for i in range(j + 1):
+                old = models[i]
+                if not (inside[i] and inside[j] and new.touches(old)):
+                    continue
+                if _overlap(hulls[i], hulls[j]):
+                    pair = _ordered(new, old)
+                    if method.meets(*pair):
+                        found.append(pair)
+        return found
+
+    def _near_elements(self, method: Intersection, first: Any, second: Any) -> Near:
+        boxes = first.boxes().copy()
+        boxes[:, :3] -= method.alarmDistance.get()
+        boxes[:, 3:] += method.alarmDistance.get()
+        pairs = candidate_pairs(boxes, second.boxes())
+        if first._context is second._context:
+            pairs = _without_neighbours(pairs, first, second)
+        near = method.near(first, second, pairs)
+        kept = without_duplicates(near.point, SAME)
+        return Near(*(values[kept] for values in near))
+
+    def _respond(
+        self, key: tuple[int, int], first: CollisionModel, second: CollisionModel
+    ) -> UnilateralLagrangianConstraint | None:
+        response: CollisionResponse = self._part("collision response")
+        mu = response.friction_between(first, second)
+        if mu is None:
+            return None
+        made = UnilateralLagrangianConstraint(name=f"{first.getName()}-{second.getName()}")
+        made.connect(first, second, mu)
+        self._known[key] = made
+        return made
+
+    def _name(self, near: Near, key: tuple[int, int]) -> np.ndarray:
+        """What the two elements are called, the same from step to step, shape (p, 2)."""
+        return near.element + [self._first_element[part] for part in key]
+
+    def _show(self, contacts: list[UnilateralLagrangianConstraint]) -> None:
+        """Put the constraints of this step, and no others, into the graph."""
+        for gone in self.contacts:
+            holder = gone._context
+            if holder is not None:
+                holder.let_go(gone)
+        self.contacts = contacts
+        assert self._context is not None
+        counts: dict[int, int] = {}
+        for made in contacts:
+            first, second = made.models
+            fixed = [model for model in made.models if not model.simulated.get()]
+            other = second if fixed and fixed[0] is first else first
+            holder = other._context if fixed else self._context
+            assert holder is not None
+            holder.take_in(made)
+            for model in {id(first): first, id(second): second}.values():
+                counts[id(model)] = counts.get(id(model), 0) + 1
+        for model in self._models:
+            model.numberOfContacts.set(counts.get(id(model), 0))
+
+    def reset(self) -> None:
+        """Forget the contacts."""
+        self._show([])
+        self._known.clear()
+
+
+def _ordered(new: CollisionModel, old: CollisionModel) -> Pair:
+    """The model with larger elements first, spheres before points, else the newer one."""
+
+    def rank(model: CollisionModel) -> float:
+        return model.corners + 0.5 * (isinstance(model, SphereCollisionModel))
+
+    return (old, new) if rank(old) > rank(new) else (new, old)
+
+
+def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool((a[:3] <= b[3:]).all() and (b[:3] <= a[3:]).all())
+
+
+def _without_neighbours(
+    pairs: np.ndarray, first: CollisionModel, second: CollisionModel
+) -> np.ndarray:
+    """Self-collision: neither an element with itself or with neighbours, nor a pair twice.
+
+    Neighbours have a node in common or joined by an edge.
+    """
+    if first is second:
+        pairs = pairs[pairs[:, 0] > pairs[:, 1]]
+    edges = first._surface.edges
+    count = first.state.count
+    joined = {*(edges[:, 0] * count + edges[:, 1]), *(edges[:, 1] * count + edges[:, 0])}
+    joined |= {node * (count + 1) for node in range(count)}
+    one, two = first.elements[pairs[:, 0]], second.elements[pairs[:, 1]]
+    codes = one[:, :, None] * count + two[:, None, :]
+    near = np.isin(codes, list(joined)).any(axis=(1, 2))
+    kept: np.ndarray = pairs[~near]
+    return kept

@@ -1,0 +1,113 @@
+"""What is done about two models that touch: friction or not, or nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, NamedTuple
+
+from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.components.collision.models import CollisionModel
+from sofa_softctl.runtime.data_types import Text
+
+DEFAULT_FRICTION = 0.8
+"""mu of SOFA's FrictionContactConstraint when the scene gives none."""
+_RULE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)")
+
+
+class Response(NamedTuple):
+    """How two models push each other."""
+
+    kind: str
+    """Name of the response, such as FrictionContactConstraint; 'nullptr' for none."""
+    parameters: dict[str, str]
+    """Its parameters, such as mu."""
+
+    @classmethod
+    def parse(cls, text: str) -> Response:
+        """Read 'FrictionContactConstraint?mu=0.6&tol=1e-3'."""
+        kind, _, rest = text.partition("?")
+        pairs = (entry.partition("=") for entry in rest.replace("?", "&").split("&") if entry)
+        return cls(kind.strip(), {name.strip(): value.strip() for name, _, value in pairs})
+
+
+class CollisionResponse(Component):
+    """One response for all models; a model's own contactResponse comes first."""
+
+    category: ClassVar[str] = "collision response"
+    aliases = ("DefaultContactManager",)
+
+    response = Text("", "Kind of contact: FrictionContactConstraint.")
+    responseParams = Text("", "Parameters of the contact, such as 'mu=0.8'.")
+
+    def between(self, first: CollisionModel, second: CollisionModel) -> Response:
+        """The response of two models."""
+        one, two = first.contactResponse.get(), second.contactResponse.get()
+        own = one or two
+        if own:
+            return Response.parse(own)
+        return Response.parse(f"{self.response.get()}?{self.responseParams.get()}")
+
+    def friction_between(self, first: CollisionModel, second: CollisionModel) -> float | None:
+        """Coefficient of friction of two models, None if they go through each other.
+
+        Raises:
+            SceneError: a response that is not built, or mu that is no number >= 0.
+        """
+        kind, parameters = self.between(first, second)
+        if kind == "nullptr":
+            return None
+        if kind not in ("FrictionContactConstraint", "FrictionContact"):
+            raise self.fault(
+                f"asks for {kind or 'no response, in SOFA PenalityContactForceField,'!r} between "
+                f"{first.describe()} and {second.describe()}: the embedded runtime builds "
+                "response='FrictionContactConstraint' with responseParams='mu=0.6', say."
+            )
+        given = parameters.get("mu", str(DEFAULT_FRICTION))
+        try:
+            mu = float(given)
+        except ValueError:
+            mu = -1.0
+        if not 0.0 <= mu < float("inf"):
+            raise self.fault(f"got mu='{given}': give a number >= 0, such as mu=0.6.")
+        return mu
+
+
+class RuleBasedContactManager(CollisionResponse):
+    """Rules, the first that fits decides: "NAME NAME RESPONSE", * for any model, numbers for groups.
+
+    For instance "1 2 FrictionContactConstraint?mu=0.9" and "* ground nullptr".
+    """
+
+    aliases = ()
+
+    rules = Text("", "Rules, three words each: model or group, model or group, response.")
+    variables = Text("", "Not supported: write the values into the rules.")
+
+    def init(self) -> None:
+        """Check that the rules can be read.
+
+        Raises:
+            SceneError: a rule is incomplete, or uses variables.
+        """
+        text = self.rules.get()
+        if self.variables.get() or "$" in text:
+            raise self.fault("does not support 'variables': write their values into 'rules'.")
+        rest = _RULE.sub("", text).strip()
+        if rest:
+            raise self.fault(f"has a rule of other than three words in 'rules': '{rest}'.")
+
+    def between(self, first: CollisionModel, second: CollisionModel) -> Response:
+        """See CollisionResponse."""
+        if not (first.contactResponse.get() or second.contactResponse.get()):
+            for one, two, response in _RULE.findall(self.rules.get()):
+                if (_fits(one, first) and _fits(two, second)) or (
+                    _fits(one, second) and _fits(two, first)
+                ):
+                    return Response.parse(response)
+        return super().between(first, second)
+
+
+def _fits(word: str, model: CollisionModel) -> bool:
+    if word.lstrip("-").isdigit():
+        return int(word) in model.group.get()
+    return word in ("*", model.getName())

@@ -1,0 +1,156 @@
+"""Contacts between two collision models, as rows of the constraint system."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.components.collision.models import CollisionModel
+from sofa_softctl.runtime.data_types import Real
+from sofa_softctl.runtime.kernels.gauss_seidel import COULOMB, UNILATERAL, row_parameters
+from sofa_softctl.runtime.kernels.proximity import Near
+from sofa_softctl.runtime.link import LinkType
+from sofa_softctl.runtime.roles import LagrangianConstraint, Rows3
+
+
+class UnilateralLagrangianConstraint(LagrangianConstraint):
+    """Contacts of two collision models in one step: gap >= 0, push >= 0, Coulomb friction.
+
+    Made by the collision pipeline, one for each pair of models that touches. Rows of a contact:
+    along the normal, from the first body to the second, and with friction two tangents. The points
+    where it acts are fixed in the elements during the step.
+
+    Source: SOFA's contact constraint; its gap and the part of the tangential motion that counts
+    as sliding (only what is left of the step after the gap has closed).
+    """
+
+    category: ClassVar[str] = "contact"
+
+    mu = Real(0.8, "Coefficient of friction.", read_only=True)
+    object1 = LinkType("State of the first body.", kind="state")
+    object2 = LinkType("State of the second body.", kind="state")
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **values)
+        self.near = Near(*(np.empty((0, *shape)) for shape in ((2,), (2, 3), (2, 3), (3,), ())))
+        self.identity = np.empty((0, 2), dtype=np.int64)
+        self.contact_distance = np.empty(0)
+        self.force = self.gap = np.empty((0, 3))
+
+    def connect(self, first: CollisionModel, second: CollisionModel, mu: float) -> None:
+        """Say which models touch."""
+        self.models = (first, second)
+        self.mu.set(mu)
+        self._links["object1"].setLinkedBase(first.state)
+        self._links["object2"].setLinkedBase(second.state)
+        self.rows_each = 3 if mu > 0.0 else 1
+        self._initialised = True
+
+    def touch(self, near: Near, contact_distance: float, identity: np.ndarray) -> None:
+        """Take over the contacts of this step.
+
+        Args:
+            near: The pairs of near points.
+            contact_distance: Distance that contacts keep, without the elements' reach [length].
+            identity: What the two elements are called, the same from step to step, shape (p, 2).
+        """
+        first, second = self.models
+        self.near, self.identity = near, identity
+        reach = first.reach[near.element[:, 0]] + second.reach[near.element[:, 1]]
+        self.contact_distance = contact_distance + reach
+        self.frames = frames(near.normal)
+        self.force = self.gap = np.zeros((len(near.distance), 3))
+
+    @property
+    def contact_count(self) -> int:
+        """Contacts in this step."""
+        return len(self.near.distance)
+
+    @property
+    def row_count(self) -> int:
+        """See LagrangianConstraint."""
+        return self.rows_each * self.contact_count
+
+    def parts(self) -> list[Rows3]:
+        """See LagrangianConstraint: the rows on the first state, then on the second."""
+        return [self._rows_on(0, -1.0), self._rows_on(1, 1.0)]
+
+    def _rows_on(self, side: int, sign: float) -> Rows3:
+        model, count = self.models[side], self.rows_each
+        nodes = model.elements[self.near.element[:, side]]  # (p, k)
+        weights = self.near.weight[:, side, : nodes.shape[1]]  # (p, k)
+        shape = (len(nodes), count, nodes.shape[1])
+        row = np.broadcast_to(np.arange(shape[0] * count).reshape(-1, count, 1), shape)
+        directions = sign * weights[:, None, :, None] * self.frames[:, :count, None, :]
+        kept = np.broadcast_to(weights[:, None, :] != 0.0, shape)
+        node = np.broadcast_to(nodes[:, None, :], shape)
+        return model.state, row[kept], node[kept], directions[kept]
+
+    def _motion(self, side: int) -> np.ndarray:
+        """How far each contact point moves in the free motion, shape (p, 3)."""
+        model = self.models[side]
+        data = model.state._data
+        nodes = model.elements[self.near.element[:, side]]
+        moved = data["free_position"].get()[nodes] - data["position"].get()[nodes]  # (p, k, 3)
+        weights = self.near.weight[:, side, : nodes.shape[1]]
+        total: np.ndarray = np.einsum("pk,pkc->pc", weights, moved)
+        return total
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        moves = [self._motion(side) for side in (0, 1)]
+        along = np.einsum("pc,pc->p", self.near.point[:, 1] - self.near.point[:, 0], self.frames[:, 0])
+        gap = along - self.contact_distance
+        slide = np.einsum("prc,pc->pr", self.frames, moves[1] - moves[0])  # (p, 3)
+        free = gap + slide[:, 0]
+        size = sum(np.linalg.norm(move, axis=1) for move in moves)
+        slide *= _share_in_contact(gap, free, size)[:, None]
+        slide[:, 0] = free
+        found: np.ndarray = slide[:, : self.rows_each].ravel()
+        return found
+
+    def resolution(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        kind, mu = (COULOMB, self.mu.get()) if self.rows_each == 3 else (UNILATERAL, 0.0)
+        return np.tile(row_parameters(kind, mu), (self.row_count, 1))
+
+    def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """See LagrangianConstraint."""
+        self.force, self.gap = np.zeros((2, self.contact_count, 3))
+        self.force[:, : self.rows_each] = lam.reshape(-1, self.rows_each)
+        self.gap[:, : self.rows_each] = delta.reshape(-1, self.rows_each)
+
+
+def frames(normal: np.ndarray) -> np.ndarray:
+    """Normal and two tangents of each contact, shape (p, 3, 3), as SOFA chooses them.
+
+    Args:
+        normal: Unit normals, shape (p, 3).
+    """
+    other = normal[:, [2, 0, 1]]
+    s = np.cross(normal, other)
+    size = np.linalg.norm(s, axis=1, keepdims=True)
+    along = size[:, 0] < 1e-9  # the diagonal (1, 1, 1): any other direction does
+    if along.any():
+        s[along] = np.cross(normal[along], [1.0, 0.0, 0.0])
+        size = np.linalg.norm(s, axis=1, keepdims=True)
+    s = s / size
+    return np.stack([normal, -np.cross(normal, s), s], axis=1)
+
+
+def _share_in_contact(gap: np.ndarray, free: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Share of the step during which a contact is closed in the free motion, shape (p,).
+
+    Args:
+        gap: Gap at the start of the step [length], shape (p,).
+        free: Gap after the free motion [length], shape (p,).
+        size: How far both points move [length], shape (p,).
+    """
+    resting = (np.abs(gap) < 1e-5 * size) & (np.abs(free) < 1e-5 * size)
+    changes = np.abs(gap - free) > 0.001 * gap
+    with np.errstate(divide="ignore", invalid="ignore"):
+        closes_at = gap / (gap - free)
+    crosses = (closes_at > 0.0) & (closes_at < 1.0)
+    moving = np.where(crosses, 1.0 - closes_at, (free < 0.0).astype(float))
+    return np.where(~resting & changes, moving, 1.0)

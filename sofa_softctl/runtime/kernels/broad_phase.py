@@ -1,0 +1,159 @@
+"""Which elements of two meshes may be near each other: boxes, sorted and swept along one axis."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.kernels.jit import njit
+
+
+@njit
+def element_boxes(x: np.ndarray, elements: np.ndarray, margin: np.ndarray) -> np.ndarray:
+    """Box around each element, widened by its margin.
+
+    Args:
+        x: Positions, shape (n, >= 3).
+        elements: Nodes of each element, shape (m, k).
+        margin: By how much each box is widened [length], shape (m,).
+
+    Returns:
+        Lower corners, then upper corners, shape (m, 6).
+    """
+    m, k = elements.shape
+    boxes = np.empty((m, 6))
+    for e in range(m):
+        for c in range(3):
+            low = high = x[elements[e, 0], c]
+            for i in range(1, k):
+                value = x[elements[e, i], c]
+                low = min(low, value)
+                high = max(high, value)
+            boxes[e, c] = low - margin[e]
+            boxes[e, 3 + c] = high + margin[e]
+    return boxes
+
+
+@njit
+def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    for c in range(3):
+        if a[c] > b[3 + c] or b[c] > a[3 + c]:
+            return False
+    return True
+
+
+@njit
+def _hull(boxes: np.ndarray) -> np.ndarray:
+    hull = boxes[0].copy()
+    for e in range(1, boxes.shape[0]):
+        for c in range(3):
+            hull[c] = min(hull[c], boxes[e, c])
+            hull[3 + c] = max(hull[3 + c], boxes[e, 3 + c])
+    return hull
+
+
+@njit
+def _inside(boxes: np.ndarray, region: np.ndarray) -> np.ndarray:
+    """Numbers of the boxes that touch a region."""
+    found = np.empty(boxes.shape[0], np.int64)
+    count = 0
+    for e in range(boxes.shape[0]):
+        if _overlap(boxes[e], region):
+            found[count] = e
+            count += 1
+    return found[:count]
+
+
+@njit
+def candidate_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Pairs of boxes that overlap, in the order of their numbers.
+
+    Only boxes in the common region of both sets are sorted, so that two large meshes that touch in
+    a spot cost little.
+
+    Args:
+        first: Boxes, shape (m, 6).
+        second: Boxes, shape (n, 6).
+
+    Returns:
+        Numbers in `first` and in `second`, shape (p, 2), sorted.
+
+    Source: sort and sweep; Ericson, Real-Time Collision Detection, 2005, section 7.5.
+    """
+    none = np.empty((0, 2), np.int64)
+    if first.shape[0] == 0 or second.shape[0] == 0:
+        return none
+    region = _hull(first)
+    other = _hull(second)
+    axis, extent = 0, -1.0
+    for c in range(3):
+        region[c] = max(region[c], other[c])
+        region[3 + c] = min(region[3 + c], other[3 + c])
+        if region[c] > region[3 + c]:
+            return none
+        if region[3 + c] - region[c] > extent:
+            axis, extent = c, region[3 + c] - region[c]
+    kept1, kept2 = _inside(first, region), _inside(second, region)
+    keys = _sweep(first, second, kept1, kept2, axis)
+    keys = np.sort(keys)
+    pairs = np.empty((keys.shape[0], 2), np.int64)
+    n = second.shape[0]
+    for p in range(keys.shape[0]):
+        pairs[p, 0], pairs[p, 1] = keys[p] // n, keys[p] % n
+    return pairs
+
+
+@njit
+def _sweep(
+    first: np.ndarray, second: np.ndarray, kept1: np.ndarray, kept2: np.ndarray, axis: int
+) -> np.ndarray:
+    """Overlapping pairs as first * n + second, unsorted."""
+    n = second.shape[0]
+    order1 = kept1[np.argsort(first[kept1, axis])]
+    order2 = kept2[np.argsort(second[kept2, axis])]
+    open1 = np.empty(order1.shape[0], np.int64)
+    open2 = np.empty(order2.shape[0], np.int64)
+    keys = np.empty(256, np.int64)
+    a = b = count = opened1 = opened2 = 0
+    while a < order1.shape[0] or b < order2.shape[0]:
+        from_first = b >= order2.shape[0] or (
+            a < order1.shape[0] and first[order1[a], axis] <= second[order2[b], axis]
+        )
+        if from_first:
+            i = order1[a]
+            a += 1
+            here = first[i, axis]
+            left = 0
+            for k in range(opened2):
+                j = open2[k]
+                if second[j, 3 + axis] < here:
+                    continue
+                open2[left] = j
+                left += 1
+                if _overlap(first[i], second[j]):
+                    if count == keys.shape[0]:
+                        keys = np.concatenate((keys, np.empty_like(keys)))
+                    keys[count] = i * n + j
+                    count += 1
+            opened2 = left
+            open1[opened1] = i
+            opened1 += 1
+        else:
+            j = order2[b]
+            b += 1
+            here = second[j, axis]
+            left = 0
+            for k in range(opened1):
+                i = open1[k]
+                if first[i, 3 + axis] < here:
+                    continue
+                open1[left] = i
+                left += 1
+                if _overlap(first[i], second[j]):
+                    if count == keys.shape[0]:
+                        keys = np.concatenate((keys, np.empty_like(keys)))
+                    keys[count] = i * n + j
+                    count += 1
+            opened1 = left
+            open2[opened2] = j
+            opened2 += 1
+    return keys[:count]
