@@ -16,9 +16,12 @@ class LinearMapping(Mapping):
     factors: np.ndarray
 
     def init(self) -> None:
-        """Find the weights, unless what follows is only drawn."""
+        """Find the weights and place the follower, unless what follows is only drawn."""
         if self.mechanical:
             self.find_weights()
+            position = self.child._data["position"]
+            self.apply(self.parent._data["position"].get(), position.get())
+            position.touch()
 
     def find_weights(self) -> None:
         """Find the driving nodes of each node, and call `set_weights`."""
