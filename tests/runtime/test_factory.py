@@ -260,7 +260,7 @@ def soft_robot(root, box):
 
     for name, models in (("collision", ("Triangle", "Line", "Point")), ("visual", ())):
         child = finger.addChild(name)
-        child.addObject("TriangleSetTopologyContainer", position=positions, triangles="0 1 2 2 1 3")
+        child.addObject("TriangleSetTopologyContainer", position=positions, triangles="0 4 1 1 4 5")
         for model in models:
             child.addObject("MechanicalObject" if model == "Triangle" else "RequiredPlugin")
             child.addObject(f"{model}CollisionModel", group=1, selfCollision=False, moving="1")

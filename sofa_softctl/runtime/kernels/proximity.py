@@ -330,8 +330,7 @@ def near_points(
         if not _record(out, count, first, i, second, j, w1, w2, limit):
             continue
         if method == LOCAL_MIN_DISTANCE:
-            n, d = out.normal[count], out.distance[count]
-            way = (n[0] * d, n[1] * d, n[2] * d)
+            way = _sub(out.point[count, 1], out.point[count, 0])
             back = (-way[0], -way[1], -way[2])
             if not _leaves(first, i, way, cone, factor):
                 continue
@@ -348,6 +347,20 @@ def near_points(
 
 
 @njit
+def _place(out: np.ndarray, s: Surface, element: int, weight: np.ndarray) -> None:
+    """The point of an element with these weights, from its first corner as SOFA does: flat on flat,
+    rounding decides which contacts leave outwards.
+    """
+    corners = s.elements[element]
+    for c in range(3):
+        start = s.x[corners[0], c]
+        value = start
+        for k in range(1, len(corners)):
+            value += (s.x[corners[k], c] - start) * weight[k]
+        out[c] = value
+
+
+@njit
 def _record(
     out: Near,
     at: int,
@@ -361,16 +374,9 @@ def _record(
 ) -> bool:
     """Write a pair of points if they are nearer than `limit`."""
     out.element[at, 0], out.element[at, 1] = i, j
-    for c in range(3):
-        value = 0.0
-        for k in range(first.elements.shape[1]):
-            value += w1[k] * first.x[first.elements[i, k], c]
-        out.point[at, 0, c] = value
-        value = 0.0
-        for k in range(second.elements.shape[1]):
-            value += w2[k] * second.x[second.elements[j, k], c]
-        out.point[at, 1, c] = value
-        out.weight[at, 0, c], out.weight[at, 1, c] = w1[c], w2[c]
+    _place(out.point[at, 0], first, i, w1)
+    _place(out.point[at, 1], second, j, w2)
+    out.weight[at, 0], out.weight[at, 1] = w1, w2
     way = _sub(out.point[at, 1], out.point[at, 0])
     square = _dot(way, way)
     if not square < limit * limit:

@@ -90,9 +90,7 @@ class LocalMinDistance(Intersection):
         """See Intersection."""
         if self.filterIntersection.get() and not self.useLMDFilters.get():
             return super().near(first, second, pairs)
-        one, two = (model.surface()._replace(filtered=False) for model in (first, second))
-        alarm = self.alarmDistance.get()
-        return near_points(one, two, pairs, self.method, alarm, 0.0, 0.0, False)
+        return unfiltered(first, second, pairs, self.alarmDistance.get())
 
 
 class MinProximityIntersection(Intersection):
@@ -119,6 +117,8 @@ class MinProximityIntersection(Intersection):
 
     def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Near:
         """See Intersection."""
+        if isinstance(second, SphereCollisionModel):  # against lines only between their ends
+            return unfiltered(first, second, pairs, self.alarmDistance.get())
         found = super().near(first, second, pairs)
         if self.useSurfaceNormals.get() and first.corners == 3:
             x, triangles = first.surface().x, first.elements[found.element[:, 0]]
@@ -155,3 +155,11 @@ class DiscreteIntersection(Intersection):
             f"finds no contacts here, but {first.describe()} and {second.describe()} come near: "
             "use LocalMinDistance or MinProximityIntersection."
         )
+
+
+def unfiltered(
+    first: CollisionModel, second: CollisionModel, pairs: np.ndarray, alarm: float
+) -> Near:
+    """Closest points inside both elements, whatever the direction between them."""
+    one, two = (model.surface()._replace(filtered=False) for model in (first, second))
+    return near_points(one, two, pairs, LOCAL_MIN_DISTANCE, alarm, 0.0, 0.0, False)

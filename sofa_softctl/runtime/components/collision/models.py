@@ -89,8 +89,9 @@ class CollisionModel(OnState):
         return found
 
     def _build(self) -> Surface:
-        topology = self.find_topology()
-        count = self.state.count
+        topology, count = self.find_topology(), self.state.count
+        if topology is not None and topology.count != count:
+            topology = None  # of the body that carries these points
         none = np.empty((0, 3), dtype=np.int64)
         triangles = topology.elements("triangles") if topology is not None else none
         edges = topology.elements("edges") if topology is not None else none[:, :2]

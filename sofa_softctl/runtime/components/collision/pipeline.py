@@ -89,6 +89,8 @@ class CollisionPipeline(Component):
 
     def detect(self) -> None:
         """Find the contacts of this step; their constraints stand in `contacts` and in the graph."""
+        if not self._models:
+            return
         method: Intersection = self._part("intersection method")
         touching: set[tuple[int, int]] = set()
         for first, second in self._near_models(method):
