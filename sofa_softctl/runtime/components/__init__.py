@@ -38,11 +38,19 @@ from sofa_softctl.runtime.components.effector.actuators import (
     CableEquality,
     PositionEquality,
 )
+from sofa_softctl.runtime.components.effector.cable_effector import CableEffector, CableSensor
 from sofa_softctl.runtime.components.effector.effectors import (
     BarycentricCenterEffector,
     PositionEffector,
 )
+from sofa_softctl.runtime.components.effector.pressure import (
+    SurfacePressureActuator,
+    SurfacePressureEquality,
+    SurfacePressureSensor,
+)
 from sofa_softctl.runtime.components.effector.qp_solver import QPInverseProblemSolver
+from sofa_softctl.runtime.components.effector.volume import VolumeEffector
+from sofa_softctl.runtime.components.effector.young_modulus import YoungModulusActuator
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
 from sofa_softctl.runtime.components.loader.mesh_loader import (
     MeshGmshLoader,
@@ -114,7 +122,9 @@ CLASSES: tuple[type[Component], ...] = (
     CGLinearSolver,
     CableActuator,
     CableConstraint,
+    CableEffector,
     CableEquality,
+    CableSensor,
     CollisionPipeline,
     CollisionResponse,
     DefaultAnimationLoop,
@@ -164,7 +174,10 @@ CLASSES: tuple[type[Component], ...] = (
     SphereCollisionModel,
     SphereROI,
     SubsetMapping,
+    SurfacePressureActuator,
     SurfacePressureConstraint,
+    SurfacePressureEquality,
+    SurfacePressureSensor,
     TetrahedronFEMForceField,
     TetrahedronSetGeometryAlgorithms,
     TetrahedronSetTopologyContainer,
@@ -179,4 +192,6 @@ CLASSES: tuple[type[Component], ...] = (
     VisualGrid,
     VisualModel,
     VisualStyle,
+    VolumeEffector,
+    YoungModulusActuator,
 )

@@ -19,6 +19,8 @@ from sofa_softctl.status import Status
 _PER_ROW = {
     "effort_min": -np.inf,
     "effort_max": np.inf,
+    "effort_previous": 0.0,
+    "effort_rate": np.inf,
     "displacement_min": -np.inf,
     "displacement_max": np.inf,
     "displacement_previous": 0.0,
@@ -27,6 +29,9 @@ _PER_ROW = {
     "displacement_fixed": np.nan,
 }
 """Limits of a row that its component leaves unset."""
+
+_SOUGHT = (InverseRole.ACTUATOR, InverseRole.EQUALITY)
+"""Whose multipliers are variables; those of effectors and sensors are zero."""
 
 
 class QPInverseProblemSolver(ConstraintSolver):
@@ -77,7 +82,7 @@ class QPInverseProblemSolver(ConstraintSolver):
 
     def solve(self, problem: ConstraintProblem) -> None:
         """See ConstraintSolver."""
-        variables = [entry for entry in problem.active if role_of(entry) != InverseRole.EFFECTOR]
+        variables = [entry for entry in problem.active if role_of(entry) in _SOUGHT]
         if not variables:
             return
         a = _rows(variables)
@@ -89,7 +94,7 @@ class QPInverseProblemSolver(ConstraintSolver):
             inverse,
             solver=self._name,
             warm=last.warm if known else None,  # type: ignore[union-attr]
-            held=last.effort if known else None,  # type: ignore[union-attr]
+            held=_held(last.effort, variables) if known else None,  # type: ignore[union-attr]
         )
         self._tell(solution)
         problem.lam[:] = 0.0
@@ -112,13 +117,15 @@ class QPInverseProblemSolver(ConstraintSolver):
         a: np.ndarray,
         e: np.ndarray,
     ) -> InverseProblem:
-        limits = {name: np.full(len(a), unset) for name, unset in _PER_ROW.items()}
+        limits: dict[str, np.ndarray] = {}
         names: list[str] = []
         energy = np.ones(len(a), dtype=bool) if self.actuatorsOnly.get() else None
         start = 0
         for constraint in variables:
             stop = start + constraint.row_count
             for name, value in constraint.limits().items():  # type: ignore[attr-defined]
+                if name not in limits:
+                    limits[name] = np.full(len(a), _PER_ROW[name])
                 limits[name][start:stop] = value
             names += [self._names[id(constraint)]] * constraint.row_count
             if energy is not None:
@@ -159,6 +166,12 @@ class QPInverseProblemSolver(ConstraintSolver):
 def role_of(constraint: LagrangianConstraint) -> InverseRole:
     """What the constraint is to the inverse problem."""
     return constraint.inverse_role  # type: ignore[attr-defined]
+
+
+def _held(effort: np.ndarray, variables: list[LagrangianConstraint]) -> np.ndarray:
+    """The last efforts to be held: zero where an effort is a change, as of a Young's modulus."""
+    changes = [getattr(entry, "effort_is_a_change", False) for entry in variables]
+    return np.where(np.repeat(changes, [entry.row_count for entry in variables]), 0.0, effort)
 
 
 def _rows(constraints: list[LagrangianConstraint]) -> np.ndarray:

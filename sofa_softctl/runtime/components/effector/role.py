@@ -10,4 +10,5 @@ class InverseRole(Enum):
 
     ACTUATOR = "sought, within limits"
     EFFECTOR = "zero, its delta shall vanish"
+    SENSOR = "zero, its delta is only looked at"
     EQUALITY = "sought, its delta or itself is given"

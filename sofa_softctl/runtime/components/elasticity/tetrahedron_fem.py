@@ -12,6 +12,7 @@ from sofa_softctl.runtime.kernels import corotational as kernel
 from sofa_softctl.runtime.link import LinkType
 from sofa_softctl.runtime.roles import ForceField, Pairs
 
+_STIFFNESS = ("unit_stiffness", "stiffness", "_young")
 _METHODS = {"small": kernel.SMALL, "large": kernel.LARGE, "polar": kernel.POLAR, "svd": kernel.SVD}
 
 
@@ -121,13 +122,16 @@ class TetrahedronFEMForceField(ForceField):
         if (poisson < 0.0).any() or (poisson >= 0.5).any():
             bad = poisson[(poisson < 0.0) | (poisson >= 0.5)][0]
             raise self.fault(f"needs poissonRatio from 0 to below 0.5, got {bad:g}.")
+        unit = self.volumes.copy()
         factors = self.localStiffnessFactor.get()
         if len(factors):
             count = len(young)
-            young = young * factors[np.arange(count) * len(factors) // count]
-        lam = young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))
-        mu = young / (2.0 * (1.0 + poisson))
-        self.stiffness = np.stack([lam, mu], axis=1) * self.volumes[:, None]
+            unit *= factors[np.arange(count) * len(factors) // count]
+        lam = poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))
+        mu = 0.5 / (1.0 + poisson)
+        self.unit_stiffness = np.stack([lam, mu], axis=1) * unit[:, None]  # for E = 1
+        self.stiffness = self.unit_stiffness * young[:, None]
+        self._young = young
         self._young_seen = self.youngModulus.getCounter()
 
     def _per_element(self, name: str) -> np.ndarray:
@@ -145,11 +149,40 @@ class TetrahedronFEMForceField(ForceField):
 
     def snapshot(self) -> dict[str, Any]:
         """See Component."""
-        return {"stiffness": self.stiffness}  # never written in place
+        return {name: getattr(self, name) for name in _STIFFNESS}  # never written in place
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """See Component."""
-        self.stiffness = snapshot["stiffness"]
+        for name in _STIFFNESS:
+            setattr(self, name, snapshot[name])
+
+    def moduli(self) -> np.ndarray:
+        """Young's modulus of each element as it acts now, without localStiffnessFactor."""
+        return self._young
+
+    def set_moduli(self, elements: np.ndarray | slice, young: np.ndarray | float) -> None:
+        """Change Young's modulus of some elements, at once; youngModulus tells it."""
+        moduli = self._young.copy()
+        moduli[elements] = young
+        self.youngModulus.set(moduli if np.ptp(moduli) else moduli[:1])
+        self._set_stiffness()
+
+    def add_force_per_modulus(self, elements: np.ndarray | slice, force: np.ndarray) -> None:
+        """force += df/dE of some elements at the position of the last `add_force`."""
+        kernel.add_force(
+            self.state._data["position"].get(),
+            self.x0,
+            self.elements[elements],
+            self.rotations[elements],
+            self.h[elements],
+            self.unit_stiffness[elements],
+            force,
+        )
+
+    def largest_force_per_modulus(self, elements: np.ndarray | slice) -> float:
+        """Force on a node for E = 1 and a strain of about 1, the largest of some elements."""
+        slopes = np.linalg.norm(self.gradients[elements], axis=-1).max(axis=-1)
+        return float((self.unit_stiffness[elements].sum(axis=1) * slopes).max())
 
     def reset(self) -> None:
         """Back to the rotations of the initial state."""

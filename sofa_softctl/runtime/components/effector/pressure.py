@@ -1,0 +1,89 @@
+"""Cavities whose pressure inverse control seeks, is given, or looks at."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.components.constraint.surface_pressure_model import SurfacePressureModel
+from sofa_softctl.runtime.components.effector.role import InverseRole
+from sofa_softctl.runtime.data_types import Bool, Real
+
+
+class SurfacePressureActuator(SurfacePressureModel):
+    """A cavity whose lambda QPInverseProblemSolver seeks, within its limits.
+
+    Departures from SoftRobots.Inverse, which reads neither: maxPressureVariation limits the change
+    of lambda, and minVolumeGrowth holds beside maxVolumeGrowthVariation.
+    """
+
+    inverse_role = InverseRole.ACTUATOR
+
+    applyForce = Bool(True, "False: seek, but do not apply.")
+    initPressure = Real(0.0, "lambda before the first step.", unit="pressure")
+
+    def init(self) -> None:
+        """Start from initPressure and no growth."""
+        super().init()
+        self.pressure.set(self.initPressure.get())
+
+    def reset(self) -> None:
+        """See SurfacePressureModel."""
+        super().reset()
+        self.pressure.set(self.initPressure.get())
+
+    def limits(self) -> dict[str, float]:
+        """Bounds of this step, by the names of InverseProblem."""
+        pressure, growth = self.pressure_limits(), self.growth_limits()
+        found = {
+            "effort_min": pressure[0],
+            "effort_max": pressure[1],
+            "displacement_min": growth[0],
+            "displacement_max": growth[1],
+        }
+        if self.maxPressureVariation.isSet():
+            # from outside its limits lambda comes back at once, as the limits are never exceeded
+            found["effort_previous"] = min(max(self.pressure.get(), pressure[0]), pressure[1])
+            found["effort_rate"] = self.maxPressureVariation.get()
+        if self.maxVolumeGrowthVariation.isSet():
+            found["displacement_previous"] = self.volumeGrowth.get()
+            found["displacement_rate"] = self.maxVolumeGrowthVariation.get()
+        return found
+
+    def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over lambda and what it made of the growth."""
+        self.pressure.set(float(lam[0]))
+        self.volumeGrowth.set(float(delta[0]))
+
+
+class SurfacePressureEquality(SurfacePressureModel):
+    """A cavity whose growth (eqVolumeGrowth) or lambda (eqPressure) is given, others are sought."""
+
+    inverse_role = InverseRole.EQUALITY
+
+    def limits(self) -> dict[str, float]:
+        """What is given in this step, by the names of InverseProblem."""
+        found = {}
+        if self.eqVolumeGrowth.isSet():
+            found["displacement_fixed"] = self.eqVolumeGrowth.get()
+        if self.eqPressure.isSet():
+            found["effort_fixed"] = self.eqPressure.get()
+        return found
+
+    def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over lambda and what it made of the growth."""
+        self.pressure.set(float(lam[0]))
+        self.volumeGrowth.set(float(delta[0]))
+
+
+class SurfacePressureSensor(SurfacePressureModel):
+    """A cavity whose volume is measured; it has a row, but takes no part in the problem."""
+
+    inverse_role = InverseRole.SENSOR
+
+    def limits(self) -> dict[str, float]:
+        """None."""
+        return {}
+
+    def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over the growth at the end of the step, to first order."""
+        self.volumeGrowth.set(float(delta[0]))

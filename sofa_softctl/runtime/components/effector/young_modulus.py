@@ -1,0 +1,169 @@
+"""Elasticity that inverse control makes stiffer or softer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.components.effector.role import InverseRole
+from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
+from sofa_softctl.runtime.data_types import Bool, Integers, Real
+from sofa_softctl.runtime.link import LinkType
+from sofa_softctl.runtime.roles import LagrangianConstraint
+
+_STRAIN = 1e-10
+"""Strain up to which a region counts as undeformed: its row is but rounding."""
+
+
+class YoungModulusActuator(LagrangianConstraint):
+    """Changes Young's modulus E of a TetrahedronFEMForceField, or of some of its elements.
+
+    Row: J = df/dE, the elastic forces at the present position for E = 1; delta = W lambda is what
+    the change does to the body, from delta_free = 0. The effort is the change Delta E of this step,
+    not a total: lambda = dt Delta E in second order, Delta E in first order. The step moves by
+    A^-1 J^T lambda, and E stands Delta E higher from the next step on.
+
+    The row takes df/dE at the present x alone. A body of modulus E + Delta E would also answer to
+    the motion of the step with another K: to first order its velocity differs from the row's by
+    -A^-1 h (h + beta) Delta E dK/dE v_new (h the step, beta the Rayleigh stiffness), nothing
+    where the body is at rest.
+
+    Each actuator has its own modulus: several regions are several force fields on one state (as in
+    SoftRobots.Inverse: in child nodes that hold a topology and no state), or several `elements` of
+    one force field. Departures from SoftRobots.Inverse, which adds lambda to E whatever dt is, and
+    to entry 0 of youngModulus alone: E moves by Delta E on all elements; a reset returns E.
+
+    Source: SoftRobots.Inverse's component of the same name.
+    """
+
+    inverse_role = InverseRole.ACTUATOR
+    effort_is_a_change = True
+    """An effort that is held in the next step is zero."""
+    row_count = 1
+
+    forceField = LinkType(
+        "Force field to change; the next TetrahedronFEMForceField by default.", kind="force field"
+    )
+    elements = Integers([], "Its tetrahedra to change (embedded runtime only); all by default.")
+    minYoung = Real(10.0, "Least Young's modulus.", unit="pressure")
+    maxYoung = Real(1e5, "Greatest Young's modulus.", unit="pressure")
+    maxYoungVariationRatio = Real(10.0, "Greatest change a step, relative to the present modulus.")
+    applyForce = Bool(True, "False: seek, but do not apply.")
+    youngModulus = Real(0.0, "Present Young's modulus.", unit="pressure", read_only=True)
+
+    def init(self) -> None:
+        """Check the limits.
+
+        Raises:
+            SceneError: minYoung is above maxYoung, or a limit is negative.
+        """
+        low, high = self.minYoung.get(), self.maxYoung.get()
+        ratio = self.maxYoungVariationRatio.get()
+        if not 0.0 <= low <= high or not ratio >= 0.0:
+            raise self.fault(
+                "needs 0 <= minYoung <= maxYoung and maxYoungVariationRatio >= 0, got minYoung "
+                f"{low:g}, maxYoung {high:g}, maxYoungVariationRatio {ratio:g}."
+            )
+
+    def bwdInit(self) -> None:
+        """Find the force field and its modulus.
+
+        Raises:
+            SceneError: there is none, or its elements have no common positive modulus.
+        """
+        self.field = self._find_field()
+        if self.field.youngModulus.hasParent():
+            raise self.fault(
+                f"cannot change youngModulus of {self.field.describe()}, which is linked to other "
+                "Data. Give it as a number."
+            )
+        if self.field.state is not self.state:
+            raise self.fault(
+                f"acts on {self.state.describe()}, but {self.field.describe()} on "
+                f"{self.field.state.describe()}. Put it beside its force field."
+            )
+        self._chosen = self._choose()
+        self._nodes = np.unique(self.field.elements[self._chosen])
+        self._row = np.zeros(len(self._nodes), dtype=np.int64)
+        self._stress = self.field.largest_force_per_modulus(self._chosen)
+        self._first_young = self.field.moduli()[self._chosen].copy()
+        if np.ptp(self._first_young) or not self._first_young[0] > 0.0:
+            raise self.fault(
+                f"finds Young's moduli from {self._first_young.min():g} to "
+                f"{self._first_young.max():g}: it moves one modulus, above 0. Give each region an "
+                "actuator of its own, by 'elements' or by a force field for each."
+            )
+        self.youngModulus.set(float(self._first_young[0]))
+
+    def _find_field(self) -> TetrahedronFEMForceField:
+        found: Any = self._links["forceField"].getLinkedBase()
+        node = self._context
+        while found is None and node is not None:
+            fields = [f for f in node.of("force field") if isinstance(f, TetrahedronFEMForceField)]
+            found = next(iter(fields), None)
+            node = node.parents[0] if node.parents else None
+        if not isinstance(found, TetrahedronFEMForceField):
+            raise self.fault("needs a TetrahedronFEMForceField in its node or above.")
+        return found
+
+    def _choose(self) -> np.ndarray | slice:
+        chosen, count = self.elements.get(), len(self.field.elements)
+        if not len(chosen):
+            return slice(None)
+        if chosen.min() < 0 or chosen.max() >= count:
+            wrong = chosen.max() if chosen.max() >= count else chosen.min()
+            raise self.fault(
+                f"has 'elements' with {wrong}, but {self.field.describe()} has {count} tetrahedra."
+            )
+        return np.unique(chosen)
+
+    def reset(self) -> None:
+        """Give the force field its first modulus back."""
+        self._set_young(self._first_young)
+
+    def _set_young(self, young: np.ndarray | float) -> None:
+        self.field.set_moduli(self._chosen, young)
+        self.youngModulus.set(float(self.field.moduli()[self._chosen][0]))
+
+    def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See LagrangianConstraint."""
+        self.youngModulus.set(float(self.field.moduli()[self._chosen][0]))
+        force = np.zeros((self.state.count, 3))
+        self.field.add_force_per_modulus(self._chosen, force)
+        self._strained = np.abs(force).max() > _STRAIN * self._stress
+        return self._row, self._nodes, force[self._nodes]
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint: without a change of modulus nothing moves."""
+        return np.zeros(1)
+
+    def _factor(self) -> float:
+        """lambda of a change by 1: the integrator's."""
+        assert self._context is not None
+        solver: Any = self._context.find_upward("ode solver")
+        return float(solver.effort_factor)
+
+    def limits(self) -> dict[str, float]:
+        """Bounds of this step, by the names of InverseProblem; back into them where E is out.
+
+        A region at its rest shape keeps its modulus: no modulus changes anything there.
+        """
+        if not self._strained:
+            return {"effort_min": 0.0, "effort_max": 0.0}
+        young, factor = self.youngModulus.get(), self._factor()
+        reach = self.maxYoungVariationRatio.get() * young
+        low = max(self.minYoung.get() - young, -reach)
+        high = min(self.maxYoung.get() - young, reach)
+        return {
+            "effort_min": factor * min(low, reach),
+            "effort_max": factor * max(high, -reach),
+        }
+
+    def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Nothing yet: E changes with what is applied, see `store`."""
+
+    def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Change E by what stands in lambda when the step is corrected."""
+        if lam[0]:
+            self._set_young(self.youngModulus.get() + float(lam[0]) / self._factor())
