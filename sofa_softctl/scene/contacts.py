@@ -27,6 +27,10 @@ class Contact:
     """Paths of the nodes whose independent states touch."""
     point: np.ndarray
     """Where it touches the second body, start of the step [length], shape (3,)."""
+    friction: float
+    """Coefficient of friction of the response [-]; nan where the scene does not tell."""
+    identity: tuple[int, int] | None
+    """The two elements that touch, the same numbers from step to step; SOFA does not tell: None."""
 
 
 def contacts_of(system: ComplianceSystem) -> list[Contact]:
@@ -37,16 +41,38 @@ def contacts_of(system: ComplianceSystem) -> list[Contact]:
     found = []
     for owner, rows in system.owners():
         if owner.getClassName() in KINDS:
-            found += _contacts_between(owner, rows)
+            read = _from_runtime if hasattr(owner, "near") else _from_rows
+            found += read(owner, rows)
     return found
 
 
-def _contacts_between(owner: Any, rows: np.ndarray) -> list[Contact]:
+def _from_runtime(owner: Any, rows: np.ndarray) -> list[Contact]:
+    """What the embedded runtime knows of its contacts."""
+    near, count = owner.near, owner.rows_each
+    states = (model.state for model in owner.models)
+    bodies: Any = tuple(_body(state) for state in states)
+    friction = float(owner.mu.value)
+    return [
+        Contact(
+            rows=rows[k * count : (k + 1) * count],
+            normal=near.normal[k],
+            bodies=bodies,
+            point=near.point[k, 1],
+            friction=friction,
+            identity=(int(elements[0]), int(elements[1])),
+        )
+        for k, elements in enumerate(owner.identity)
+    ]
+
+
+def _from_rows(owner: Any, rows: np.ndarray) -> list[Contact]:
+    """What the directions of the rows in SOFA tell."""
     first, second = (owner.findLink(name).getLinkedBase() for name in ("object1", "object2"))
     bodies = (_body(first), _body(second))
     H = second.constraint.value[rows].toarray().reshape(len(rows), -1, 3)  # (n, nodes, 3)
     x = np.asarray(second.position.value)[:, :3]
     count = 3 if _has_friction(H) else 1
+    friction = _friction_of(owner) if count == 3 else 0.0
     found = []
     for k in range(0, len(rows), count):
         nodes = np.flatnonzero(H[k].any(axis=1))
@@ -61,6 +87,8 @@ def _contacts_between(owner: Any, rows: np.ndarray) -> list[Contact]:
                 normal=normal / np.linalg.norm(normal),
                 bodies=bodies,
                 point=share @ x[nodes] / share.sum(),
+                friction=friction,
+                identity=None,
             )
         )
     return found
@@ -73,6 +101,14 @@ def _has_friction(H: np.ndarray) -> bool:
     node = np.flatnonzero(H[0].any(axis=1))[0]
     frame = H[:3, node] / np.linalg.norm(H[0, node])  # (3, 3)
     return bool(np.allclose(frame @ frame.T, np.eye(3), atol=1e-6))
+
+
+def _friction_of(owner: Any) -> float:
+    """mu of the contact that made a constraint: SOFA puts it beside it under the same name."""
+    for entry in owner.getContext().objects:
+        if entry.getClassName() == "FrictionContact" and entry.getName() == owner.getName():
+            return float(entry.mu.value)
+    return float("nan")
 
 
 def _body(state: Any) -> str:

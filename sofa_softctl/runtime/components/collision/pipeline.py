@@ -8,6 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.components.collision.intersection import Intersection
+from sofa_softctl.runtime.components.collision.listener import ContactListener
 from sofa_softctl.runtime.components.collision.models import CollisionModel, SphereCollisionModel
 from sofa_softctl.runtime.components.collision.response import CollisionResponse
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
@@ -56,6 +57,7 @@ class CollisionPipeline(Component):
         """The contacts of this step, one entry a pair of models that touches."""
         self._known: dict[tuple[int, int], UnilateralLagrangianConstraint] = {}
         self._models: list[CollisionModel] = []
+        self._listeners: list[ContactListener] = []
         self._first_element: dict[int, int] = {}
 
     def _part(self, category: str) -> Any:
@@ -83,6 +85,12 @@ class CollisionPipeline(Component):
             model.prepare()
         starts = np.cumsum([0, *(len(model.elements) for model in found)])
         self._models = found
+        self._listeners = [
+            entry
+            for node in self._context.getRoot().walk()
+            for entry in node.of("contact listener")
+            if isinstance(entry, ContactListener)
+        ]
         self._first_element = {
             id(model): int(start) for model, start in zip(found, starts, strict=False)
         }
@@ -103,6 +111,8 @@ class CollisionPipeline(Component):
                 constraint.touch(near, method.contactDistance.get(), self._name(near, key))
                 touching.add(key)
         self._show([entry for key, entry in self._known.items() if key in touching])
+        for listener in self._listeners:
+            listener.hear(self.contacts, method.contactDistance.get())
 
     def _near_models(self, method: Intersection) -> list[Pair]:
         models = [m for m in self._models if m.active.get() and len(m.elements)]
