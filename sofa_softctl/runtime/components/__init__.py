@@ -9,6 +9,7 @@ from sofa_softctl.runtime.components.collision.intersection import (
     MinProximityIntersection,
     NewProximityIntersection,
 )
+from sofa_softctl.runtime.components.collision.listener import ContactListener
 from sofa_softctl.runtime.components.collision.models import (
     LineCollisionModel,
     PointCollisionModel,
@@ -127,6 +128,7 @@ CLASSES: tuple[type[Component], ...] = (
     CableSensor,
     CollisionPipeline,
     CollisionResponse,
+    ContactListener,
     DefaultAnimationLoop,
     DefaultVisualManagerLoop,
     DiagonalMass,
