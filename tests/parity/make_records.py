@@ -1,5 +1,6 @@
 """Remake records/ with the backend of this process: `python tests/parity/make_records.py`.
 
+Arguments are the names of records to remake, all by default.
 With SOFA v25.06 on the Python path the records are SOFA's own; SOFTCTL_BACKEND=embedded makes them
 with the embedded runtime. Each record says which it was.
 """
@@ -19,7 +20,7 @@ from sofa_softctl.scene.backend import find_backend  # noqa: E402
 def main():
     backend = find_backend()
     print(backend.describe())
-    for name in scenes.CASES:
+    for name in sys.argv[1:] or scenes.CASES:
         positions = scenes.run(backend.Sofa, name)
         np.savez_compressed(
             os.path.join(HERE, "records", f"{name}.npz"),

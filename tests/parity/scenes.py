@@ -8,14 +8,19 @@ import numpy as np
 SCENES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scenes")
 
 
-def box(nx, ny, nz, size):
-    """Six tetrahedra a cell; positions (n, 3), tetrahedra (m, 4) of positive volume."""
+def box(nx, ny, nz, size, hollow=()):
+    """Six tetrahedra a cell; positions (n, 3), tetrahedra (m, 4) of positive volume.
+
+    Cells of `hollow` are left out.
+    """
     axes = [
         np.linspace(0.0, length, count) for length, count in zip(size, (nx, ny, nz), strict=False)
     ]
     points = np.array([[x, y, z] for z in axes[2] for y in axes[1] for x in axes[0]])
     tetrahedra = []
     for cell in itertools.product(range(nx - 1), range(ny - 1), range(nz - 1)):
+        if cell in hollow:
+            continue
         for order in itertools.permutations(range(3)):
             corner, path = list(cell), []
             for axis in (None, *order):
@@ -90,6 +95,112 @@ def pulled(root, value_type="displacement", value=4.0, **options):
         child.addObject("BarycentricMapping")
 
 
+def cavity_of(points, tetrahedra):
+    """Triangles on the inner boundary of a hollow box, normals out of the cavity."""
+    faces = {}
+    for a, b, c, d in tetrahedra.tolist():
+        for face in ((b, c, d), (a, d, c), (a, b, d), (a, c, b)):
+            faces.setdefault(tuple(sorted(face)), []).append(face)
+    low, high = points.min(axis=0) + 1e-6, points.max(axis=0) - 1e-6
+    inside = ((points > low) & (points < high)).all(axis=1)
+    return [
+        found[0][::-1]
+        for face, found in faces.items()
+        if len(found) == 1 and inside[list(face)].all()
+    ]
+
+
+def chamber(root, component, first_order=False, more=(), solver=None, **values):
+    """A beam with a cavity off its axis, so that pressure bends it; `component` acts on it.
+
+    more: names and Data of components on the cavity's state besides.
+    """
+    root.dt = 0.01
+    root.gravity = [0.0, -9810.0, 0.0]
+    root.addObject("FreeMotionAnimationLoop")
+    if solver is None:
+        root.addObject("GenericConstraintSolver", maxIterations=1000, tolerance=1e-11)
+    else:
+        root.addObject("RequiredPlugin", pluginName="SoftRobots.Inverse")
+        root.addObject("QPInverseProblemSolver", **solver)
+    hollow = {(1, 1, k) for k in range(1, 9)}
+    points, tetrahedra = box(4, 5, 11, (15.0, 20.0, 100.0), hollow)
+    node = root.addChild("beam")
+    node.addObject(
+        "EulerImplicitSolver", firstOrder=first_order, rayleighMass=0.1, rayleighStiffness=0.05
+    )
+    node.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+    node.addObject("TetrahedronSetTopologyContainer", position=points, tetrahedra=tetrahedra)
+    node.addObject("MechanicalObject", name="dofs")
+    node.addObject("UniformMass", totalMass=0.03)
+    node.addObject("TetrahedronFEMForceField", youngModulus=400.0, poissonRatio=0.4)
+    foot = [i for i, p in enumerate(points) if p[2] < 1e-9]
+    node.addObject("FixedProjectiveConstraint", indices=foot)
+    node.addObject("LinearSolverConstraintCorrection")
+    triangles = cavity_of(points, tetrahedra)
+    vertices = sorted({v for triangle in triangles for v in triangle})
+    triangles = [[vertices.index(v) for v in triangle] for triangle in triangles]
+    child = node.addChild("cavity")
+    child.addObject("MeshTopology", name="skin", position=points[vertices], triangles=triangles)
+    child.addObject("MechanicalObject", name="dofs")
+    child.addObject(component, name="pressure", triangles="@skin.triangles", **values)
+    for name, data in more:
+        child.addObject(name, **data)
+    child.addObject("BarycentricMapping")
+    return node
+
+
+def inflated_inverse(root, goal=(7.5, 14.0, 96.0), volume=None, more=(), **values):
+    """The pressure that brings the beam's tip to a goal, or its cavity to a volume."""
+    if volume is not None:
+        more = (
+            *more,
+            ("VolumeEffector", {"triangles": "@skin.triangles", "desiredVolume": volume}),
+        )
+    node = chamber(root, "SurfacePressureActuator", solver={"epsilon": 1e-3}, more=more, **values)
+    if volume is None:
+        tip = node.addChild("tip")
+        tip.addObject("MechanicalObject", name="dofs", position=[[7.5, 10.0, 100.0]])
+        tip.addObject("PositionEffector", indices=[0], effectorGoal=[list(goal)])
+        tip.addObject("BarycentricMapping", mapForces=False, mapMasses=False)
+
+
+def stiffened(root, goal=(10.0, 7.0, 90.0)):
+    """The moduli of both halves of a sagging beam, so that its tip is at a height.
+
+    In first order, where SoftRobots.Inverse's lambda is the change of the modulus.
+    """
+    root.dt = 0.01
+    root.gravity = [0.0, -9810.0, 0.0]
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject("RequiredPlugin", pluginName="SoftRobots.Inverse")
+    root.addObject("QPInverseProblemSolver", epsilon=1e-2)
+    points, tetrahedra = box(3, 3, 9, (20.0, 20.0, 90.0))
+    node = root.addChild("beam")
+    node.addObject("EulerImplicitSolver", firstOrder=True)
+    node.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+    node.addObject("TetrahedronSetTopologyContainer", position=points, tetrahedra=tetrahedra)
+    sagging = points + np.outer((points[:, 2] / 90.0) ** 2, [0.0, -4.0, 0.0])
+    node.addObject("MechanicalObject", name="dofs", rest_position=points, position=sagging)
+    node.addObject("UniformMass", totalMass=0.04)
+    node.addObject("TetrahedronFEMForceField", youngModulus=300.0, poissonRatio=0.4)
+    foot = [i for i, p in enumerate(points) if p[2] < 1e-9]
+    node.addObject("FixedProjectiveConstraint", indices=foot)
+    node.addObject("LinearSolverConstraintCorrection")
+    half = len(tetrahedra) // 2
+    for name, part in (("foot", tetrahedra[:half]), ("head", tetrahedra[half:])):
+        child = node.addChild(name)
+        child.addObject("TetrahedronSetTopologyContainer", position=points, tetrahedra=part)
+        child.addObject("TetrahedronFEMForceField", youngModulus=200.0, poissonRatio=0.4)
+        child.addObject(
+            "YoungModulusActuator", minYoung=50.0, maxYoung=5000.0, maxYoungVariationRatio=0.2
+        )
+    tip = node.addChild("tip")
+    tip.addObject("MechanicalObject", name="dofs", position=[[10.0, 6.0, 90.0]])
+    tip.addObject("PositionEffector", indices=[0], effectorGoal=[goal], useDirections=[0, 1, 0])
+    tip.addObject("BarycentricMapping", mapForces=False, mapMasses=False)
+
+
 def own(name):
     """A scene of the project, by the name of its file."""
 
@@ -120,10 +231,34 @@ CASES = {
         pulled,
         {"value_type": "force", "value": 300.0, "first_order": True},
     ),
+    "inflated_pressure": (chamber, {"component": "SurfacePressureConstraint", "value": [0.5]}),
+    "inflated_pressure_first_order": (
+        chamber,
+        {"component": "SurfacePressureConstraint", "value": [50.0], "first_order": True},
+    ),
+    "inflated_growth": (
+        chamber,
+        {
+            "component": "SurfacePressureConstraint",
+            "valueType": "volumeGrowth",
+            "value": [300.0],
+            "maxVolumeGrowthVariation": 30.0,
+        },
+    ),
+    "inflated_to_a_goal": (inflated_inverse, {}),
+    "inflated_to_a_volume": (inflated_inverse, {"volume": 3500.0, "maxPressure": 0.4}),
+    "inflated_within_limits": (
+        inflated_inverse,
+        {"minPressure": 0.0, "maxVolumeGrowth": 250.0, "maxVolumeGrowthVariation": 40.0},
+    ),
+    "stiffened": (stiffened, {}),
     "trunk": (own("trunk"), {}),
     "finger": (own("finger"), {}),
 }
 """Scene and its parameters, by name."""
+
+INVERSE = ("inflated_to_a_goal", "inflated_to_a_volume", "inflated_within_limits", "stiffened")
+"""Those whose records need the plugin SoftRobots.Inverse."""
 
 STEPS = (1, 5, 20, 40)
 """Steps after which positions are recorded; for the project's own scenes also after OWN_STEPS."""
