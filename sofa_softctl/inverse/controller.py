@@ -12,6 +12,7 @@ import numpy as np
 import Sofa
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.inverse.problem import InverseProblem
 from sofa_softctl.inverse.solution import InverseSolution
 from sofa_softctl.inverse.solver import solve
@@ -46,22 +47,22 @@ def add_effector(node: Any, index: int = 0) -> list[Any]:
 
 
 class InverseController(SceneController):
-    """Finds, in every step, the efforts of cables that bring effectors to a goal that may move.
+    """Finds, in every step, the efforts that bring effectors to a goal that may move.
 
-    Works inside the step, with stock components: CableConstraint with valueType='force', and
-    effectors made by `add_effector`. Whatever those constraints impose themselves is overwritten
+    Works inside the step, with stock components: cables, pressures, joints and positions whose
+    `value` is an effort (see `actuators.KINDS`), and effectors made by `add_effector`. Whatever those constraints impose themselves is overwritten
     between the constraint solver and the correction. Their own Data `displacement` is one step
     behind: this controller's Data are the ones to read. When something in it fails, the cables
     keep the last efforts, the simulation pauses, and the error is raised.
 
     Args:
         root: Root of the scene; it holds the constraint solver.
-        actuators: CableConstraints. Their minForce, maxForce, maxPositiveDisp, maxNegativeDisp and
-            maxDispVariation are respected where the scene set them.
+        actuators: Components to drive, such as CableConstraints with valueType='force'. Their own
+            limits on effort, displacement and its rate are respected where the scene set them.
         effectors: What `add_effector` returned, one list an effector.
         goal: Point (3,), one for each effector (n, 3), or a function of time that gives it.
         energy: Weight of the actuators' energy [-]; needed with more actuators than effector rows.
-        weight: Weight of each effector's residual [-], one number or shape (n,).
+        weight: Weight of each effector's residual [-], one number, shape (n,), or (n, 3) by axis.
         effort_rate: Largest change of an effort a step [effort].
         solver: QP solver: 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a plugin.
         names: Names of the actuators for messages; the names of their nodes by default.
@@ -85,17 +86,19 @@ class InverseController(SceneController):
     ) -> None:
         super().__init__(*args, root=root, **kwargs)
         self.actuators = list(actuators)
+        self.driven = Actuators(self.actuators, names)
+        self.names = self.driven.names
         self.effectors = [list(rows) for rows in effectors]
         self.goal_function = goal if callable(goal) else _constant(goal)
         self.energy = energy
         self.effort_rate = effort_rate
         self.solver = solver
-        self.names = tuple(names or (entry.getContext().getName() for entry in self.actuators))
         self._check()
-        self.first_values = [np.array(entry.value.value) for entry in self.actuators]
         self.system: Any = None
-        self.weight = np.repeat(np.broadcast_to(np.asarray(weight, float), len(self.effectors)), 3)
-        n_a, n_e = len(self.actuators), len(self.effectors)
+        n_a, n_e = self.driven.count, len(self.effectors)
+        weights = np.asarray(weight, dtype=float)
+        weights = weights[:, None] if weights.ndim == 1 else weights
+        self.weight = np.array(np.broadcast_to(weights, (n_e, 3))).ravel()
         self.add_output("effort", np.zeros(n_a), "Effort of each actuator [force].")
         self.add_output("displacement", np.zeros(n_a), "Length pulled in of each cable [length].")
         self.add_output("goal", np.zeros((n_e, 3)), "Goal of each effector [length].")
@@ -105,22 +108,14 @@ class InverseController(SceneController):
         self._forget()
 
     def _check(self) -> None:
-        if not self.actuators or not self.effectors:
+        if not self.driven.count or not self.effectors:
             raise SceneError("InverseController needs at least one actuator and one effector.")
-        for cable in self.actuators:
-            if cable.getClassName() != "CableConstraint" or cable.valueType.value != "force":
-                raise SceneError(
-                    f"InverseController cannot drive {cable.getPathName()}: it needs a "
-                    "CableConstraint with valueType='force'."
-                )
         for rows in self.effectors:
             if len(rows) != 3 or any(row_count(row) != 1 for row in rows):
                 raise SceneError(
                     "Each effector of InverseController must be the three PositionConstraints that "
                     "add_effector(node) returns."
                 )
-        if len(self.names) != len(self.actuators):
-            raise SceneError(f"{len(self.actuators)} actuators, but {len(self.names)} names.")
 
     def _forget(self) -> None:
         self.solution: InverseSolution | None = None
@@ -134,8 +129,7 @@ class InverseController(SceneController):
     def reset(self) -> None:
         """Forget the last solution, all counts, and what was told of them."""
         self._forget()
-        for entry, value in zip(self.actuators, self.first_values, strict=True):
-            entry.value.value = value
+        self.driven.release()
         for name, data in self.outputs.items():
             data.value = "" if name == "status" else np.zeros_like(np.asarray(data.value))
 
@@ -158,13 +152,13 @@ class InverseController(SceneController):
     def _find_rows(self) -> None:
         """Find the rows' owners and remember where the effectors start."""
         self.system = ComplianceSystem(self.root)
-        self.factor = np.array([self.system.effort_factor(entry) for entry in self.actuators])
-        n_a = len(self.actuators)
-        self.owned = self.system.rows_of([*self.actuators, *itertools.chain(*self.effectors)])
+        driven = self.actuators
+        self.factor = np.array([self.system.effort_factor(entry) for entry in driven])
+        n_a = self.driven.count
+        self.owned = self.system.rows_of([*driven, *itertools.chain(*self.effectors)])
         self.a, self.e = slice(0, n_a), slice(n_a, None)
         self.watched = [_node_of(rows[0]) for rows in self.effectors]
         self.start = self._positions()
-        self.limits = {name: [entry.findData(name) for entry in self.actuators] for name in _LIMITS}
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
@@ -196,7 +190,7 @@ class InverseController(SceneController):
             problem,
             solver=self.solver,
             warm=last.warm if last is not None else None,
-            held=last.effort if last is not None else None,
+            held=self._held(last) if last is not None else None,
         )
         self.system.set_effort(rows[self.a], solution.effort, self.factor)
         if self.told_of_others:
@@ -213,8 +207,7 @@ class InverseController(SceneController):
 
     def _impose(self, effort: np.ndarray) -> None:
         """Let the forward solver find this effort on its own."""
-        for entry, value in zip(self.actuators, effort * self.factor, strict=True):
-            entry.value.value = [value]
+        self.driven.keep(effort * self.factor)
 
     def build(self, rows: np.ndarray, others: np.ndarray) -> InverseProblem:
         """The inverse problem of the present step.
@@ -224,10 +217,9 @@ class InverseController(SceneController):
             others: Rows of other constraints.
         """
         shift = (self.target - self.start).ravel()  # rows measure from the start
-        limits = {name: self._limits(name, unset) for name, unset in _LIMITS.items()}
         last = self.solution
         rate: Any = self.effort_rate  # a number stands for every actuator
-        before: Any = 0.0 if last is None else last.effort
+        before: Any = 0.0 if last is None else self._held(last)
         displaced: Any = 0.0 if last is None else last.displacement
         W = self.system.compliance(rows, rows[self.a], self.factor)
         delta_free = self.system.delta_free(rows)
@@ -239,16 +231,12 @@ class InverseController(SceneController):
             delta_e_free=delta_free[self.e] - shift,
             delta_a_free=delta_free[self.a],
             effector_weight=self.weight,
-            effort_min=self._as_effort(limits["minForce"]),
-            effort_max=self._as_effort(limits["maxForce"]),
             effort_previous=before,
             effort_rate=rate,
-            displacement_min=-limits["maxNegativeDisp"],
-            displacement_max=limits["maxPositiveDisp"],
             displacement_previous=displaced,
-            displacement_rate=limits["maxDispVariation"],
             energy=self.energy,
-            names=self.names,
+            names=self.driven.names,
+            **self.driven.limits(self.factor),
         )
 
     def _delta_by_others(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -270,14 +258,10 @@ class InverseController(SceneController):
             )
         return self.system.delta_by_others(rows, others)
 
-    def _limits(self, name: str, unset: float) -> Any:
-        """One limit of every cable, shape (n_a,); a number when no cable has it."""
-        found = [data.value if data.isSet() else unset for data in self.limits[name]]
-        return unset if found.count(unset) == len(found) else np.array(found)
-
-    def _as_effort(self, limit: Any) -> Any:
-        """A limit of lambda as one of the effort; no limit stays none."""
-        return limit / self.factor if isinstance(limit, np.ndarray) else limit
+    def _held(self, last: InverseSolution) -> np.ndarray:
+        """The efforts that would go on as they are: changes end."""
+        held: np.ndarray = np.where(self.driven.changes, 0.0, last.effort)
+        return held
 
     def _positions(self) -> np.ndarray:
         """Position of every effector, shape (n_e, 3)."""
@@ -305,16 +289,6 @@ class InverseController(SceneController):
         tip = self._positions()
         self.outputs["tip"].value = tip
         self.outputs["error"].value = np.linalg.norm(tip - self.target, axis=1)
-
-
-_LIMITS = {
-    "minForce": -math.inf,
-    "maxForce": math.inf,
-    "maxPositiveDisp": math.inf,
-    "maxNegativeDisp": math.inf,
-    "maxDispVariation": math.inf,
-}
-"""Limits of a cable, and what they are where the scene does not set them."""
 
 
 def _node_of(row: Any) -> tuple[Any, int]:

@@ -1,0 +1,165 @@
+"""What inverse control can drive: which component, by which value, within which of its limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+
+
+class Kind(NamedTuple):
+    """How one kind of component is driven, by the names of its Data; empty: there is none."""
+
+    drive: str
+    """What its `valueType` must be, so that `value` is the multiplier."""
+    effort_min: str
+    """Least multiplier."""
+    effort_max: str
+    """Greatest multiplier."""
+    displacement_min: str
+    """Least displacement; with a minus it holds the negative of it."""
+    displacement_max: str
+    """Greatest displacement."""
+    displacement_rate: str
+    """Greatest change of the displacement in a step."""
+    unit: str
+    """What its effort is."""
+
+
+KINDS = {
+    "CableConstraint": Kind(
+        "force", "minForce", "maxForce", "-maxNegativeDisp", "maxPositiveDisp",
+        "maxDispVariation", "force",
+    ),
+    "PositionConstraint": Kind(
+        "force", "minForce", "maxForce", "-maxNegativeDisp", "maxPositiveDisp", "", "force"
+    ),
+    "JointConstraint": Kind(
+        "force", "minForce", "maxForce", "minDisplacement", "maxDisplacement", "", "torque"
+    ),
+    "SurfacePressureConstraint": Kind(
+        "pressure", "minPressure", "maxPressure", "minVolumeGrowth", "maxVolumeGrowth",
+        "maxVolumeGrowthVariation", "pressure",
+    ),
+}  # fmt: skip
+"""Components with one row whose multiplier is the effort, times the integrator's factor."""
+LIMITS = {
+    "effort_min": -math.inf,
+    "effort_max": math.inf,
+    "displacement_min": -math.inf,
+    "displacement_max": math.inf,
+    "displacement_rate": math.inf,
+}
+"""Limits of an actuator, and what they are where the scene does not set them."""
+
+
+class Actuators:
+    """The actuators of a controller: their limits, and how to make them keep an effort.
+
+    Args:
+        components: One component of KINDS each, or a YoungModulusActuator.
+        names: What messages call them; the names of their nodes by default.
+
+    Raises:
+        SceneError: a component cannot be driven, or there is not one name for each.
+    """
+
+    def __init__(self, components: Sequence[Any], names: Sequence[str] | None) -> None:
+        self.components = list(components)
+        self.kinds = [_kind(entry) for entry in self.components]
+        self.names = tuple(names or _names(self.components))
+        if len(self.names) != len(self.components):
+            raise SceneError(f"{len(self.components)} actuators, but {len(self.names)} names.")
+        self.changes = np.array([kind is None for kind in self.kinds])
+        """Which efforts are a change from step to step, as of a Young's modulus."""
+        self._first = [None if k is None else np.array(c.value.value) for c, k in self._both()]
+        self._data = {
+            name: [_data(entry, getattr(kind, name, "")) for entry, kind in self._both()]
+            for name in LIMITS
+        }
+
+    def _both(self) -> list[tuple[Any, Kind | None]]:
+        return list(zip(self.components, self.kinds, strict=True))
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.components)
+
+    def limits(self, factor: np.ndarray) -> dict[str, Any]:
+        """Limits of this step, by the names of InverseProblem; a number where nobody has any.
+
+        Args:
+            factor: Multiplier of one unit of effort, shape (n_a,).
+        """
+        found = {name: self._limit(name) for name in LIMITS}
+        for name in ("effort_min", "effort_max"):
+            if isinstance(found[name], np.ndarray):
+                found[name] = found[name] / factor
+        if self.changes.any():
+            self._add_changes(found, factor)
+        return found
+
+    def _limit(self, name: str) -> Any:
+        unset = LIMITS[name]
+        values = [
+            unset if data is None or not data.isSet() else sign * data.value
+            for sign, data in self._data[name]
+        ]
+        return unset if values.count(unset) == len(values) else np.array(values)
+
+    def _add_changes(self, found: dict[str, Any], factor: np.ndarray) -> None:
+        for name in ("effort_min", "effort_max"):
+            found[name] = np.array(np.broadcast_to(found[name], self.count), dtype=float)
+            for i in np.flatnonzero(self.changes):
+                found[name][i] = self.components[i].limits()[name] / factor[i]
+
+    def keep(self, multiplier: np.ndarray) -> None:
+        """Let the forward solver impose these multipliers on its own, shape (n_a,)."""
+        for (entry, kind), value in zip(self._both(), multiplier, strict=True):
+            if kind is not None:
+                entry.value.value = [value]
+
+    def release(self) -> None:
+        """Back to the values of the scene."""
+        for entry, first in zip(self.components, self._first, strict=True):
+            if first is not None:
+                entry.value.value = first
+
+
+def _kind(component: Any) -> Kind | None:
+    name = component.getClassName()
+    if name == "YoungModulusActuator" and hasattr(component, "limits"):
+        return None
+    kind = KINDS.get(name)
+    where = f"InverseController cannot drive {component.getPathName()}"
+    if kind is None:
+        raise SceneError(
+            f"{where}, a {name}: it drives {', '.join(KINDS)}, and in the embedded runtime "
+            "YoungModulusActuator."
+        )
+    if component.valueType.value != kind.drive:
+        raise SceneError(
+            f"{where}: it needs a {name} with valueType='{kind.drive}', got "
+            f"'{component.valueType.value}'."
+        )
+    return kind
+
+
+def _names(components: Sequence[Any]) -> list[str]:
+    """Names of the nodes; where a node holds several, with their own."""
+    nodes = [entry.getContext() for entry in components]
+    paths = [node.getPathName() for node in nodes]
+    return [
+        f"{node.getName()}.{entry.getName()}" if paths.count(path) > 1 else node.getName()
+        for node, path, entry in zip(nodes, paths, components, strict=True)
+    ]
+
+
+def _data(component: Any, name: str) -> tuple[float, Any]:
+    sign = -1.0 if name.startswith("-") else 1.0
+    return sign, component.findData(name.lstrip("-")) if name else None
