@@ -42,16 +42,13 @@ def sofa():
 @pytest.fixture(scope="session")
 def in_sofa(sofa):
     """Runs Python code in SOFA: in_sofa(code) -> what it gave to result(...), and what it said."""
+    return lambda code: _result_of(code, sofa)
 
-    def run(code):
-        prelude = PRELUDE.format(here=str(Path(__file__).parent), mark=MARK)
-        program = f"{prelude}\n{code}\nsys.stdout.flush(); os._exit(0)"
-        said = _said_by([sys.executable, "-c", program], sofa)
-        found = [line for line in said.splitlines() if line.startswith(MARK)]
-        assert found, said[-4000:]
-        return json.loads(found[-1].removeprefix(MARK)), said
 
-    return run
+@pytest.fixture(scope="session")
+def embedded():
+    """Runs the same code in the embedded runtime: embedded(code) -> what it gave to result(...)."""
+    return lambda code: _result_of(code, {**os.environ, "SOFTCTL_BACKEND": "embedded"})[0]
 
 
 @pytest.fixture(scope="session")
@@ -70,6 +67,15 @@ def run_sofa(sofa):
 
     run.environment = environment
     return run
+
+
+def _result_of(code, environment):
+    prelude = PRELUDE.format(here=str(Path(__file__).parent), mark=MARK)
+    program = f"{prelude}\n{code}\nsys.stdout.flush(); os._exit(0)"
+    said = _said_by([sys.executable, "-c", program], environment)
+    found = [line for line in said.splitlines() if line.startswith(MARK)]
+    assert found, said[-4000:]
+    return json.loads(found[-1].removeprefix(MARK)), said
 
 
 def _said_by(command, environment):

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from sofa_softctl import InverseController, add_constraint_solver, add_effector
+from sofa_softctl import InverseController, Session, Sofa, add_constraint_solver, add_effector
+from sofa_softctl.scene.compliance import ComplianceSystem
 
 
 def box(nx, ny, nz, size):
@@ -94,6 +95,73 @@ def surface(tetrahedra):
         for face in ((b, c, d), (a, d, c), (a, b, d), (a, c, b)):
             faces.setdefault(tuple(sorted(face)), []).append(list(face))
     return [found[0] for found in faces.values() if len(found) == 1]
+
+
+def balloon(root, dt=0.01, first_order=False):
+    """A soft cube with a cavity, held at one side; its pressure waits for an effort.
+
+    Objects: /body/dofs, /body/cavity/pressure (a SurfacePressureConstraint of type pressure).
+    """
+    add_loop(root)
+    root.dt = dt
+    root.gravity = [0.0, 0.0, 0.0]
+    positions, tetrahedra = box(4, 4, 4, (30.0, 30.0, 30.0))
+    centres = np.array([positions[element].mean(axis=0) for element in tetrahedra])
+    hollow = (np.abs(centres - 15.0) < 5.0).all(axis=1)
+    tetrahedra = [t for t, out in zip(tetrahedra, hollow, strict=True) if not out]
+    body = root.addChild("body")
+    body.addObject("EulerImplicitSolver", rayleighStiffness=0.02, firstOrder=first_order)
+    body.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+    body.addObject(
+        "TetrahedronSetTopologyContainer", position=positions.tolist(), tetrahedra=tetrahedra
+    )
+    body.addObject("MechanicalObject", name="dofs")
+    body.addObject("UniformMass", totalMass=0.03)
+    body.addObject("TetrahedronFEMForceField", youngModulus=500.0, poissonRatio=0.4)
+    side = np.flatnonzero(positions[:, 0] == 0.0).tolist()
+    body.addObject("FixedProjectiveConstraint", indices=side)
+    body.addObject("LinearSolverConstraintCorrection")
+    inside = ((positions > 5.0) & (positions < 25.0)).all(axis=1)
+    skin = [t[::-1] for t in surface(tetrahedra) if inside[t].all()]
+    cavity = body.addChild("cavity")
+    cavity.addObject("MechanicalObject", name="dofs", position=positions.tolist())
+    cavity.addObject("SurfacePressureConstraint", name="pressure", triangles=skin, value=[0.0])
+    cavity.addObject("IdentityMapping")
+    return root
+
+
+def inflated(pressure, **options):
+    """Positions of the balloon at rest under a pressure [kPa], set through ComplianceSystem."""
+
+    def scene(root):
+        balloon(root, **options)
+        root.addObject(Pump(name="pump", root=root, pressure=pressure))
+
+    session = Session(scene)
+    steps = 40 if options.get("first_order") else round(2.0 / options.get("dt", 0.01))
+    session.step(steps)
+    cavity = session.root.body.cavity.pressure
+    return {
+        "positions": session.root.body.dofs.position.array().tolist(),
+        "factor": ComplianceSystem(session.root).effort_factor(cavity),
+        "lambda": float(cavity.pressure.value),
+        "growth": float(cavity.volumeGrowth.value),
+    }
+
+
+class Pump(Sofa.Core.Controller):
+    """Holds a pressure, whatever dt and integrator are."""
+
+    def __init__(self, *args, **kwargs):
+        Sofa.Core.Controller.__init__(self, *args, **kwargs)
+        self.root, self.pressure = kwargs["root"], kwargs["pressure"]
+
+    def onSolveConstraintSystemEndEvent(self, event):
+        cavity = self.root.body.cavity.pressure
+        system = ComplianceSystem(self.root)
+        rows, _ = system.rows_of([cavity]).now()
+        factor = np.array([system.effort_factor(cavity)])
+        system.set_effort(rows, np.array([self.pressure]), factor)
 
 
 def block_on_floor(root, mu=0.5):
