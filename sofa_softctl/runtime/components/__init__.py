@@ -93,6 +93,10 @@ from sofa_softctl.runtime.components.topology.containers import (
     TriangleSetTopologyModifier,
 )
 from sofa_softctl.runtime.components.topology.mesh_topology import MeshTopology
+from sofa_softctl.runtime.components.topology.regular_grid import RegularGridTopology
+from sofa_softctl.runtime.components.topology.tetra_to_triangle import (
+    Tetra2TriangleTopologicalMapping,
+)
 from sofa_softctl.runtime.components.visual.inert import (
     AddDataRepository,
     AttachBodyButtonSetting,
@@ -169,6 +173,7 @@ CLASSES: tuple[type[Component], ...] = (
     PositionalLight,
     QPInverseProblemSolver,
     QuadSetTopologyContainer,
+    RegularGridTopology,
     RequiredPlugin,
     RestShapeSpringsForceField,
     RuleBasedContactManager,
@@ -180,6 +185,7 @@ CLASSES: tuple[type[Component], ...] = (
     SurfacePressureConstraint,
     SurfacePressureEquality,
     SurfacePressureSensor,
+    Tetra2TriangleTopologicalMapping,
     TetrahedronFEMForceField,
     TetrahedronSetGeometryAlgorithms,
     TetrahedronSetTopologyContainer,

@@ -58,11 +58,13 @@ class SurfacePressureModel(LagrangianConstraint):
         """
         if not len(self.triangles.get()) and not len(self.quads.get()):
             self._take_topology()
-        self._check_surface()
-        self._measure_start()
+        if self.state.count:  # an IdentityMapping that comes later may bring the nodes
+            self._check_surface()
+            self._measure_start()
 
     def bwdInit(self) -> None:
-        """Measure the volume again: a mapping may have moved the surface since."""
+        """Check and measure again: a mapping may have brought or moved the nodes since."""
+        self._check_surface()
         self._measure_start()
         self._check_winding()
 

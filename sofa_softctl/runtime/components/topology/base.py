@@ -52,12 +52,12 @@ class Topology(Component):
         if len(given):
             return given
         if kind == "triangles" and len(self._data["tetrahedra"].get()):
-            return _unique(self._data["tetrahedra"].get(), _FACES_OF_TETRAHEDRON)
+            return faces_of_tetrahedra(self._data["tetrahedra"].get())[0]
         if kind == "edges":
             if len(self._data["tetrahedra"].get()):
-                return _unique(self._data["tetrahedra"].get(), _EDGES_OF_TETRAHEDRON)
+                return unique_parts(self._data["tetrahedra"].get(), _EDGES_OF_TETRAHEDRON)
             if len(self._data["triangles"].get()):
-                return _unique(self._data["triangles"].get(), _EDGES_OF_TRIANGLE)
+                return unique_parts(self._data["triangles"].get(), _EDGES_OF_TRIANGLE)
         return given
 
     def getNbPoints(self) -> int:
@@ -78,12 +78,35 @@ class Topology(Component):
 
 
 _EDGES_OF_TETRAHEDRON = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
-_FACES_OF_TETRAHEDRON = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
+_FACES_OF_TETRAHEDRON = [(1, 2, 3), (0, 3, 2), (1, 3, 0), (0, 2, 1)]
+"""In SOFA's order, normals pointing out of a tetrahedron of positive volume."""
 _EDGES_OF_TRIANGLE = [(0, 1), (1, 2), (2, 0)]
 
 
-def _unique(elements: np.ndarray, parts: Sequence[tuple[int, ...]]) -> np.ndarray:
+def unique_parts(elements: np.ndarray, parts: Sequence[tuple[int, ...]]) -> np.ndarray:
     """Parts of the elements, each once, in order of first appearance."""
     every = elements[:, parts].reshape(-1, len(parts[0]))
     _, first = np.unique(np.sort(every, axis=1), axis=0, return_index=True)
     return every[np.sort(first)]
+
+
+def faces_of_tetrahedra(tetrahedra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The faces, each once, as SOFA lists them: of the first tetrahedron, smallest vertex first.
+
+    Returns:
+        Triangles (n, 3), and how many tetrahedra each belongs to (n,).
+    """
+    every = tetrahedra[:, _FACES_OF_TETRAHEDRON].reshape(-1, 3)
+    turn = (every.argmin(axis=1)[:, None] + np.arange(3)) % 3
+    every = np.take_along_axis(every, turn, axis=1)
+    _, first, counts = np.unique(
+        np.sort(every, axis=1), axis=0, return_index=True, return_counts=True
+    )
+    order = np.argsort(first)
+    return every[first[order]], counts[order]
+
+
+def boundary_triangles(tetrahedra: np.ndarray) -> np.ndarray:
+    """The faces of one tetrahedron only, as SOFA lists them, shape (n, 3)."""
+    triangles, counts = faces_of_tetrahedra(tetrahedra)
+    return triangles[counts == 1]
