@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import ProblemError
+from sofa_softctl.inverse.contacts import Contacts
 
 
 def _every(value: float) -> Any:
@@ -20,7 +21,7 @@ def _every(value: float) -> Any:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class InverseProblem:
-    """Compliance, free motion and limits of one time step, without contacts.
+    """Compliance, free motion and limits of one time step, with contacts or without.
 
     With the efforts lam of the actuators, the mechanics of the step is
 
@@ -30,7 +31,8 @@ class InverseProblem:
     and the answer minimises 1/2 ||effector_weight * delta_e||^2 + 1/2 energy s lam^T W_E lam
     subject to the limits. W_E is W_aa on the rows of `energy_rows`, zero elsewhere, and
     s = ||Q|| / ||W_E|| (largest absolute row sums, Q the Hessian of the tracking term, s = 0 if
-    ||W_E|| <= 1e-14), which makes `energy` dimensionless: at 1 both terms weigh the same.
+    ||W_E|| <= 1e-14), which makes `energy` dimensionless: at 1 both terms weigh the same. `Contacts`
+    says what contacts add.
 
     The first four fields are enough. A number stands for that number on every row. Arrays are
     copied and read-only.
@@ -77,6 +79,8 @@ class InverseProblem:
     """Which actuators the energy term covers, shape (n_a,) of bool. None = all."""
     names: Sequence[str] = ()
     """What messages call the actuators. Default: "actuator 0", "actuator 1", ..."""
+    contacts: Contacts | None = None
+    """The contacts of the step."""
 
     def __post_init__(self) -> None:
         n_e, n_a = _shape_of_W_ea(self.W_ea)
@@ -89,6 +93,8 @@ class InverseProblem:
         _check_numbers(self)
         _check_compliance(self)
         _check_limits(self)
+        if self.contacts is not None:
+            _check_contacts(self, self.contacts)
 
     def has(self, limit: str) -> bool:
         """Whether a limit was set at all, such as "effort_rate". A hint that saves time."""
@@ -107,7 +113,7 @@ class InverseProblem:
 
 _DEFAULTS = {field.name: field.default for field in fields(InverseProblem)}
 _PER_EFFECTOR = ("delta_e_free", "effector_weight")
-_NOT_ARRAYS = ("energy", "energy_rows", "names")
+_NOT_ARRAYS = ("energy", "energy_rows", "names", "contacts")
 
 
 @lru_cache(maxsize=32)
@@ -239,4 +245,13 @@ def _check_limits(problem: InverseProblem) -> None:
             raise ProblemError(
                 f"{problem.names[i]}: {name} is {fixed[i]}. Give the imposed value, and NaN where "
                 f"there is none."
+            )
+
+
+def _check_contacts(problem: InverseProblem, contacts: Contacts) -> None:
+    for name, rows in (("W_ec", problem.n_e), ("W_ac", problem.n_a)):
+        if len(getattr(contacts, name)) != rows:
+            raise ProblemError(
+                f"contacts.{name} must have {rows} rows, as many as W_{name[2]}a. Got the shape "
+                f"{getattr(contacts, name).shape}."
             )

@@ -1,0 +1,176 @@
+"""The contacts of one time step, as variables of the inverse problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from sofa_softctl.errors import ProblemError
+
+
+@dataclass(frozen=True)
+class Law:
+    """What a contact may do."""
+
+    friction: Literal["coulomb", "sticking"] = "coulomb"
+    """"coulomb": a contact is inactive, or sticks inside the friction cone, or slides on it against
+    its friction. "sticking": it is inactive or sticks, whatever force that takes."""
+    facets: int = 0
+    """Sides of the friction cone. 0 is the round cone, to the solver's tolerance. With m sides the
+    cone is the pyramid inscribed in it with edges at the angles 2 pi k / m from the first tangent:
+    it holds back by up to 1 - cos(pi / m) less friction than the round one, and 4 is the
+    |lam_t| + |lam_s| <= mu lam_n of SoftRobots.Inverse."""
+
+    def __post_init__(self) -> None:
+        if self.friction not in ("coulomb", "sticking"):
+            raise ProblemError(f"friction must be 'coulomb' or 'sticking', got {self.friction!r}.")
+        if self.facets != 0 and self.facets < 4:
+            raise ProblemError(
+                f"facets must be 0 (the round friction cone) or at least 4, got {self.facets}."
+            )
+
+
+class NormalSum(NamedTuple):
+    """Bounds on the sum of some contacts' normal forces, such as of those on a grasped object.
+
+    Source: Coevoet, Escande, Duriez 2019, section III-E.
+    """
+
+    name: str
+    """What messages call it."""
+    contacts: Sequence[int] | np.ndarray
+    """Numbers of the contacts."""
+    minimum: float = 0.0
+    """Least sum [effort]. Asked for as long as it can be met."""
+    maximum: float = math.inf
+    """Greatest sum [effort]."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Contacts:
+    """Compliance and free motion of the contacts of one time step.
+
+    A contact with friction has three rows, in SOFA's order: normal, first tangent, second tangent.
+    One without (mu = 0) has the normal row alone. With the forces lam_c of the rows,
+
+        delta_c = W_ca lam_a + W_cc lam_c + delta_c_free
+
+    is the gap along the normal and the motion during the step along the tangents, and what
+    `InverseProblem` says of delta_e and delta_a gains the terms W_ec lam_c and W_ac lam_c.
+    W_ca is the transpose of W_ac. Arrays are copied and read-only.
+
+    Source: Coevoet, Escande, Duriez 2019, eqs. (4) and (5).
+    """
+
+    W_ec: np.ndarray
+    """How a contact force moves an effector row [displacement / effort], shape (n_e, n_r)."""
+    W_ac: np.ndarray
+    """How a contact force moves an actuator [displacement / effort], shape (n_a, n_r)."""
+    W_cc: np.ndarray
+    """How a contact force moves a contact [displacement / effort], shape (n_r, n_r), symmetric."""
+    delta_c_free: np.ndarray
+    """Gap or tangential motion in the free motion [displacement], shape (n_r,)."""
+    friction: np.ndarray
+    """Coefficient of friction mu of each contact [-], shape (n_c,). 0: the contact has one row."""
+    identity: Sequence[Hashable] = ()
+    """What tells a contact from the others in the next step too: a warm start goes by it. Default:
+    its number."""
+    names: Sequence[str] = ()
+    """What messages call the contacts. Default: "contact 0", "contact 1", ..."""
+    sums: Sequence[NormalSum] = ()
+    """Bounds on sums of normal forces."""
+    law: Law = Law()
+    """What a contact may do."""
+    energy: bool = False
+    """Whether the energy term of the problem covers the contact forces too: then W_E is all of
+    [[W_aa, W_ac], [W_ca, W_cc]], as in SoftRobots.Inverse with `actuatorsOnly` false."""
+
+    def __post_init__(self) -> None:
+        values = vars(self)
+        mu = values["friction"] = _array(self.friction)
+        if mu.ndim != 1 or not (np.isfinite(mu).all() and (mu >= 0.0).all()):
+            raise ProblemError(
+                f"friction must be a finite number >= 0 for each contact, got {self.friction!r}."
+            )
+        counts = np.where(mu > 0.0, 3, 1)
+        values["starts"] = _frozen(np.cumsum(counts) - counts)
+        n_r = int(counts.sum())
+        for name in ("W_ec", "W_ac", "W_cc", "delta_c_free"):
+            values[name] = _array(values[name])
+            _check_rows(name, values[name], len(mu), n_r)
+        _check_symmetry(self.W_cc)
+        values["identity"] = tuple(self.identity) if len(self.identity) else tuple(range(len(mu)))
+        values["names"] = tuple(self.names) or tuple(f"contact {i}" for i in range(len(mu)))
+        for name in ("identity", "names"):
+            if len(values[name]) != len(mu):
+                raise ProblemError(
+                    f"{name} must have one entry for each of the {len(mu)} contacts, got "
+                    f"{len(values[name])}."
+                )
+        if len(set(values["identity"])) != len(mu):
+            raise ProblemError("identity must tell the contacts apart, but two have the same one.")
+        values["sums"] = tuple(_checked_sum(entry, len(mu)) for entry in self.sums)
+
+    starts: np.ndarray = np.empty(0, dtype=int)
+    """First row of each contact, which is its normal, shape (n_c,). Follows from `friction`."""
+
+    @property
+    def n_c(self) -> int:
+        """Number of contacts."""
+        return len(self.friction)
+
+    @property
+    def n_r(self) -> int:
+        """Number of contact rows."""
+        return len(self.delta_c_free)
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array.setflags(write=False)
+    return array
+
+
+def _array(value: Any) -> np.ndarray:
+    return _frozen(np.array(value, dtype=float))
+
+
+def _check_rows(name: str, array: np.ndarray, n_c: int, n_r: int) -> None:
+    wanted = {"W_cc": (n_r, n_r), "delta_c_free": (n_r,)}.get(name)
+    fits = array.shape == wanted if wanted else array.ndim == 2 and array.shape[1] == n_r
+    if not fits:
+        raise ProblemError(
+            f"{name} must have {wanted or f'{n_r} columns'}: the {n_c} contacts have {n_r} rows, "
+            f"three where mu > 0 and one where mu = 0. Got the shape {array.shape}."
+        )
+    if not math.isfinite(np.vdot(array, array)) and not np.isfinite(array).all():
+        index = tuple(map(int, np.argwhere(~np.isfinite(array))[0]))
+        raise ProblemError(
+            f"{name}{list(index)} is {array[index]}, not a finite number. The simulation has "
+            f"probably diverged: look at the step before, try a smaller dt."
+        )
+
+
+def _check_symmetry(W: np.ndarray) -> None:
+    skew = W - W.T
+    if np.vdot(skew, skew) > 1e-16 * np.vdot(W, W):
+        i, j = np.unravel_index(np.abs(skew).argmax(), W.shape)
+        raise ProblemError(
+            f"W_cc must be symmetric to 1e-8: W_cc[{i}, {j}] is {W[i, j]}, W_cc[{j}, {i}] is "
+            f"{W[j, i]}. Are its rows and columns in the same order?"
+        )
+
+
+def _checked_sum(entry: NormalSum, n_c: int) -> NormalSum:
+    index = _frozen(np.array(entry.contacts, dtype=int).reshape(-1))
+    if len(index) and not (0 <= index.min() and index.max() < n_c):
+        raise ProblemError(f"{entry.name}: contacts must be numbers below {n_c}, got {index}.")
+    if not (entry.minimum <= entry.maximum and entry.minimum < math.inf and entry.maximum >= 0.0):
+        raise ProblemError(
+            f"{entry.name}: give a minimum that is not above the maximum, and a maximum >= 0, got "
+            f"{entry.minimum} and {entry.maximum}."
+        )
+    return entry._replace(contacts=index)
