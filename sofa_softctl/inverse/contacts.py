@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -96,9 +97,7 @@ class Contacts:
             raise ProblemError(
                 f"friction must be a finite number >= 0 for each contact, got {self.friction!r}."
             )
-        counts = np.where(mu > 0.0, 3, 1)
-        values["starts"] = _frozen(np.cumsum(counts) - counts)
-        n_r = int(counts.sum())
+        n_r = int(len(mu) + 2 * (mu > 0.0).sum())
         for name in ("W_ec", "W_ac", "W_cc", "delta_c_free"):
             values[name] = _array(values[name])
             _check_rows(name, values[name], len(mu), n_r)
@@ -115,8 +114,11 @@ class Contacts:
             raise ProblemError("identity must tell the contacts apart, but two have the same one.")
         values["sums"] = tuple(_checked_sum(entry, len(mu)) for entry in self.sums)
 
-    starts: np.ndarray = np.empty(0, dtype=int)
-    """First row of each contact, which is its normal, shape (n_c,). Follows from `friction`."""
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """First row of each contact, which is its normal, shape (n_c,)."""
+        counts = np.where(self.friction > 0.0, 3, 1)
+        return _frozen(np.cumsum(counts) - counts)
 
     @property
     def n_c(self) -> int:

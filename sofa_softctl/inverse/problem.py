@@ -31,8 +31,8 @@ class InverseProblem:
     and the answer minimises 1/2 ||effector_weight * delta_e||^2 + 1/2 energy s lam^T W_E lam
     subject to the limits. W_E is W_aa on the rows of `energy_rows`, zero elsewhere, and
     s = ||Q|| / ||W_E|| (largest absolute row sums, Q the Hessian of the tracking term, s = 0 if
-    ||W_E|| <= 1e-14), which makes `energy` dimensionless: at 1 both terms weigh the same. `Contacts`
-    says what contacts add.
+    ||W_E|| <= 1e-14), which makes `energy` dimensionless: at 1 both terms weigh the same.
+    `Contacts` says what contacts add.
 
     The first four fields are enough. A number stands for that number on every row. Arrays are
     copied and read-only.
