@@ -19,6 +19,8 @@ class Body:
     """Vertex numbers, shape (k, 3)."""
     color: str = "#e3b7a0"
     """Its color."""
+    obstacle: bool = False
+    """Whether it is ground or wall: drawn opaque, and the picture does not widen for it."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,16 @@ class Marker:
 
 
 @dataclass(frozen=True)
+class Forces:
+    """Arrows, such as the forces of contacts; all of a movie have one scale."""
+
+    points: np.ndarray
+    """Where each begins in each frame [length], shape (n_frames, k, 3)."""
+    vectors: np.ndarray
+    """The forces [force], shape (n_frames, k, 3). Zero where there is none."""
+
+
+@dataclass(frozen=True)
 class Animation:
     """Frames of a run."""
 
@@ -59,15 +71,18 @@ class Animation:
     """Cables."""
     markers: list[Marker] = field(default_factory=list)
     """Points."""
+    forces: list[Forces] = field(default_factory=list)
+    """Arrows."""
     up: np.ndarray = field(default_factory=lambda: np.array([0.0, 1.0, 0.0]))
     """Direction against gravity, shape (3,)."""
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest corner of all that is ever shown [length], shapes (3,)."""
+        robots = [body for body in self.bodies if not body.obstacle]
         clouds = [
             array.reshape(-1, 3)
             for array in (
-                *(body.positions for body in self.bodies),
+                *(body.positions for body in robots or self.bodies),
                 *(line.points for line in self.lines),
                 *(marker.positions for marker in self.markers),
             )

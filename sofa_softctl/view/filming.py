@@ -9,11 +9,12 @@ import numpy as np
 
 from sofa_softctl.scene.channels import own_state
 from sofa_softctl.scene.session import Session
-from sofa_softctl.view.animation import Animation, Body, Line, Marker
-from sofa_softctl.view.movie import Progress, check_renderer, check_suffix, save_movie
+from sofa_softctl.view.animation import Animation, Body, Forces, Line, Marker
+from sofa_softctl.view.movie import Progress, check_suffix, save_movie
+from sofa_softctl.view.renderer import check_renderer
 from sofa_softctl.view.surface import surface_triangles
 
-GOAL_COLOR, TIP_COLOR = "#c0392b", "#16637a"
+GOAL_COLOR, TIP_COLOR, OBSTACLE_COLOR = "#c0392b", "#16637a", "#c8ccd2"
 
 
 class Camera:
@@ -43,6 +44,9 @@ class Camera:
         for k, controller in enumerate(self._controllers):
             frame["goal", k] = np.array(controller.goal.value)
             frame["tip", k] = np.array(controller.tip.value)
+            frame["contacts", k] = np.array(
+                [controller.contact_point.value, controller.contact_force.value]
+            ).reshape(2, -1, 3)
         self._time.append(self.session.time)
         self._frames.append(frame)
 
@@ -53,7 +57,7 @@ class Camera:
             return np.array([frame[kind, number] for frame in self._frames])
 
         bodies = [
-            Body(state.getPathName(), over_time("body", k), triangles)
+            Body(state.getPathName(), over_time("body", k), triangles, *_look(state))
             for k, (state, triangles) in enumerate(self._bodies)
         ]
         lines = [
@@ -68,7 +72,16 @@ class Camera:
                 markers.append(Marker("goal", goals[:, e], GOAL_COLOR))
         gravity = np.asarray(self.session.root.gravity.value, dtype=float)
         up = -gravity if gravity.any() else np.array([0.0, 1.0, 0.0])
-        return Animation(np.array(self._time), bodies, lines, markers, up)
+        forces = [self._forces(k) for k in range(len(self._controllers))]
+        return Animation(np.array(self._time), bodies, lines, markers, forces, up)
+
+    def _forces(self, number: int) -> Forces:
+        """The contact forces that a controller found, as arrows."""
+        seen = [frame["contacts", number] for frame in self._frames]
+        points = np.zeros((2, len(seen), max(len(found[0]) for found in seen), 3))
+        for k, found in enumerate(seen):
+            points[:, k, : len(found[0])] = found
+        return Forces(*points)
 
     def save(self, *, progress: Progress | None = None) -> None:
         """Write the movie."""
@@ -80,7 +93,7 @@ def _bodies_of(session: Session) -> list[tuple[Any, np.ndarray]]:
     found = []
     for node in session.nodes():
         state = own_state(node)
-        if state is None:
+        if state is None or _is_skin(node):
             continue
         for entry in node.objects:
             tetrahedra, triangles = entry.findData("tetrahedra"), entry.findData("triangles")
@@ -93,6 +106,25 @@ def _bodies_of(session: Session) -> list[tuple[Any, np.ndarray]]:
                 found.append((state, np.array(triangles.value, dtype=int)))
             break
     return found
+
+
+def _is_skin(node: Any) -> bool:
+    """Whether a node only gives a body above it, which is shown itself, something to touch with."""
+    if node.getMechanicalMapping() is None:
+        return False
+    above = [entry for parent in node.parents for entry in parent.objects]
+    return any(
+        entry.findData("tetrahedra") is not None and len(entry.tetrahedra.value)
+        for entry in above
+        if "Topology" in entry.getClassName()
+    )
+
+
+def _look(state: Any) -> tuple[str, bool]:
+    """Color, and whether it is an obstacle: what nothing moves."""
+    models = [e for e in state.getContext().objects if e.getClassName().endswith("CollisionModel")]
+    obstacle = bool(models) and not any(model.simulated.value for model in models)
+    return (OBSTACLE_COLOR, True) if obstacle else (Body.color, False)
 
 
 def _cables_of(session: Session) -> list[Any]:

