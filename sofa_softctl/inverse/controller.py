@@ -13,7 +13,11 @@ import Sofa
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.actuators import Actuators
+from sofa_softctl.inverse.contact_rows import ContactRows
+from sofa_softctl.inverse.contacts import Law
+from sofa_softctl.inverse.grasp import Grasp
 from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.inverse.slack import Slack
 from sofa_softctl.inverse.solution import InverseSolution
 from sofa_softctl.inverse.solver import solve
 from sofa_softctl.scene.compliance import ComplianceSystem, row_count
@@ -21,6 +25,8 @@ from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.status import Status
 
 AXES = ("x", "y", "z")
+CONTACTS = ("coulomb", "sticking", "forward")
+"""Ways to take contacts."""
 
 
 def add_effector(node: Any, index: int = 0) -> list[Any]:
@@ -50,10 +56,12 @@ class InverseController(SceneController):
     """Finds, in every step, the efforts that bring effectors to a goal that may move.
 
     Works inside the step, with stock components: cables, pressures, joints and positions whose
-    `value` is an effort (see `actuators.KINDS`), and effectors made by `add_effector`. Whatever those constraints impose themselves is overwritten
-    between the constraint solver and the correction. Their own Data `displacement` is one step
-    behind: this controller's Data are the ones to read. When something in it fails, the cables
-    keep the last efforts, the simulation pauses, and the error is raised.
+    `value` is an effort (see `actuators.KINDS`), effectors made by `add_effector`, and contacts of
+    SOFA's FrictionContactConstraint, whose forces are variables beside the efforts. Whatever those
+    constraints impose themselves is overwritten between the constraint solver and the correction.
+    Their own Data `displacement` is one step behind: this controller's Data are the ones to read.
+    When something in it fails, the actuators keep the last efforts, the simulation pauses, and the
+    error is raised.
 
     Args:
         root: Root of the scene; it holds the constraint solver.
@@ -63,11 +71,20 @@ class InverseController(SceneController):
         goal: Point (3,), one for each effector (n, 3), or a function of time that gives it.
         energy: Weight of the actuators' energy [-]; needed with more actuators than effector rows.
         weight: Weight of each effector's residual [-], one number, shape (n,), or (n, 3) by axis.
+        goal_distance: How far ahead of each effector its goal is sought at most [length]: one that
+            is further is moved nearer, along the straight line.
         effort_rate: Largest change of an effort a step [effort].
+        motor_speed: Length that a motor pulls in a unit of time [length/time], for all or for each.
+            A cable that a motion leaves slack may exceed its limits for the time that takes.
+        contacts: How contacts are taken: 'coulomb' (they stick or slide), 'sticking' (they hold
+            whatever pulls along them, as in the paper), or 'forward' (not as variables: as the
+            forward solver finds them with the last efforts).
+        grasps: Objects whose summed contact force is bounded, see `Grasp`.
+        facets: Sides of the friction cone, 0 for a round one, see `Law`.
         solver: QP solver: 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a plugin.
         names: Names of the actuators for messages; the names of their nodes by default.
 
-    Source: Coevoet, Escande, Duriez 2019, eq. (6) without contacts, and its section III-E.
+    Source: Coevoet, Escande, Duriez 2019, eq. (6) and section III-E.
     """
 
     def __init__(
@@ -79,7 +96,12 @@ class InverseController(SceneController):
         goal: Callable[[float], np.ndarray] | Sequence[float] | np.ndarray,
         energy: float = 1e-3,
         weight: float | np.ndarray = 1.0,
+        goal_distance: float = math.inf,
         effort_rate: float = math.inf,
+        motor_speed: float | np.ndarray | None = None,
+        contacts: str = "coulomb",
+        grasps: Sequence[Grasp] = (),
+        facets: int = 0,
         solver: str = "daqp",
         names: Sequence[str] | None = None,
         **kwargs: Any,
@@ -91,8 +113,14 @@ class InverseController(SceneController):
         self.effectors = [list(rows) for rows in effectors]
         self.goal_function = goal if callable(goal) else _constant(goal)
         self.energy = energy
+        self.goal_distance = goal_distance
         self.effort_rate = effort_rate
         self.solver = solver
+        self.contacts = _checked_contacts(contacts)
+        self.law = Law("sticking" if contacts == "sticking" else "coulomb", facets)
+        self.options: dict[str, Any] = {}
+        self.grasps = list(grasps)
+        self.motor_speed = motor_speed
         self._check()
         self.system: Any = None
         n_a, n_e = self.driven.count, len(self.effectors)
@@ -104,6 +132,11 @@ class InverseController(SceneController):
         self.add_output("goal", np.zeros((n_e, 3)), "Goal of each effector [length].")
         self.add_output("tip", np.zeros((n_e, 3)), "Position of each effector [length].")
         self.add_output("error", np.zeros(n_e), "Distance of each effector to its goal [length].")
+        self.add_output("contact_point", np.empty((0, 3)), "Where each contact is [length].")
+        self.add_output(
+            "contact_force", np.empty((0, 3)), "Force of each contact on the second body [force]."
+        )
+        self.add_output("contact_slide", np.empty(0), "How far each slid in the step [length].")
         self.add_output("status", "", "How the last step was solved.")
         self._forget()
 
@@ -125,13 +158,19 @@ class InverseController(SceneController):
         self.last_time = -math.inf
         self.failed = False
         self.told_of_others = False
+        self.slack = Slack(self.names, self.motor_speed)
+        for grasp in self.grasps:
+            grasp.forget()
 
     def reset(self) -> None:
         """Forget the last solution, all counts, and what was told of them."""
         self._forget()
         self.driven.release()
         for name, data in self.outputs.items():
-            data.value = "" if name == "status" else np.zeros_like(np.asarray(data.value))
+            if name.startswith("contact"):
+                data.value = []
+            else:
+                data.value = "" if name == "status" else np.zeros_like(np.asarray(data.value))
 
     def snapshot(self) -> dict[str, Any]:
         """What the controller carries from step to step."""
@@ -140,6 +179,8 @@ class InverseController(SceneController):
             "solutions": dict(self.solutions),
             "limits_met": dict(self.limits_met),
             "last_time": self.last_time,
+            "slack_until": self.slack.until.copy(),
+            "grasps": [grasp.snapshot() for grasp in self.grasps],
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -148,6 +189,9 @@ class InverseController(SceneController):
         self.solutions = dict(snapshot["solutions"])
         self.limits_met = dict(snapshot["limits_met"])
         self.last_time = snapshot["last_time"]
+        self.slack.until = snapshot["slack_until"].copy()
+        for grasp, known in zip(self.grasps, snapshot["grasps"], strict=True):
+            grasp.restore(known)
 
     def _find_rows(self) -> None:
         """Find the rows' owners and remember where the effectors start."""
@@ -176,26 +220,44 @@ class InverseController(SceneController):
                 f"The goal of {self.getPathName()} at t = {time:.6g} must be finite, with shape "
                 f"{self.start.shape}; got {goal.tolist()}."
             )
-        self.keep(target=goal, last_time=now)
+        self.keep(target=self._within_reach(goal), last_time=now)
         self.outputs["goal"].value = goal
+
+    def _within_reach(self, goal: np.ndarray) -> np.ndarray:
+        """The goals, those further than `goal_distance` moved nearer, shape (n_e, 3)."""
+        if self.goal_distance == math.inf:
+            return goal
+        tip = self._positions()
+        way = goal - tip
+        far = np.linalg.norm(way, axis=1, keepdims=True)
+        return tip + way * np.minimum(1.0, self.goal_distance / np.maximum(far, 1e-300))
 
     @pauses_on_error
     def onSolveConstraintSystemEndEvent(self, event: Any) -> None:
         """Replace the forward solver's multipliers of the actuators by the inverse answer."""
         del event
         rows, others = self.owned.now()
-        problem = self.build(rows, others)
+        touching = None
+        if self.contacts != "forward" and len(others):
+            touching = ContactRows(self.system, self.grasps)
+            others = np.setdiff1d(others, touching.rows, assume_unique=True)
+        problem = self.build(rows, others, touching)
         last = self.solution
         solution = solve(
             problem,
             solver=self.solver,
             warm=last.warm if last is not None else None,
             held=self._held(last) if last is not None else None,
+            **self.options,
         )
         self.system.set_effort(rows[self.a], solution.effort, self.factor)
+        if touching is not None and len(touching):
+            touching.apply(solution.contact_force, self.factor[0])
         if self.told_of_others:
             self._impose(solution.effort)
+        self._look_at_slack(solution)
         self._tell(solution)
+        self._tell_contacts(solution, touching)
 
     def hold(self) -> None:
         """Keep the last efforts, in this step and, by the cables' own `value`, in those to come."""
@@ -209,12 +271,15 @@ class InverseController(SceneController):
         """Let the forward solver find this effort on its own."""
         self.driven.keep(effort * self.factor)
 
-    def build(self, rows: np.ndarray, others: np.ndarray) -> InverseProblem:
+    def build(
+        self, rows: np.ndarray, others: np.ndarray, touching: ContactRows | None = None
+    ) -> InverseProblem:
         """The inverse problem of the present step.
 
         Args:
             rows: Rows of the actuators, then of the effectors.
-            others: Rows of other constraints.
+            others: Rows of constraints that are taken as the forward solver finds them.
+            touching: The contacts.
         """
         shift = (self.target - self.start).ravel()  # rows measure from the start
         last = self.solution
@@ -225,6 +290,10 @@ class InverseController(SceneController):
         delta_free = self.system.delta_free(rows)
         if len(others):
             delta_free = delta_free + self._delta_by_others(rows, others)
+        contacts = None
+        if touching is not None and len(touching):
+            contacts = touching.problem(rows[self.a], rows[self.e], self.factor[0], self.law)
+        self.keep(asked=self.slack.relax(self.driven.limits(self.factor), self.time.value))
         return InverseProblem(
             W_ea=W[self.e],
             W_aa=W[self.a],
@@ -236,7 +305,8 @@ class InverseController(SceneController):
             displacement_previous=displaced,
             energy=self.energy,
             names=self.driven.names,
-            **self.driven.limits(self.factor),
+            contacts=contacts,
+            **self.asked,
         )
 
     def _delta_by_others(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -262,6 +332,47 @@ class InverseController(SceneController):
         """The efforts that would go on as they are: changes end."""
         held: np.ndarray = np.where(self.driven.changes, 0.0, last.effort)
         return held
+
+    def _look_at_slack(self, solution: InverseSolution) -> None:
+        """Give motors the time for what a cable lacks, and tell which cables are slack."""
+        if not solution.relaxed:
+            return
+        now, last = self.time.value, self.solution
+        before = 0.0 if last is None else last.displacement
+        known = self.slack.slack_now(now)
+        self.slack.look(self.asked, solution.displacement, before, now)
+        new = [name for name in self.slack.slack_now(now) if name not in known]
+        if new and self.motor_speed is not None:
+            Sofa.msg_warning(
+                self,
+                f"{', '.join(new)}: slack, the motion was faster than the motor or longer than its "
+                "course; its displacement limits rest until the motor has caught up.",
+            )
+
+    def _tell_contacts(self, solution: InverseSolution, touching: ContactRows | None) -> None:
+        """Data of the contacts, and what became of the objects that are held."""
+        none = touching is None or not len(touching)
+        if none and not self.grasps and not len(self.outputs["contact_point"].value):
+            return
+        time = self.time.value + self.dt.value
+        if none:
+            for name in ("contact_point", "contact_force", "contact_slide"):
+                self.outputs[name].value = []
+        else:
+            assert touching is not None
+            force, gap = solution.contact_force, solution.contact_gap
+            slide = touching.tangential_size(gap) * (touching.normal_part(force) > 0.0)
+            self.outputs["contact_point"].value = [c.point for c in touching.found]
+            self.outputs["contact_force"].value = touching.in_space(force)
+            self.outputs["contact_slide"].value = slide
+        for grasp in self.grasps:
+            held = np.empty(0, dtype=int) if none else touching.of(grasp)
+            normal = np.empty(0) if none else touching.normal_part(solution.contact_force)[held]
+            slid = np.empty(0) if none else slide[held]
+            was = grasp.dropped_at
+            grasp.look(time, normal, slid)
+            if grasp.dropped_at is not None and was is None:
+                Sofa.msg_warning(self, f"{grasp.body}: no contact holds it at t = {time:.4g}.")
 
     def _positions(self) -> np.ndarray:
         """Position of every effector, shape (n_e, 3)."""
@@ -289,6 +400,12 @@ class InverseController(SceneController):
         tip = self._positions()
         self.outputs["tip"].value = tip
         self.outputs["error"].value = np.linalg.norm(tip - self.target, axis=1)
+
+
+def _checked_contacts(contacts: str) -> str:
+    if contacts not in CONTACTS:
+        raise SceneError(f"contacts must be one of {', '.join(CONTACTS)}; got '{contacts}'.")
+    return contacts
 
 
 def _node_of(row: Any) -> tuple[Any, int]:

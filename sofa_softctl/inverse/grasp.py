@@ -1,0 +1,98 @@
+"""How hard a robot holds an object: bounds on the sum of the normal forces between two bodies."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+
+
+@dataclass
+class Grasp:
+    """An object that must not be dropped, nor squeezed too hard.
+
+    The least sum of the normal forces is either given, or found while the robot holds the object
+    against gravity: between the times `calibrate` the sum is recorded, and from then on at least
+    `share` of its mean is asked for.
+
+    Source: Coevoet, Escande, Duriez 2019, section III-E.
+    """
+
+    body: str
+    """Path of the object's node, such as '/cup', or a beginning of such paths."""
+    minimum: float = 0.0
+    """Least sum of the normal forces on it [force]. 0 = none."""
+    maximum: float = math.inf
+    """Greatest sum [force]."""
+    calibrate: tuple[float, float] | None = None
+    """Start and end of the calibration [time]. None: `minimum` as it is given."""
+    share: float = 0.8
+    """Share of the calibrated mean that becomes the minimum [-]."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.minimum <= self.maximum:
+            raise SceneError(
+                f"Grasp of {self.body}: give 0 <= minimum <= maximum, got {self.minimum:g} and "
+                f"{self.maximum:g}."
+            )
+        if self.calibrate is not None and not self.calibrate[0] < self.calibrate[1]:
+            raise SceneError(
+                f"Grasp of {self.body}: calibrate must be a start and a later end, got "
+                f"{self.calibrate}."
+            )
+        self._given = self.minimum
+        self.forget()
+
+    def forget(self) -> None:
+        """Back to what was given: nothing is held, nothing calibrated."""
+        self.minimum = self._given
+        self.held: float | None = None
+        """Sum of the normal forces in the last step [force]; None until the object is touched."""
+        self.slip = 0.0
+        """How far the object has slid, as the mean of its touching points [length]."""
+        self.dropped_at: float | None = None
+        """Time at which the last contact was lost [time]; None while it is held."""
+        self._sums: list[float] = []
+
+    def holds(self, bodies: tuple[str, str]) -> bool:
+        """Whether a contact of these two bodies is one of the object."""
+        return any(path == self.body or path.startswith(f"{self.body}/") for path in bodies)
+
+    def look(self, time: float, normal: np.ndarray, slide: np.ndarray) -> None:
+        """Take over the contacts on the object after a step.
+
+        Args:
+            time: Time at the end of the step.
+            normal: Normal force of each contact [force], shape (n,).
+            slide: How far each slid in this step [length], shape (n,).
+        """
+        pushing = normal > 0.0
+        total = float(normal.sum())
+        if pushing.any():
+            self.slip += float(normal @ slide) / total
+            self.dropped_at = None
+        elif self.held is not None and self.dropped_at is None:
+            self.dropped_at = time
+        if pushing.any() or self.held is not None:
+            self.held = total
+        if self.calibrate is None:
+            return
+        start, end = self.calibrate
+        if start < time <= end:
+            self._sums.append(total)
+        elif time > end and self._sums:
+            self.minimum = min(self.share * float(np.mean(self._sums)), self.maximum)
+            self._sums = []
+
+    def snapshot(self) -> dict[str, Any]:
+        """What it carries from step to step."""
+        return {**vars(self), "_sums": list(self._sums)}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Take over what `snapshot` gave."""
+        vars(self).update(snapshot)
+        self._sums = list(snapshot["_sums"])
