@@ -52,6 +52,9 @@ from sofa_softctl.runtime.components.effector.pressure import (
 from sofa_softctl.runtime.components.effector.qp_solver import QPInverseProblemSolver
 from sofa_softctl.runtime.components.effector.volume import VolumeEffector
 from sofa_softctl.runtime.components.effector.young_modulus import YoungModulusActuator
+from sofa_softctl.runtime.components.elasticity.fast_tetrahedral import (
+    FastTetrahedralCorotationalForceField,
+)
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
 from sofa_softctl.runtime.components.loader.mesh_loader import (
     MeshGmshLoader,
@@ -61,6 +64,7 @@ from sofa_softctl.runtime.components.loader.mesh_loader import (
 )
 from sofa_softctl.runtime.components.mapping.barycentric import BarycentricMapping
 from sofa_softctl.runtime.components.mapping.identity import IdentityMapping
+from sofa_softctl.runtime.components.mapping.rigid import RigidMapping
 from sofa_softctl.runtime.components.mapping.subset import SubsetMapping
 from sofa_softctl.runtime.components.mass.consistent import MeshMatrixMass
 from sofa_softctl.runtime.components.mass.diagonal import DiagonalMass
@@ -142,6 +146,7 @@ CLASSES: tuple[type[Component], ...] = (
     EdgeSetTopologyContainer,
     EdgeSetTopologyModifier,
     EulerImplicitSolver,
+    FastTetrahedralCorotationalForceField,
     FixedProjectiveConstraint,
     FreeMotionAnimationLoop,
     GenericConstraintCorrection,
@@ -176,6 +181,7 @@ CLASSES: tuple[type[Component], ...] = (
     RegularGridTopology,
     RequiredPlugin,
     RestShapeSpringsForceField,
+    RigidMapping,
     RuleBasedContactManager,
     SparseLDLSolver,
     SphereCollisionModel,

@@ -16,7 +16,7 @@ import numpy as np
 
 from sofa_softctl.runtime.kernels.jit import njit
 
-SMALL, LARGE, POLAR, SVD = 0, 1, 2, 3
+SMALL, LARGE, POLAR, SVD, GRADIENT = 0, 1, 2, 3, 4
 
 
 @njit
@@ -157,7 +157,7 @@ def rest_frames(x0: np.ndarray, elements: np.ndarray, method: int, frames: np.nd
     Args:
         x0: Rest positions, shape (n, 3).
         elements: Tetrahedra, shape (m, 4).
-        method: SMALL, LARGE, POLAR or SVD.
+        method: SMALL, LARGE, POLAR, SVD or GRADIENT.
         frames: Output, shape (m, 3, 3).
     """
     edges, work = np.empty((3, 3)), np.empty((3, 3))
@@ -165,7 +165,7 @@ def rest_frames(x0: np.ndarray, elements: np.ndarray, method: int, frames: np.nd
         t = elements[e]
         if method == LARGE:
             _edge_frame(x0[t[0]], x0[t[1]], x0[t[2]], frames[e])
-        elif method == SMALL:
+        elif method == SMALL or method == GRADIENT:
             frames[e] = np.eye(3)
         else:
             _edges(x0, t, edges)
@@ -187,12 +187,13 @@ def rotate(
 
     R = frame(x)^T frame(x0). Methods as in SOFA: large takes the frame of the first two edges,
     polar that of the polar decomposition of the edges, svd as polar, but where the element is
-    inverted or nearly flat (det F < 1e-6) a proper rotation is taken instead of a reflection.
+    inverted or nearly flat (det F < 1e-6) a proper rotation is taken instead of a reflection;
+    gradient takes the polar decomposition of the deformation gradient F itself.
 
     Args:
         x, x0: Positions now and at rest, shape (n, 3).
         elements: Tetrahedra, shape (m, 4).
-        method: SMALL, LARGE, POLAR or SVD.
+        method: SMALL, LARGE, POLAR, SVD or GRADIENT.
         frames0: Frames at rest, shape (m, 3, 3).
         gradients: g_a at rest, shape (m, 4, 3).
         rotations: Output R, shape (m, 3, 3).
@@ -210,6 +211,13 @@ def rotate(
         else:
             if method == LARGE:
                 _edge_frame(x[t[0]], x[t[1]], x[t[2]], frame)
+            elif method == GRADIENT:
+                for i in range(3):
+                    for j in range(3):
+                        edges[j, i] = 0.0  # F^T
+                        for a in range(1, 4):
+                            edges[j, i] += (x[t[a], i] - x[t[0], i]) * gradients[e, a, j]
+                _polar(edges, frame, work)
             else:
                 _edges(x, t, edges)
                 inverted = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from sofa_softctl.runtime.link import LinkType
 from sofa_softctl.runtime.roles import ForceField, Pairs
 
 _STIFFNESS = ("unit_stiffness", "stiffness", "_young")
-_METHODS = {"small": kernel.SMALL, "large": kernel.LARGE, "polar": kernel.POLAR, "svd": kernel.SVD}
 
 
 class TetrahedronFEMForceField(ForceField):
@@ -26,11 +25,18 @@ class TetrahedronFEMForceField(ForceField):
     """
 
     aliases = ("TetraFEMForceField", "TetrahedronFEM")
+    methods: ClassVar[dict[str, int]] = {
+        "small": kernel.SMALL,
+        "large": kernel.LARGE,
+        "polar": kernel.POLAR,
+        "svd": kernel.SVD,
+    }
+    """The kernels' number of each method."""
 
     method = Choice(
         "large",
         "How an element's rotation is found: none, first edges, polar or singular values.",
-        choices=tuple(_METHODS),
+        choices=("small", "large", "polar", "svd"),
     )
     youngModulus = Reals(
         [5000.0],
@@ -78,7 +84,7 @@ class TetrahedronFEMForceField(ForceField):
             )
         self.x0 = self.state._data["rest_position"].get().copy()
         self.initialPoints.set(self.x0.copy())
-        self.method_number = _METHODS[self.method.get()]
+        self.method_number = self.methods[self.method.get()]
         self._check_volumes()
         self.gradients, volumes = kernel.shape_gradients(self.x0, self.elements)
         self.volumes = np.abs(volumes)
@@ -162,10 +168,12 @@ class TetrahedronFEMForceField(ForceField):
 
     def set_moduli(self, elements: np.ndarray | slice, young: np.ndarray | float) -> None:
         """Change Young's modulus of some elements, at once; youngModulus tells it."""
-        moduli = self._young.copy()
+        moduli, stiffness = self._young.copy(), self.stiffness.copy()
         moduli[elements] = young
-        self.youngModulus.set(moduli if np.ptp(moduli) else moduli[:1])
-        self._set_stiffness()
+        stiffness[elements] = self.unit_stiffness[elements] * moduli[elements][:, None]
+        self._young, self.stiffness = moduli, stiffness
+        self.youngModulus.set(moduli.copy() if np.ptp(moduli) else moduli[:1].copy())
+        self._young_seen = self.youngModulus.getCounter()
 
     def add_force_per_modulus(self, elements: np.ndarray | slice, force: np.ndarray) -> None:
         """force += df/dE of some elements at the position of the last `add_force`."""
