@@ -27,6 +27,14 @@ from sofa_softctl.status import Status
 AXES = ("x", "y", "z")
 CONTACTS = ("coulomb", "sticking", "forward")
 """Ways to take contacts."""
+CONTACT_OUTPUTS = (
+    "contact_point",
+    "contact_force",
+    "contact_normal",
+    "contact_slide",
+    "contact_mode",
+)
+"""Data with an entry for each contact of the step."""
 
 
 def add_effector(node: Any, index: int = 0) -> list[Any]:
@@ -136,7 +144,9 @@ class InverseController(SceneController):
         self.add_output(
             "contact_force", np.empty((0, 3)), "Force of each contact on the second body [force]."
         )
+        self.add_output("contact_normal", np.empty(0), "Normal force of each contact [force].")
         self.add_output("contact_slide", np.empty(0), "How far each slid in the step [length].")
+        self.add_output("contact_mode", np.empty(0), "0 inactive, 1 sticking, 2 sliding.")
         self.add_output("status", "", "How the last step was solved.")
         self._forget()
 
@@ -356,21 +366,22 @@ class InverseController(SceneController):
             return
         time = self.time.value + self.dt.value
         if none:
-            for name in ("contact_point", "contact_force", "contact_slide"):
+            for name in CONTACT_OUTPUTS:
                 self.outputs[name].value = []
         else:
             assert touching is not None
             force, gap = solution.contact_force, solution.contact_gap
-            slide = touching.tangential_size(gap) * (touching.normal_part(force) > 0.0)
+            normal = touching.normal_part(force)
+            slide = touching.tangential_size(gap) * (normal > 0.0)
             self.outputs["contact_point"].value = [c.point for c in touching.found]
             self.outputs["contact_force"].value = touching.in_space(force)
+            self.outputs["contact_normal"].value = normal
             self.outputs["contact_slide"].value = slide
+            self.outputs["contact_mode"].value = [float(mode.value) for mode in solution.modes]
         for grasp in self.grasps:
             held = np.empty(0, dtype=int) if none else touching.of(grasp)
-            normal = np.empty(0) if none else touching.normal_part(solution.contact_force)[held]
-            slid = np.empty(0) if none else slide[held]
             was = grasp.dropped_at
-            grasp.look(time, normal, slid)
+            grasp.look(time, *(np.empty((2, 0)) if none else (normal[held], slide[held])))
             if grasp.dropped_at is not None and was is None:
                 Sofa.msg_warning(self, f"{grasp.body}: no contact holds it at t = {time:.4g}.")
 

@@ -32,6 +32,8 @@ class Grasp:
     """Start and end of the calibration [time]. None: `minimum` as it is given."""
     share: float = 0.8
     """Share of the calibrated mean that becomes the minimum [-]."""
+    slip_tolerance: float = 1.0
+    """How far it may slide before a run warns of it [length]."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.minimum <= self.maximum:

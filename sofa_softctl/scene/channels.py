@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,16 @@ _OUTPUTS = {
     "error": ("length", "Distance of each effector to its goal"),
 }
 """Numeric Data of an inverse controller, their units and meaning."""
+_CONTACTS = {
+    "contact_point": ("length", "Where each contact is"),
+    "contact_force": ("force", "Force of each contact on the second body"),
+    "contact_normal": ("force", "Normal force of each contact"),
+    "contact_slide": ("length", "How far each contact slid in the step"),
+    "contact_mode": ("", "0 inactive, 1 sticking, 2 sliding"),
+}
+"""Those with an entry for each contact."""
+CONTACTS_KEPT = 64
+"""Contacts of a step that a channel holds; zeros where there are fewer."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +43,20 @@ class Channel:
     """What it means."""
 
     def read(self) -> np.ndarray:
-        """The present value."""
+        """The present value, cut or filled with zeros to the channel's shape."""
         found: np.ndarray = np.asarray(self.data.value, dtype=float)
-        return found
+        if found.shape == self.shape:
+            return found
+        filled = np.zeros(self.shape)
+        kept = min(len(found), len(filled))
+        filled[:kept] = found[:kept].reshape(kept, *self.shape[1:])
+        return filled
 
 
 def channels_of(root: Any) -> list[Channel]:
     """Channels of a scene: positions of states, force and displacement of cables, controllers."""
     found: list[Channel] = []
+    contacts = any(e.getClassName() == "CollisionPipeline" for e in root.objects)
     for node in nodes_of(root):
         for entry in node.objects:
             kind = entry.getClassName()
@@ -51,6 +67,8 @@ def channels_of(root: Any) -> list[Channel]:
                 found.append(_channel(entry, "displacement", "length", "Length pulled in"))
             elif kind == "InverseController":
                 found += [_channel(entry, name, *about) for name, about in _OUTPUTS.items()]
+                if contacts:
+                    found += [_contacts(entry, name, *about) for name, about in _CONTACTS.items()]
     return found
 
 
@@ -65,6 +83,12 @@ def nodes_of(root: Any) -> list[Any]:
     for node in nodes:  # grows while it is read
         nodes += [child for child in node.children if child not in nodes]
     return nodes
+
+
+def _contacts(component: Any, name: str, unit: str, help: str) -> Channel:
+    channel = _channel(component, name, unit, help)
+    columns = (3,) if name in ("contact_point", "contact_force") else ()
+    return replace(channel, shape=(CONTACTS_KEPT, *columns))
 
 
 def _channel(component: Any, name: str, unit: str, help: str) -> Channel:

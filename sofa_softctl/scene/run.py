@@ -32,6 +32,22 @@ class ActuatorSummary:
 
 
 @dataclass(frozen=True)
+class ContactSummary:
+    """The contacts of one inverse controller over a run."""
+
+    most: int
+    """Greatest number of contacts in a step."""
+    normal_mean: float
+    """Mean of the summed normal forces, over the steps with contacts [force]."""
+    normal_max: float
+    """Greatest sum [force]."""
+    sliding: float
+    """Share of the pushing contacts that slid."""
+    slide: float
+    """How far the touching points slid in all, as their mean weighted by force [length]."""
+
+
+@dataclass(frozen=True)
 class InverseSummary:
     """One inverse controller over a run."""
 
@@ -49,6 +65,10 @@ class InverseSummary:
     """Steps in which a limit was reached, by the limit's name."""
     actuators: list[ActuatorSummary]
     """Every actuator."""
+    contacts: ContactSummary | None = None
+    """Contacts; None when nothing touched."""
+    warnings: list[str] = field(default_factory=list)
+    """What the user should know: objects that slipped or were dropped."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +111,9 @@ class History:
     """error (n, n_e), goal and tip (n, n_e, 3), effort and displacement (n, n_a)."""
     solved: np.ndarray
     """Whether each step was solved, bool (n,)."""
+    contacts: np.ndarray
+    """In each step: contacts, those that push, those that slide, summed normal force [force], mean
+    slide weighted by force [length]; shape (n, 5)."""
     units: Units | None = None
     """Units of the scene."""
 
@@ -109,13 +132,15 @@ class Watcher:
         self._time: list[float] = []
         self._rows: list[list[list[np.ndarray]]] = [[] for _ in self.controllers]
         self._solved: list[list[bool]] = [[] for _ in self.controllers]
+        self._contacts: list[list[np.ndarray]] = [[] for _ in self.controllers]
 
     def look(self, session: Session) -> None:
         """Remember the step that was just done."""
         self._time.append(session.time)
-        for entry, rows, solved in zip(self.controllers, self._rows, self._solved, strict=True):
-            rows.append([np.array(entry.findData(name).value) for name in OUTPUTS])
-            solved.append(entry.status.value == "SOLVED")
+        for k, entry in enumerate(self.controllers):
+            self._rows[k].append([np.array(entry.findData(name).value) for name in OUTPUTS])
+            self._solved[k].append(entry.status.value == "SOLVED")
+            self._contacts[k].append(_contacts_now(entry))
 
     def histories(self) -> list[History]:
         """One history a controller."""
@@ -126,10 +151,25 @@ class Watcher:
                 time,
                 {name: np.array([row[k] for row in rows]) for k, name in enumerate(OUTPUTS)},
                 np.array(solved, dtype=bool),
+                np.array(contacts).reshape(-1, 5),
                 self._units,
             )
-            for entry, rows, solved in zip(self.controllers, self._rows, self._solved, strict=True)
+            for entry, rows, solved, contacts in zip(
+                self.controllers, self._rows, self._solved, self._contacts, strict=True
+            )
         ]
+
+
+def _contacts_now(controller: Any) -> np.ndarray:
+    """The numbers of `History.contacts` for the step that was just done, shape (5,)."""
+    normal = np.asarray(controller.contact_normal.value, dtype=float)
+    if not len(normal):
+        return np.zeros(5)
+    slide = np.asarray(controller.contact_slide.value, dtype=float)
+    mode = np.asarray(controller.contact_mode.value)
+    total = float(normal.sum())
+    mean = float(normal @ slide) / total if total > 0.0 else 0.0
+    return np.array([len(normal), (mode > 0).sum(), (mode == 2).sum(), total, mean])
 
 
 def step_count(session: Session, steps: int | None, duration: float | None, default: float) -> int:
@@ -217,4 +257,29 @@ def _summarise(history: History) -> InverseSummary:
             )
             for i, name in enumerate(controller.names)
         ],
+        contacts=_summarise_contacts(history.contacts),
+        warnings=[text for grasp in controller.grasps for text in _of_grasp(grasp)],
     )
+
+
+def _summarise_contacts(contacts: np.ndarray) -> ContactSummary | None:
+    count, pushing, sliding, normal, slide = contacts.T
+    if not count.any():
+        return None
+    return ContactSummary(
+        most=int(count.max()),
+        normal_mean=float(normal[count > 0].mean()),
+        normal_max=float(normal.max()),
+        sliding=float(sliding.sum() / max(pushing.sum(), 1.0)),
+        slide=float(slide.sum()),
+    )
+
+
+def _of_grasp(grasp: Any) -> list[str]:
+    """What became of an object that is held."""
+    found = []
+    if grasp.dropped_at is not None:
+        found.append(f"{grasp.body} was dropped at t = {grasp.dropped_at:.4g}")
+    if grasp.slip > grasp.slip_tolerance:
+        found.append(f"{grasp.body} slipped by {grasp.slip:.3g} in the grasp")
+    return found

@@ -89,6 +89,8 @@ class Terminal:
         """Print the tables of a run."""
         for inverse in summary.inverse:
             self.console.print(_inverse_table(inverse, summary.units))
+            for line in _contact_lines(inverse, summary.units):
+                self.console.print(line, highlight=False)
         self.console.print(_phase_table(summary))
 
 
@@ -146,6 +148,19 @@ def _inverse_table(inverse: InverseSummary, units: dict[str, str]) -> Table:
             "; ".join(limits),
         )
     return table
+
+
+def _contact_lines(inverse: InverseSummary, units: dict[str, str]) -> list[str]:
+    """What touched, and what went wrong with it."""
+    lines = []
+    if inverse.contacts is not None:
+        c = inverse.contacts
+        lines.append(
+            f"Contacts: up to {c.most} at once, normal forces {c.normal_mean:.4g} {units['force']} "
+            f"in sum (at most {c.normal_max:.4g}), {c.sliding:.0%} of the touching ones slid, by "
+            f"{c.slide:.3g} {units['length']} in all."
+        )
+    return lines + [f"[yellow]Warning: {escape(text)}.[/yellow]" for text in inverse.warnings]
 
 
 def _phase_table(summary: RunSummary) -> Table:

@@ -22,7 +22,8 @@ def save_tracking_plot(path: str | Path, history: History) -> None:
     """Write a plot (.png, .svg or .pdf) of one controller's run.
 
     Above: each effector's distance to its goal, spans in which a step was not solved shaded.
-    Middle: the effort of each actuator. Right: goal and tip in the plane in which the goal moves
+    Below: the effort of each actuator, and where there were contacts the sum of their normal forces
+    and how far they slid. Right: goal and tip in the plane in which the goal moves
     most.
 
     Args:
@@ -42,9 +43,14 @@ def save_tracking_plot(path: str | Path, history: History) -> None:
         raise SoftctlError("There is nothing to plot: the run has no steps.")
     figure = Figure(figsize=(10.0, 5.6), dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
-    grid = figure.add_gridspec(2, 2, width_ratios=(1.6, 1.0))
+    touched = history.contacts[:, 0].any()
+    rows = 3 if touched else 2
+    grid = figure.add_gridspec(rows, 2, width_ratios=(1.6, 1.0))
     _plot_error(figure.add_subplot(grid[0, 0]), history)
     _plot_effort(figure.add_subplot(grid[1, 0]), history)
+    if touched:
+        figure.set_figheight(7.6)
+        _plot_contacts(figure.add_subplot(grid[2, 0]), history)
     _plot_path(figure.add_subplot(grid[:, 1]), history)
     with replacing(path) as name:
         figure.savefig(name)
@@ -70,6 +76,21 @@ def _plot_effort(axes: Axes, history: History) -> None:
     axes.set_xlabel(f"time [{symbol(history.units, 'time')}]")
     axes.set_ylabel(f"effort [{symbol(history.units, 'force')}]")
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="small")
+    _clean(axes)
+
+
+def _plot_contacts(axes: Axes, history: History) -> None:
+    normal, slide = history.contacts[:, 3], np.cumsum(history.contacts[:, 4])
+    force, length = (symbol(history.units, name) for name in ("force", "length"))
+    axes.plot(history.time, normal, color=COLORS[0], label="normal forces")
+    axes.set_ylabel(f"sum of normal forces [{force}]")
+    other = axes.twinx()
+    other.plot(history.time, slide, color=COLORS[5], ls="--", label="slid")
+    other.set_ylabel(f"slid in all [{length}]")
+    other.spines[["top"]].set_visible(False)
+    axes.set_xlabel(f"time [{symbol(history.units, 'time')}]")
+    handles = [*axes.lines, *other.lines]
+    axes.legend(handles, ["normal forces", "slid"], frameon=False, fontsize="small")
     _clean(axes)
 
 

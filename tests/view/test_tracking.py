@@ -8,8 +8,8 @@ from sofa_softctl.scene.run import History
 from sofa_softctl.view.tracking import save_tracking_plot, spans
 
 
-def history(steps=50):
-    """Two cables and a goal on a circle."""
+def history(steps=50, touching=False):
+    """Two cables and a goal on a circle; something touches in the second half."""
     time = np.linspace(0.01, 1.0, steps)
     path = np.stack([np.cos(6 * time), np.sin(6 * time), 0 * time], axis=-1)[:, None, :]
     effort = np.stack([1 + np.sin(time), 2 - time], axis=-1)
@@ -22,7 +22,21 @@ def history(steps=50):
     }
     solved = np.ones(steps, dtype=bool)
     solved[10:20] = False
-    return History(SimpleNamespace(names=("left", "right")), time, values, solved)
+    contacts = np.zeros((steps, 5))
+    if touching:
+        contacts[steps // 2 :] = [4.0, 4.0, 1.0, 20.0, 0.1]
+    return History(SimpleNamespace(names=("left", "right")), time, values, solved, contacts)
+
+
+def test_contacts_get_axes_of_their_own(tmp_path):
+    """A third row makes the picture a third taller."""
+    from PIL import Image
+
+    heights = []
+    for touching in (False, True):
+        save_tracking_plot(tmp_path / "plot.png", history(touching=touching))
+        heights.append(Image.open(tmp_path / "plot.png").height)
+    assert heights[1] > 1.3 * heights[0]
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
@@ -49,7 +63,7 @@ def test_the_plot_names_the_cables_and_shades_what_was_not_solved(tmp_path):
 
 
 def test_a_run_without_steps_cannot_be_plotted(tmp_path):
-    empty = History(SimpleNamespace(names=()), np.zeros(0), {}, np.zeros(0, dtype=bool))
+    empty = History(SimpleNamespace(names=()), np.zeros(0), {}, np.zeros(0, bool), np.zeros((0, 5)))
     with pytest.raises(SoftctlError, match="nothing to plot"):
         save_tracking_plot(tmp_path / "plot.png", empty)
 
