@@ -35,7 +35,8 @@ def test_contacts_get_axes_of_their_own(tmp_path):
     heights = []
     for touching in (False, True):
         save_tracking_plot(tmp_path / "plot.png", history(touching=touching))
-        heights.append(Image.open(tmp_path / "plot.png").height)
+        with Image.open(tmp_path / "plot.png") as picture:
+            heights.append(picture.height)
     assert heights[1] > 1.3 * heights[0]
 
 
