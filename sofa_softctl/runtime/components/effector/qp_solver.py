@@ -73,7 +73,8 @@ class QPInverseProblemSolver(ConstraintSolver):
             if not hasattr(constraint, "inverse_role"):
                 raise constraint.fault(
                     "cannot be combined with QPInverseProblemSolver: it is neither actuator, nor "
-                    "effector, nor equality. Use CableActuator or CableEquality instead."
+                    "effector, nor equality. Use an actuator or equality instead, such as "
+                    "CableActuator or SurfacePressureEquality."
                 )
         self._names = {id(entry): entry.getPathName() for entry in problem.constraints}
         self._name = {"qpOASES": "daqp", "proxQP": "proxqp"}.get(
@@ -117,7 +118,7 @@ class QPInverseProblemSolver(ConstraintSolver):
         a: np.ndarray,
         e: np.ndarray,
     ) -> InverseProblem:
-        limits: dict[str, np.ndarray] = {}
+        limits: dict[str, Any] = {}
         names: list[str] = []
         energy = np.ones(len(a), dtype=bool) if self.actuatorsOnly.get() else None
         start = 0

@@ -20,7 +20,7 @@ class FastTetrahedralCorotationalForceField(TetrahedronFEMForceField):
     Source: SOFA's component of the same name.
     """
 
-    aliases = ("FastTetrahedralCorotational",)
+    aliases: ClassVar[tuple[str, ...]] = ()
     methods: ClassVar[dict[str, int]] = {
         "qr": kernel.LARGE,
         "large": kernel.LARGE,

@@ -24,7 +24,7 @@ class TetrahedronFEMForceField(ForceField):
     Source: Coevoet, Escande, Duriez 2019, section III-A; SOFA's component of the same name.
     """
 
-    aliases = ("TetraFEMForceField", "TetrahedronFEM")
+    aliases: ClassVar[tuple[str, ...]] = ("TetraFEMForceField", "TetrahedronFEM")
     methods: ClassVar[dict[str, int]] = {
         "small": kernel.SMALL,
         "large": kernel.LARGE,
