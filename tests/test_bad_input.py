@@ -95,8 +95,8 @@ BAD = {
     ),
     "unknown template": (
         "dofs",
-        "body.addObject('MechanicalObject', name='dofs', template='Rigid3d')",
-        "has template 'Rigid3d'; the embedded runtime knows 'Vec3', 'Vec3d'",
+        "body.addObject('MechanicalObject', name='dofs', template='Rigid2d')",
+        "has template 'Rigid2d'; the embedded runtime knows 'Vec3', 'Vec3d'",
     ),
     # Wrong types and shapes
     "wrong type": (

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sofa_softctl.runtime.kernels.rows import add_rows_transposed
-from sofa_softctl.runtime.roles import ConstraintCorrection, LagrangianConstraint, Mapping
+from sofa_softctl.runtime.kernels.rows import Entries, add_rows_transposed
+from sofa_softctl.runtime.roles import ConstraintCorrection, LagrangianConstraint
+from sofa_softctl.runtime.system_matrix import mappings_above
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
@@ -90,7 +91,8 @@ class ConstraintProblem:
                 if place is None:
                     continue  # an obstacle that nothing moves
                 same &= place.fits(row, node)
-                parts.setdefault(id(place.system), []).append(Part(count, place, direction))
+                part = Part(count, place, place.carry(direction))
+                parts.setdefault(id(place.system), []).append(part)
             count += constraint.row_count
         if not same:
             self._layouts = {key: Layout(found) for key, found in parts.items()}
@@ -105,7 +107,7 @@ class ConstraintProblem:
             if found:
                 layout = self._layouts[id(system)]
                 direction = layout.spread(found)
-                if system.projective:
+                if system.fixed.any():
                     direction = np.where(system.fixed[layout.node], 0.0, direction)
                 self.rows[id(system)] = Rows(count, layout.row, layout.node, direction)
             else:
@@ -139,15 +141,7 @@ class ConstraintProblem:
             for correction, corrected in self.corrections:
                 if corrected is system:
                     change += correction.correction(rows, self.lam)
-            system.move(h, system.v_free + change)
-            self._move_on(system, system.solver.position_factor - h, change)
-
-    @staticmethod
-    def _move_on(system: MechanicalSystem, h: float, v: np.ndarray) -> None:
-        """What a step of another length than the node's dt leaves of k: SOFA takes that of dt."""
-        if h != 0.0:
-            for state in system.states:
-                state.advance(system.part(v, state), h, state._data["position"].get())
+            system.correct(system.solver.position_factor, change)
 
     def _order_of(self, constraint: LagrangianConstraint) -> int:
         return self._order[id(constraint._context)]
@@ -159,30 +153,25 @@ class ConstraintProblem:
         return self._places[key]
 
     def _place(self, state: MechanicalObject) -> Place | None:
-        chain: list[Mapping] = []
         for system in self.systems:
-            current = state
-            while id(current) in system.mapping_of:
-                chain.append(system.mapping_of[id(current)])
-                current = chain[-1].parent
-            if id(current) in system.offset:
-                return Place(system, system.offset[id(current)], chain)
-            chain.clear()
+            if id(state) in system.offset or id(state) in system.mapping_of:
+                return Place(system, state)
         return None
 
 
 class Place:
     """Where the entries of a constraint's state end up: J^T of the mappings in between, by nodes.
 
-    Mappings have constant weights, and a constraint mostly names the same nodes as before: what
-    they become is then known, and only the directions are new.
+    A constraint mostly names the same nodes as before: where they end up is then known. If all
+    mappings have constant weights, so are the weights of the directions; else (a body turns) the
+    directions are pulled through the mappings in every step.
     """
 
-    def __init__(self, system: MechanicalSystem, start: int, chain: list[Mapping]) -> None:
-        self.system = system
-        self.start = start  # first node of the independent state in the system
-        self.chain = chain  # mappings from the constraint's state to the independent one
+    def __init__(self, system: MechanicalSystem, state: MechanicalObject) -> None:
+        self.system, self.state = system, state
+        self._constant = all(mapping.weighted for mapping in mappings_above(state, system))
         self._given = (b"", b"")
+        self._entries = (np.empty(0, dtype=int), np.empty(0, dtype=int))
         self.row = self.node = self.source = np.empty(0, dtype=int)
         self.weight = np.empty((0, 1))
 
@@ -190,29 +179,43 @@ class Place:
         """Whether entries on the constraint's state are those of the step before; learns new ones.
 
         They become the entries `row`, `node` of the system, with `weight` times the direction of
-        the given entry `source`.
+        the entry `source` of those that `carry` gives.
         """
         given = (row.tobytes(), node.tobytes())
         if given == self._given:
             return True
-        self._given = given
-        self.row, self.node = row, node
-        self.source, self.weight = np.arange(len(row)), np.ones((len(row), 1))
-        for mapping in self.chain:
-            self._go_through(mapping)
-        self.node = self.node + self.start
+        self._given, self._entries = given, (row, node)
+        if self._constant:
+            ends = self._pull(Entries(np.arange(len(row)), node, np.ones((len(row), 1))))
+            self.row, self.node = row[ends.row], ends.node
+            self.source, self.weight = ends.row, ends.direction
+        else:
+            ends = self._pull(Entries(row, node, np.zeros((len(row), 3))))
+            self.row, self.node = ends.row, ends.node
+            self.source, self.weight = np.arange(len(ends.row)), np.ones((len(ends.row), 1))
         return False
 
-    def _go_through(self, mapping: Mapping) -> None:
-        """From entries on the follower to entries on the driver."""
-        starts, nodes, weights = mapping.weights()
-        counts = starts[self.node + 1] - starts[self.node]
-        first = np.repeat(starts[self.node], counts)
-        entry = first + np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
-        self.row = np.repeat(self.row, counts)
-        self.source = np.repeat(self.source, counts)
-        self.weight = np.repeat(self.weight, counts, axis=0) * weights[entry, None]
-        self.node = nodes[entry]
+    def carry(self, direction: np.ndarray) -> np.ndarray:
+        """The directions of which `source` speaks: those given, or what they become in the system.
+
+        Args:
+            direction: Of each entry on the constraint's state, shape (k, 3).
+        """
+        return direction if self._constant else self._pull(Entries(*self._entries, direction))[2]
+
+    def _pull(self, entries: Entries) -> Entries:
+        """Entries on the system from entries on the constraint's state."""
+        found = list(self._pulled(self.state, entries))
+        return Entries(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+    def _pulled(self, state: MechanicalObject, entries: Entries) -> Iterator[Entries]:
+        start = self.system.offset.get(id(state))
+        if start is not None:
+            yield entries._replace(node=entries.node + start)
+            return
+        mapping = self.system.mapping_of[id(state)]
+        for driver, pulled in zip(mapping.drivers, mapping.pull(entries), strict=True):
+            yield from self._pulled(driver, pulled)
 
 
 class Part(NamedTuple):

@@ -291,24 +291,24 @@ class Vector(DataType):
 
 
 class Bools(DataType):
-    """A fixed number of True or False; shape (width,)."""
+    """A fixed number of True or False, or one of several numbers of them; shape (width,)."""
 
     data_class = DataContainer
 
-    def __init__(self, width: int, default: Any, help: str, **options: Any) -> None:
-        self.width = width
+    def __init__(self, width: int | Sequence[int], default: Any, help: str, **options: Any) -> None:
+        self.widths = (width,) if isinstance(width, int) else tuple(width)
         super().__init__(default, help, **options)
 
     def convert(self, value: Any, owner: Any) -> np.ndarray:
         """See DataType."""
         array = np.array(_numbers(value), dtype=float).ravel()
-        if array.size != self.width or not np.isin(array, (0, 1)).all():
+        if array.size not in self.widths or not np.isin(array, (0, 1)).all():
             raise ValueError(f"{array.size} entries")
         return array.astype(bool)
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
-        return f"takes {self.width} times 1 or 0"
+        return f"takes {' or '.join(map(str, self.widths))} times 1 or 0"
 
     def format(self, value: Any) -> str:
         """See DataType."""

@@ -1,11 +1,15 @@
 """The parts that components play in a time step, and what the step asks of each.
 
-Vectors of a state are arrays (n, 3): one row a node of three scalar degrees of freedom. Kinds of
-states that have more or fewer (bodies, joints) bring their own views onto such rows.
+Vectors of a state are arrays of one row a node: (n, 3) for points, (n, 6) for bodies, (n, 1) for
+joints. In the vectors of a system, in constraint rows and in matrices all are rows of three
+scalars: a point has one, a body two (linear, then angular), three joints share one. Where these
+rows are meant, as in `pairs` and `build`, a 'node' is such a row; for points there is no
+difference.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,6 +19,7 @@ import scipy.sparse as sparse
 from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.data_types import Bool, Int, Real
 from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
+from sofa_softctl.runtime.kernels.rows import Entries, times, weighed
 from sofa_softctl.runtime.link import LinkType
 
 if TYPE_CHECKING:
@@ -28,8 +33,13 @@ class OnState(Component):
 
     mstate = LinkType("State to act on; the node's own by default.", kind="state")
 
+    acts_on: ClassVar[tuple[str, ...]] = ("Vec3",)
+    """Kinds of states that it knows."""
+
     def getTemplateName(self) -> str:
         """The kind of degrees of freedom."""
+        if "state" in vars(self):
+            return self.state.getTemplateName()
         return super().getTemplateName() or "Vec3d"
 
     @cached_property
@@ -44,8 +54,16 @@ class OnState(Component):
             found = self._context.find_upward("state")
         if found is None:
             raise self.fault("needs a MechanicalObject in its node, added before it.")
+        if found.kind.name not in self.acts_on:
+            raise self.fault(
+                f"acts on states of template {' or '.join(self.acts_on)}, but "
+                f"{found.describe()} has {found.getTemplateName()}."
+            )
         return found
 
+
+Weights = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""starts (n + 1,), nodes (k,), weights (k,), as in a CSR matrix."""
 
 Pairs = tuple[np.ndarray, np.ndarray]
 """Rows and columns of the node pairs that a contribution couples, shapes (k,)."""
@@ -69,7 +87,7 @@ class Contribution(OnState):
     def assembled(self, factor: float) -> sparse.csr_matrix:
         """factor C, shape (3 n, 3 n)."""
         rows, cols = self.pairs()
-        pattern = BlockPattern.build(self.state.count, rows, cols)
+        pattern = BlockPattern.build(self.state.block_count, rows, cols)
         values = np.zeros((len(pattern.indices), 3, 3))
         self.add_matrix(values, pattern.slots(rows, cols), factor)
         return sparse.csr_matrix(pattern.to_csr(values))
@@ -114,7 +132,7 @@ class ProjectiveConstraint(OnState):
     category: ClassVar[str] = "projective constraint"
 
     def fixed(self) -> np.ndarray:
-        """Which scalar degrees of freedom are held, bool (n, 3)."""
+        """Which scalar degrees of freedom are held, bool (n, deriv_size)."""
         raise NotImplementedError
 
     def project_velocity(self, velocity: np.ndarray) -> None:
@@ -161,6 +179,32 @@ class Mapping(Component):
             raise self.fault("needs a MechanicalObject in its own node.")
         return found
 
+    drives: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Kinds of driver and follower that it knows; all when empty."""
+
+    def getTemplateName(self) -> str:
+        """The kinds of degrees of freedom of driver and follower."""
+        if self._initialised and self.mechanical:
+            return f"{self.drivers[0].getTemplateName()},{self.child.getTemplateName()}"
+        return super().getTemplateName()
+
+    def check_templates(self) -> None:
+        """SceneError when it cannot map these kinds of states."""
+        for driver in self.drivers:
+            if self.drives and (driver.kind.name, self.child.kind.name) not in self.drives:
+                known = ", ".join(f"'{a},{b}'" for a, b in self.drives)
+                raise self.fault(
+                    f"cannot map {driver.describe()} ({driver.getTemplateName()}) onto "
+                    f"{self.child.describe()} ({self.child.getTemplateName()}). It knows {known}."
+                )
+
+    @cached_property
+    def drivers(self) -> list[MechanicalObject]:
+        """The states that drive; most mappings have one."""
+        return [self.parent]
+
+    # With one driver:
+
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:
         """Positions of the follower from those of the driver."""
         raise NotImplementedError
@@ -173,9 +217,48 @@ class Mapping(Component):
         """out += J^T force."""
         raise NotImplementedError
 
-    def weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """J by nodes: (starts (n_child + 1,), nodes (k,), weights (k,)), as in a CSR matrix."""
+    # With several, in the order of `drivers`:
+
+    def apply_from(self, xs: Sequence[np.ndarray], out: np.ndarray) -> None:
+        """Positions of the follower from those of the drivers."""
+        self.apply(xs[0], out)
+
+    def apply_j_from(self, vs: Sequence[np.ndarray], out: np.ndarray) -> None:
+        """out = sum of J v."""
+        self.apply_j(vs[0], out)
+
+    def add_jt_to(self, force: np.ndarray, outs: Sequence[np.ndarray]) -> None:
+        """outs += J^T force, each with its own J."""
+        self.add_jt(force, outs[0])
+
+    # J as a matrix:
+
+    @property
+    def weighted(self) -> bool:
+        """Whether J is constant and made of weights between rows of three scalars."""
+        return True
+
+    def weights(self, driver: int = 0) -> Weights:
+        """J of one driver by nodes, where it is `weighted`."""
         raise NotImplementedError
+
+    def jacobian(self, driver: int = 0) -> sparse.csr_array:
+        """J of one driver now, shape (3 n_child, 3 n_driver); its pattern does not change."""
+        starts, nodes, weights = self.weights(driver)
+        shape = (self.child.block_count, self.drivers[driver].block_count)
+        by_nodes = sparse.csr_array((weights, nodes, starts), shape=shape)
+        return sparse.csr_array(sparse.kron(by_nodes, np.eye(3), format="csr"))
+
+    def pull(self, entries: Entries) -> list[Entries]:
+        """J^T: entries on the follower become entries on each driver.
+
+        Which ones they become depends on their rows and nodes alone, not on the directions.
+        """
+        if self.weighted:
+            pulled = [weighed(entries, *self.weights(k)) for k in range(len(self.drivers))]
+        else:
+            pulled = [times(entries, self.jacobian(k)) for k in range(len(self.drivers))]
+        return pulled
 
 
 Rows3 = tuple["MechanicalObject", np.ndarray, np.ndarray, np.ndarray]
@@ -194,7 +277,7 @@ class LagrangianConstraint(OnState):
         """Directions at the start-of-step position, as triplets.
 
         Returns:
-            row (k,) from 0 on, node (k,) of the state, direction (k, 3).
+            row (k,) from 0 on, node (k,) of the state (see the top), direction (k, 3).
         """
         raise NotImplementedError
 

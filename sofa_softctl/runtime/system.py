@@ -50,13 +50,16 @@ class MechanicalSystem:
         return [entry for node in self.nodes for entry in node.of(category)]
 
     def _share_arrays(self) -> None:
-        counts = [state.count * state.deriv_size // 3 for state in self.states]
+        counts = [state.block_count for state in self.states]
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(int)
         self.size = int(starts[-1])
         self.offset = {
             id(state): int(start) for state, start in zip(self.states, starts, strict=False)
         }
         self.v, self.v_free, self.force = (np.zeros((self.size, 3)) for _ in range(3))
+        self.unused = np.ones((self.size, 3), dtype=bool)  # where joints do not fill a row
+        for state in self.states:
+            self.part(self.unused, state)[:] = False
         for state in self.states:
             for name, whole in (
                 ("velocity", self.v),
@@ -70,9 +73,9 @@ class MechanicalSystem:
 
     def part(self, whole: np.ndarray, state: MechanicalObject) -> np.ndarray:
         """The view of one independent state in an array of the system."""
-        start = self.offset[id(state)]
-        rows = state.count * state.deriv_size // 3
-        return whole[start : start + rows].reshape(state.count, state.deriv_size)
+        start, count, width = self.offset[id(state)], state.count, state.deriv_size
+        rows = whole[start : start + state.block_count]
+        return rows.reshape(-1)[: count * width].reshape(count, width)
 
     def _check(self) -> None:
         moves = [entry for entry in self.force_fields if entry.state]
@@ -135,7 +138,8 @@ class MechanicalSystem:
                 np.zeros((child.count, child.deriv_size)),
                 np.empty((child.count, child.deriv_size)),
             )
-            mapping.apply_j(vectors[id(mapping.parent)][1], vectors[id(child)][1])
+            driving = [vectors[id(driver)][1] for driver in mapping.drivers]
+            mapping.apply_j_from(driving, vectors[id(child)][1])
         for mass in self.masses:
             mass.add_product(*vectors[id(mass.state)], m + h * mass.rayleighMass.get())
         for field in self.force_fields:
@@ -143,7 +147,8 @@ class MechanicalSystem:
             field.add_product(*vectors[id(field.state)], factor)
         for mapping in reversed(self.mappings):
             if mapping.mapForces.get():
-                mapping.add_jt(vectors[id(mapping.child)][0], vectors[id(mapping.parent)][0])
+                driving = [vectors[id(driver)][0] for driver in mapping.drivers]
+                mapping.add_jt_to(vectors[id(mapping.child)][0], driving)
 
     def _vectors(self, component: Contribution) -> tuple[np.ndarray, np.ndarray]:
         data = component.state._data
@@ -152,12 +157,11 @@ class MechanicalSystem:
     def _gather(self, mappings: list[Mapping]) -> None:
         for mapping in reversed(mappings):
             if mapping.mapForces.get():
-                child, parent = mapping.child._data["force"], mapping.parent._data["force"]
-                mapping.add_jt(child.get(), parent.get())
+                mapping.add_jt_to(mapping.child._data["force"].get(), _of_drivers(mapping, "force"))
 
     def update_fixed(self) -> None:
         """Ask the projective constraints which degrees of freedom they hold now."""
-        self.fixed[:] = False
+        self.fixed[:] = self.unused
         for constraint in self.projective:
             state = constraint.state
             if id(state) in self.offset:
@@ -173,9 +177,9 @@ class MechanicalSystem:
     def propagate(self) -> None:
         """Positions and velocities of mapped states from the independent ones."""
         for mapping in self.mappings:
-            parent, child = mapping.parent._data, mapping.child._data
-            mapping.apply(parent["position"].get(), child["position"].get())
-            mapping.apply_j(parent["velocity"].get(), child["velocity"].get())
+            child = mapping.child._data
+            mapping.apply_from(_of_drivers(mapping, "position"), child["position"].get())
+            mapping.apply_j_from(_of_drivers(mapping, "velocity"), child["velocity"].get())
             child["position"].touch()
             child["velocity"].touch()
 
@@ -185,8 +189,10 @@ class MechanicalSystem:
             data = state._data
             state.advance(data["free_velocity"].get(), h, data["free_position"].get())
         for mapping in self.mappings:
-            parent, child = mapping.parent._data, mapping.child._data
-            mapping.apply_j(parent["free_velocity"].get(), child["free_velocity"].get())
+            child = mapping.child._data
+            mapping.apply_j_from(
+                _of_drivers(mapping, "free_velocity"), child["free_velocity"].get()
+            )
             mapping.child.advance(child["free_velocity"].get(), h, child["free_position"].get())
 
     def move(self, h: float, v: np.ndarray) -> None:
@@ -197,6 +203,19 @@ class MechanicalSystem:
             position.touch()
             state._data["velocity"].touch()
         np.copyto(self.v, v)
+
+    def correct(self, k: float, change: np.ndarray) -> None:
+        """position = free position + k change, velocity = free velocity + change."""
+        for state in self.states:
+            position, start = state._data["position"], state._data["free_position"].get()
+            state.advance(self.part(change, state), k, position.get(), start)
+            position.touch()
+            state._data["velocity"].touch()
+        np.add(self.v_free, change, out=self.v)
+
+
+def _of_drivers(mapping: Mapping, name: str) -> list[np.ndarray]:
+    return [driver._data[name].get() for driver in mapping.drivers]
 
 
 def nodes_of(node: Node) -> list[Node]:

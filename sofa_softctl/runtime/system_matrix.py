@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.runtime.kernels.block_matrix import BlockPattern, constrain
-from sofa_softctl.runtime.roles import Contribution, ForceField, Mass
+from sofa_softctl.runtime.roles import Contribution, ForceField, Mapping, Mass
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
@@ -52,7 +52,7 @@ class SystemMatrix:
             entry.add_matrix(values, slots, factor_of(entry, m, k, h))
         for projection, slots in self.projected:
             projection.add(values, slots, factor_of(projection.contribution, m, k, h))
-        if self.system.projective:
+        if self.system.fixed.any():
             constrain(values, self.pattern.indptr, self.pattern.indices, self.system.fixed)
         return values
 
@@ -71,23 +71,27 @@ class Projection:
     def __init__(self, contribution: Contribution, system: MechanicalSystem) -> None:
         self.contribution = contribution
         state = contribution.state
-        self.weights = total_weights(state, system)  # (n_child, n) by nodes
+        self.state, self.system = state, system
         rows, cols = contribution.pairs()
-        self.local = BlockPattern.build(state.count, rows, cols)
+        count = state.block_count
+        self.local = BlockPattern.build(count, rows, cols)
         self.local_slots = self.local.slots(rows, cols)
         self.values = np.zeros((len(self.local.indices), 3, 3))
         ones = np.ones(len(rows))
-        graph = sparse.coo_array((ones, (rows, cols)), shape=(state.count, state.count)).tocsr()
-        reach = abs(self.weights)
+        graph = sparse.coo_array((ones, (rows, cols)), shape=(count, count)).tocsr()
+        self._jacobian = total_jacobian(state, system)
+        self._constant = all(mapping.weighted for mapping in mappings_above(state, system))
+        reach = total_reach(state, system)
         coupled = (reach.T @ (graph + graph.T) @ reach).tocoo()
         lower = coupled.row >= coupled.col
         self.pairs = (coupled.row[lower].astype(np.int64), coupled.col[lower].astype(np.int64))
-        self._jacobian = sparse.kron(self.weights, np.eye(3), format="csr")
 
     def add(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
         """values[slots] += factor J^T K J."""
         self.values[:] = 0.0
         self.contribution.add_matrix(self.values, self.local_slots, factor)
+        if not self._constant:
+            self._jacobian = total_jacobian(self.state, self.system)
         whole = self._jacobian.T @ self.local.to_csr(self.values) @ self._jacobian
         rows, cols = self.pairs
         blocks = np.empty((len(rows), 3, 3))
@@ -97,14 +101,44 @@ class Projection:
         values[slots] += blocks
 
 
-def total_weights(state: MechanicalObject, system: MechanicalSystem) -> sparse.csr_array:
-    """How a mapped state depends on all independent nodes, by nodes, shape (n_child, n)."""
+def mappings_above(state: MechanicalObject, system: MechanicalSystem) -> list[Mapping]:
+    """The mappings between a mapped state and independent ones, from the state on."""
+    mapping = system.mapping_of.get(id(state))
+    if mapping is None:
+        return []
+    above = [entry for driver in mapping.drivers for entry in mappings_above(driver, system)]
+    return [mapping, *above]
+
+
+def total_jacobian(state: MechanicalObject, system: MechanicalSystem) -> sparse.csr_array:
+    """How a state depends now on all independent ones, shape (3 n_child, 3 n)."""
+    start = system.offset.get(id(state))
+    if start is not None:
+        return sparse.eye_array(3 * state.block_count, 3 * system.size, k=3 * start, format="csr")
     mapping = system.mapping_of[id(state)]
-    starts, nodes, weights = mapping.weights()
-    parent = mapping.parent
-    own = sparse.csr_array((weights, nodes, starts), shape=(state.count, parent.count))
-    if id(parent) in system.offset:
-        start = system.offset[id(parent)]
-        shifted = (own.data, own.indices + start, own.indptr)
-        return sparse.csr_array(shifted, shape=(state.count, system.size))
-    return own @ total_weights(parent, system)
+    parts = [
+        mapping.jacobian(number) @ total_jacobian(driver, system)
+        for number, driver in enumerate(mapping.drivers)
+    ]
+    return sparse.csr_array(sum(parts[1:], start=parts[0]))
+
+
+def total_reach(state: MechanicalObject, system: MechanicalSystem) -> sparse.csr_array:
+    """On which nodes of the system those of a state can ever depend: not zero; (n_child, n)."""
+    start = system.offset.get(id(state))
+    if start is not None:
+        return sparse.eye_array(state.block_count, system.size, k=start, format="csr")
+    mapping = system.mapping_of[id(state)]
+    parts = [
+        _by_nodes(mapping.jacobian(number)) @ total_reach(driver, system)
+        for number, driver in enumerate(mapping.drivers)
+    ]
+    return sparse.csr_array(sum(parts[1:], start=parts[0]))
+
+
+def _by_nodes(jacobian: sparse.csr_array) -> sparse.csr_array:
+    """Where a matrix of scalars has entries, also entries that are zero now, by nodes."""
+    entries = jacobian.tocoo()
+    shape = (jacobian.shape[0] // 3, jacobian.shape[1] // 3)
+    places = (entries.row // 3, entries.col // 3)
+    return sparse.coo_array((np.ones(entries.nnz), places), shape=shape).tocsr()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass
+from sofa_softctl.runtime.components.mass.uniform import UniformMass
 from sofa_softctl.runtime.constraint_problem import Rows
 from sofa_softctl.runtime.data_types import Bool, Real, Reals
 from sofa_softctl.runtime.link import LinkType
@@ -52,7 +54,12 @@ class GenericConstraintCorrection(LinearSolverConstraintCorrection):
 
 
 class UncoupledConstraintCorrection(ConstraintCorrection):
-    """W = k c H H^T: every node of its state alone, with a compliance of its own."""
+    """W = k C H H^T: every node of its state alone, with a compliance C of its own.
+
+    A body's compliance is 7 numbers: that of the centre, then the upper triangle of the matrix of
+    its rotation. Without any given it is the inverse of the UniformMass in the node; with a
+    defaultCompliance alone the rotation has the unit matrix, as in SOFA.
+    """
 
     compliance = Reals([], "Compliance of each node.", unit="length/force")
     defaultCompliance = Real(
@@ -68,24 +75,58 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
         assert self._context is not None
         own = [state for state in self._context.of("state") if id(state) in system.offset]
         self.system, self.states = system, own or system.states  # type: ignore[assignment]
-        self._compliance = np.zeros(system.size)
+        self._compliance = np.zeros((system.size, 3, 3))
         for state in self.states:
             start = system.offset[id(state)]
-            self._compliance[start : start + state.count] = self._of_nodes(state.count)
+            part = self._compliance[start : start + state.block_count]
+            if state.kind.name == "Rigid3":
+                part[::2], part[1::2] = self._of_body()
+                continue
+            scalars = np.repeat(self._of_nodes(state.count), state.deriv_size)
+            rows, axes = np.divmod(np.arange(len(scalars)), 3)
+            part[rows, axes, axes] = scalars
 
-    def _of_nodes(self, count: int) -> np.ndarray | float:
+    def _of_nodes(self, count: int) -> np.ndarray:
         given, default = self.compliance.get(), self.defaultCompliance
         if len(given) == count:
             return given
-        return given[0] if len(given) and not default.isSet() else default.get()
+        return np.full(count, given[0] if len(given) and not default.isSet() else default.get())
+
+    def _of_body(self) -> tuple[np.ndarray, np.ndarray]:
+        """Compliance of the centre and of the rotation of each body, shapes (3, 3)."""
+        given = self.compliance.get()
+        if len(given) not in (0, 7):
+            raise self.fault(
+                f"has {len(given)} numbers in 'compliance'; for bodies it takes 7: that of the "
+                "centre, then xx, xy, xz, yy, yz, zz of the rotation."
+            )
+        if not len(given):
+            given = self._from_mass()
+            self.compliance.set(given)
+        return given[0] * np.eye(3), given[[1, 2, 3, 2, 4, 5, 3, 5, 6]].reshape(3, 3)
+
+    def _from_mass(self) -> np.ndarray:
+        if self.defaultCompliance.isSet():
+            return np.array([self.defaultCompliance.get(), 1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
+        assert self._context is not None
+        mass = next((m for m in self._context.of("mass") if isinstance(m, UniformMass)), None)
+        if mass is None:
+            raise self.fault(
+                "needs 'compliance' or 'defaultCompliance', or a UniformMass in its node from "
+                "which to take it."
+            )
+        body = RigidMass.of(str(mass.vertexMass.get()))
+        return np.array([1.0 / body.mass, *np.linalg.inv(body.moment())[np.triu_indices(3)]])
 
     def delassus(self, rows: Rows, k: float) -> np.ndarray:
         """See ConstraintCorrection."""
-        H = np.zeros((rows.count, self.system.size, 3))
-        np.add.at(H, (rows.row, rows.node), rows.direction)
-        scaled = (H * self._compliance[None, :, None]).reshape(rows.count, -1)
-        return k * scaled @ H.reshape(rows.count, -1).T
+        touched, place = np.unique(rows.node, return_inverse=True)
+        H = np.zeros((rows.count, len(touched), 3))
+        np.add.at(H, (rows.row, place), rows.direction)
+        scaled = np.einsum("rni,nij->rnj", H, self._compliance[touched])
+        return k * scaled.reshape(rows.count, -1) @ H.reshape(rows.count, -1).T
 
     def correction(self, rows: Rows, lam: np.ndarray) -> np.ndarray:
         """See ConstraintCorrection."""
-        return rows.transposed(lam, self.system.size) * self._compliance[:, None]
+        push = rows.transposed(lam, self.system.size)
+        return np.einsum("nij,nj->ni", self._compliance, push)

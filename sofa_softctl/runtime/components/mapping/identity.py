@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.components.mapping.linear import LinearMapping
+from sofa_softctl.runtime.components.mapping.copies import CopyMapping
 
 
-class IdentityMapping(LinearMapping):
-    """The follower gets the driver's size and positions."""
+class IdentityMapping(CopyMapping):
+    """The follower gets the driver's size and positions; of bodies also points, their centres."""
 
-    def find_weights(self) -> None:
+    def find_sources(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Give the follower the driver's size."""
-        parent, child = self.parent, self.child
-        if child.count != parent.count:
-            child._data["position"].set(parent._data["position"].get().copy())
-            child.init()
-        numbers = np.arange(parent.count)[:, None]
-        self.set_weights(numbers, np.ones((parent.count, 1)))
+        self.child.resize(self.parent._data["position"].get())
+        numbers = np.arange(self.parent.count)
+        return [(numbers, numbers)]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from sofa_softctl.runtime.kernels import mapping as kernel
-from sofa_softctl.runtime.roles import Mapping
+from sofa_softctl.runtime.roles import Mapping, Weights
 
 
 class LinearMapping(Mapping):
-    """x_child = w x_parent; the weights are found at init and stay."""
+    """x_child = w x_parent, for points; the weights are found at init and stay."""
+
+    drives: ClassVar[tuple[tuple[str, str], ...]] = (("Vec3", "Vec3"),)
 
     starts: np.ndarray
     nodes: np.ndarray
@@ -18,6 +22,7 @@ class LinearMapping(Mapping):
     def init(self) -> None:
         """Find the weights and place the follower, unless what follows is only drawn."""
         if self.mechanical:
+            self.check_templates()
             self.find_weights()
             position = self.child._data["position"]
             self.apply(self.parent._data["position"].get(), position.get())
@@ -46,6 +51,6 @@ class LinearMapping(Mapping):
         """See Mapping."""
         kernel.add_transposed(self.starts, self.nodes, self.factors, force, out)
 
-    def weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def weights(self, driver: int = 0) -> Weights:
         """See Mapping."""
         return self.starts, self.nodes, self.factors

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.components.mapping.linear import LinearMapping
+from sofa_softctl.runtime.components.mapping.copies import CopyMapping
 from sofa_softctl.runtime.data_types import Bool, Int, Integers, Real
 
 
-class SubsetMapping(LinearMapping):
+class SubsetMapping(CopyMapping):
     """The follower's nodes are the driver's `indices`, `first` to `last`, or the nearest."""
+
+    drives = (("Vec3", "Vec3"), ("Vec1", "Vec1"), ("Rigid3", "Rigid3"))
 
     indices = Integers([], "Driving node of each node.")
     first = Int(-1, "First driving node, when there are no indices.")
@@ -19,7 +21,7 @@ class SubsetMapping(LinearMapping):
     ignoreNotFound = Bool(False, "Leave nodes alone for which no driving node is found.")
     resizeToModel = Bool(False, "Unused.")
 
-    def find_weights(self) -> None:
+    def find_sources(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Find the driving node of each node.
 
         Raises:
@@ -33,10 +35,8 @@ class SubsetMapping(LinearMapping):
             numbers = self._nearest(parent._data["position"].get(), child._data["position"].get())
         if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= parent.count:
             raise self.fault(f"names node {numbers.max()}, but the driver has {parent.count}.")
-        if child.count != len(numbers):
-            child._data["position"].set(parent._data["position"].get()[numbers])
-            child.init()
-        self.set_weights(numbers[:, None], np.ones((len(numbers), 1)))
+        self.child.resize(parent._data["position"].get()[numbers])
+        return [(np.arange(len(numbers)), numbers)]
 
     def _nearest(self, points: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         squares = ((wanted[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)

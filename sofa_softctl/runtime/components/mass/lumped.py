@@ -14,30 +14,45 @@ class LumpedMass(Mass):
 
     masses: np.ndarray
     """Mass of each node, shape (n, 1)."""
+    moments: np.ndarray
+    """Of bodies: moment of inertia of each about its centre, in the world's axes; (n, 3, 3)."""
 
     def snapshot(self) -> dict[str, Any]:
         """See Component."""
-        return {"masses": self.masses}  # never written in place after init
+        names = ("masses", "moments")  # never written in place after init
+        return {name: vars(self)[name] for name in names if name in vars(self)}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """See Component."""
-        self.masses = snapshot["masses"]
+        vars(self).update(snapshot)
 
     def add_gravity(self, force: np.ndarray, gravity: np.ndarray) -> None:
         """See Mass."""
-        force += self.masses * gravity
+        force += self.masses * self.state.kind.linear(gravity)
 
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
         """See Contribution."""
-        out += (factor * self.masses) * v
+        if v.shape[1] == 6:
+            out[:, :3] += (factor * self.masses) * v[:, :3]
+            out[:, 3:] += factor * np.einsum("nij,nj->ni", self.moments, v[:, 3:])
+        else:
+            out += (factor * self.masses) * v
 
     def pairs(self) -> Pairs:
         """See Contribution."""
-        nodes = np.arange(len(self.masses))
+        nodes = np.arange(self.state.block_count)
         return nodes, nodes
 
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
         """See Contribution."""
+        kind = self.state.kind.name
         diagonal = factor * self.masses[:, 0]
+        if kind == "Vec1":  # three joints share a row
+            rows, axes = np.divmod(np.arange(len(diagonal)), 3)
+            values[slots[rows], axes, axes] += diagonal
+            return
+        if kind == "Rigid3":
+            values[slots[1::2]] += factor * self.moments
+            slots = slots[::2]
         for i in range(3):
             values[slots, i, i] += diagonal

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from sofa_softctl.runtime.components.mass.lumped import LumpedMass
+from sofa_softctl.runtime.components.mass.rigid_mass import NodeMass, RigidMass
 from sofa_softctl.runtime.data_types import Bool, Integers, Real, Vector
 
 
 class UniformMass(LumpedMass):
-    """vertexMass at each node, or totalMass shared by all; totalMass wins when both are given."""
+    """vertexMass at each node, or totalMass shared by all; totalMass wins when both are given.
+
+    For bodies vertexMass is `mass volume [inertia matrix / mass]`, with a unit matrix when only a
+    mass is given. As in SOFA the moment of inertia does not turn with the body and there is no
+    gyroscopic moment: that is right for balls and cubes, and for slow turns.
+    """
+
+    acts_on = ("Vec3", "Rigid3", "Vec1")
 
     totalMass = Real(1.0, "Mass of the whole body.", unit="mass")
-    vertexMass = Real(1.0, "Mass of each node.", unit="mass", aliases=("mass",))
+    vertexMass = NodeMass(1.0, "Mass of each node.", unit="mass", aliases=("mass",))
     indices = Integers([], "Nodes that have mass; all when empty.")
     localRange = Vector(2, [-1, -1], "First and last node that have mass, instead of `indices`.")
     handleTopologicalChanges = Bool(False, "Unused: the mesh does not change.")
@@ -43,13 +53,32 @@ class UniformMass(LumpedMass):
         if not (total.isSet() or vertex.isSet()):
             raise self.fault("has no mass: give totalMass or vertexMass.")
         share = nodes.size or count
-        value = total.get() / share if total.isSet() else vertex.get()
+        body = RigidMass.of(str(vertex.get()))
+        value = total.get() / share if total.isSet() else body.mass
         if not value > 0.0:
             raise self.fault(f"needs a positive mass, got {value * share:g}.")
-        vertex.set(value)
         total.set(value * share)
+        chosen = nodes if nodes.size else slice(None)
         self.masses = np.zeros((count, 1))
-        self.masses[nodes if nodes.size else slice(None)] = value
+        self.masses[chosen] = value
+        if self.state.kind.name == "Rigid3":
+            body = replace(body, mass=value)
+            self.moments = np.zeros((count, 3, 3))
+            self.moments[chosen] = self._checked(body).moment()
+            vertex.set(str(body))
+        elif isinstance(vertex.get(), str):
+            raise self.fault("has a 'vertexMass' with inertia, but acts on no Rigid3 state.")
+        else:
+            vertex.set(value)
+
+    def _checked(self, body: RigidMass) -> RigidMass:
+        moment = body.moment()
+        if (moment != moment.T).any() or not (np.linalg.eigvalsh(moment) > 0.0).all():
+            raise self.fault(
+                "needs a symmetric, positive definite inertia matrix in 'vertexMass', got "
+                f"{np.reshape(body.inertia, (3, 3)).tolist()}."
+            )
+        return body
 
     def reinit(self) -> None:
         """Distribute the mass again."""

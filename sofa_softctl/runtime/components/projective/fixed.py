@@ -16,6 +16,7 @@ class FixedProjectiveConstraint(ProjectiveConstraint):
     """
 
     aliases = ("FixedConstraint",)
+    acts_on = ("Vec3", "Rigid3", "Vec1")
 
     indices = Integers([0], "Nodes that are held.")
     fixAll = Bool(False, "Hold all nodes.")
@@ -62,14 +63,22 @@ class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
 
     aliases = ("PartialFixedConstraint",)
 
-    fixedDirections = Bools(3, [1, 1, 1], "Directions in which the nodes are held.")
+    fixedDirections = Bools(
+        (3, 6, 1), [1, 1, 1], "Directions in which the nodes are held; six for bodies."
+    )
     projectVelocity = Bool(False, "Also clear the velocity of held directions.")
 
     def _sources(self):  # type: ignore[no-untyped-def]
         return (self.indices, self.fixAll, self.fixedDirections)
 
     def _directions(self) -> np.ndarray:
-        return self.fixedDirections.get()
+        given, width = self.fixedDirections.get(), self.state.deriv_size
+        if self.fixedDirections.isSet() and len(given) != width:
+            raise self.fault(
+                f"has {len(given)} 'fixedDirections', but a node of {self.state.describe()} "
+                f"({self.state.getTemplateName()}) moves in {width}."
+            )
+        return given if len(given) == width else np.ones(width, dtype=bool)
 
     def project_velocity(self, velocity: np.ndarray) -> None:
         """See ProjectiveConstraint."""

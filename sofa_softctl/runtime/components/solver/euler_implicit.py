@@ -86,5 +86,5 @@ class EulerImplicitSolver(OdeSolver):
             if mass.separateGravity.get() and id(mass.state) in self.system.offset:
                 assert mass._context is not None
                 part = self.system.part(v, mass.state)
-                part += h * mass._context._data["gravity"].get()
+                part += h * mass.state.kind.linear(mass._context._data["gravity"].get())
         v *= math.exp(-h * self.vdamping.get())

@@ -7,13 +7,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.components.state.kinds import KINDS, Kind
 from sofa_softctl.runtime.components.transform import spelt_out
 from sofa_softctl.runtime.data_types import Bool, Coords, Derivs, Int, Real, Vector
-from sofa_softctl.runtime.mesh.mesh import rotation_zyx
+
+_ROUNDED = 1e-2  # a quaternion written with two digits is still one
 
 
 class MechanicalObject(Component):
-    """Positions, velocities and forces of nodes, template Vec3 (three coordinates a node).
+    """Positions, velocities and forces of nodes.
+
+    The template says what a node is: Vec3, a point (x y z); Rigid3, a body (x y z and a unit
+    quaternion x y z w; velocities and forces are linear, then angular, in the world's axes); Vec1,
+    a single coordinate such as a joint's angle.
 
     Without positions of its own it takes those of the topology in its node. scale3d, rotation
     and translation act once, at init, in this order, on positions and given rest positions.
@@ -43,8 +49,6 @@ class MechanicalObject(Component):
     drawMode = Int(0, "How to draw the nodes.")
     showColor = Vector(4, [1.0, 1.0, 1.0, 1.0], "Color of the drawn nodes.")
 
-    _coord_sizes: ClassVar[dict[str, int]] = {"": 3, "Vec3": 3, "Vec3d": 3, "Vec3f": 3}
-
     def __init__(self, *args: Any, **values: Any) -> None:
         scale = values.pop("scale", None)
         if scale is not None:
@@ -53,21 +57,41 @@ class MechanicalObject(Component):
         self.lam = np.zeros((0, 3))  # J^T lambda of the last step
 
     @property
-    def coord_size(self) -> int:
-        """Numbers that make one node's position."""
+    def kind(self) -> Kind:
+        """What a node is.
+
+        Raises:
+            SceneError: the template is unknown.
+        """
         template = self._data["template"].get()
-        if template not in self._coord_sizes:
+        if template not in KINDS:
             raise self.fault(
                 f"has template '{template}'; the embedded runtime knows "
-                f"{', '.join(repr(name) for name in self._coord_sizes if name)}."
+                f"{', '.join(repr(name) for name in KINDS if name)}."
             )
-        return self._coord_sizes[template]
+        return KINDS[template]
 
-    deriv_size = coord_size
+    @property
+    def coord_size(self) -> int:
+        """Numbers that make one node's position."""
+        return self.kind.coord_size
+
+    @property
+    def deriv_size(self) -> int:
+        """Numbers that make one node's velocity or force."""
+        return self.kind.deriv_size
+
+    @property
+    def block_count(self) -> int:
+        """Rows of three scalars that its velocity takes in the vectors of a system.
+
+        A point has one, a body two (linear, angular); three joints share one.
+        """
+        return -(-self.count * self.deriv_size // 3)
 
     def getTemplateName(self) -> str:
         """The kind of degrees of freedom."""
-        return super().getTemplateName() or "Vec3d"
+        return f"{self.kind.name}d"
 
     @property
     def count(self) -> int:
@@ -108,14 +132,24 @@ class MechanicalObject(Component):
         self.check_finite()
         self.remember_reset()
 
+    def resize(self, position: np.ndarray) -> None:
+        """Start anew with these positions, unless it has as many already: a mapping says so."""
+        if self.count != len(position):
+            self._data["position"].set(position[:, : self.coord_size].copy())
+            self._data["rest_position"].set(np.empty((0, self.coord_size)))
+            self._data["velocity"].set(np.empty((0, self.deriv_size)))
+            self.init()
+
     def _take_from_topology(self) -> None:
         if self._context is None:
             return
         for topology in self._context.of("topology"):
             points = topology._data["position"].get()
             if len(points):
-                self._data["position"].set(np.array(points))
+                self._data["position"].set(self.kind.at_points(points))
                 return
+        if self.kind.name != "Vec3":
+            self._data["position"].set(np.array([self.kind.identity]))  # one node, as in SOFA
 
     def _transform(self) -> None:
         scale = self._data["scale3d"].get()
@@ -123,11 +157,10 @@ class MechanicalObject(Component):
         shift = self._data["translation"].get()
         if (scale == 1.0).all() and not angles.any() and not shift.any():
             return
-        rotation = rotation_zyx(angles)
         for name in ("position", "rest_position"):
             points = self._data[name].get()
             if len(points):
-                self._data[name].set((points * scale) @ rotation.T + shift)
+                self._data[name].set(self.kind.transformed(points, scale, angles, shift))
 
     def storeResetState(self) -> None:
         """Make the present state the one to which `reset` returns."""
@@ -153,9 +186,11 @@ class MechanicalObject(Component):
         self._data["force"].get()[:] = 0.0
         self.lam[:] = 0.0
 
-    def advance(self, v: np.ndarray, h: float, out: np.ndarray) -> None:
-        """out = position + h v; out may be the position itself."""
-        np.add(self._data["position"].get(), h * v, out=out)
+    def advance(
+        self, v: np.ndarray, h: float, out: np.ndarray, start: np.ndarray | None = None
+    ) -> None:
+        """out = position (or `start`) moved by h v; out may be the position itself."""
+        self.kind.advance(self._data["position"].get() if start is None else start, v, h, out)
 
     def check_finite(self) -> None:
         """SceneError when a position or velocity given by the scene is not finite."""
@@ -165,6 +200,19 @@ class MechanicalObject(Component):
                 raise self.fault(
                     f"got a '{name}' that is not finite at {int(bad.sum())} nodes, "
                     f"first at node {int(np.flatnonzero(bad)[0])}."
+                )
+        if self.kind.name == "Rigid3":
+            self._check_quaternions()
+
+    def _check_quaternions(self) -> None:
+        for name in ("position", "rest_position"):
+            lengths = np.linalg.norm(self._data[name].get()[:, 3:], axis=1)
+            bad = np.abs(lengths - 1.0) > _ROUNDED
+            if bad.any():
+                node = int(np.flatnonzero(bad)[0])
+                raise self.fault(
+                    f"got a '{name}' whose quaternion (the last four numbers: x y z w) has length "
+                    f"{lengths[node]:g} instead of 1 at node {node}. No rotation is 0 0 0 1."
                 )
 
     def snapshot(self) -> dict[str, Any]:

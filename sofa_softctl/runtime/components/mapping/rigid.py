@@ -1,0 +1,152 @@
+"""Points and bodies that are carried by rigid bodies."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sparse
+
+from sofa_softctl.runtime.data_types import Bool, Choice, Int, Integers, Text, Vectors
+from sofa_softctl.runtime.kernels import rigid
+from sofa_softctl.runtime.kernels.rows import Entries
+from sofa_softctl.runtime.roles import Mapping
+
+
+class RigidMapping(Mapping):
+    """Nodes at fixed places p in the axes of bodies: x = c + R p, v = v_c + omega x R p.
+
+    The nodes' positions at init are their places in the body's axes, or with globalToLocalCoords
+    in the world's.
+    """
+
+    drives = (("Rigid3", "Vec3"), ("Rigid3", "Rigid3"))
+
+    initialPoints = Vectors(
+        3, [], "Places of the nodes in the axes of their bodies.", unit="length"
+    )
+    index = Int(0, "Body that carries all nodes.")
+    indexFromEnd = Bool(False, "Count `index` from the last body.")
+    rigidIndexPerPoint = Integers([], "Body that carries each node.")
+    globalToLocalCoords = Bool(False, "The nodes' first positions are in the world's axes.")
+    useX0 = Bool(False, "Take the places from the follower's rest position.")
+    geometricStiffness = Choice(
+        "None",
+        "Stiffness from the forces on the nodes that turn with the body; Exact is not symmetric.",
+        choices=("None", "Exact", "Stabilized"),
+    )
+    filename = Text("", "Not supported.", aliases=("fileRigidMapping",))
+
+    def init(self) -> None:
+        """Find the places of the nodes, unless what follows is only drawn.
+
+        Raises:
+            SceneError: a body does not exist, or the places do not fit the nodes.
+        """
+        if not self.mechanical:
+            return
+        self.check_templates()
+        if self.filename.get():
+            raise self.fault("does not support 'filename': give the follower its positions.")
+        if self.geometricStiffness.get() == "Exact":
+            raise self.fault(
+                "does not support geometricStiffness 'Exact', whose matrix is not symmetric: take "
+                "'Stabilized' or 'None'."
+            )
+        child = self.child
+        self.body = self._bodies(child.count)
+        self._find_places()
+        self.arm = np.zeros((child.count, 3))
+        position = child._data["position"]
+        self.apply(self.parent._data["position"].get(), position.get())
+        position.touch()
+
+    def _bodies(self, count: int) -> np.ndarray:
+        bodies, given = self.parent.count, self.rigidIndexPerPoint.get()
+        number = self.index.get()
+        number = bodies - 1 - number if self.indexFromEnd.get() else number
+        body = given if len(given) == count else np.full(count, number)
+        if len(body) and (body.min() < 0 or body.max() >= bodies):
+            wrong = body.min() if body.min() < 0 else body.max()
+            raise self.fault(f"names body {wrong}, but {self.parent.describe()} has {bodies}.")
+        return np.ascontiguousarray(body, dtype=np.int64)
+
+    def _find_places(self) -> None:
+        child = self.child
+        x = child._data["rest_position" if self.useX0.get() else "position"].get()
+        self.turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(x), 1))  # of bodies in their bodies
+        if len(self.initialPoints.get()) and not self.useX0.get():
+            places = self.initialPoints.get().copy()
+            if len(places) != len(x):
+                child.resize(child.kind.at_points(places))
+                self.body = self._bodies(len(places))
+                self.turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(places), 1))
+        elif self.globalToLocalCoords.get():
+            frame = self.parent._data["position"].get()[self.body]
+            places = rigid.rotated(rigid.conjugate(frame[:, 3:]), x[:, :3] - frame[:, :3])
+        else:
+            places = x[:, :3].copy()
+            if child.kind.name == "Rigid3":
+                self.turn = x[:, 3:].copy()
+        self.places = np.ascontiguousarray(places)
+        self.initialPoints.set(self.places.copy())
+
+    def reinit(self) -> None:
+        """Find the places again."""
+        self.init()
+
+    def apply(self, x: np.ndarray, out: np.ndarray) -> None:
+        """See Mapping; J is then that at these positions."""
+        rigid.place(x, self.body, self.places, self.arm)
+        np.add(x[self.body, :3], self.arm, out=out[:, :3])
+        if out.shape[1] == 7:
+            out[:, 3:] = rigid.product(x[self.body, 3:], self.turn)
+
+    def apply_j(self, v: np.ndarray, out: np.ndarray) -> None:
+        """See Mapping."""
+        rigid.velocities(v, self.body, self.arm, out)
+        if out.shape[1] == 6:
+            out[:, 3:] = v[self.body, 3:]
+
+    def add_jt(self, force: np.ndarray, out: np.ndarray) -> None:
+        """See Mapping."""
+        rigid.add_wrenches(force, self.body, self.arm, out)
+        if force.shape[1] == 6:
+            np.add.at(out[:, 3:], self.body, force[:, 3:])
+
+    @property
+    def weighted(self) -> bool:
+        """See Mapping: J turns with the body."""
+        return False
+
+    def pull(self, entries: Entries) -> list[Entries]:
+        """See Mapping: a force d at a node is d on the centre and the moment (R p) x d."""
+        row, node, direction = entries
+        turns = np.zeros(len(node), dtype=bool)
+        if self.child.kind.name == "Rigid3":
+            node, odd = np.divmod(node, 2)
+            turns = odd.astype(bool)  # these rows are moments already
+        pushes = ~turns
+        body = 2 * self.body[node]
+        moment = np.cross(self.arm[node[pushes]], direction[pushes])
+        return [
+            Entries(
+                np.concatenate([row, row[pushes]]),
+                np.concatenate([body + turns, body[pushes] + 1]),
+                np.concatenate([direction, moment]),
+            )
+        ]
+
+    def jacobian(self, driver: int = 0) -> sparse.csr_array:
+        """See Mapping."""
+        count, width = len(self.body), self.child.deriv_size
+        axes = np.arange(width)
+        rows = [(width * np.arange(count)[:, None] + axes).ravel()]
+        cols = [(6 * self.body[:, None] + axes).ravel()]
+        values = [np.ones(count * width)]
+        for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # v_a += omega_b r_c - omega_c r_b
+            for axis, value in ((b, self.arm[:, c]), (c, -self.arm[:, b])):
+                rows.append(width * np.arange(count) + a)
+                cols.append(6 * self.body + 3 + axis)
+                values.append(value)
+        shape = (3 * self.child.block_count, 3 * self.parent.block_count)
+        places = (np.concatenate(rows), np.concatenate(cols))
+        return sparse.coo_array((np.concatenate(values), places), shape=shape).tocsr()

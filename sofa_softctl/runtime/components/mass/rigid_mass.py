@@ -1,0 +1,87 @@
+"""The mass of a rigid body as Data: one text that holds mass, volume and inertia, as in SOFA."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.data_types import DataType
+
+
+@dataclass(frozen=True)
+class RigidMass:
+    """Mass and inertia of a rigid body about its centre."""
+
+    mass: float = 1.0
+    """[mass]."""
+    volume: float = 1.0
+    """[length^3]; nothing is computed from it."""
+    inertia: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+    """Inertia matrix by rows, divided by the mass [length^2]."""
+
+    @staticmethod
+    def of(text: str) -> RigidMass:
+        """From numbers: the mass, or mass, volume and the nine of the inertia matrix.
+
+        Raises:
+            ValueError: there are neither 1 nor 11 numbers.
+        """
+        numbers = [float(token) for token in re.split(r"[\s,\[\]]+", text) if token]
+        if len(numbers) == 1:
+            return RigidMass(numbers[0])
+        if len(numbers) != 11:
+            raise ValueError(f"{len(numbers)} numbers")
+        return RigidMass(numbers[0], numbers[1], tuple(numbers[2:]))
+
+    def __str__(self) -> str:
+        rows = np.reshape(self.inertia, (3, 3)).tolist()
+        matrix = ",".join(" ".join(_short(value) for value in row) for row in rows)
+        return f"{_short(self.mass)} {_short(self.volume)} [{matrix}]"
+
+    def moment(self) -> np.ndarray:
+        """Inertia matrix times mass [mass length^2], shape (3, 3)."""
+        moment: np.ndarray = self.mass * np.reshape(self.inertia, (3, 3))
+        return moment
+
+
+class RigidMassData(DataType):
+    """A RigidMass; scripts see SOFA's text 'mass volume [inertia matrix]'."""
+
+    def convert(self, value: Any, owner: Any) -> str:
+        """See DataType."""
+        if not isinstance(value, str):
+            value = " ".join(repr(float(number)) for number in np.ravel(value))
+        return str(RigidMass.of(value))
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes a mass, or mass, volume and the nine numbers of the inertia matrix"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "RigidMass3d"
+
+
+class NodeMass(RigidMassData):
+    """The mass of a node: one number, for bodies a RigidMass."""
+
+    def convert(self, value: Any, owner: Any) -> Any:
+        """See DataType."""
+        rigid = RigidMass.of(super().convert(value, owner))
+        plain = RigidMass(rigid.mass)
+        return rigid.mass if rigid == plain else str(rigid)
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes one number, for bodies also mass, volume and nine numbers of inertia"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "d"
+
+
+def _short(value: float) -> str:
+    return repr(float(value)).removesuffix(".0")

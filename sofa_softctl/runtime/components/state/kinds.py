@@ -1,0 +1,96 @@
+"""The kinds of degrees of freedom: how they are written, moved and placed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.kernels import rigid
+from sofa_softctl.runtime.mesh.mesh import rotation_zyx
+
+
+class Kind:
+    """Points: three coordinates a node."""
+
+    name: ClassVar[str] = "Vec3"
+    coord_size: ClassVar[int] = 3
+    """Numbers that make a position."""
+    deriv_size: ClassVar[int] = 3
+    """Numbers that make a velocity."""
+    identity: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0)
+    """Where a node is of which nothing is said."""
+
+    def advance(self, x: np.ndarray, v: np.ndarray, h: float, out: np.ndarray) -> None:
+        """out = x moved by h v; out may be x."""
+        np.add(x, h * v, out=out)
+
+    def at_points(self, points: np.ndarray) -> np.ndarray:
+        """Positions at points (n, 3), shape (n, coord_size)."""
+        found = np.tile(self.identity, (len(points), 1))
+        width = min(3, self.coord_size)
+        found[:, :width] = points[:, :width]
+        return found
+
+    def transformed(
+        self, x: np.ndarray, scale: np.ndarray, angles: np.ndarray, shift: np.ndarray
+    ) -> np.ndarray:
+        """Positions scaled, then turned about x, y and z in degrees, then shifted."""
+        return (x * scale) @ rotation_zyx(angles).T + shift
+
+    def linear(self, vector: np.ndarray) -> np.ndarray:
+        """A velocity or force along a vector of space (3,), shape (deriv_size,)."""
+        return vector
+
+
+class BodyKind(Kind):
+    """Rigid bodies: centre and quaternion x y z w; velocities linear and angular, world's axes."""
+
+    name = "Rigid3"
+    coord_size = 7
+    deriv_size = 6
+    identity = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+
+    def advance(self, x: np.ndarray, v: np.ndarray, h: float, out: np.ndarray) -> None:
+        """See Kind."""
+        rigid.advance(x, v, h, out)
+
+    def transformed(
+        self, x: np.ndarray, scale: np.ndarray, angles: np.ndarray, shift: np.ndarray
+    ) -> np.ndarray:
+        """See Kind."""
+        centre = super().transformed(x[:, :3], scale, angles, shift)
+        return np.hstack([centre, rigid.product(rigid.from_degrees(angles), x[:, 3:])])
+
+    def linear(self, vector: np.ndarray) -> np.ndarray:
+        """See Kind."""
+        return np.concatenate([vector, np.zeros(3)])
+
+
+class JointKind(Kind):
+    """Single coordinates, such as joint angles; in space they lie on the x axis, as in SOFA."""
+
+    name = "Vec1"
+    coord_size = 1
+    deriv_size = 1
+    identity = (0.0,)
+
+    def transformed(
+        self, x: np.ndarray, scale: np.ndarray, angles: np.ndarray, shift: np.ndarray
+    ) -> np.ndarray:
+        """See Kind."""
+        return rotation_zyx(angles)[:1, :1] * (x * scale[0]) + shift[0]
+
+    def linear(self, vector: np.ndarray) -> np.ndarray:
+        """See Kind."""
+        return vector[:1]
+
+
+_KINDS = (Kind(), BodyKind(), JointKind())
+
+KINDS: dict[str, Kind] = {
+    "": _KINDS[0],
+    **{f"{kind.name}{suffix}": kind for kind in _KINDS for suffix in ("", "d", "f")},
+    "Rigid": _KINDS[1],
+}
+"""By the names that a template can have; points when it has none."""
