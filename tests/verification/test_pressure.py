@@ -168,6 +168,48 @@ def inflate(root, soft_body, run, box, count):
     return work, 0.5 * np.vdot(u, product), volumes[-1] - 1.0
 
 
+def soft_box(root, soft_body, box, solver, young=100.0):
+    """A hollow cube, held at x = 0, half of which (y > 1.5) has another modulus; its damped node,
+    the inner triangles and the stiff half."""
+    points, tetrahedra, inner = hollow(box)
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject(solver, name="solver", **({"epsilon": 0.0} if "QP" in solver else {}))
+    half = points[tetrahedra].mean(axis=1)[:, 1] > 1.5
+    node = soft_body(
+        root,
+        (points, tetrahedra),
+        method="large",
+        young=np.where(half, young, 100.0).tolist(),
+        poisson=0.3,
+        density=0.01,
+        rayleighStiffness=0.1,
+    )
+    node.addObject("LinearSolverConstraintCorrection")
+    node.addObject("FixedProjectiveConstraint", indices=np.flatnonzero(points[:, 0] == 0.0))
+    tip = int(np.flatnonzero((points == [3.0, 1.0, 1.0]).all(axis=1))[0])
+    return node, inner, np.flatnonzero(half), tip
+
+
+def test_pressure_and_modulus_are_found_from_where_they_bring_the_body(root, soft_body, run, box):
+    """Forward with pressure 12 and half of the body twice as stiff, at rest; then both are sought
+    from that position of one node, from no pressure and a modulus of 100. Two unknowns, two goals:
+    the answer is unique. lambda is dt times the pressure."""
+    node, inner, _, tip = soft_box(root, soft_body, box, "GenericConstraintSolver", young=200.0)
+    node.addObject("SurfacePressureConstraint", triangles=inner, value=[0.01 * 12.0])
+    run(root, 600)
+    goal = node.dofs.position.array()[tip].copy()
+    node, inner, half, _ = soft_box(empty(root), soft_body, box, "QPInverseProblemSolver")
+    chamber = node.addObject("SurfacePressureActuator", triangles=inner)
+    stiffness = node.addObject(
+        "YoungModulusActuator", elements=half, minYoung=50.0, maxYoungVariationRatio=0.02
+    )
+    node.addObject("PositionEffector", indices=[tip], effectorGoal=[goal], useDirections=[1, 1, 0])
+    run(root, 600)
+    assert node.dofs.position.array()[tip, :2] == pytest.approx(goal[:2], abs=1e-9)
+    assert chamber.pressure.value / 0.01 == pytest.approx(12.0, rel=1e-6)
+    assert stiffness.youngModulus.value == pytest.approx(200.0, rel=1e-6)
+
+
 def hollow(box):
     """A cube of 3 x 3 x 3 cells without the middle one: positions, tetrahedra, inner triangles."""
     points, tetrahedra = box((3, 3, 3), (3.0, 3.0, 3.0))
