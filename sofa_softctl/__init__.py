@@ -14,6 +14,7 @@ from sofa_softctl.runtime import modules as _modules
 _modules.install()
 
 _HOMES = {
+    "Grasp": "sofa_softctl.inverse.grasp",
     "InverseController": "sofa_softctl.inverse.controller",
     "InverseProblem": "sofa_softctl.inverse.problem",
     "InverseSolution": "sofa_softctl.inverse.solution",
@@ -21,8 +22,9 @@ _HOMES = {
     "Session": "sofa_softctl.scene.session",
     "Sofa": "Sofa",
     "Status": "sofa_softctl.status",
+    "add_center_effector": "sofa_softctl.inverse.effectors",
     "add_constraint_solver": "sofa_softctl.scene.portable",
-    "add_effector": "sofa_softctl.inverse.controller",
+    "add_effector": "sofa_softctl.inverse.effectors",
     "controller": "sofa_softctl.plugins",
     "errors": "sofa_softctl.errors",
     "goal": "sofa_softctl.scene.goal",
@@ -33,6 +35,7 @@ _HOMES = {
 }
 
 __all__ = [  # noqa: F822  (loaded by __getattr__)
+    "Grasp",
     "InverseController",
     "InverseProblem",
     "InverseSolution",
@@ -40,6 +43,7 @@ __all__ = [  # noqa: F822  (loaded by __getattr__)
     "Session",
     "Sofa",
     "Status",
+    "add_center_effector",
     "add_constraint_solver",
     "add_effector",
     "controller",

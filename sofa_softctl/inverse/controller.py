@@ -16,6 +16,7 @@ from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.inverse.contact_rows import ContactRows
 from sofa_softctl.inverse.contacts import Law
 from sofa_softctl.inverse.grasp import Grasp
+from sofa_softctl.inverse.modes import Mode
 from sofa_softctl.inverse.problem import InverseProblem
 from sofa_softctl.inverse.slack import Slack
 from sofa_softctl.inverse.solution import InverseSolution
@@ -24,9 +25,10 @@ from sofa_softctl.scene.compliance import ComplianceSystem, row_count
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.status import Status
 
-AXES = ("x", "y", "z")
 CONTACTS = ("coulomb", "sticking", "forward")
 """Ways to take contacts."""
+MODES = list(Mode)
+"""Modes by their number in the Data `contact_mode`."""
 CONTACT_OUTPUTS = (
     "contact_point",
     "contact_force",
@@ -35,29 +37,6 @@ CONTACT_OUTPUTS = (
     "contact_mode",
 )
 """Data with an entry for each contact of the step."""
-
-
-def add_effector(node: Any, index: int = 0) -> list[Any]:
-    """Give a node of a state three rows in W: a PositionConstraint with the force 0 for each axis.
-
-    Args:
-        node: Node with a MechanicalObject, to which the constraints are added.
-        index: Node of the state.
-
-    Returns:
-        The three constraints, along x, y and z.
-    """
-    return [
-        node.addObject(
-            "PositionConstraint",
-            name=f"effector_{axis}{index or ''}",
-            indices=[index],
-            useDirections=[int(axis == other) for other in AXES],
-            valueType="force",
-            value=[0.0],
-        )
-        for axis in AXES
-    ]
 
 
 class InverseController(SceneController):
@@ -377,7 +356,7 @@ class InverseController(SceneController):
             self.outputs["contact_force"].value = touching.in_space(force)
             self.outputs["contact_normal"].value = normal
             self.outputs["contact_slide"].value = slide
-            self.outputs["contact_mode"].value = [float(mode.value) for mode in solution.modes]
+            self.outputs["contact_mode"].value = [MODES.index(mode) for mode in solution.modes]
         for grasp in self.grasps:
             held = np.empty(0, dtype=int) if none else touching.of(grasp)
             was = grasp.dropped_at
