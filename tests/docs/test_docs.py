@@ -64,7 +64,12 @@ FLOORS = (
     ),
     ("sofa_softctl.runtime",),
     ("sofa_softctl.scene",),
-    ("sofa_softctl.inverse.controller", "sofa_softctl.bench", "sofa_softctl.view"),
+    (
+        "sofa_softctl.inverse.contact_rows",
+        "sofa_softctl.inverse.controller",
+        "sofa_softctl.bench",
+        "sofa_softctl.view",
+    ),
     ("sofa_softctl.hooks", "sofa_softctl.plugins"),
     ("sofa_softctl.cli",),
 )
