@@ -50,7 +50,7 @@ def build_qp(problem: InverseProblem, ranges: Ranges | None = None) -> InverseQP
     """
     lower, upper, d_lower, d_upper = ranges or intersect(problem, limits_of(problem))
     Q, g = _tracking(problem)
-    energy_matrix = _energy_matrix(problem, Q)
+    energy_matrix = energy_hessian(problem, Q)
     H = Q if energy_matrix is None else Q + energy_matrix
     d = _effort_scale(H.diagonal(), problem.W_aa.diagonal())  # (n_a,)
 
@@ -93,7 +93,7 @@ def _tracking(problem: InverseProblem) -> tuple[np.ndarray, np.ndarray]:
     return Q, g
 
 
-def _energy_matrix(problem: InverseProblem, Q: np.ndarray) -> np.ndarray | None:
+def energy_hessian(problem: InverseProblem, Q: np.ndarray) -> np.ndarray | None:
     """Hessian of the energy term, energy ||Q|| / ||W_E|| W_E: see `InverseProblem`."""
     if problem.energy == 0.0:
         return None

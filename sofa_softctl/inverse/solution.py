@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from sofa_softctl.inverse.modes import Mode
 from sofa_softctl.inverse.qp import QPResult
+from sofa_softctl.inverse.search import ContactWarm
 from sofa_softctl.status import Status
+
+
+def _none() -> np.ndarray:
+    """The field of an answer without contacts."""
+    return np.empty(0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,5 +52,33 @@ class InverseSolution:
     """Name of the solver whose answer was taken; empty if held."""
     message: str
     """What the user should know: rejected answers and why. Empty if there is nothing to say."""
-    warm: QPResult | None
+    warm: QPResult | ContactWarm | None
     """Start for the next step: hand it to `solve` as `warm`. Not for reading."""
+
+    # Through contacts:
+    contact_force: np.ndarray = field(default_factory=_none)
+    """Force lam_c of each contact row [effort], shape (n_r,)."""
+    contact_gap: np.ndarray = field(default_factory=_none)
+    """delta_c of each contact row under these forces: gap along a normal, motion during the step
+    along a tangent [displacement], shape (n_r,)."""
+    modes: tuple[Mode, ...] = ()
+    """What each contact does, n_c of them."""
+    complementarity: float = 0.0
+    """Largest |lam_n delta_n| of a contact, over the square of the largest gap in units of energy
+    (see `mechanics.Mechanics`) [-]."""
+    cone_violation: float = 0.0
+    """Largest excess of |lam_t| over mu lam_n, in the same units [-]."""
+    law_error: float = 0.0
+    """Largest distance of a contact from its law, interpenetration included, in the same units,
+    see `contact_law.law_error` [-]."""
+    bound: float = -math.inf
+    """What no efforts and contact modes can get the objective below [displacement^2]. -inf: no
+    bound was computed."""
+    gap: float = math.inf
+    """(objective - bound) / objective [-]. 0: the answer is proven to be the best one."""
+    strategy: str = ""
+    """How the modes of the contacts were found; empty without contacts."""
+    pieces: int = 0
+    """Pieces of the problem, that is QPs for given modes, that were tried."""
+    converged: bool = True
+    """Whether the strategy came to its end; otherwise it ran into one of its limits."""

@@ -23,8 +23,12 @@ from sofa_softctl.inverse.limits import (
 )
 from sofa_softctl.inverse.problem import InverseProblem
 from sofa_softctl.inverse.qp import QPResult
+from sofa_softctl.inverse.qpcc import solve_qpcc
+from sofa_softctl.inverse.search import ContactWarm, Search
 from sofa_softctl.inverse.solution import InverseSolution
 from sofa_softctl.status import Status
+
+_SEARCH = Search()
 
 
 def solve(
@@ -32,9 +36,10 @@ def solve(
     *,
     solver: str = "daqp",
     fallback: str = "proxqp",
-    warm: QPResult | None = None,
+    warm: QPResult | ContactWarm | None = None,
     held: np.ndarray | None = None,
     tolerance: float = 1e-8,
+    search: Search = _SEARCH,
 ) -> InverseSolution:
     """Actuator efforts for one time step.
 
@@ -51,6 +56,7 @@ def solve(
         held: Effort to hold if no answer can be trusted [effort], shape (n_a,). Default:
             `problem.effort_previous`. It is cut to the effort bounds.
         tolerance: Largest KKT residual of an answer that is taken [-], see `qp.kkt_residual`.
+        search: How the modes of the contacts are looked for, if there are contacts.
 
     Returns:
         The efforts, how far they can be trusted, and why.
@@ -58,6 +64,18 @@ def solve(
     held = _held(problem, held)
     solvers = (solver,) if fallback == solver else (solver, fallback)
     ask = partial(solve_checked, solvers=solvers, tolerance=tolerance)
+    if problem.contacts is not None and problem.contacts.n_c:
+        return solve_qpcc(
+            problem,
+            problem.contacts,
+            ask=ask,
+            search=search,
+            warm=warm if isinstance(warm, ContactWarm) else None,
+            held=held,
+            tolerance=tolerance,
+        )
+    if isinstance(warm, ContactWarm):
+        warm = None
     start = perf_counter()
     limits = limits_of(problem)
     built = build_qp(problem, intersect(problem, limits))

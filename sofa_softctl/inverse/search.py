@@ -1,0 +1,46 @@
+"""How long, and how, the modes of the contacts are searched."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from sofa_softctl.errors import ProblemError
+
+
+@dataclass(frozen=True)
+class Search:
+    """How the best modes of the contacts are looked for."""
+
+    strategy: Literal["auto", "pivoting", "exact"] = "auto"
+    """"pivoting": from piece to neighbouring piece, a local optimum, fast. "exact": branch and
+    bound, with a proof of how far from the optimum the answer can be. "auto": pivoting, and exact
+    after it where there are at most `few` contacts."""
+    pieces: int = 60
+    """Most pieces that pivoting solves."""
+    nodes: int = 2000
+    """Most relaxations that "exact" solves."""
+    budget: float = math.inf
+    """Time after which "exact" ends with the best answer so far [s]."""
+    few: int = 0
+    """Most contacts for which "auto" goes on to "exact"."""
+
+    def __post_init__(self) -> None:
+        if self.strategy not in ("auto", "pivoting", "exact"):
+            raise ProblemError(
+                f"strategy must be 'auto', 'pivoting' or 'exact', got {self.strategy!r}."
+            )
+        if self.pieces < 1:
+            raise ProblemError(f"pieces must be at least 1, got {self.pieces}.")
+
+
+class ContactWarm(NamedTuple):
+    """What the next step starts from, by the identity of the contacts."""
+
+    effort: np.ndarray
+    """Efforts [effort], shape (n_a,)."""
+    contacts: dict
+    """Identity -> kind, direction and balance (see `Modes`), force of the rows [effort]."""

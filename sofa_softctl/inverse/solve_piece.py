@@ -1,0 +1,268 @@
+"""The best efforts on one piece, by the exact contact law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sofa_softctl.inverse.checked import Checked
+from sofa_softctl.inverse.closest import SLACK
+from sofa_softctl.inverse.contact_law import law_error
+from sofa_softctl.inverse.mechanics import Mechanics
+from sofa_softctl.inverse.modes import INACTIVE, SLIDING, STICKING, Modes
+from sofa_softctl.inverse.piece import Cut, Piece, Row, build_piece
+from sofa_softctl.inverse.piece_qp import Bounds, PieceQP, tracking_qp, violation_qp
+from sofa_softctl.inverse.qp import QPResult
+
+ROUNDS = 15
+"""Most QPs on one piece: each has more planes around the friction cones, and the directions of
+sliding of the one before."""
+
+LAW = 1e-8
+"""Distance from the contact law at which a piece is left [-]."""
+
+LAW_ACCEPTED = 1e-6
+"""Largest distance from the contact law of an answer that is taken [-]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pivot:
+    """A contact that presses against the border of its piece, and what is beyond it."""
+
+    dual: float
+    """Multiplier of the border [-]: what the objective gains beyond it, to first order."""
+    contact: int
+    """Number of the contact."""
+    modes: Modes
+    """The modes beyond."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The best efforts on a piece, in units of energy."""
+
+    modes: Modes
+    """Modes of the contacts, sliding ones with the direction in which they slide."""
+    effort: np.ndarray
+    """Efforts, shape (n_a,)."""
+    force: np.ndarray
+    """Contact forces, shape (n_r,)."""
+    violation: float
+    """Excess of the soft limits, sum of squares [energy]. 0 if they hold."""
+    objective: float
+    """Tracking and energy term [displacement^2]."""
+    law: float
+    """Distance from the contact law [-]."""
+    pivots: list[Pivot]
+    """Contacts at the border, the most promising one first."""
+    piece_qp: PieceQP
+    """The last QP."""
+    checked: Checked
+    """Its answer."""
+
+    def better_than(self, other: Answer | None) -> bool:
+        """Whether it exceeds the limits less, or tracks better with as much excess."""
+        if other is None:
+            return True
+        close = 1e-9 * max(self.violation, other.violation)
+        if abs(self.violation - other.violation) > close:
+            return self.violation < other.violation
+        return self.objective < other.objective - 1e-9 * abs(other.objective)
+
+
+@dataclass(eq=False)
+class PieceSolver:
+    """Solves pieces of one problem, and remembers what that took."""
+
+    mechanics: Mechanics
+    """The mechanics."""
+    bounds: Bounds
+    """The limits."""
+    ask: Callable[..., Checked]
+    """Asks the QP solvers, see `solve_checked`."""
+    asked: list[Checked] = field(default_factory=list)
+    """All answers of the QP solvers."""
+    indefinite: float = 0.0
+    """Largest lift of a Hessian's least eigenvalue [-]."""
+
+    def solve(
+        self, modes: Modes, *, relax: bool = True, warm: QPResult | None = None
+    ) -> Answer | None:
+        """The best efforts on the piece of these modes.
+
+        Args:
+            modes: The modes. The direction of sliding contacts is where the search starts.
+            relax: Whether to exceed the soft limits, by as little as can be, if they leave nothing.
+            warm: Earlier result of a similar QP.
+
+        Returns:
+            The answer, or None if the modes are not possible, or not within the limits.
+        """
+        answer = self._rounds(modes, self.bounds, warm)
+        if answer is not None or not relax:
+            return answer
+        least = self._rounds(modes, self.bounds, None, violation=True)
+        if least is None:
+            return None
+        widened = self._widen(least)
+        answer = self._rounds(least.modes, widened, None) or least
+        return Answer(**{**vars(answer), "violation": least.violation, "pivots": least.pivots})
+
+    def _rounds(
+        self, modes: Modes, bounds: Bounds, warm: QPResult | None, violation: bool = False
+    ) -> Answer | None:
+        m = self.mechanics
+        cuts: list[Cut] = []
+        make = violation_qp if violation else tracking_qp
+        answer = None
+        for _ in range(ROUNDS):
+            piece = build_piece(m, modes, cuts)
+            problem = None if piece is None else make(m, piece, bounds)
+            if piece is None or problem is None:
+                return None
+            checked = self.ask(problem.qp, warm=warm)
+            self.asked.append(checked)
+            self.indefinite = max(self.indefinite, problem.indefinite)
+            warm = checked.result
+            if warm is None:
+                return None
+            answer = self._answer(modes, piece, problem, checked, warm)
+            if answer.law <= LAW:
+                break
+            modes, new = self._turned(modes, answer.effort, answer.force)
+            cuts += new
+        return answer if answer is not None and answer.law <= LAW_ACCEPTED else None
+
+    def _answer(
+        self, modes: Modes, piece: Piece, problem: PieceQP, checked: Checked, result: QPResult
+    ) -> Answer:
+        m = self.mechanics
+        x = problem.scale * result.x
+        v, excess = np.split(x, [piece.X.shape[1]])
+        effort, force = v[: len(m.a_unit)], piece.X @ v + piece.x
+        residual = piece.B @ v + piece.e
+        return Answer(
+            modes=modes,
+            effort=effort,
+            force=force,
+            violation=float(excess @ excess),
+            objective=0.5 * float(residual @ residual) + self.energy(effort, force),
+            law=float(law_error(m, effort, force).max()),
+            pivots=self._pivots(modes, problem, result, effort, force),
+            piece_qp=problem,
+            checked=checked,
+        )
+
+    def energy(self, effort: np.ndarray, force: np.ndarray) -> float:
+        """The energy term of the objective [displacement^2]."""
+        E = self.mechanics.energy
+        if E is None:
+            return 0.0
+        z = effort if len(E) == len(effort) else np.concatenate((effort, force))
+        return 0.5 * float(z @ E @ z)
+
+    def _turned(
+        self, modes: Modes, effort: np.ndarray, force: np.ndarray
+    ) -> tuple[Modes, list[Cut]]:
+        """The modes linearised at this answer, and planes that cut it off where it left a cone."""
+        m = self.mechanics
+        cuts = []
+        if not m.sticking:
+            for i in np.flatnonzero((modes.kind == STICKING) & m.rough).tolist():
+                n = m.contacts.starts[i]
+                size = np.hypot(force[n + 1], force[n + 2])
+                if size > m.mu[i] * force[n] + 0.1 * LAW * m.size:
+                    cuts.append(Cut(i, force[n + 1 : n + 3] / size))
+        delta = m.delta_c(effort, force)
+        for i in np.flatnonzero(modes.kind == SLIDING).tolist():
+            modes = modes.with_contact(i, SLIDING, _heading(m, i, delta, force, modes.direction[i]))
+        return modes, cuts
+
+    def _pivots(
+        self,
+        modes: Modes,
+        problem: PieceQP,
+        result: QPResult,
+        effort: np.ndarray,
+        force: np.ndarray,
+    ) -> list[Pivot]:
+        """Contacts whose border holds back the objective, the largest multiplier first."""
+        m = self.mechanics
+        y = result.y[len(result.x) :]
+        pressing = (-y > 1e-9) & (problem.rows.kind <= Row.CONE)
+        delta = m.delta_c(effort, force)
+        found: dict[int, Pivot] = {}
+        for row in np.flatnonzero(pressing)[np.argsort(y[pressing])]:
+            i = int(problem.rows.of[row])
+            if i not in found:
+                beyond = _beyond(m, modes, Row(problem.rows.kind[row]), i, delta, force)
+                found[i] = Pivot(float(-y[row]), i, beyond)
+        return list(found.values())
+
+    def _widen(self, least: Answer) -> Bounds:
+        """The limits, widened just enough for this answer to satisfy them."""
+        m = self.mechanics
+        p, effort, force = m.problem, least.effort, least.force
+        displacement = (m.W_aa @ effort + m.W_ac @ force) / m.a_unit + p.delta_a_free
+        slack = 10.0 * SLACK * float(np.abs(least.piece_qp.scale).max())
+        values = {"effort": effort * m.a_unit, "displacement": displacement}
+        slacks = {"effort": slack * m.a_unit, "displacement": slack / m.a_unit}
+        limits = []
+        for limit in self.bounds.limits:
+            if not limit.hard:
+                value, margin = values[limit.quantity], slacks[limit.quantity]
+                limit = limit._replace(
+                    lower=np.minimum(limit.lower, value - margin),  # NaN stays NaN: no limit
+                    upper=np.maximum(limit.upper, value + margin),
+                )
+            limits.append(limit)
+        total, least_unit = normal_sums(m, force), slack * float(m.c_unit.max())
+        return Bounds(
+            limits,
+            np.minimum(self.bounds.sum_minimum, total - least_unit),
+            np.maximum(self.bounds.sum_maximum, total + least_unit),
+        )
+
+
+def normal_sums(mechanics: Mechanics, force: np.ndarray) -> np.ndarray:
+    """The sums of normal forces that are bounded [effort], one for each of `Contacts.sums`."""
+    normal = (force * mechanics.c_unit)[mechanics.contacts.starts]
+    return np.array([normal[entry.contacts].sum() for entry in mechanics.contacts.sums])
+
+
+def _heading(
+    m: Mechanics, i: int, delta: np.ndarray, force: np.ndarray, before: np.ndarray
+) -> np.ndarray:
+    """Direction and balance of a sliding contact, see `Modes`, shape (2, 2)."""
+    n = m.contacts.starts[i]
+    slip, friction = delta[n + 1 : n + 3], force[n + 1 : n + 3]
+    aim = slip - friction  # both point along u when the law is obeyed
+    length = float(np.hypot(*aim))
+    direction = aim / length if length > 1e-12 * m.size else before
+    a, b = max(float(slip @ direction), 0.0), m.mu[i] * max(float(force[n]), 0.0)
+    total = a + b
+    balance = np.array([a, b]) / total if total > 1e-12 * m.size else np.array([0.5, 0.5])
+    return np.array([direction, balance])
+
+
+def _beyond(
+    m: Mechanics, modes: Modes, row: Row, i: int, delta: np.ndarray, force: np.ndarray
+) -> Modes:
+    """The modes on the other side of a border."""
+    n = m.contacts.starts[i]
+    if row is Row.FORCE:
+        return modes.with_contact(i, INACTIVE)
+    if row is Row.SLIP:
+        return modes.with_contact(i, STICKING)
+    if row is Row.CONE:
+        friction = force[n + 1 : n + 3]
+        direction = -friction / (np.hypot(*friction) or 1.0)
+        return modes.with_contact(i, SLIDING, np.array([direction, [0.0, 1.0]]))
+    if not m.sticking and m.rough[i]:
+        slip = delta[n + 1 : n + 3]
+        length = float(np.hypot(*slip))
+        if length > 1e-9 * m.size:
+            return modes.with_contact(i, SLIDING, np.array([slip / length, [1.0, 0.0]]))
+    return modes.with_contact(i, STICKING)
