@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.kinds import KINDS, Kind
 from sofa_softctl.runtime.data_types import Bool, Int, Real
 from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
 from sofa_softctl.runtime.kernels.rows import Entries, times, weighed
@@ -42,16 +43,39 @@ class OnState(Component):
             return self.state.getTemplateName()
         return super().getTemplateName() or "Vec3d"
 
+    @property
+    def kind(self) -> Kind:
+        """That of its state; while there is none yet, what its template says."""
+        ready = "mstate" in self.__dict__.get("_links", ())  # else its Data are being made
+        found = self._find_state() if ready else self._above()
+        template = self._data["template"].get() if found is None else ""
+        return KINDS.get(template, KINDS[""]) if found is None else found.kind
+
+    @property
+    def coord_size(self) -> int:
+        """Numbers that make one node's position."""
+        return self.kind.coord_size
+
+    @property
+    def deriv_size(self) -> int:
+        """Numbers that make one node's velocity or force."""
+        return self.kind.deriv_size
+
+    def _above(self) -> Any:
+        return None if self._context is None else self._context.find_upward("state")
+
+    def _find_state(self) -> Any:
+        found = self._links["mstate"].getLinkedBase()
+        return self._above() if found is None else found
+
     @cached_property
     def state(self) -> MechanicalObject:
         """The state it acts on.
 
         Raises:
-            SceneError: there is none.
+            SceneError: there is none, or it is of a kind that it does not know.
         """
-        found = self._links["mstate"].getLinkedBase()
-        if found is None and self._context is not None:
-            found = self._context.find_upward("state")
+        found: MechanicalObject | None = self._find_state()
         if found is None:
             raise self.fault("needs a MechanicalObject in its node, added before it.")
         if found.kind.name not in self.acts_on:

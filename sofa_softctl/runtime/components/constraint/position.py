@@ -41,7 +41,9 @@ class PositionConstraint(PositionModel):
 
     def violation(self) -> np.ndarray:
         """See LagrangianConstraint."""
-        return self.free_motion() + self.along(self.positions() - self.x_init)
+        return self.free_motion() + self.along(
+            self.state.kind.difference(self.positions(), self.x_init)
+        )
 
     def resolution(self) -> np.ndarray:
         """See LagrangianConstraint."""

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.data_types import Bools, Integers, Reals, Vectors
+from sofa_softctl.runtime.data_types import Bools, Derivs, Integers, Reals
 from sofa_softctl.runtime.roles import LagrangianConstraint
 
 
 class PositionModel(LagrangianConstraint):
     """One row for each node and each used direction: w_j d_j . x.
 
+    A point has three directions, a joint one, a body six of six numbers: the first three along an
+    axis, the last three about it, each half made of length one.
+
     Source: SoftRobots' PositionModel.
     """
 
+    acts_on = ("Vec3", "Rigid3", "Vec1")
+
     indices = Integers([0], "Nodes.")
-    directions = Vectors(3, np.eye(3), "Directions; the axes by default, made of length one.")
-    useDirections = Bools(3, [1, 1, 1], "Which directions count.")
+    directions = Derivs([], "Directions; the axes by default, made of length one.")
+    useDirections = Bools((3, 6, 1), [1, 1, 1], "Which directions count.")
     weight = Reals([1.0, 1.0, 1.0], "Factor of each direction's row.")
     delta = Reals([], "Distance of each row in the last step.", unit="length", read_only=True)
 
@@ -32,24 +37,53 @@ class PositionModel(LagrangianConstraint):
             raise self.fault("needs at least one node in 'indices'.")
         if nodes.min() < 0 or nodes.max() >= count:
             raise self.fault(f"has 'indices' up to {nodes.max()}, but there are {count} nodes.")
-        directions = self.directions.get()
-        if directions.shape != (3, 3):
-            raise self.fault(f"needs three directions, got {len(directions)}.")
-        lengths = np.linalg.norm(directions, axis=1)
-        used = self.useDirections.get()
-        if not used.any():
-            used[:] = True
-        if (lengths[used] == 0.0).any():
-            raise self.fault("has a direction of length zero.")
-        directions /= np.where(lengths == 0.0, 1.0, lengths)[:, None]
-        weights = self.weight.get()
-        if len(weights) != 3:
-            weights = np.full(3, weights[0] if len(weights) else 1.0)
-            self.weight.set(weights)
-        chosen = weights[used, None] * directions[used]  # (used, 3)
+        used = self._used_directions()
+        weights = self._weights()
+        chosen = weights[used, None] * self._directions(used)[used]  # (used, deriv_size)
         self.row_directions = np.tile(chosen, (len(nodes), 1))
         self.row_nodes = np.repeat(nodes, int(used.sum()))
         self.row_numbers = np.arange(len(self.row_nodes))
+        self.share_rows()
+
+    def share_rows(self) -> None:
+        """Take over rows, nodes and directions for `build`."""
+        kind = self.state.kind
+        self._entries = kind.entries(self.row_numbers, self.row_nodes, self.row_directions)
+
+    def _used_directions(self) -> np.ndarray:
+        used, width = self.useDirections.get(), self.state.deriv_size
+        if self.useDirections.isSet() and len(used) != width:
+            raise self.fault(
+                f"has {len(used)} 'useDirections', but a node of {self.state.describe()} "
+                f"({self.state.getTemplateName()}) has {width}."
+            )
+        if len(used) != width or not used.any():
+            used = np.ones(width, dtype=bool)
+            self.useDirections.set(used)
+        return used
+
+    def _weights(self) -> np.ndarray:
+        weights, width = self.weight.get(), self.state.deriv_size
+        if len(weights) != width:
+            weights = np.full(width, weights[0] if len(weights) else 1.0)
+            self.weight.set(weights)
+        return weights
+
+    def _directions(self, used: np.ndarray) -> np.ndarray:
+        """The directions, each half of a body's made of length one, shape (w, w)."""
+        directions, width = self.directions.get(), self.state.deriv_size
+        if not len(directions):
+            directions = np.eye(width)
+        if directions.shape != (width, width):
+            names = {3: "three", 6: "six", 1: "one"}
+            raise self.fault(f"needs {names[width]} directions, got {len(directions)}.")
+        if not directions.any(axis=1)[used].all():
+            raise self.fault("has a direction of length zero.")
+        halves = directions.reshape(width, -1, min(width, 3))
+        lengths = np.linalg.norm(halves, axis=2, keepdims=True)
+        directions = (halves / np.where(lengths == 0.0, 1.0, lengths)).reshape(width, width)
+        self.directions.set(directions)
+        return directions
 
     def _nodes(self) -> np.ndarray:
         return self.indices.get()
@@ -65,7 +99,7 @@ class PositionModel(LagrangianConstraint):
 
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See LagrangianConstraint."""
-        return self.row_numbers, self.row_nodes, self.row_directions
+        return self._entries
 
     def along(self, vectors: np.ndarray) -> np.ndarray:
         """Component of each row's vector along its direction, shape (row_count,)."""
@@ -74,9 +108,10 @@ class PositionModel(LagrangianConstraint):
     def free_motion(self) -> np.ndarray:
         """J (x_free - x) of each row."""
         state = self.state._data
-        motion = state["free_position"].get() - state["position"].get()
-        return self.along(motion[self.row_nodes])
+        free, start = state["free_position"].get(), state["position"].get()
+        nodes = self.row_nodes
+        return self.along(self.state.kind.difference(free[nodes], start[nodes]))
 
     def positions(self) -> np.ndarray:
-        """Position of each row's node at the start of the step, shape (row_count, 3)."""
+        """Position of each row's node at the start of the step, shape (row_count, coord_size)."""
         return self.state._data["position"].get()[self.row_nodes]

@@ -86,6 +86,7 @@ class PositionEquality(PositionModel):
     """
 
     inverse_role = InverseRole.EQUALITY
+    acts_on = ("Vec3", "Vec1")
 
     eqDelta = Real(0.0, "Coordinate to hold.", unit="length")
     constrainAtTime = Real(0.0, "Time before which nothing is held.", unit="time")

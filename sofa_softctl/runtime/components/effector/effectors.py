@@ -7,15 +7,19 @@ import numpy as np
 from sofa_softctl.runtime.components.constraint.position_model import PositionModel
 from sofa_softctl.runtime.components.effector.role import InverseRole
 from sofa_softctl.runtime.data import Data
-from sofa_softctl.runtime.data_types import Bool, Real, Vectors
+from sofa_softctl.runtime.data_types import Bool, Coords, Real, Vectors
 
 
 class PositionEffector(PositionModel):
-    """Nodes that shall reach effectorGoal: delta = w d . (x - goal)."""
+    """Nodes that shall reach effectorGoal: delta = w d . (x - goal).
+
+    For bodies the goal is a position and a quaternion, and x - goal holds, after the way, axis times
+    angle of the turn from the goal.
+    """
 
     inverse_role = InverseRole.EFFECTOR
 
-    effectorGoal = Vectors(3, [], "Goal of each node.", unit="length")
+    effectorGoal = Coords([], "Goal of each node.", unit="length")
     limitShiftToTarget = Bool(False, "Bring goals nearer than maxShiftToTarget.")
     maxShiftToTarget = Real(1.0, "Greatest distance to a goal in each coordinate.", unit="length")
     maxSpeed = Real(0.0, "Greatest speed of a goal.", unit="length/time")
@@ -42,7 +46,7 @@ class PositionEffector(PositionModel):
         self._goal = snapshot["goal"].copy()
 
     def targets(self) -> np.ndarray:
-        """What shall reach the goals, shape (n, 3)."""
+        """What shall reach the goals, shape (n, coord_size)."""
         return self.state._data["position"].get()[self.indices.get()]
 
     def data_changed(self, data: Data) -> None:
@@ -58,25 +62,28 @@ class PositionEffector(PositionModel):
             raise self.fault("has an 'effectorGoal' that is not finite.")
 
     def goals(self) -> np.ndarray:
-        """The goals of this step, as limited by maxSpeed and maxShiftToTarget, shape (n, 3)."""
-        x = self.targets()
+        """The goals of this step, limited by maxSpeed and maxShiftToTarget, (n, coord_size)."""
+        x, kind = self.targets(), self.state.kind
         goal = self.effectorGoal.get()[: len(x)]
         if self.maxSpeed.isSet():
             assert self._context is not None
             reach = self.maxSpeed.get() * self._context._data["dt"].get()
-            change = goal - self._goal[: len(x)]
+            change = kind.difference(goal, self._goal[: len(x)])
             length = np.linalg.norm(change, axis=1, keepdims=True)
             factor = np.minimum(1.0, reach / np.where(length == 0.0, 1.0, length))
-            goal = self._goal[: len(x)] + factor * change
+            goal = np.empty_like(x)
+            kind.advance(self._goal[: len(x)], factor * change, 1.0, goal)
             self._goal = goal.copy()
         if self.limitShiftToTarget.get():
             reach = self.maxShiftToTarget.get()
-            goal = x + np.clip(goal - x, -reach, reach)
+            near = np.clip(kind.difference(goal, x), -reach, reach)
+            goal = np.empty_like(x)
+            kind.advance(x, near, 1.0, goal)
         return goal
 
     def violation(self) -> np.ndarray:
         """See LagrangianConstraint."""
-        gap = self.targets() - self.goals()
+        gap = self.state.kind.difference(self.targets(), self.goals())
         per_node = len(self.row_nodes) // len(gap)
         return self.free_motion() + self.along(np.repeat(gap, per_node, axis=0))
 
@@ -86,7 +93,9 @@ class PositionEffector(PositionModel):
 
 
 class BarycentricCenterEffector(PositionEffector):
-    """The mean of all nodes shall reach effectorGoal."""
+    """The mean of all points shall reach effectorGoal."""
+
+    acts_on = ("Vec3",)
 
     barycenter = Vectors(3, [], "Mean of all nodes.", unit="length", read_only=True)
     drawBarycenter = Bool(False, "Draw the mean.")
@@ -100,6 +109,7 @@ class BarycentricCenterEffector(PositionEffector):
         self.row_numbers = np.tile(np.arange(used), count)
         self.row_directions = self.row_directions / count
         self._used = used
+        self.share_rows()
 
     def targets(self) -> np.ndarray:
         """See PositionEffector."""

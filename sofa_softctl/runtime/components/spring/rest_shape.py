@@ -15,12 +15,22 @@ class RestShapeSpringsForceField(ForceField):
 
     x_rest is the state's own rest position, or the position of `external_rest_shape`. With several
     stiffnesses the force takes the entry of the point's place in the list, but the matrix that of
-    the node's number, as SOFA does; with one stiffness there is no difference.
+    the node's number, and there activeDirections count for rotations only, as SOFA does; with one
+    stiffness and all directions there is no difference.
+
+    On bodies, besides, a moment -angularStiffness times axis times angle of the rotation from the
+    rest position; its stiffness is taken as constant.
     """
+
+    acts_on = ("Vec3", "Rigid3", "Vec1")
 
     points = Integers([], "Nodes that are held; all when empty.", aliases=("indices",))
     stiffness = Reals([], "Stiffness of each spring; 100 when empty.", unit="force/length")
-    angularStiffness = Reals([], "Stiffness of rotations.", unit="force*length")
+    angularStiffness = Reals(
+        [],
+        "Stiffness of rotations; 100 where there are fewer than stiffnesses.",
+        unit="force*length",
+    )
     external_points = Integers([], "Nodes of the external state, one for each point.")
     external_rest_shape = LinkType(
         "State whose positions are the springs' rest positions.", kind="state"
@@ -56,38 +66,55 @@ class RestShapeSpringsForceField(ForceField):
         """Find the nodes again."""
         self.init()
 
-    def _by_place(self, places: np.ndarray) -> np.ndarray:
-        """Stiffness at each place of the list of stiffnesses, the first one beyond its end."""
-        given = self.stiffness.get()
-        if not len(given):
-            given = np.array([100.0])
-        return np.where(places < len(given), given[np.minimum(places, len(given) - 1)], given[0])
+    def _springs(self, places: np.ndarray) -> np.ndarray:
+        """Stiffness at each place of the lists along each direction, shape (k, deriv_size)."""
+        given = self.stiffness.get() if len(self.stiffness.get()) else np.array([100.0])
+        k = np.repeat(_at(given, places)[:, None], self.state.deriv_size, axis=1)
+        if k.shape[1] == 6:
+            angular = np.full(len(given), 100.0)
+            listed = self.angularStiffness.get()[: len(given)]
+            angular[: len(listed)] = listed
+            k[:, 3:] = _at(angular, places)[:, None]
+        return k
 
-    def _rest(self) -> np.ndarray:
+    def _stretch(self) -> np.ndarray:
+        """From rest to the present positions of the listed nodes, shape (k, deriv_size)."""
+        x = self.state._data["position"].get()[self.nodes]
         if self.external is None:
-            return self.state._data["rest_position"].get()[self.nodes]
-        return self.external._data["position"].get()[self.targets]
+            rest = self.state._data["rest_position"].get()[self.nodes]
+        else:
+            rest = self.external._data["position"].get()[self.targets]
+        return self.state.kind.difference(x, rest)
+
+    def _active(self) -> np.ndarray:
+        return self.activeDirections.get()[: self.state.deriv_size]
 
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField."""
         if self.points.getCounter() != self._points_seen:
             self.init()
-        k = self._by_place(np.arange(len(self.nodes)))[:, None] * self.activeDirections.get()[:3]
-        x = self.state._data["position"].get()
-        np.subtract.at(force, self.nodes, k * (x[self.nodes] - self._rest()))
+        k = self._springs(np.arange(len(self.nodes))) * self._active()
+        np.subtract.at(force, self.nodes, k * self._stretch())
 
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
         """See Contribution."""
-        k = self._by_place(np.arange(len(self.nodes)))[:, None] * self.activeDirections.get()[:3]
+        k = self._springs(np.arange(len(self.nodes))) * self._active()
         np.add.at(out, self.nodes, factor * k * v[self.nodes])
 
     def pairs(self) -> Pairs:
         """See Contribution."""
-        nodes = np.arange(self.state.count)  # of all nodes: the points may change
+        nodes = np.arange(self.state.block_count)  # of all nodes: the points may change
         return nodes, nodes
 
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
         """See Contribution."""
-        k = factor * self._by_place(self.nodes)
-        for i in range(3):
-            np.add.at(values[:, i, i], slots[self.nodes], k)
+        width = self.state.deriv_size
+        k = self._springs(self.nodes)
+        k[:, 3:] *= self._active()[3:]
+        rows, axes = np.divmod(width * self.nodes[:, None] + np.arange(width), 3)
+        np.add.at(values, (slots[rows], axes, axes), factor * k)
+
+
+def _at(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The values at some places, the first one beyond their end."""
+    return np.where(places < len(values), values[np.minimum(places, len(values) - 1)], values[0])

@@ -25,6 +25,24 @@ class Kind:
         """out = x moved by h v; out may be x."""
         np.add(x, h * v, out=out)
 
+    def difference(self, x: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """The motion from `start` to x, shape (n, deriv_size): `advance` with it leads there."""
+        return x - start
+
+    def entries(
+        self, row: np.ndarray, node: np.ndarray, direction: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Directions on nodes as directions on the rows of three scalars of a system's vectors.
+
+        Args:
+            row, node: Of each direction, shape (k,).
+            direction: Shape (k, deriv_size).
+
+        Returns:
+            row, node (see the top of `roles`), direction (m, 3).
+        """
+        return row, node, direction
+
     def at_points(self, points: np.ndarray) -> np.ndarray:
         """Positions at points (n, 3), shape (n, coord_size)."""
         found = np.tile(self.identity, (len(points), 1))
@@ -55,6 +73,20 @@ class BodyKind(Kind):
         """See Kind."""
         rigid.advance(x, v, h, out)
 
+    def difference(self, x: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """See Kind; the turn is axis times angle, the angle at most pi."""
+        turn = rigid.product(x[:, 3:], rigid.conjugate(start[:, 3:]))
+        return np.hstack([x[:, :3] - start[:, :3], rigid.rotation_vector(turn)])
+
+    def entries(
+        self, row: np.ndarray, node: np.ndarray, direction: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See Kind."""
+        halves = np.concatenate([direction[:, :3], direction[:, 3:]])
+        node = np.concatenate([2 * node, 2 * node + 1])
+        kept = halves.any(axis=1)
+        return np.tile(row, 2)[kept], node[kept], halves[kept]
+
     def transformed(
         self, x: np.ndarray, scale: np.ndarray, angles: np.ndarray, shift: np.ndarray
     ) -> np.ndarray:
@@ -74,6 +106,13 @@ class JointKind(Kind):
     coord_size = 1
     deriv_size = 1
     identity = (0.0,)
+
+    def entries(
+        self, row: np.ndarray, node: np.ndarray, direction: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See Kind."""
+        node, axis = np.divmod(node, 3)
+        return row, node, direction * np.eye(3)[axis]
 
     def transformed(
         self, x: np.ndarray, scale: np.ndarray, angles: np.ndarray, shift: np.ndarray
