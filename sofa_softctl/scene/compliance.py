@@ -140,7 +140,7 @@ def row_count(component: Any) -> int:
         SceneError: the number of rows of such a component is not known.
     """
     kind = component.getClassName()
-    if kind.startswith(("Cable", "SurfacePressure", "Joint")):
+    if kind.startswith(("Cable", "SurfacePressure", "Joint", "YoungModulus")):
         return 1
     if kind.startswith("Position"):
         used = int(np.count_nonzero(np.asarray(component.useDirections.value)))

@@ -6,10 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.inverse.contacts import Contacts
 from sofa_softctl.inverse.problem import InverseProblem
 from sofa_softctl.inverse.solution import InverseSolution
 from sofa_softctl.inverse.solver import solve
 from sofa_softctl.runtime import message
+from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
+from sofa_softctl.runtime.components.effector.inverse_contacts import (
+    inverse_contacts,
+    rows_of_contacts,
+)
 from sofa_softctl.runtime.components.effector.role import InverseRole
 from sofa_softctl.runtime.constraint_problem import ConstraintProblem
 from sofa_softctl.runtime.data_types import Bool, Int, Real, Reals, Text
@@ -37,17 +43,20 @@ _SOUGHT = (InverseRole.ACTUATOR, InverseRole.EQUALITY)
 class QPInverseProblemSolver(ConstraintSolver):
     """Finds the actuators' lambda that bring effectors to their goals: one QP a step.
 
-    Source: Coevoet, Escande, Duriez 2019, eq. (6) without contacts.
+    With contacts: one QPCC, in which contacts stick, or with allowSliding slide on a friction cone
+    of four sides. The coefficient of friction is that of the collision response.
+
+    Source: Coevoet, Escande, Duriez 2019, eq. (6).
     """
 
     epsilon = Real(1e-3, "Weight of the actuators' energy.", aliases=("energyWeight",))
     actuatorsOnly = Bool(False, "Energy of actuators only, without equalities.")
-    maxIterations = Int(250, "Unused without contacts.")
-    tolerance = Real(1e-10, "Unused without contacts.")
-    responseFriction = Real(0.0, "Unused without contacts.")
-    allowSliding = Bool(False, "Unused without contacts.")
-    minContactForces = Real(0.0, "Unused without contacts.")
-    maxContactForces = Real(0.0, "Unused without contacts.")
+    maxIterations = Int(250, "Unused: the search for contact modes has limits of its own.")
+    tolerance = Real(1e-10, "Unused: as above.")
+    responseFriction = Real(0.0, "Coefficient of friction; a warning if the response has another.")
+    allowSliding = Bool(False, "Let contacts slide; otherwise they hold whatever pulls along them.")
+    minContactForces = Real(0.0, "Least sum of the normal lambda, from two contacts on.")
+    maxContactForces = Real(0.0, "Greatest sum of the normal lambda, from two contacts on.")
     qpSolver = Text("daqp", "QP solver; qpOASES and proxQP of SOFA scenes are taken for ours.")
     multithreading = Bool(False, "Unused.")
     reverseAccumulateOrder = Bool(False, "Unused.")
@@ -61,6 +70,7 @@ class QPInverseProblemSolver(ConstraintSolver):
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
         self.solution: InverseSolution | None = None
+        self._told_friction = False
 
     def attach(self, problem: ConstraintProblem) -> None:
         """Sort the constraints of the scene.
@@ -83,12 +93,16 @@ class QPInverseProblemSolver(ConstraintSolver):
 
     def solve(self, problem: ConstraintProblem) -> None:
         """See ConstraintSolver."""
-        variables = [entry for entry in problem.active if role_of(entry) in _SOUGHT]
+        variables = _in_roles(problem, *_SOUGHT)
         if not variables:
             return
         a = _rows(variables)
-        e = _rows([entry for entry in problem.active if role_of(entry) == InverseRole.EFFECTOR])
-        inverse = self._inverse_problem(problem, variables, a, e)
+        e = _rows(_in_roles(problem, InverseRole.EFFECTOR))
+        touching = [
+            entry for entry in problem.active if isinstance(entry, UnilateralLagrangianConstraint)
+        ]
+        c = rows_of_contacts(touching)
+        inverse = self._inverse_problem(problem, variables, a, e, touching)
         last = self.solution
         known = last is not None and len(last.effort) == len(a)
         solution = solve(
@@ -100,10 +114,13 @@ class QPInverseProblemSolver(ConstraintSolver):
         self._tell(solution)
         problem.lam[:] = 0.0
         problem.lam[a] = solution.effort
+        problem.lam[c] = solution.contact_force
         delta = problem.W @ problem.lam + problem.delta_free
         self.objective.set(0.5 * float(delta[e] @ delta[e]))
         self.info.set(np.array([len(e), len(a)], dtype=float))
         for constraint in problem.active:
+            if constraint in touching:
+                continue
             start = constraint._data["constraintIndex"].get()
             rows = slice(start, start + constraint.row_count)
             constraint.store_inverse(problem.lam[rows], delta[rows])  # type: ignore[attr-defined]
@@ -117,6 +134,7 @@ class QPInverseProblemSolver(ConstraintSolver):
         variables: list[LagrangianConstraint],
         a: np.ndarray,
         e: np.ndarray,
+        touching: list[UnilateralLagrangianConstraint],
     ) -> InverseProblem:
         limits: dict[str, Any] = {}
         names: list[str] = []
@@ -133,6 +151,7 @@ class QPInverseProblemSolver(ConstraintSolver):
                 energy[start:stop] = role_of(constraint) is InverseRole.ACTUATOR
             start = stop
         W = problem.W
+        contacts = self._contacts(problem, touching, a, e) if touching else None
         return InverseProblem(
             W_ea=W[np.ix_(e, a)],
             W_aa=W[np.ix_(a, a)],
@@ -141,7 +160,38 @@ class QPInverseProblemSolver(ConstraintSolver):
             energy=self.epsilon.get(),
             energy_rows=energy,
             names=tuple(names),
+            contacts=contacts,
             **limits,
+        )
+
+    def _contacts(
+        self,
+        problem: ConstraintProblem,
+        touching: list[UnilateralLagrangianConstraint],
+        a: np.ndarray,
+        e: np.ndarray,
+    ) -> Contacts:
+        given = {entry.mu.get() for entry in touching}
+        if given != {self.responseFriction.get()} and not self._told_friction:
+            self._told_friction = True
+            message.warning(
+                self,
+                f"has responseFriction={self.responseFriction.get():g}, but the collision response "
+                f"has mu={', '.join(f'{mu:g}' for mu in sorted(given))}: the response's is used.",
+            )
+        least, most = (self._data[f"{end}ContactForces"] for end in ("min", "max"))
+        bounds = (
+            least.get() if least.isSet() else 0.0,
+            most.get() if most.isSet() else np.inf,
+        )
+        return inverse_contacts(
+            problem,
+            touching,
+            a,
+            e,
+            sliding=self.allowSliding.get(),
+            energy=not self.actuatorsOnly.get(),
+            bounds=bounds,
         )
 
     def _tell(self, solution: InverseSolution) -> None:
@@ -169,9 +219,15 @@ def role_of(constraint: LagrangianConstraint) -> InverseRole:
     return constraint.inverse_role  # type: ignore[attr-defined]
 
 
+def _in_roles(problem: ConstraintProblem, *roles: InverseRole) -> list[LagrangianConstraint]:
+    return [
+        entry for entry in problem.active if getattr(type(entry), "inverse_role", None) in roles
+    ]
+
+
 def _held(effort: np.ndarray, variables: list[LagrangianConstraint]) -> np.ndarray:
     """The last efforts to be held: zero where an effort is a change, as of a Young's modulus."""
-    changes = [getattr(entry, "effort_is_a_change", False) for entry in variables]
+    changes = [getattr(type(entry), "effort_is_a_change", False) for entry in variables]
     return np.where(np.repeat(changes, [entry.row_count for entry in variables]), 0.0, effort)
 
 

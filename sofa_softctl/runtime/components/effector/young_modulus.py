@@ -9,6 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.components.effector.role import InverseRole
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
 from sofa_softctl.runtime.data_types import Bool, Integers, Real
+from sofa_softctl.runtime.kernels.gauss_seidel import IMPOSE_LAMBDA, row_parameters
 from sofa_softctl.runtime.link import LinkType
 from sofa_softctl.runtime.roles import LagrangianConstraint
 
@@ -133,6 +134,10 @@ class YoungModulusActuator(LagrangianConstraint):
         self.field.add_force_per_modulus(self._chosen, force)
         self._strained = np.abs(force).max() > _STRAIN * self._stress
         return self._row, self._nodes, force[self._nodes]
+
+    def resolution(self) -> np.ndarray:
+        """See LagrangianConstraint: a forward solver leaves the modulus alone."""
+        return row_parameters(IMPOSE_LAMBDA, 0.0)[None]
 
     def violation(self) -> np.ndarray:
         """See LagrangianConstraint: without a change of modulus nothing moves."""
