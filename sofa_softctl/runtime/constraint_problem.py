@@ -213,7 +213,10 @@ class Place:
         if start is not None:
             yield entries._replace(node=entries.node + start)
             return
-        mapping = self.system.mapping_of[id(state)]
+        mapping = self.system.mapping_of.get(id(state))
+        if mapping is None:  # nothing moves it
+            yield Entries(*(part[:0] for part in entries))
+            return
         for driver, pulled in zip(mapping.drivers, mapping.pull(entries), strict=True):
             yield from self._pulled(driver, pulled)
 

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 class LinkType:
     """Declaration of one link to another object, as `Real` is of one number."""
 
-    def __init__(self, help: str, *, kind: str = "", aliases: Sequence[str] = ()) -> None:
+    def __init__(
+        self, help: str, *, kind: str = "", aliases: Sequence[str] = (), many: bool = False
+    ) -> None:
         self.help = help
+        self.many = many  # whether it may lead to several objects
         self.kind = kind  # category of what it must lead to; any when empty
         self.aliases = tuple(aliases)
         self.name = ""
@@ -38,19 +41,32 @@ class LinkType:
 
 
 class Link:
-    """One link of one object: a path that is followed when somebody asks."""
+    """One link of one object: a path that is followed when somebody asks.
 
-    __slots__ = ("owner", "path", "target", "type", "where")
+    Some may lead to several objects: `path` then holds their paths, separated by blanks.
+    """
+
+    __slots__ = ("owner", "path", "target", "targets", "type", "where")
 
     def __init__(self, type: LinkType, owner: Base) -> None:
         self.type = type
         self.owner = owner
         self.path = ""
         self.target: Any = None
+        self.targets: list[Any] = []
         self.where: Line | None = None
 
     def assign(self, value: Any, where: Line | None) -> None:
-        """Take over what a scene gave: a path or the object itself."""
+        """Take over what a scene gave: a path or the object itself, or several of them."""
+        self.targets = []
+        if self.type.many and isinstance(value, list | tuple):
+            paths = [self._assigned(entry, where) for entry in value]
+            self.path, self.target = " ".join(paths), None
+        else:
+            self._assigned(value, where)
+        self.where = where
+
+    def _assigned(self, value: Any, where: Line | None) -> str:
         if isinstance(value, LinkPath):
             self.path, self.target = str(value), value.target
         elif isinstance(value, str):
@@ -62,7 +78,7 @@ class Link:
                 f"{describe(where)}: the link '{self.type.name}' of {self.owner.describe()} takes "
                 f"a path such as '@../dofs' or an object, got {value!r}."
             )
-        self.where = where
+        return self.path
 
     def getName(self) -> str:
         """The name, as SOFA writes it."""
@@ -76,8 +92,23 @@ class Link:
         """The path as the scene gave it, empty when it gave none."""
         return self.path
 
-    def getLinkedBase(self, _index: int = 0) -> Any:
+    def getLinkedBases(self) -> list[Any]:
+        """The objects at its ends; LinkError when one of its paths leads nowhere."""
+        if not self.targets:
+            for path in self.path.split():
+                one = Link(self.type, self.owner)
+                one.path, one.where = path, self.where
+                self.targets.append(one._only_base())
+        return self.targets
+
+    def getLinkedBase(self, index: int = 0) -> Any:
         """The object at its end; None when no path was given, LinkError when it leads nowhere."""
+        if self.type.many:
+            found = self.getLinkedBases()
+            return found[index] if index < len(found) else None
+        return self._only_base()
+
+    def _only_base(self) -> Any:
         if self.target is None and self.path:
             self.target = self.owner.resolve(self.path)
             if self.target is None:
@@ -111,12 +142,12 @@ class Link:
         return f"{self.owner.getPathName()}.{self.type.name}"
 
     def getSize(self) -> int:
-        """How many objects it leads to: one, or none when no path was given."""
-        return int(bool(self.path))
+        """How many objects it leads to."""
+        return len(self.path.split()) if self.type.many else int(bool(self.path))
 
     def isMultiLink(self) -> bool:
-        """Whether it may lead to several objects: never here."""
-        return False
+        """Whether it may lead to several objects."""
+        return self.type.many
 
     def isReadOnly(self) -> bool:
         """Whether scripts may not change it: never."""

@@ -17,10 +17,10 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.runtime.component import Component
-from sofa_softctl.runtime.kinds import KINDS, Kind
 from sofa_softctl.runtime.data_types import Bool, Int, Real
 from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
 from sofa_softctl.runtime.kernels.rows import Entries, times, weighed
+from sofa_softctl.runtime.kinds import KINDS, Kind
 from sofa_softctl.runtime.link import LinkType
 
 if TYPE_CHECKING:

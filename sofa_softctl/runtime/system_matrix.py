@@ -115,7 +115,9 @@ def total_jacobian(state: MechanicalObject, system: MechanicalSystem) -> sparse.
     start = system.offset.get(id(state))
     if start is not None:
         return sparse.eye_array(3 * state.block_count, 3 * system.size, k=3 * start, format="csr")
-    mapping = system.mapping_of[id(state)]
+    mapping = system.mapping_of.get(id(state))
+    if mapping is None:  # nothing moves it
+        return sparse.csr_array((3 * state.block_count, 3 * system.size))
     parts = [
         mapping.jacobian(number) @ total_jacobian(driver, system)
         for number, driver in enumerate(mapping.drivers)
@@ -128,7 +130,9 @@ def total_reach(state: MechanicalObject, system: MechanicalSystem) -> sparse.csr
     start = system.offset.get(id(state))
     if start is not None:
         return sparse.eye_array(state.block_count, system.size, k=start, format="csr")
-    mapping = system.mapping_of[id(state)]
+    mapping = system.mapping_of.get(id(state))
+    if mapping is None:
+        return sparse.csr_array((state.block_count, system.size))
     parts = [
         _by_nodes(mapping.jacobian(number)) @ total_reach(driver, system)
         for number, driver in enumerate(mapping.drivers)

@@ -100,6 +100,61 @@ def carried(root, stiffness="None", constrained=True, **options):
     return node
 
 
+def joined(root, box, value=3.0):
+    """A soft beam whose end is part of a rigid body, through SubsetMultiMapping; a constraint acts.
+
+    The soft nodes that are free, and one body, are independent; the body carries the others of the
+    beam's nodes; both make the state of the force field.
+    """
+    root.dt = 0.01
+    root.gravity = [0.0, -9810.0, 0.0]
+    root.addObject("RequiredPlugin", pluginName="SoftRobots")
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject("GenericConstraintSolver", maxIterations=10000, tolerance=1e-13)
+    points, tetrahedra = box(3, 3, 7, (20.0, 20.0, 60.0))
+    end = [i for i, p in enumerate(points) if p[2] > 45.0]
+    free = [i for i in range(len(points)) if i not in end]
+    robot = root.addChild("robot")
+    robot.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.02)
+    robot.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+    robot.addObject("GenericConstraintCorrection")
+    soft = robot.addChild("soft")
+    soft.addObject("MechanicalObject", name="dofs", position=points[free])
+    foot = [k for k, i in enumerate(free) if points[i, 2] < 1e-9]
+    soft.addObject("FixedProjectiveConstraint", indices=foot)
+    rigid = robot.addChild("rigid")
+    rigid.addObject(
+        "MechanicalObject", name="dofs", template="Rigid3", position=[[10, 10, 55, 0, 0, 0, 1]]
+    )
+    rigid.addObject("UniformMass", vertexMass="0.01 1 [60 0 0,0 60 0,0 0 70]")
+    carried = rigid.addChild("carried")
+    carried.addObject("MechanicalObject", name="dofs", position=points[end])
+    carried.addObject("RigidMapping", globalToLocalCoords=True)
+    whole = carried.addChild("whole")
+    soft.addChild(whole)
+    whole.addObject("TetrahedronSetTopologyContainer", position=points, tetrahedra=tetrahedra)
+    whole.addObject("MechanicalObject", name="dofs", template="Vec3")
+    pairs = [(1, end.index(i)) if i in end else (0, free.index(i)) for i in range(len(points))]
+    whole.addObject(
+        "SubsetMultiMapping",
+        template="Vec3,Vec3",
+        input=["@/robot/soft/dofs", "@/robot/rigid/carried/dofs"],
+        output="@./dofs",
+        indexPairs=np.ravel(pairs),
+    )
+    whole.addObject("UniformMass", totalMass=0.04)
+    whole.addObject("TetrahedronFEMForceField", youngModulus=300.0, poissonRatio=0.4)
+    for number in (end[0], free[-1]):
+        whole.addObject(
+            "PositionConstraint",
+            indices=[number],
+            useDirections=[1, 0, 0],
+            valueType="displacement",
+            value=[value],
+        )
+    return robot
+
+
 CASES = {
     "bodies_flying": (bodies, {}),
     "bodies_flying_first_order": (bodies, {"first_order": True}),

@@ -56,6 +56,7 @@ from sofa_softctl.runtime.components.elasticity.fast_tetrahedral import (
     FastTetrahedralCorotationalForceField,
 )
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
+from sofa_softctl.runtime.components.engine.generate_rigid_mass import GenerateRigidMass
 from sofa_softctl.runtime.components.loader.mesh_loader import (
     MeshGmshLoader,
     MeshOBJLoader,
@@ -66,6 +67,7 @@ from sofa_softctl.runtime.components.mapping.barycentric import BarycentricMappi
 from sofa_softctl.runtime.components.mapping.identity import IdentityMapping
 from sofa_softctl.runtime.components.mapping.rigid import RigidMapping
 from sofa_softctl.runtime.components.mapping.subset import SubsetMapping
+from sofa_softctl.runtime.components.mapping.subset_multi import SubsetMultiMapping
 from sofa_softctl.runtime.components.mass.consistent import MeshMatrixMass
 from sofa_softctl.runtime.components.mass.diagonal import DiagonalMass
 from sofa_softctl.runtime.components.mass.uniform import UniformMass
@@ -149,6 +151,7 @@ CLASSES: tuple[type[Component], ...] = (
     FastTetrahedralCorotationalForceField,
     FixedProjectiveConstraint,
     FreeMotionAnimationLoop,
+    GenerateRigidMass,
     GenericConstraintCorrection,
     GenericConstraintSolver,
     HexahedronSetTopologyContainer,
@@ -187,6 +190,7 @@ CLASSES: tuple[type[Component], ...] = (
     SphereCollisionModel,
     SphereROI,
     SubsetMapping,
+    SubsetMultiMapping,
     SurfacePressureActuator,
     SurfacePressureConstraint,
     SurfacePressureEquality,

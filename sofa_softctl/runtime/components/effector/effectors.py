@@ -13,8 +13,8 @@ from sofa_softctl.runtime.data_types import Bool, Coords, Real, Vectors
 class PositionEffector(PositionModel):
     """Nodes that shall reach effectorGoal: delta = w d . (x - goal).
 
-    For bodies the goal is a position and a quaternion, and x - goal holds, after the way, axis times
-    angle of the turn from the goal.
+    For bodies the goal is a position and a quaternion; x - goal then ends in the turn from the
+    goal, axis times angle.
     """
 
     inverse_role = InverseRole.EFFECTOR

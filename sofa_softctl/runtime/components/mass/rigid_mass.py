@@ -53,7 +53,10 @@ class RigidMassData(DataType):
     def convert(self, value: Any, owner: Any) -> str:
         """See DataType."""
         if not isinstance(value, str):
-            value = " ".join(repr(float(number)) for number in np.ravel(value))
+            numbers = np.ravel(np.array(value))
+            if numbers.dtype.kind == "c":
+                raise ValueError("complex numbers")
+            value = " ".join(str(number) for number in numbers.tolist())
         return str(RigidMass.of(value))
 
     def expectation(self, owner: Any) -> str:

@@ -1,0 +1,1 @@
+"""Data that are computed from other Data."""
