@@ -11,7 +11,12 @@ from sofa_softctl.inverse.solve_piece import Answer, PieceSolver
 
 
 def pivot(
-    solver: PieceSolver, starts: Iterable[Modes], *, pieces: int, best: Answer | None = None
+    solver: PieceSolver,
+    starts: Iterable[Modes],
+    *,
+    pieces: int,
+    flips: int = 0,
+    best: Answer | None = None,
 ) -> tuple[Answer | None, int, bool]:
     """A piece that no pivot of a single contact improves.
 
@@ -25,6 +30,8 @@ def pivot(
         solver: Solves pieces.
         starts: Modes to start from, one after the other.
         pieces: Most pieces to solve.
+        flips: Most contacts per answer that are tried beyond a border they do not press against,
+            those first that are nearest to it.
         best: An answer that is known already.
 
     Returns:
@@ -57,6 +64,8 @@ def pivot(
                     everything = _switched(everything, step.modes, step.contact)
                 heapq.heappush(queue, (rank, -1e300, next(ticket), everything))
             for step in answer.pivots:
+                heapq.heappush(queue, (rank, -step.dual, next(ticket), step.modes))
+            for step in solver.flips(answer, flips):
                 heapq.heappush(queue, (rank, -step.dual, next(ticket), step.modes))
     return best, done, True
 

@@ -8,6 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
+from sofa_softctl.inverse.branch import branch
 from sofa_softctl.inverse.checked import Checked
 from sofa_softctl.inverse.contact_law import complementarity, cone_violation, law_error
 from sofa_softctl.inverse.contacts import Contacts
@@ -56,10 +57,14 @@ def solve_qpcc(
     solver = PieceSolver(mechanics, Bounds(limits_of(problem), minimum, maximum), ask)
     middle = perf_counter()
     answer, pieces, converged = pivot(
-        solver, _starts(mechanics, before, warm), pieces=search.pieces
+        solver, _starts(mechanics, before, warm), pieces=search.pieces, flips=search.flips
     )
-    end = perf_counter()
     found = _Found(answer, pieces, converged, "pivoting")
+    if search.strategy == "exact" or (search.strategy == "auto" and contacts.n_c <= search.few):
+        proof = branch(solver, answer, nodes=search.nodes, budget=search.budget)
+        pieces += proof.pieces
+        found = _Found(proof.best, pieces, proof.complete, "exact", proof.bound)
+    end = perf_counter()
     return _solution(solver, found, held, warm, tolerance, (middle - start, end - middle))
 
 
@@ -71,6 +76,7 @@ class _Found:
     pieces: int
     converged: bool
     strategy: str
+    bound: float = -np.inf
 
 
 def _starts(m: Mechanics, before: np.ndarray, warm: ContactWarm | None) -> Iterator[Modes]:
@@ -179,10 +185,21 @@ def _solution(
         complementarity=complementarity(m, effort, force),
         cone_violation=cone_violation(m, force),
         law_error=law,
+        bound=found.bound,
+        gap=_gap(found),
         strategy=found.strategy,
         pieces=found.pieces,
         converged=found.converged,
     )
+
+
+def _gap(found: _Found) -> float:
+    """(objective - bound) / objective; 0 if that is proven to be as good as nothing."""
+    if found.answer is None or found.answer.violation > 0.0 or found.bound == -np.inf:
+        return float("inf")
+    if found.converged:
+        return 0.0
+    return max(0.0, (found.answer.objective - found.bound) / found.answer.objective)
 
 
 def _status(answer: Answer | None, relaxed: tuple[str, ...]) -> Status:

@@ -21,6 +21,9 @@ class Search:
     after it where there are at most `few` contacts."""
     pieces: int = 60
     """Most pieces that pivoting solves."""
+    flips: int = 4
+    """Most contacts of an answer that pivoting tries in another mode though they do not press
+    against the border of theirs. More find better answers, slower."""
     nodes: int = 2000
     """Most relaxations that "exact" solves."""
     budget: float = math.inf

@@ -110,6 +110,27 @@ class PieceSolver:
         answer = self._rounds(least.modes, widened, None) or least
         return Answer(**{**vars(answer), "violation": least.violation, "pivots": least.pivots})
 
+    def flips(self, answer: Answer, count: int) -> list[Pivot]:
+        """Contacts that are near a border of their piece, the nearest first.
+
+        An inactive contact may touch, a touching one be inactive, a sticking one slide, a sliding
+        one stick. Their multiplier is given as 0.
+        """
+        m = self.mechanics
+        delta, force = m.delta_c(answer.effort, answer.force), answer.force
+        pressing = {step.contact for step in answer.pivots}
+        n = m.contacts.starts
+        order = np.argsort(np.maximum(np.abs(force[n]), np.abs(delta[n])))
+        found = []
+        for i in [i for i in order.tolist() if i not in pressing][:count]:
+            touching = answer.modes.kind[i] != INACTIVE
+            row = Row.FORCE if touching else Row.GAP
+            found.append(Pivot(0.0, i, _beyond(m, answer.modes, row, i, delta, force)))
+            if touching and m.rough[i] and not m.sticking:
+                row = Row.SLIP if answer.modes.kind[i] == SLIDING else Row.CONE
+                found.append(Pivot(0.0, i, _beyond(m, answer.modes, row, i, delta, force)))
+        return found
+
     def _rounds(
         self, modes: Modes, bounds: Bounds, warm: QPResult | None, violation: bool = False
     ) -> Answer | None:
