@@ -18,6 +18,7 @@ from sofa_softctl.inverse.contacts import Law
 from sofa_softctl.inverse.grasp import Grasp
 from sofa_softctl.inverse.modes import Mode
 from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.inverse.search import Search
 from sofa_softctl.inverse.slack import Slack
 from sofa_softctl.inverse.solution import InverseSolution
 from sofa_softctl.inverse.solver import solve
@@ -68,6 +69,7 @@ class InverseController(SceneController):
             forward solver finds them with the last efforts).
         grasps: Objects whose summed contact force is bounded, see `Grasp`.
         facets: Sides of the friction cone, 0 for a round one, see `Law`.
+        search: How long, and how, the modes of the contacts are searched; see `Search`.
         solver: QP solver: 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a plugin.
         names: Names of the actuators for messages; the names of their nodes by default.
 
@@ -89,6 +91,7 @@ class InverseController(SceneController):
         contacts: str = "coulomb",
         grasps: Sequence[Grasp] = (),
         facets: int = 0,
+        search: Search | None = None,
         solver: str = "daqp",
         names: Sequence[str] | None = None,
         **kwargs: Any,
@@ -105,7 +108,7 @@ class InverseController(SceneController):
         self.solver = solver
         self.contacts = _checked_contacts(contacts)
         self.law = Law("sticking" if contacts == "sticking" else "coulomb", facets)
-        self.options: dict[str, Any] = {}
+        self.search = Search() if search is None else search
         self.grasps = list(grasps)
         self.motor_speed = motor_speed
         self._check()
@@ -237,7 +240,7 @@ class InverseController(SceneController):
             solver=self.solver,
             warm=last.warm if last is not None else None,
             held=self._held(last) if last is not None else None,
-            **self.options,
+            search=self.search,
         )
         self.system.set_effort(rows[self.a], solution.effort, self.factor)
         if touching is not None and len(touching):
