@@ -32,6 +32,7 @@ from sofa_softctl.runtime.components.constraint.corrections import (
     UncoupledConstraintCorrection,
 )
 from sofa_softctl.runtime.components.constraint.generic_solver import GenericConstraintSolver
+from sofa_softctl.runtime.components.constraint.joint import JointConstraint
 from sofa_softctl.runtime.components.constraint.position import PositionConstraint
 from sofa_softctl.runtime.components.constraint.surface_pressure import SurfacePressureConstraint
 from sofa_softctl.runtime.components.effector.actuators import (
@@ -44,12 +45,15 @@ from sofa_softctl.runtime.components.effector.effectors import (
     BarycentricCenterEffector,
     PositionEffector,
 )
+from sofa_softctl.runtime.components.effector.force_point import ForcePointActuator
+from sofa_softctl.runtime.components.effector.joint import JointActuator
 from sofa_softctl.runtime.components.effector.pressure import (
     SurfacePressureActuator,
     SurfacePressureEquality,
     SurfacePressureSensor,
 )
 from sofa_softctl.runtime.components.effector.qp_solver import QPInverseProblemSolver
+from sofa_softctl.runtime.components.effector.sliding import SlidingActuator
 from sofa_softctl.runtime.components.effector.volume import VolumeEffector
 from sofa_softctl.runtime.components.effector.young_modulus import YoungModulusActuator
 from sofa_softctl.runtime.components.elasticity.fast_tetrahedral import (
@@ -150,6 +154,7 @@ CLASSES: tuple[type[Component], ...] = (
     EulerImplicitSolver,
     FastTetrahedralCorotationalForceField,
     FixedProjectiveConstraint,
+    ForcePointActuator,
     FreeMotionAnimationLoop,
     GenerateRigidMass,
     GenericConstraintCorrection,
@@ -157,6 +162,8 @@ CLASSES: tuple[type[Component], ...] = (
     HexahedronSetTopologyContainer,
     IdentityMapping,
     InteractiveCamera,
+    JointActuator,
+    JointConstraint,
     LightManager,
     LineCollisionModel,
     LinearSolverConstraintCorrection,
@@ -186,6 +193,7 @@ CLASSES: tuple[type[Component], ...] = (
     RestShapeSpringsForceField,
     RigidMapping,
     RuleBasedContactManager,
+    SlidingActuator,
     SparseLDLSolver,
     SphereCollisionModel,
     SphereROI,

@@ -1,0 +1,52 @@
+"""A joint whose displacement or force is given."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sofa_softctl.runtime.components.constraint.joint_model import JointModel
+from sofa_softctl.runtime.data_types import Choice, Real
+from sofa_softctl.runtime.kernels.gauss_seidel import IMPOSE_DELTA, IMPOSE_LAMBDA, row_parameters
+
+
+class JointConstraint(JointModel):
+    """Moves a joint by `value` from where it was at init, or drives it with the force `value`.
+
+    Source: SoftRobots' JointConstraint.
+    """
+
+    value = Real(0.0, "Displacement or force.")
+    valueType = Choice("displacement", "What 'value' is.", choices=("displacement", "force"))
+    minForce = Real(0.0, "Least lambda.", unit="force")
+    maxForce = Real(0.0, "Greatest lambda.", unit="force")
+    minDisplacement = Real(0.0, "Least displacement.", unit="length")
+    maxDisplacement = Real(0.0, "Greatest displacement.", unit="length")
+    force = Real(0.0, "lambda of the last step.", unit="force", read_only=True)
+    displacement = Real(0.0, "Displacement in the last step.", unit="length", read_only=True)
+
+    def init(self) -> None:
+        """Remember where the joint is."""
+        super().init()
+        self.q_init = self.coordinate()
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        return np.array([self.coordinate("free_position") - self.q_init])
+
+    def resolution(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        forces = self.limit("minForce", -math.inf), self.limit("maxForce", math.inf)
+        ways = self.limit("minDisplacement", -math.inf), self.limit("maxDisplacement", math.inf)
+        value = self.value.get()
+        if self.valueType.get() == "force":
+            value = min(max(value, forces[0]), forces[1])
+            return row_parameters(IMPOSE_LAMBDA, value, delta_min=ways[0], delta_max=ways[1])[None]
+        value = min(max(value, ways[0]), ways[1])
+        return row_parameters(IMPOSE_DELTA, value, *forces)[None]
+
+    def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """See LagrangianConstraint."""
+        self.force.set(float(lam[0]))
+        self.displacement.set(float(delta[0]))

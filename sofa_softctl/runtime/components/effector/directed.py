@@ -1,0 +1,61 @@
+"""What actuators share that push nodes along a direction."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.data_types import Bool, Integers, Real, Reals
+from sofa_softctl.runtime.roles import LagrangianConstraint
+
+
+class DirectedActuator(LagrangianConstraint):
+    """Nodes and a direction: of points three numbers, of bodies six (along, then about an axis)."""
+
+    acts_on = ("Vec3", "Rigid3")
+
+    indices = Integers([], "Nodes that are pushed; all when empty.")
+    direction = Reals([], "Direction of the push: three numbers, for bodies six.")
+    minForce = Real(0.0, "Least lambda.", unit="force")
+    maxForce = Real(0.0, "Greatest lambda.", unit="force")
+    initForce = Real(0.0, "lambda before the first step.", unit="force")
+    applyForce = Bool(True, "False: seek, but do not apply.")
+
+    def find_nodes(self) -> np.ndarray:
+        """The nodes.
+
+        Raises:
+            SceneError: one does not exist.
+        """
+        given, count = self.indices.get(), self.state.count
+        nodes = given if len(given) else np.arange(count)
+        if not count or nodes.min() < 0 or nodes.max() >= count:
+            wrong = int(nodes.min()) if len(nodes) and nodes.min() < 0 else nodes.max(initial=0)
+            raise self.fault(f"names node {wrong} in 'indices', but there are {count} nodes.")
+        return nodes
+
+    def find_direction(self) -> np.ndarray:
+        """The direction as given, shape (deriv_size,); zero when none was given.
+
+        Raises:
+            SceneError: it has not as many numbers as a node has directions.
+        """
+        given, width = self.direction.get(), self.state.deriv_size
+        if len(given) not in (0, width):
+            raise self.fault(
+                f"needs {width} numbers in 'direction' for {self.state.describe()} "
+                f"({self.state.getTemplateName()}), got {len(given)}."
+            )
+        return given if len(given) else np.zeros(width)
+
+    def reinit(self) -> None:
+        """Start again."""
+        self.init()
+
+    def reset(self) -> None:
+        """Start again."""
+        self.init()
+
+    def limit(self, name: str, unset: float) -> float:
+        """A limit that a scene may leave unset."""
+        data = self._data[name]
+        return data.get() if data.isSet() else unset

@@ -1,0 +1,66 @@
+"""Joints whose effort inverse control seeks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sofa_softctl.runtime.components.constraint.joint_model import JointModel
+from sofa_softctl.runtime.components.effector.role import InverseRole
+from sofa_softctl.runtime.data_types import Bool, Real
+
+
+class JointActuator(JointModel):
+    """A joint whose lambda QPInverseProblemSolver seeks; delta is its angle q - initAngle.
+
+    Source: SoftRobots.Inverse's JointActuator.
+    """
+
+    inverse_role = InverseRole.ACTUATOR
+
+    applyForce = Bool(True, "False: seek, but do not apply.")
+    initEffort = Real(0.0, "lambda before the first step.", unit="force*length")
+    initAngle = Real(0.0, "Coordinate from which the angle counts.", unit="radian")
+    minEffort = Real(0.0, "Least lambda.", unit="force*length")
+    maxEffort = Real(0.0, "Greatest lambda.", unit="force*length")
+    maxEffortVariation = Real(0.0, "Greatest change of lambda a step.", unit="force*length")
+    minAngle = Real(0.0, "Least angle.", unit="radian")
+    maxAngle = Real(0.0, "Greatest angle.", unit="radian")
+    maxAngleVariation = Real(0.0, "Greatest change of the angle a step.", unit="radian")
+    effort = Real(0.0, "lambda of the last step.", unit="force*length", read_only=True)
+    angle = Real(0.0, "Angle in the last step.", unit="radian", read_only=True)
+
+    def init(self) -> None:
+        """Start from initEffort and the joint's angle."""
+        super().init()
+        self.effort.set(self.initEffort.get())
+        self.angle.set(self.coordinate() - self.initAngle.get())
+
+    def reset(self) -> None:
+        """Back to the state after init."""
+        self.init()
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        return np.array([self.coordinate("free_position") - self.initAngle.get()])
+
+    def limits(self) -> dict[str, float]:
+        """Bounds of this step, by the names of InverseProblem."""
+        least = self.limit("minEffort", -math.inf)
+        most = self.limit("maxEffort", math.inf)
+        return {
+            "effort_min": least,
+            "effort_max": most,
+            "effort_previous": min(max(self.effort.get(), least), most),
+            "effort_rate": self.limit("maxEffortVariation", math.inf),
+            "displacement_min": self.limit("minAngle", -math.inf),
+            "displacement_max": self.limit("maxAngle", math.inf),
+            "displacement_previous": self.angle.get(),
+            "displacement_rate": self.limit("maxAngleVariation", math.inf),
+        }
+
+    def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over lambda and what it made of the angle."""
+        self.effort.set(float(lam[0]))
+        self.angle.set(float(delta[0]))
