@@ -126,10 +126,33 @@ class PieceSolver:
             touching = answer.modes.kind[i] != INACTIVE
             row = Row.FORCE if touching else Row.GAP
             found.append(Pivot(0.0, i, _beyond(m, answer.modes, row, i, delta, force)))
-            if touching and m.rough[i] and not m.sticking:
-                row = Row.SLIP if answer.modes.kind[i] == SLIDING else Row.CONE
-                found.append(Pivot(0.0, i, _beyond(m, answer.modes, row, i, delta, force)))
+            if not touching or m.sticking or not m.rough[i]:
+                continue
+            if answer.modes.kind[i] == SLIDING:
+                found.append(Pivot(0.0, i, answer.modes.with_contact(i, STICKING)))
+                continue
+            t = slice(n[i] + 1, n[i] + 3)
+            gradient = self._slip_gradient(answer)[t]
+            size = float(np.hypot(*gradient))
+            if size > 0.0:
+                heading = np.array([-gradient / size, [0.5, 0.5]])
+                found.append(Pivot(0.0, i, answer.modes.with_contact(i, SLIDING, heading)))
         return found
+
+    def _slip_gradient(self, answer: Answer) -> np.ndarray:
+        """What the tracking term gains where a contact is let slip, its forces following.
+
+        Returns:
+            Derivative of the tracking term by delta_c, shape (n_r,), 0 for inactive contacts.
+        """
+        m = self.mechanics
+        rows = np.flatnonzero((answer.modes.kind != INACTIVE)[m.row_contact])
+        residual = m.B_a @ answer.effort + m.B_c @ answer.force + m.e_free
+        E = m.W_cc[np.ix_(rows, rows)]
+        E = E + 1e-9 * np.eye(len(rows))  # contacts may depend on each other
+        gradient = np.zeros(len(answer.force))
+        gradient[rows] = np.linalg.solve(E, m.B_c[:, rows].T @ residual)
+        return gradient
 
     def _rounds(
         self, modes: Modes, bounds: Bounds, warm: QPResult | None, violation: bool = False
@@ -279,7 +302,7 @@ def _beyond(
         return modes.with_contact(i, STICKING)
     if row is Row.CONE:
         friction = force[n + 1 : n + 3]
-        direction = -friction / (np.hypot(*friction) or 1.0)
+        direction = -friction / np.hypot(*friction)
         return modes.with_contact(i, SLIDING, np.array([direction, [0.0, 1.0]]))
     if not m.sticking and m.rough[i]:
         slip = delta[n + 1 : n + 3]
