@@ -127,7 +127,7 @@ class _Tree:
         if modes.key() in self.tried:
             return
         self.tried.add(modes.key())
-        answer = self.solver.solve(modes, relax=False)
+        answer = self.solver.solve(modes, relax=False, worth=self.target)
         if answer is not None and answer.better_than(self.best):
             self.best = answer
 

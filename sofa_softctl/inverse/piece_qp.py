@@ -36,11 +36,29 @@ class PieceQP:
     """v = scale * x of the piece's variables, shape (n_v,)."""
     rows: Rows
     """Its rows; those of the variables' own limits are not among them."""
+    multiplier: np.ndarray
+    """Multiplier of each row in units of energy, of a multiplier of one of the QP, shape (m,)."""
     indefinite: float
     """By how much its Hessian's least eigenvalue was below zero, and was lifted [-]."""
 
 
-def tracking_qp(mechanics: Mechanics, piece: Piece, bounds: Bounds) -> PieceQP:
+class Bend(NamedTuple):
+    """What a QP knows of the curved contact law, from the answer of the one before.
+
+    All of it vanishes where the answer does not change any more.
+    """
+
+    vectors: np.ndarray
+    """The Hessian gains V^T V: the curvature of cones times their multipliers, shape (k, n_v)."""
+    damping: float
+    """Penalty on the distance from `center`, relative to the Hessian's diagonal [-]."""
+    center: np.ndarray
+    """Variables of the answer before, shape (n_v,)."""
+
+
+def tracking_qp(
+    mechanics: Mechanics, piece: Piece, bounds: Bounds, bend: Bend | None = None
+) -> PieceQP:
     """The QP that minimises the objective on a piece, within all limits.
 
     Source: Coevoet, Escande, Duriez 2019, section III-D, the QP over the subsets I_1 and I_2; here
@@ -50,6 +68,11 @@ def tracking_qp(mechanics: Mechanics, piece: Piece, bounds: Bounds) -> PieceQP:
     n_a, n_v = len(m.a_unit), piece.X.shape[1]
     H, g = _objective(m, piece)
     H, indefinite = _convex(H)
+    if bend is not None and len(bend.center) == n_v:
+        H = H + bend.vectors.T @ bend.vectors
+        if bend.damping:
+            weight = bend.damping * H.diagonal()
+            H, g = H + np.diag(weight), g - weight * bend.center
     lower, upper = effort_box(m.problem)
     d_lower, d_upper = np.full(n_a, -np.inf), np.full(n_a, np.inf)
     for limit in bounds.limits:
@@ -182,4 +205,4 @@ def _scaled(
     if size <= 0.0:
         size = 1.0
     qp = QP(d[:, None] * H * d, d * g / size, A / r[:, None], lower / size, upper / size)
-    return PieceQP(qp, d * size, rows, indefinite)
+    return PieceQP(qp, d * size, rows, size / r, indefinite)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterable
 from itertools import count
 
@@ -53,7 +54,9 @@ def pivot(
                 return best, done, False
             tried.add(modes.key())
             done += 1
-            answer = solver.solve(modes, relax=best is None or best.violation > 0.0)
+            within = best is not None and best.violation == 0.0
+            worth = best.objective if best is not None and within else math.inf
+            answer = solver.solve(modes, relax=not within, worth=worth)
             if answer is None or not answer.better_than(best):
                 continue
             best = answer

@@ -13,14 +13,14 @@ from sofa_softctl.inverse.contact_law import law_error
 from sofa_softctl.inverse.mechanics import Mechanics
 from sofa_softctl.inverse.modes import INACTIVE, SLIDING, STICKING, Modes
 from sofa_softctl.inverse.piece import Cut, Piece, Row, build_piece
-from sofa_softctl.inverse.piece_qp import Bounds, PieceQP, tracking_qp, violation_qp
+from sofa_softctl.inverse.piece_qp import Bend, Bounds, PieceQP, tracking_qp, violation_qp
 from sofa_softctl.inverse.qp import QPResult
 
 ROUNDS = 15
 """Most QPs on one piece: each has more planes around the friction cones, and the directions of
 sliding of the one before."""
 
-LAW = 1e-8
+LAW = 1e-7
 """Distance from the contact law at which a piece is left [-]."""
 
 LAW_ACCEPTED = 1e-6
@@ -88,19 +88,26 @@ class PieceSolver:
     """Largest lift of a Hessian's least eigenvalue [-]."""
 
     def solve(
-        self, modes: Modes, *, relax: bool = True, warm: QPResult | None = None
+        self,
+        modes: Modes,
+        *,
+        relax: bool = True,
+        worth: float = np.inf,
+        warm: QPResult | None = None,
     ) -> Answer | None:
         """The best efforts on the piece of these modes.
 
         Args:
             modes: The modes. The direction of sliding contacts is where the search starts.
             relax: Whether to exceed the soft limits, by as little as can be, if they leave nothing.
+            worth: Objective from which on an answer is of no use [displacement^2].
             warm: Earlier result of a similar QP.
 
         Returns:
-            The answer, or None if the modes are not possible, or not within the limits.
+            The answer, or None if the modes are not possible, or not within the limits, or their
+            answer is of no use.
         """
-        answer = self._rounds(modes, self.bounds, warm)
+        answer = self._rounds(modes, self.bounds, warm, worth=worth)
         if answer is not None or not relax:
             return answer
         least = self._rounds(modes, self.bounds, None, violation=True)
@@ -155,16 +162,28 @@ class PieceSolver:
         return gradient
 
     def _rounds(
-        self, modes: Modes, bounds: Bounds, warm: QPResult | None, violation: bool = False
+        self,
+        modes: Modes,
+        bounds: Bounds,
+        warm: QPResult | None,
+        *,
+        violation: bool = False,
+        worth: float = np.inf,
     ) -> Answer | None:
+        """Sequential quadratic programming: linearise, solve, until the contact law is obeyed."""
         m = self.mechanics
         cuts: list[Cut] = []
-        make = violation_qp if violation else tracking_qp
-        answer = None
+        answer: Answer | None = None
+        bend, damping = None, 0.0
         for _ in range(ROUNDS):
             piece = build_piece(m, modes, cuts)
-            problem = None if piece is None else make(m, piece, bounds)
-            if piece is None or problem is None:
+            if piece is None:
+                return None
+            if violation:
+                problem = violation_qp(m, piece, bounds)
+            else:
+                problem = tracking_qp(m, piece, bounds, bend)
+            if problem is None:
                 return None
             checked = self.ask(problem.qp, warm=warm)
             self.asked.append(checked)
@@ -172,12 +191,38 @@ class PieceSolver:
             warm = checked.result
             if warm is None:
                 return None
+            before = answer
             answer = self._answer(modes, piece, problem, checked, warm)
             if answer.law <= LAW:
                 break
+            # Planes around cones let through too much: the objective is a bound. That of sliding
+            # contacts, linearised, is none.
+            if answer.objective > worth * (1.2 if (modes.kind == SLIDING).any() else 1.0):
+                return None
+            if before is not None and answer.law > 0.3 * before.law:
+                damping = max(1.0, 3.0 * damping)
+            bend = self._bend(piece, problem, answer, warm, damping)
             modes, new = self._turned(modes, answer.effort, answer.force)
             cuts += new
         return answer if answer is not None and answer.law <= LAW_ACCEPTED else None
+
+    def _bend(
+        self, piece: Piece, problem: PieceQP, answer: Answer, result: QPResult, damping: float
+    ) -> Bend:
+        """Curvature of the cones that are pressed against, and damping about this answer."""
+        m = self.mechanics
+        y, v = result.y[len(result.x) :], problem.scale * result.x
+        v = v[: piece.X.shape[1]]
+        vectors = [np.zeros(len(v))]
+        for row in np.flatnonzero((problem.rows.kind == Row.CONE) & (y < 0.0)):
+            n = m.contacts.starts[problem.rows.of[row]]
+            friction = answer.force[n + 1 : n + 3]
+            size = float(np.hypot(*friction))
+            if size > 1e-9 * m.size:
+                across = np.array([-friction[1], friction[0]]) / size
+                weight = -y[row] * problem.multiplier[row] / size
+                vectors.append(np.sqrt(weight) * (across @ piece.X[n + 1 : n + 3]))
+        return Bend(np.array(vectors), damping, v)
 
     def _answer(
         self, modes: Modes, piece: Piece, problem: PieceQP, checked: Checked, result: QPResult
