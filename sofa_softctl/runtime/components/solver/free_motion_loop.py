@@ -9,6 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.constraint_problem import ConstraintProblem
 from sofa_softctl.runtime.data_types import Bool
 from sofa_softctl.runtime.event import Event
+from sofa_softctl.runtime.kernels.rows import add_rows_transposed
 from sofa_softctl.runtime.loop import SteppingLoop
 from sofa_softctl.runtime.roles import ConstraintCorrection, ConstraintSolver
 from sofa_softctl.runtime.system import MechanicalSystem
@@ -50,6 +51,13 @@ class FreeMotionAnimationLoop(SteppingLoop):
                 system = self._system_of(correction)
                 correction.attach(system)
                 corrections.append((correction, system))
+        moved = {id(state) for system in self.systems for state in system.all_states}
+        self.obstacles: list[Any] = [
+            state
+            for node in self.root.walk()
+            for state in node.of("state")
+            if id(state) not in moved
+        ]
         self._check_corrected([correction for correction, _ in corrections])
         self.problem = ConstraintProblem(self.root, self.systems, corrections)
         self.solver.attach(self.problem)
@@ -93,11 +101,16 @@ class FreeMotionAnimationLoop(SteppingLoop):
         self.begin(h)
         problem, clock = self.problem, self.clock
         assert problem is not None
+        for state in self.obstacles:  # a script may have moved them
+            state._data["free_position"].set(state._data["position"].get().copy())
         for system in self.systems:
             system.solver.solve(h)
             system.solver.finish(h, system.v_free)
             system.project(system.v_free)
             system.propagate_free(h)
+        for state in self.unmoved:
+            np.copyto(state._data["free_velocity"].get(), state._data["velocity"].get())
+            state.advance(state._data["velocity"].get(), h, state._data["free_position"].get())
         self.check_free_motion()
         clock.lap("free motion")
         self.collide()
@@ -125,3 +138,22 @@ class FreeMotionAnimationLoop(SteppingLoop):
             forces = rows.transposed(problem.lam, system.size)
             for state in system.states:
                 np.copyto(state.lam, system.part(forces, state))
+            if system.geometric:
+                self._store_mapped_lambda(problem, system)
+
+    @staticmethod
+    def _store_mapped_lambda(problem: ConstraintProblem, system: MechanicalSystem) -> None:
+        """The multipliers' forces on mapped states, those of what hangs on them included."""
+        for state in system.mapped:
+            state.lam[:] = 0.0
+        for start, state, (row, node, direction) in problem.given:
+            if id(state) in system.mapping_of:
+                rows = np.zeros((state.block_count, 3))
+                add_rows_transposed(row + start, node, direction, problem.lam, rows)
+                state.lam += rows.ravel()[: state.lam.size].reshape(state.lam.shape)
+        for mapping in reversed(system.mappings):
+            drivers = [
+                driver.lam if id(driver) in system.mapping_of else np.zeros_like(driver.lam)
+                for driver in mapping.drivers
+            ]
+            mapping.add_jt_to(mapping.child.lam, drivers)
