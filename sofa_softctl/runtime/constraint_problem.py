@@ -70,6 +70,8 @@ class ConstraintProblem:
         self.rows: dict[int, Rows] = {}
         self.active: list[LagrangianConstraint] = []
         self._layouts: dict[int, Layout] = {}
+        self.given: list[tuple[int, MechanicalObject, Entries]] = []
+        """First row, state and entries of each constraint's part in this step."""
 
     @property
     def count(self) -> int:
@@ -83,6 +85,7 @@ class ConstraintProblem:
         same = active == self.active
         self.active = active
         parts: dict[int, list[Part]] = {}
+        self.given = []
         count = 0
         for constraint in active:
             constraint._data["constraintIndex"].set(count)
@@ -91,6 +94,7 @@ class ConstraintProblem:
                 if place is None:
                     continue  # an obstacle that nothing moves
                 same &= place.fits(row, node)
+                self.given.append((count, state, Entries(row, node, direction)))
                 part = Part(count, place, place.carry(direction))
                 parts.setdefault(id(place.system), []).append(part)
             count += constraint.row_count

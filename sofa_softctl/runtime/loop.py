@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -11,8 +11,11 @@ from sofa_softctl.runtime.clock import Clock
 from sofa_softctl.runtime.components.collision.pipeline import CollisionPipeline
 from sofa_softctl.runtime.event import Event
 from sofa_softctl.runtime.node import Node
-from sofa_softctl.runtime.roles import AnimationLoop
-from sofa_softctl.runtime.system import MechanicalSystem
+from sofa_softctl.runtime.roles import AnimationLoop, Mapping
+from sofa_softctl.runtime.system import MechanicalSystem, place_follower
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
 
 _INITIALISED = ("state", "mapping", "mass", "force field", "projective constraint", "constraint")
 """Categories of components that take part in a step only after their init()."""
@@ -48,6 +51,7 @@ class SteppingLoop(AnimationLoop):
                 solver.attach(system)  # type: ignore[attr-defined]
                 self.systems.append(system)
         self._check_moved()
+        self._find_unmoved()
         self.propagate()
         self.pipelines: list[CollisionPipeline] = []
         for entry in root.of("collision pipeline"):
@@ -60,6 +64,22 @@ class SteppingLoop(AnimationLoop):
         """Place mapped states where the independent ones say."""
         for system in self.systems:
             system.propagate()
+        for mapping in self.unmoved_mappings:
+            place_follower(mapping)
+
+    def _find_unmoved(self) -> None:
+        """States that no integrator moves, such as obstacles, and what follows them alone."""
+        moved = {id(state) for system in self.systems for state in system.all_states}
+        self.unmoved: list[MechanicalObject] = []
+        self.unmoved_mappings: list[Mapping] = []
+        for node in self.root.walk():
+            for mapping in node.of("mapping"):
+                assert isinstance(mapping, Mapping)
+                if mapping.mechanical and id(mapping.child) not in moved:
+                    self.unmoved_mappings.append(mapping)
+            self.unmoved += [state for state in node.of("state") if id(state) not in moved]  # type: ignore[misc]
+        for system in self.systems:
+            system.check_drivers(moved)
 
     def _check_initialised(self) -> None:
         for node in self.root.walk():
@@ -108,7 +128,7 @@ class SteppingLoop(AnimationLoop):
         for system in self.systems:
             for constraint in system.projective:
                 constraint.project_velocity(constraint.state._data["velocity"].get())
-            system.propagate()
+        self.propagate()
         if self.integrates:
             root.send(Event("IntegrateEndEvent"))
         root._data["time"].set(root._data["time"].get() + h)

@@ -257,6 +257,9 @@ class Mapping(Component):
 
     # J as a matrix:
 
+    geometric: Any = None
+    """Stiffness from forces on a follower whose J turns; see mapping/geometric.py."""
+
     @property
     def weighted(self) -> bool:
         """Whether J is constant and made of weights between rows of three scalars."""

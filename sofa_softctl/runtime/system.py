@@ -35,6 +35,8 @@ class MechanicalSystem:
         self.mappings: list[Mapping] = [e for e in self._all("mapping") if e.mechanical]
         self.masses: list[Mass] = self._all("mass")
         self.force_fields: list[ForceField] = self._all("force field")
+        self.geometric = [m.geometric for m in self.mappings if m.geometric is not None]
+        self.force_fields += self.geometric
         self.projective: list[ProjectiveConstraint] = self._all("projective constraint")
         states: list[MechanicalObject] = self._all("state")
         self.mapping_of = {id(mapping.child): mapping for mapping in self.mappings}
@@ -85,6 +87,17 @@ class MechanicalSystem:
                 "with totalMass to the node of the MechanicalObject."
             )
 
+    def check_drivers(self, moved: set[int]) -> None:
+        """SceneError when a mapping has a driver among the states that another integrator moves."""
+        own = {id(state) for state in self.all_states}
+        for mapping in self.mappings:
+            for driver in mapping.drivers:
+                if id(driver) in moved and id(driver) not in own:
+                    raise mapping.fault(
+                        f"is driven by {driver.describe()}, which another time integrator moves "
+                        f"than {self.solver.describe()}: put both below one integrator."
+                    )
+
     def _linear_solver(self) -> LinearSolver:
         context = self.solver._context
         assert context is not None
@@ -114,18 +127,28 @@ class MechanicalSystem:
         for state in self.mapped:
             state._data["force"].get()[:] = 0.0
         for field in self.force_fields:
-            force, v = self._vectors(field)
-            field.add_force(force)
-            if stiffness_factor:
-                field.add_product(force, v, stiffness_factor)
+            field.add_force(self._vectors(field)[0])
         for mass in self.masses:
-            force, v = self._vectors(mass)
             if not mass.separateGravity.get():
                 assert mass._context is not None
-                mass.add_gravity(force, mass._context._data["gravity"].get())
-            if mass_factor:
-                mass.add_product(force, v, mass_factor)
+                mass.add_gravity(self._vectors(mass)[0], mass._context._data["gravity"].get())
+        if self.geometric:
+            self._update_geometric()
+        if stiffness_factor:
+            for field in self.force_fields:
+                field.add_product(*self._vectors(field), stiffness_factor)
+        if mass_factor:
+            for mass in self.masses:
+                mass.add_product(*self._vectors(mass), mass_factor)
         self._gather(self.mappings)
+
+    def _update_geometric(self) -> None:
+        """Pass the forces alone on to the independent states: what turns them depends on them."""
+        self._gather(self.mappings)
+        for stiffness in self.geometric:
+            stiffness.update(1.0 / self.solver.position_factor)
+        for state in self.mapped:
+            state._data["force"].get()[:] = 0.0
 
     def add_product(self, out: np.ndarray, v: np.ndarray, m: float, k: float, h: float) -> None:
         """out += (m M + k K) v, matrix-free, with the components' own Rayleigh damping."""
@@ -177,11 +200,7 @@ class MechanicalSystem:
     def propagate(self) -> None:
         """Positions and velocities of mapped states from the independent ones."""
         for mapping in self.mappings:
-            child = mapping.child._data
-            mapping.apply_from(_of_drivers(mapping, "position"), child["position"].get())
-            mapping.apply_j_from(_of_drivers(mapping, "velocity"), child["velocity"].get())
-            child["position"].touch()
-            child["velocity"].touch()
+            place_follower(mapping)
 
     def propagate_free(self, h: float) -> None:
         """Free velocities of mapped states, and everyone's free position x + h v_free."""
@@ -212,6 +231,15 @@ class MechanicalSystem:
             position.touch()
             state._data["velocity"].touch()
         np.add(self.v_free, change, out=self.v)
+
+
+def place_follower(mapping: Mapping) -> None:
+    """Position and velocity of a follower from those of its drivers."""
+    child = mapping.child._data
+    mapping.apply_from(_of_drivers(mapping, "position"), child["position"].get())
+    mapping.apply_j_from(_of_drivers(mapping, "velocity"), child["velocity"].get())
+    child["position"].touch()
+    child["velocity"].touch()
 
 
 def _of_drivers(mapping: Mapping, name: str) -> list[np.ndarray]:

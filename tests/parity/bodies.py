@@ -76,7 +76,7 @@ def held(root):
 POINTS = [[4.0, 0.0, 1.0], [-3.0, 2.0, 0.5], [0.0, 5.0, -2.0], [1.0, 1.0, 1.0]]
 
 
-def carried(root, stiffness="None", constrained=True, **options):
+def carried(root, constrained=True, **options):
     """Points on the bodies: springs hold one of each body, a constraint moves one."""
     node = bodies(root, **options)
     child = node.addChild("points")
@@ -84,7 +84,7 @@ def carried(root, stiffness="None", constrained=True, **options):
     child.addObject(
         "MechanicalObject", name="dofs", template="Vec3", position=POINTS, rest_position=anchors
     )
-    child.addObject("RigidMapping", rigidIndexPerPoint=[0, 1, 2, 0], geometricStiffness=stiffness)
+    child.addObject("RigidMapping", rigidIndexPerPoint=[0, 1, 2, 0])
     child.addObject("UniformMass", totalMass=0.01)
     child.addObject("RestShapeSpringsForceField", points=[0, 1, 2], stiffness=[200.0])
     if constrained:
@@ -100,11 +100,94 @@ def carried(root, stiffness="None", constrained=True, **options):
     return node
 
 
+def turned(root, correction="LinearSolverConstraintCorrection", direction=4):
+    """Constraints on bodies themselves: one is turned, one lifted, one pushed."""
+    node = sprung(root, correction=correction)
+    root.addObject("RequiredPlugin", pluginName="SoftRobots")
+    for index, axis, kind, value in (
+        (0, direction, "displacement", 0.3),
+        (0, 1, "displacement", 2.0),
+        (1, 2, "force", 4.0),
+    ):
+        use = [0] * 6
+        use[axis] = 1
+        node.addObject(
+            "PositionConstraint",
+            template="Rigid3",
+            indices=[index],
+            useDirections=use,
+            valueType=kind,
+            value=[value],
+        )
+
+
+def inverse(root, actuators, effector, state="bodies", **values):
+    """Actuators on the sprung bodies or on joints, sought for an effector."""
+    root.addObject("RequiredPlugin", pluginName=["SoftRobots", "SoftRobots.Inverse"])
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject("QPInverseProblemSolver", epsilon=1e-2)
+    node = joints_of(root) if state == "joints" else None
+    if node is None:
+        node = root.addChild("bodies")
+        node.addObject("EulerImplicitSolver", rayleighMass=0.2, rayleighStiffness=0.01)
+        node.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+        node.addObject("MechanicalObject", name="dofs", template="Rigid3", position=poses())
+        node.addObject("UniformMass", name="mass", vertexMass=MASS)
+        node.addObject(
+            "RestShapeSpringsForceField",
+            template="Rigid3",
+            points=[0, 1, 2],
+            stiffness=[300.0],
+            angularStiffness=[9e4],
+        )
+        node.addObject("LinearSolverConstraintCorrection")
+    for name, data in actuators:
+        node.addObject(name, **data)
+    node.addObject("PositionEffector", **effector)
+
+
+def joints_of(root, correction="LinearSolverConstraintCorrection"):
+    """Five joints, of which one is held and two have springs.
+
+    Those that are driven start at 0: SOFA's components take it for granted in the first step.
+    """
+    root.dt = 0.01
+    root.gravity = [-3.0, -9810.0, 0.0]
+    node = root.addChild("joints")
+    node.addObject("EulerImplicitSolver", rayleighMass=0.3, rayleighStiffness=0.02)
+    node.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixd")
+    q = [[0.0], [-0.2], [0.3], [0.7], [0.0]]
+    speeds = [[1.0], [0.0], [2.0], [0.0], [-1.0]]
+    node.addObject("MechanicalObject", name="dofs", template="Vec1", position=q, velocity=speeds)
+    node.addObject("UniformMass", totalMass=0.5)
+    node.addObject(
+        "RestShapeSpringsForceField", template="Vec1", points=[1, 3, 4], stiffness=[20.0]
+    )
+    node.addObject("FixedProjectiveConstraint", template="Vec1", indices=[2])
+    if correction is not None:
+        node.addObject(correction)
+    return node
+
+
+def joints(root, correction=None):
+    """Joints under gravity; with a correction three of them are driven."""
+    if correction is None:
+        root.addObject("DefaultAnimationLoop")
+    else:
+        root.addObject("RequiredPlugin", pluginName="SoftRobots")
+        root.addObject("FreeMotionAnimationLoop")
+        root.addObject("GenericConstraintSolver", maxIterations=10000, tolerance=1e-13)
+    node = joints_of(root, correction)
+    if correction is not None:
+        for index, kind, value in ((0, "displacement", 0.4), (4, "force", 0.02)):
+            node.addObject("JointConstraint", index=index, valueType=kind, value=value)
+
+
 def joined(root, box, value=3.0):
     """A soft beam whose end is part of a rigid body, through SubsetMultiMapping; a constraint acts.
 
-    The soft nodes that are free, and one body, are independent; the body carries the others of the
-    beam's nodes; both make the state of the force field.
+    The nodes of the soft part and one body are independent; the body carries the other nodes of the
+    beam; both make the state of the force field. Recorded are the nodes of the soft part.
     """
     root.dt = 0.01
     root.gravity = [0.0, -9810.0, 0.0]
@@ -118,10 +201,9 @@ def joined(root, box, value=3.0):
     robot.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.02)
     robot.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
     robot.addObject("GenericConstraintCorrection")
-    soft = robot.addChild("soft")
-    soft.addObject("MechanicalObject", name="dofs", position=points[free])
+    robot.addObject("MechanicalObject", name="dofs", position=points[free])
     foot = [k for k, i in enumerate(free) if points[i, 2] < 1e-9]
-    soft.addObject("FixedProjectiveConstraint", indices=foot)
+    robot.addObject("FixedProjectiveConstraint", indices=foot)
     rigid = robot.addChild("rigid")
     rigid.addObject(
         "MechanicalObject", name="dofs", template="Rigid3", position=[[10, 10, 55, 0, 0, 0, 1]]
@@ -131,14 +213,13 @@ def joined(root, box, value=3.0):
     carried.addObject("MechanicalObject", name="dofs", position=points[end])
     carried.addObject("RigidMapping", globalToLocalCoords=True)
     whole = carried.addChild("whole")
-    soft.addChild(whole)
     whole.addObject("TetrahedronSetTopologyContainer", position=points, tetrahedra=tetrahedra)
     whole.addObject("MechanicalObject", name="dofs", template="Vec3")
     pairs = [(1, end.index(i)) if i in end else (0, free.index(i)) for i in range(len(points))]
     whole.addObject(
         "SubsetMultiMapping",
         template="Vec3,Vec3",
-        input=["@/robot/soft/dofs", "@/robot/rigid/carried/dofs"],
+        input=["@/robot/dofs", "@/robot/rigid/carried/dofs"],
         output="@./dofs",
         indexPairs=np.ravel(pairs),
     )
@@ -155,6 +236,37 @@ def joined(root, box, value=3.0):
     return robot
 
 
+SLIDES = [
+    ("SlidingActuator", {"template": "Rigid3", "indices": [0], "direction": [0, 2, 0, 0, 0, 0]}),
+    (
+        "SlidingActuator",
+        {
+            "template": "Rigid3",
+            "indices": [0],
+            "direction": [0, 0, 0, 0, 0, 3],
+            "maxForce": 200.0,
+            "maxPositiveDisp": 0.2,
+        },
+    ),
+]
+FORCES = [
+    (
+        "ForcePointActuator",
+        {"template": "Rigid3", "indices": [0], "direction": [0, 1, 0, 0, 0, 0], "maxForce": 9.0},
+    ),
+    ("ForcePointActuator", {"template": "Rigid3", "indices": [0], "maxForce": 200.0}),
+]
+JOINTS = [
+    ("JointActuator", {"template": "Vec1", "index": 0, "maxAngleVariation": 0.02}),
+    ("JointActuator", {"template": "Vec1", "index": 4, "maxEffort": 0.05}),
+]
+GOAL = {
+    "template": "Rigid3",
+    "indices": [0],
+    "effectorGoal": [[1.0, 3.0, 0.0, 0.0, 0.0, 0.2, 0.98]],
+    "useDirections": [0, 1, 0, 0, 0, 1],
+}
+
 CASES = {
     "bodies_flying": (bodies, {}),
     "bodies_flying_first_order": (bodies, {"first_order": True}),
@@ -162,12 +274,23 @@ CASES = {
     "bodies_sprung_cg": (sprung, {"solver": "CGLinearSolver"}),
     "bodies_held": (held, {}),
     "bodies_carrying": (carried, {"constrained": False}),
-    "bodies_carrying_stabilized": (carried, {"constrained": False, "stiffness": "Stabilized"}),
     "bodies_pulled": (carried, {"correction": "LinearSolverConstraintCorrection"}),
     "bodies_pulled_generic": (carried, {"correction": "GenericConstraintCorrection"}),
-    "bodies_pulled_stabilized": (
-        carried,
-        {"correction": "LinearSolverConstraintCorrection", "stiffness": "Stabilized"},
+    "bodies_pulled_uncoupled": (carried, {"correction": "UncoupledConstraintCorrection"}),
+    "bodies_turned": (turned, {}),
+    "bodies_turned_uncoupled": (turned, {"correction": "UncoupledConstraintCorrection"}),
+    "bodies_slid_to_a_goal": (inverse, {"actuators": SLIDES, "effector": GOAL}),
+    "bodies_forced_to_a_goal": (inverse, {"actuators": FORCES, "effector": GOAL}),
+    "joints": (joints, {}),
+    "joints_driven": (joints, {"correction": "LinearSolverConstraintCorrection"}),
+    "joints_driven_uncoupled": (joints, {"correction": "UncoupledConstraintCorrection"}),
+    "joints_to_a_goal": (
+        inverse,
+        {
+            "state": "joints",
+            "actuators": JOINTS,
+            "effector": {"template": "Vec1", "indices": [0, 4], "effectorGoal": [[0.9], [0.2]]},
+        },
     ),
 }
 """Scene and its parameters, by name."""

@@ -2,10 +2,15 @@
 
 import itertools
 import os
+import sys
 
 import numpy as np
 
-SCENES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scenes")
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCENES = os.path.join(HERE, "..", "..", "scenes")
+if HERE not in sys.path:
+    sys.path.append(HERE)
+import bodies  # noqa: E402
 
 
 def box(nx, ny, nz, size, hollow=()):
@@ -256,6 +261,7 @@ CASES = {
     "finger": (own("finger"), {}),
 }
 """Scene and its parameters, by name."""
+CASES |= bodies.CASES | {"bodies_joined": (bodies.joined, {"box": box})}
 
 INVERSE = ("inflated_to_a_goal", "inflated_to_a_volume", "inflated_within_limits", "stiffened")
 """Those whose records need the plugin SoftRobots.Inverse."""

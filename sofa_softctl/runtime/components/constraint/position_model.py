@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from sofa_softctl.runtime.data_types import Bools, Derivs, Integers, Reals
@@ -17,7 +19,7 @@ class PositionModel(LagrangianConstraint):
     Source: SoftRobots' PositionModel.
     """
 
-    acts_on = ("Vec3", "Rigid3", "Vec1")
+    acts_on: ClassVar[tuple[str, ...]] = ("Vec3", "Rigid3", "Vec1")
 
     indices = Integers([0], "Nodes.")
     directions = Derivs([], "Directions; the axes by default, made of length one.")

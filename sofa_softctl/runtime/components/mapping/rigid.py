@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sparse
 
+from sofa_softctl.runtime.components.mapping.geometric import GeometricStiffness
 from sofa_softctl.runtime.data_types import Bool, Choice, Int, Integers, Text, Vectors
 from sofa_softctl.runtime.kernels import rigid
 from sofa_softctl.runtime.kernels.rows import Entries
@@ -55,6 +56,8 @@ class RigidMapping(Mapping):
         self.body = self._bodies(child.count)
         self._find_places()
         self.arm = np.zeros((child.count, 3))
+        if self.geometricStiffness.get() == "Stabilized":
+            self.geometric = GeometricStiffness(self)
         position = child._data["position"]
         self.apply(self.parent._data["position"].get(), position.get())
         position.touch()
