@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.inverse.mechanics import Mechanics
+from sofa_softctl.inverse.piece_kernels import distances
 
 
 def law_error(mechanics: Mechanics, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
@@ -26,25 +27,8 @@ def law_error(mechanics: Mechanics, effort: np.ndarray, force: np.ndarray) -> np
     Source: the natural map of the complementarity problem, Facchinei and Pang 2003, section 1.5.
     """
     m = mechanics
-    n = m.contacts.starts
     delta = m.delta_c(effort, force)
-    error = np.abs(np.minimum(force[n], delta[n]))
-    if m.rough.any():
-        r = m.rough
-        t = n[r, None] + np.array([1, 2])  # (n_rough, 2)
-        if m.sticking:
-            apart = np.maximum(np.abs(force[n[r]]), -delta[n[r]])
-            apart = np.maximum(apart, np.hypot(*force[t].T))
-            held = np.maximum(np.abs(delta[n[r]]), -force[n[r]])
-            held = np.maximum(held, np.hypot(*delta[t].T))
-            error[r] = np.minimum(apart, held)
-        else:
-            aim = force[t] - delta[t]
-            length = np.hypot(*aim.T)
-            disc = m.mu[r] * np.maximum(force[n[r]], 0.0)
-            aim *= (disc / np.maximum(length, disc + 1e-300))[:, None]
-            aim[length <= disc] = (force[t] - delta[t])[length <= disc]
-            error[r] = np.maximum(error[r], np.hypot(*(force[t] - aim).T))
+    error = distances(force, delta, m.mu, m.contacts.starts, m.rough, m.sticking)
     return error / m.size
 
 

@@ -102,7 +102,7 @@ def block_that_must_stick() -> ContactProblem:
 def block_that_slides_askew() -> ContactProblem:
     """Pulled along both tangents to (3, 4) / 5; friction of 1 against it: lam = (6, 8) / 5."""
     W_ac = [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-    contacts = Contacts(
+    contacts = _contacts(
         W_ec=W_ac, W_ac=W_ac, W_cc=np.eye(3), delta_c_free=[-2.0, 0.0, 0.0], friction=[0.5]
     )
     problem = _problem(np.eye(2), np.eye(2), [-0.6, -0.8], contacts)
@@ -163,14 +163,14 @@ def contact_problems() -> list[ContactProblem]:
 
 def _rod(goal: float, gap: float, energy: float = 0.1, **limits: Any) -> InverseProblem:
     """x = lam - n, gap - x >= 0."""
-    contacts = Contacts(
+    contacts = _contacts(
         W_ec=[[-1.0]], W_ac=[[-1.0]], W_cc=[[1.0]], delta_c_free=[gap], friction=[0.0]
     )
     return _problem([[1.0]], [[1.0]], [-goal], contacts, energy=energy, **limits)
 
 
 def _pusher(copies: int) -> InverseProblem:
-    contacts = Contacts(
+    contacts = _contacts(
         W_ec=np.ones((1, copies)),
         W_ac=-np.ones((1, copies)),
         W_cc=np.full((copies, copies), 2.0),
@@ -181,7 +181,7 @@ def _pusher(copies: int) -> InverseProblem:
 
 
 def _block(goal: float, law: Law | None = None) -> InverseProblem:
-    contacts = Contacts(
+    contacts = _contacts(
         W_ec=[[0.0, 1.0, 0.0]],
         W_ac=[[0.0, 1.0, 0.0]],
         W_cc=np.eye(3),
@@ -194,7 +194,7 @@ def _block(goal: float, law: Law | None = None) -> InverseProblem:
 
 def _grasp(**limits: Any) -> InverseProblem:
     """Fingers lam_1 - n_1 and n_2 - lam_2, object n_1 - n_2."""
-    contacts = Contacts(
+    contacts = _contacts(
         W_ec=[[1.0, -1.0]],
         W_ac=[[-1.0, 0.0], [0.0, -1.0]],
         W_cc=[[2.0, -1.0], [-1.0, 2.0]],
@@ -218,3 +218,8 @@ def _problem(
         contacts=contacts,
         **limits,
     )
+
+
+def _contacts(**fields: Any) -> Contacts:
+    """Contacts from plain lists."""
+    return Contacts(**fields)

@@ -8,11 +8,15 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sofa_softctl.inverse.mechanics import Mechanics
-from sofa_softctl.inverse.modes import INACTIVE, SLIDING, Modes
+from sofa_softctl.inverse.modes import Modes
+from sofa_softctl.inverse.piece_kernels import equations, solve_small
 
 SINGULAR = 1e-10
 """Pivots, or singular values, below this fraction of the largest one are taken for zero: contacts
 that depend on each other, such as the four corners of a rigid box."""
+
+SMALL = 100
+"""Rows up to which `solve_small` is faster than LAPACK."""
 
 CONSISTENT = 1e-7
 """Contacts that depend on each other may contradict each other by this, relative to `size`."""
@@ -48,39 +52,28 @@ def eliminate(mechanics: Mechanics, modes: Modes) -> Eliminated | None:
     """
     m = mechanics
     n_a, n_r = m.W_ac.shape
-    rows = np.flatnonzero((modes.kind != INACTIVE)[m.row_contact])
-    E, F = _equations(m, modes, rows)
+    rows, E, F = equations(m.W_cc, m.W_ac, m.c_free, m.mu, m.contacts.starts, m.row_contact, *modes)
     if not len(rows):
         return Eliminated(np.zeros((n_r, n_a)), np.zeros(n_r), np.empty((0, n_a)), np.empty(0))
-    lu, pivots, info = lapack.dgetrf(E)
-    size = np.abs(lu.diagonal())
-    if info or size.min() < SINGULAR * size.max():
+    solution, smallest = _solve(E, F)
+    if smallest < SINGULAR:
         return _eliminate_dependent(m, rows, E, F)
-    solution, _ = lapack.dgetrs(lu, pivots, F)
     X, x = np.zeros((n_r, n_a)), np.zeros(n_r)
     X[rows], x[rows] = -solution[:, :n_a], -solution[:, n_a]
     return Eliminated(X, x, np.empty((0, n_a)), np.empty(0))
 
 
-def _equations(m: Mechanics, modes: Modes, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """E lam_c + F (lam_a, 1) = 0 on the rows of touching contacts: E (k, k) and F (k, n_a + 1)."""
-    E = m.W_cc[np.ix_(rows, rows)]
-    F = np.concatenate((m.W_ac[:, rows].T, m.c_free[rows, None]), axis=1)
-    sliding = np.flatnonzero(modes.kind == SLIDING)
-    if len(sliding):
-        n = np.searchsorted(rows, m.contacts.starts[sliding])
-        t, s = n + 1, n + 2
-        u, a, b = modes.direction[sliding], modes.balance[sliding, 0], modes.balance[sliding, 1]
-        w = np.stack((-u[:, 1], u[:, 0]), axis=1)
-        E_w = b[:, None] * (w[:, :1] * E[t] + w[:, 1:] * E[s])
-        F[s] = b[:, None] * (w[:, :1] * F[t] + w[:, 1:] * F[s])
-        E[t] = F[t] = 0.0
-        E[t, n], E[t, t], E[t, s] = m.mu[sliding], u[:, 0], u[:, 1]
-        k = np.arange(len(sliding))
-        E_w[k, t] += a * w[:, 0]
-        E_w[k, s] += a * w[:, 1]
-        E[s] = E_w
-    return E, F
+def _solve(E: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, float]:
+    """The solution of E S = F, and the smallest pivot over the largest one."""
+    if len(E) <= SMALL:
+        solution = F.copy()
+        return solution, solve_small(E.copy(), solution)
+    lu, pivots, info = lapack.dgetrf(E)
+    size = np.abs(lu.diagonal())
+    if info:
+        return F, 0.0
+    solution, _ = lapack.dgetrs(lu, pivots, F)
+    return solution, float(size.min() / size.max())
 
 
 def _eliminate_dependent(

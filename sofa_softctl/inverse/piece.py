@@ -11,7 +11,8 @@ import numpy as np
 
 from sofa_softctl.inverse.eliminate import eliminate
 from sofa_softctl.inverse.mechanics import Mechanics
-from sofa_softctl.inverse.modes import INACTIVE, SLIDING, STICKING, Modes
+from sofa_softctl.inverse.modes import Modes
+from sofa_softctl.inverse.piece_kernels import law_rows
 
 
 class Row(IntEnum):
@@ -98,81 +99,32 @@ def build_piece(mechanics: Mechanics, modes: Modes, cuts: Sequence[Cut] = ()) ->
     if eliminated is None:
         return None
     X, x, tied, tied_to = eliminated
-    n_a, n_v = len(m.a_unit), X.shape[1]
+    n_a = len(m.a_unit)
     D, B = m.W_ac @ X, m.B_c @ X
     D[:, :n_a] += m.W_aa
     B[:, :n_a] += m.B_a
     d = m.W_ac @ x + m.problem.delta_a_free * m.a_unit
-    law = _join(
-        _gaps(m, modes, X, x),
-        _forces(m, modes, X, x),
-        _slips(m, modes, X, x),
-        _cones(m, modes, X, x, cuts),
-        Rows(tied, tied_to, tied_to, *_labels(Row.TIED, np.arange(len(tied_to)))),
-        n_v=n_v,
+    R, offset, kind, of = law_rows(
+        m.W_cc,
+        m.W_ac,
+        m.c_free,
+        m.mu,
+        m.contacts.starts,
+        modes.kind,
+        modes.direction,
+        X,
+        x,
+        np.array([cut.contact for cut in cuts], dtype=int),
+        np.array([cut.direction for cut in cuts]).reshape(-1, 2),
     )
+    law = Rows(R, -offset, np.full(len(offset), np.inf), kind, of)
+    if len(tied_to):
+        k = len(tied_to)
+        ties = Rows(tied, tied_to, tied_to, np.full(k, int(Row.TIED)), np.arange(k))
+        law = join(law, ties)
     return Piece(modes, X, x, D, d, B, m.B_c @ x + m.e_free, law)
 
 
-def _labels(kind: Row, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.full(len(index), int(kind)), index
-
-
-def _motion(m: Mechanics, T: np.ndarray, X: np.ndarray, x: np.ndarray) -> tuple:
-    """T delta_c over the variables, for a matrix T (k, n_r) or the numbers of k rows."""
-    if T.ndim == 1:
-        W_cc, W_ca, free = m.W_cc[T], m.W_ac.T[T], m.c_free[T]
-    else:
-        W_cc, W_ca, free = T @ m.W_cc, T @ m.W_ac.T, T @ m.c_free
-    R = W_cc @ X
-    R[:, : W_ca.shape[1]] += W_ca
-    return R, W_cc @ x + free
-
-
-def _above_zero(R: np.ndarray, offset: np.ndarray, kind: Row, index: np.ndarray) -> Rows:
-    """R v + offset >= 0."""
-    return Rows(R, -offset, np.full(len(offset), np.inf), *_labels(kind, index))
-
-
-def _gaps(m: Mechanics, modes: Modes, X: np.ndarray, x: np.ndarray) -> Rows:
-    inactive = np.flatnonzero(modes.kind == INACTIVE)
-    R, offset = _motion(m, m.contacts.starts[inactive], X, x)
-    return _above_zero(R, offset, Row.GAP, inactive)
-
-
-def _forces(m: Mechanics, modes: Modes, X: np.ndarray, x: np.ndarray) -> Rows:
-    touching = np.flatnonzero(modes.kind != INACTIVE)
-    normal = m.contacts.starts[touching]
-    return _above_zero(X[normal], x[normal], Row.FORCE, touching)
-
-
-def _slips(m: Mechanics, modes: Modes, X: np.ndarray, x: np.ndarray) -> Rows | None:
-    sliding = np.flatnonzero(modes.kind == SLIDING)
-    if not len(sliding):
-        return None
-    T, k = np.zeros((len(sliding), len(x))), np.arange(len(sliding))
-    T[k, m.contacts.starts[sliding] + 1] = modes.direction[sliding, 0]
-    T[k, m.contacts.starts[sliding] + 2] = modes.direction[sliding, 1]
-    R, offset = _motion(m, T, X, x)
-    return _above_zero(R, offset, Row.SLIP, sliding)
-
-
-def _cones(
-    m: Mechanics, modes: Modes, X: np.ndarray, x: np.ndarray, cuts: Sequence[Cut]
-) -> Rows | None:
-    kept = [cut for cut in cuts if modes.kind[cut.contact] == STICKING]
-    if not kept:
-        return None
-    contact = np.array([cut.contact for cut in kept])
-    c = np.array([cut.direction for cut in kept])
-    n, mu = m.contacts.starts[contact], m.mu[contact]
-    R = mu[:, None] * X[n] - c[:, :1] * X[n + 1] - c[:, 1:] * X[n + 2]
-    return _above_zero(R, mu * x[n] - c[:, 0] * x[n + 1] - c[:, 1] * x[n + 2], Row.CONE, contact)
-
-
-def _join(*parts: Rows | None, n_v: int) -> Rows:
-    kept = [part for part in parts if part is not None and len(part.low)]
-    if not kept:
-        empty = np.empty(0)
-        return Rows(np.empty((0, n_v)), empty, empty, empty.astype(int), empty.astype(int))
-    return Rows(*(np.concatenate(field) for field in zip(*kept, strict=True)))
+def join(*parts: Rows) -> Rows:
+    """All rows of the parts."""
+    return Rows(*(np.concatenate(field) for field in zip(*parts, strict=True)))

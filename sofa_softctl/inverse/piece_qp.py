@@ -11,7 +11,7 @@ import numpy as np
 from sofa_softctl.inverse.build import NO_EFFECT
 from sofa_softctl.inverse.limits import Limit, effort_box
 from sofa_softctl.inverse.mechanics import Mechanics
-from sofa_softctl.inverse.piece import Piece, Row, Rows
+from sofa_softctl.inverse.piece import Piece, Row, Rows, join
 from sofa_softctl.inverse.qp import QP
 
 
@@ -81,21 +81,18 @@ def tracking_qp(
         np.fmin(high, limit.upper, out=high)
     free = np.full(n_v - n_a, np.inf)
     rows = [piece.law]
-    limited = np.flatnonzero((d_lower > -np.inf) | (d_upper < np.inf))
-    rows.append(
-        Rows(
-            piece.D[limited],
-            (d_lower * m.a_unit - piece.d)[limited],
-            (d_upper * m.a_unit - piece.d)[limited],
-            np.full(len(limited), int(Row.DISPLACEMENT)),
-            limited,
-        )
-    )
-    rows.append(sum_rows(m, piece, bounds))
+    limited = ((d_lower > -np.inf) | (d_upper < np.inf)).nonzero()[0]
+    if len(limited):
+        low = (d_lower * m.a_unit - piece.d)[limited]
+        high = (d_upper * m.a_unit - piece.d)[limited]
+        kinds = np.full(len(limited), int(Row.DISPLACEMENT))
+        rows.append(Rows(piece.D[limited], low, high, kinds, limited))
+    if m.contacts.sums:
+        rows.append(sum_rows(m, piece, bounds))
     low = np.concatenate((lower / m.a_unit, -free))
     high = np.concatenate((upper / m.a_unit, free))
     error = math.sqrt(piece.e @ piece.e)
-    return _scaled(H, g, _joined(rows), low, high, error, indefinite)
+    return _scaled(H, g, join(*rows), low, high, error, indefinite)
 
 
 def violation_qp(mechanics: Mechanics, piece: Piece, bounds: Bounds) -> PieceQP | None:
@@ -120,7 +117,7 @@ def violation_qp(mechanics: Mechanics, piece: Piece, bounds: Bounds) -> PieceQP 
         kinds = np.full(len(kept), int(Row.DISPLACEMENT))
         soft.append(Rows(matrix[kept], low[kept], high[kept], kinds, kept))
     soft.append(sum_rows(m, piece, bounds))
-    soft_rows = _joined(soft)
+    soft_rows = join(*soft)
     k = len(soft_rows.low)
     if not k:
         return None
@@ -132,7 +129,7 @@ def violation_qp(mechanics: Mechanics, piece: Piece, bounds: Bounds) -> PieceQP 
     widened = soft_rows._replace(R=np.concatenate((soft_rows.R, np.eye(k)), axis=1))
     H = np.diag(np.concatenate((np.zeros(n_v), np.ones(k))))
     low, high = np.concatenate((lower / m.a_unit, -free)), np.concatenate((upper / m.a_unit, free))
-    return _scaled(H, np.zeros(n_v + k), _joined([hard, widened]), low, high, 0.0, 0.0)
+    return _scaled(H, np.zeros(n_v + k), join(hard, widened), low, high, 0.0, 0.0)
 
 
 def sum_rows(mechanics: Mechanics, piece: Piece, bounds: Bounds) -> Rows:
@@ -176,10 +173,6 @@ def _convex(H: np.ndarray) -> tuple[np.ndarray, float]:
         least = float(np.linalg.eigvalsh(H)[0])
         return H - least * np.eye(len(H)), -least / scale if scale else 0.0
     return H, 0.0
-
-
-def _joined(parts: list[Rows]) -> Rows:
-    return Rows(*(np.concatenate(field) for field in zip(*parts, strict=True)))
 
 
 def _scaled(

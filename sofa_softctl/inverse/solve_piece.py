@@ -20,7 +20,7 @@ ROUNDS = 15
 """Most QPs on one piece: each has more planes around the friction cones, and the directions of
 sliding of the one before."""
 
-LAW = 1e-7
+LAW = 1e-8
 """Distance from the contact law at which a piece is left [-]."""
 
 LAW_ACCEPTED = 1e-6
@@ -174,6 +174,7 @@ class PieceSolver:
         m = self.mechanics
         cuts: list[Cut] = []
         answer: Answer | None = None
+        obeying: Answer | None = None
         bend, damping = None, 0.0
         for _ in range(ROUNDS):
             piece = build_piece(m, modes, cuts)
@@ -194,17 +195,23 @@ class PieceSolver:
             before = answer
             answer = self._answer(modes, piece, problem, checked, warm)
             if answer.law <= LAW:
-                break
-            # Planes around cones let through too much: the objective is a bound. That of sliding
-            # contacts, linearised, is none.
-            if answer.objective > worth * (1.2 if (modes.kind == SLIDING).any() else 1.0):
-                return None
-            if before is not None and answer.law > 0.3 * before.law:
+                obeying = answer
+                if not damping or before is None or _close(answer.objective, before.objective):
+                    return answer
+                damping *= 0.1  # it obeys the law since it hardly moved: let it move
+            elif before is not None and answer.law > 0.3 * before.law:
                 damping = max(1.0, 3.0 * damping)
+            # Without planes around a cone the objective is a bound; with what is linearised or bent
+            # it is an estimate.
+            exact = bend is None and not (modes.kind == SLIDING).any()
+            if answer.objective > worth * (1.0 if exact else 1.2):
+                return None
             bend = self._bend(piece, problem, answer, warm, damping)
             modes, new = self._turned(modes, answer.effort, answer.force)
             cuts += new
-        return answer if answer is not None and answer.law <= LAW_ACCEPTED else None
+        if obeying is None and answer is not None and answer.law <= LAW_ACCEPTED:
+            return answer
+        return obeying
 
     def _bend(
         self, piece: Piece, problem: PieceQP, answer: Answer, result: QPResult, damping: float
@@ -313,6 +320,10 @@ class PieceSolver:
             np.minimum(self.bounds.sum_minimum, total - least_unit),
             np.maximum(self.bounds.sum_maximum, total + least_unit),
         )
+
+
+def _close(objective: float, other: float) -> bool:
+    return abs(objective - other) <= 1e-8 * max(objective, other)
 
 
 def normal_sums(mechanics: Mechanics, force: np.ndarray) -> np.ndarray:
