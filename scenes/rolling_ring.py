@@ -111,8 +111,8 @@ def createScene(
     friction=0.8,
     young_modulus=80.0,
     mass=0.0059,
-    energy=0.1,
-    lead=5.0,
+    energy=1.0,
+    lead=1.0,
     period=2.0,
     contacts="coulomb",
     dt=0.01,
@@ -134,9 +134,7 @@ def createScene(
     )
     obstacle = add_ground(root, profile(ground, slope))
     if ground == "tilting":
-        root.addObject(
-            Tilt(name="tilt", root=root, ground=obstacle, slope=slope, period=period)
-        )
+        root.addObject(Tilt(name="tilt", root=root, ground=obstacle, slope=slope, period=period))
 
     along, up = direction(slope if ground == "slope" else 0.0)
     centre = (RADIUS + CONTACT_DISTANCE) * up + [0.0, 0.0, WIDTH / 2.0]

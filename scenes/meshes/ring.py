@@ -16,17 +16,14 @@ SPLITS = (
     ((0, 1, 3, 5), (0, 3, 2, 6), (0, 5, 4, 6), (3, 6, 5, 7), (0, 3, 5, 6)),
     ((1, 0, 4, 2), (1, 2, 7, 3), (1, 7, 4, 5), (2, 4, 7, 6), (1, 4, 2, 7)),
 )
-"""Five tetrahedra of a cell, for cells of even and odd number: its corners by the bits of i, j, k."""
+"""Five tetrahedra of a cell, for cells of even and odd number: corners by the bits of i, j, k."""
 
 
 def ring_mesh() -> Mesh:
     """The ring about z, split so that it is its own mirror image."""
     angle = 2.0 * np.pi * np.arange(AROUND) / AROUND
     points = np.array(
-        [
-            (r * np.cos(a), r * np.sin(a), z)
-            for a, r, z in itertools.product(angle, RADII, WIDTHS)
-        ]
+        [(r * np.cos(a), r * np.sin(a), z) for a, r, z in itertools.product(angle, RADII, WIDTHS)]
     )
     counts = (AROUND, len(RADII), len(WIDTHS))
     tetrahedra = []

@@ -1,0 +1,97 @@
+"""The ring rolls, climbs, and holds; its mesh is as symmetric as its physics."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sofa_softctl.scene.session import Session
+
+SCENES = Path(__file__).parents[2] / "scenes"
+WEIGHT = 0.0059 * 9810.0  # [mN]
+
+
+def rolled(steps, **parameters):
+    """Offsets of the centre to its goal after the settling time (n, 3), and the session."""
+    session = Session(SCENES / "rolling_ring.py", parameters=parameters)
+    inverse = session.root.inverse
+    offsets = []
+    for step in range(steps):
+        session.step()
+        if step >= 35:
+            offsets.append((inverse.tip.value - inverse.goal.value)[0])
+    return np.array(offsets), session
+
+
+@pytest.mark.parametrize("contacts", ["coulomb", "sticking"])
+def test_it_rolls_on_flat_ground(contacts):
+    """24 mm in 1.2 s within 0.1 mm, without slipping: it turns by distance over radius (here 21 mm
+    less the sag of a millimetre or two), and the ground carries its weight."""
+    offsets, session = rolled(150, contacts=contacts)
+    assert np.abs(offsets).max() < 0.1
+    x = session.root.ring.dofs.position.value
+    start = session.root.ring.loader.position.value
+    centred, before = x - x.mean(axis=0), start - start.mean(axis=0)
+    turn = np.arctan2(*(np.cross(before, centred)[:, 2].sum(), (before * centred).sum()))
+    travel = x.mean(axis=0)[0] - start.mean(axis=0)[0]
+    assert travel == pytest.approx(24.0, abs=0.1)
+    assert -turn == pytest.approx(travel / 20.0, rel=0.05)
+    assert session.root.inverse.contact_normal.value.sum() == pytest.approx(WEIGHT, rel=0.05)
+
+
+@pytest.mark.parametrize("slope", [5.0, -5.0])
+def test_it_rolls_up_and_down_five_degrees(slope):
+    """40 mm on the slope; uphill the cables change over with less than a millimetre of error."""
+    offsets, session = rolled(235, slope=slope)
+    assert np.abs(offsets).max() < 1.0
+    assert np.abs(offsets).mean() < 0.15
+    assert set(session.root.inverse.solutions) and session.root.inverse.slack.slack_now(1e9) == []
+
+
+def test_it_holds_on_ten_degrees():
+    offsets, _ = rolled(150, slope=10.0, speed=0.0)
+    assert np.abs(offsets).max() < 0.1
+
+
+def test_it_climbs_ten_degrees():
+    """Slowly: 20 mm at 10 mm/s."""
+    offsets, session = rolled(230, slope=10.0, speed=10.0)
+    assert np.abs(offsets).mean() < 0.5
+    along = np.array([np.cos(np.radians(10.0)), np.sin(np.radians(10.0)), 0.0])
+    start = session.root.ring.loader.position.value.mean(axis=0)
+    travel = (session.root.ring.dofs.position.value.mean(axis=0) - start) @ along
+    assert travel == pytest.approx(20.0, abs=1.0)
+
+
+def test_it_rolls_on_ground_that_tilts_meanwhile():
+    """The platform turns by 5 degrees to both sides in 2 s; along x the ring keeps to its goal."""
+    offsets, _ = rolled(235, ground="tilting", slope=5.0)
+    assert np.abs(offsets[:, 0]).mean() < 0.5
+
+
+def test_the_mesh_is_its_own_mirror_image_and_turns_into_itself():
+    sys.path.insert(0, str(SCENES / "meshes"))
+    spec = importlib.util.spec_from_file_location("ring_mesh", SCENES / "meshes" / "ring.py")
+    ring = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(ring)
+    sys.path.pop(0)
+    mesh = ring.ring_mesh()
+    assert 3 * len(mesh.points) == 2160
+
+    def elements(points):
+        """The tetrahedra as sets of rounded points."""
+        rounded = [tuple(p) for p in np.round(points, 6) + 0.0]
+        return {frozenset(rounded[i] for i in element) for element in mesh.tetrahedra}
+
+    a = np.pi / 12.0  # two cells: the split repeats every second one
+    turn = np.array([[np.cos(a), -np.sin(a), 0.0], [np.sin(a), np.cos(a), 0.0], [0.0, 0.0, 1.0]])
+    mirror = mesh.points * [1.0, 1.0, -1.0] + [0.0, 0.0, 10.0]
+    assert elements(mesh.points) == elements(mesh.points @ turn.T)
+    assert elements(mesh.points) == elements(mirror)
+    points, triangles = ring.ring_skin()
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    volume = np.einsum("ij,ij->i", np.cross(a, b), c).sum() / 6.0
+    polygon = 48 / 2 * np.sin(2 * np.pi / 48) * (20.0**2 - 15.0**2) * 10.0
+    assert volume == pytest.approx(polygon, rel=1e-9)
