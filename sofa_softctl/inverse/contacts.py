@@ -19,20 +19,12 @@ class Law:
 
     friction: Literal["coulomb", "sticking"] = "coulomb"
     """"coulomb": a contact is inactive, or sticks inside the friction cone, or slides on it against
-    its friction. "sticking": it is inactive or sticks, whatever force that takes."""
-    facets: int = 0
-    """Sides of the friction cone. 0 is the round cone, to the solver's tolerance. With m sides the
-    cone is the pyramid inscribed in it with edges at the angles 2 pi k / m from the first tangent:
-    it holds back by up to 1 - cos(pi / m) less friction than the round one, and 4 is the
-    |lam_t| + |lam_s| <= mu lam_n of SoftRobots.Inverse."""
+    its friction; the cone is round. "sticking": it is inactive or sticks, whatever force that
+    takes."""
 
     def __post_init__(self) -> None:
         if self.friction not in ("coulomb", "sticking"):
             raise ProblemError(f"friction must be 'coulomb' or 'sticking', got {self.friction!r}.")
-        if self.facets != 0 and self.facets < 4:
-            raise ProblemError(
-                f"facets must be 0 (the round friction cone) or at least 4, got {self.facets}."
-            )
 
 
 class NormalSum(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +132,7 @@ def save_corpus(path: str | Path, problems: Iterable[InverseProblem]) -> None:
             arrays[f"{k}/contacts/{name}"] = getattr(c, name)
         arrays[f"{k}/contacts/identity"] = np.array([str(i) for i in c.identity], dtype=str)
         arrays[f"{k}/contacts/names"] = np.array(c.names, dtype=str)
-        arrays[f"{k}/contacts/law"] = np.array([str(v) for v in asdict(c.law).values()])
+        arrays[f"{k}/contacts/law"] = np.array(c.law.friction)
         arrays[f"{k}/contacts/energy"] = np.array(c.energy)
         for j, entry in enumerate(c.sums):
             arrays[f"{k}/contacts/sum/{j}"] = np.asarray(entry.contacts)
@@ -157,7 +156,6 @@ def _load(arrays: Any, at: str) -> InverseProblem:
     at += "contacts/"
     if at + "W_cc" not in arrays:
         return InverseProblem(**values)
-    friction, facets = map(str, arrays[at + "law"])
     sums: list[NormalSum] = []
     while f"{at}sum/{len(sums)}" in arrays:
         key = f"{at}sum/{len(sums)}"
@@ -168,7 +166,7 @@ def _load(arrays: Any, at: str) -> InverseProblem:
         identity=tuple(map(str, arrays[at + "identity"])),
         names=tuple(map(str, arrays[at + "names"])),
         sums=tuple(sums),
-        law=Law(friction, int(facets)),  # type: ignore[arg-type]
+        law=Law(str(arrays[at + "law"])),  # type: ignore[arg-type]
         energy=bool(arrays[at + "energy"]),
     )
     return InverseProblem(**values, contacts=contacts)

@@ -68,11 +68,7 @@ def tracking_qp(
     n_a, n_v = len(m.a_unit), piece.X.shape[1]
     H, g = _objective(m, piece)
     H, indefinite = _convex(H)
-    if bend is not None and len(bend.center) == n_v:
-        H = H + bend.vectors.T @ bend.vectors
-        if bend.damping:
-            weight = bend.damping * H.diagonal()
-            H, g = H + np.diag(weight), g - weight * bend.center
+    H, g = _bent(H, g, n_v, bend)
     lower, upper = effort_box(m.problem)
     d_lower, d_upper = np.full(n_a, -np.inf), np.full(n_a, np.inf)
     for limit in bounds.limits:
@@ -95,7 +91,9 @@ def tracking_qp(
     return _scaled(H, g, join(*rows), low, high, error, indefinite)
 
 
-def violation_qp(mechanics: Mechanics, piece: Piece, bounds: Bounds) -> PieceQP | None:
+def violation_qp(
+    mechanics: Mechanics, piece: Piece, bounds: Bounds, bend: Bend | None = None
+) -> PieceQP | None:
     """The QP that exceeds the soft limits by as little as the piece allows, by least squares.
 
     Its variables are those of the piece, and an excess t for each soft limit, in units of energy
@@ -121,15 +119,46 @@ def violation_qp(mechanics: Mechanics, piece: Piece, bounds: Bounds) -> PieceQP 
     k = len(soft_rows.low)
     if not k:
         return None
+    return _least_excess(m, piece.law, soft_rows, bend)
+
+
+def restoration_qp(mechanics: Mechanics, piece: Piece) -> PieceQP:
+    """The QP that breaks what the modes ask for by as little as the efforts' bounds allow.
+
+    Its variables are those of the piece and an excess of each row of `piece.law` but ties.
+    """
+    tie = piece.law.kind == Row.TIED
+    soft, hard = (Rows(*(field[part] for field in piece.law)) for part in (~tie, tie))
+    return _least_excess(mechanics, hard, soft)
+
+
+def _least_excess(m: Mechanics, hard: Rows, soft: Rows, bend: Bend | None = None) -> PieceQP:
+    """Minimise 1/2 ||t||^2 such that the soft rows hold for R v + t, and the hard ones for R v."""
+    (k, n_v), n_a = soft.R.shape, len(m.a_unit)
     lower, upper = effort_box(m.problem)
     free = np.full(n_v - n_a + k, np.inf)
-    hard = piece.law._replace(
-        R=np.concatenate((piece.law.R, np.zeros((len(piece.law.low), k))), axis=1)
-    )
-    widened = soft_rows._replace(R=np.concatenate((soft_rows.R, np.eye(k)), axis=1))
+    hard = hard._replace(R=np.concatenate((hard.R, np.zeros((len(hard.low), k))), axis=1))
+    soft = soft._replace(R=np.concatenate((soft.R, np.eye(k)), axis=1))
     H = np.diag(np.concatenate((np.zeros(n_v), np.ones(k))))
     low, high = np.concatenate((lower / m.a_unit, -free)), np.concatenate((upper / m.a_unit, free))
-    return _scaled(H, np.zeros(n_v + k), join(hard, widened), low, high, 0.0, 0.0)
+    H, g = _bent(H, np.zeros(n_v + k), n_v, bend)
+    return _scaled(H, g, join(hard, soft), low, high, 0.0, 0.0)
+
+
+def _bent(
+    H: np.ndarray, g: np.ndarray, n_v: int, bend: Bend | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Hessian and gradient with what `bend` adds on the first n_v variables."""
+    if bend is None or len(bend.center) != n_v:
+        return H, g
+    H, g = H.copy(), g.copy()
+    H[:n_v, :n_v] += bend.vectors.T @ bend.vectors
+    if bend.damping:
+        curvature = H.diagonal()[:n_v]
+        weight = bend.damping * np.maximum(curvature, 0.1 * H.diagonal().max())
+        H[np.arange(n_v), np.arange(n_v)] += weight
+        g[:n_v] -= weight * bend.center
+    return H, g
 
 
 def sum_rows(mechanics: Mechanics, piece: Piece, bounds: Bounds) -> Rows:

@@ -6,6 +6,9 @@ import heapq
 import math
 from collections.abc import Iterable
 from itertools import count
+from time import perf_counter
+
+import numpy as np
 
 from sofa_softctl.inverse.modes import Modes
 from sofa_softctl.inverse.solve_piece import Answer, PieceSolver
@@ -17,7 +20,7 @@ def pivot(
     *,
     pieces: int,
     flips: int = 0,
-    best: Answer | None = None,
+    deadline: float = math.inf,
 ) -> tuple[Answer | None, int, bool]:
     """A piece that no pivot of a single contact improves.
 
@@ -26,6 +29,8 @@ def pivot(
     better answer first, then those of the larger multiplier; no modes are tried twice; and only an
     answer that is better than the best one adds candidates. So the objective never rises, and it
     ends. All candidates of an answer are also tried at once, which is what large problems gain by.
+    As long as there is no answer, contacts that make modes impossible are switched
+    (`PieceSolver.restored`).
 
     Args:
         solver: Solves pieces.
@@ -33,7 +38,7 @@ def pivot(
         pieces: Most pieces to solve.
         flips: Most contacts per answer that are tried beyond a border they do not press against,
             those first that are nearest to it.
-        best: An answer that is known already.
+        deadline: Reading of `perf_counter` after which it ends, once there is an answer [s].
 
     Returns:
         The best answer or None, the pieces that were solved, and whether all candidates were tried.
@@ -44,19 +49,24 @@ def pivot(
     tried: set[bytes] = set()
     ticket = count()
     done = 0
+    best: Answer | None = None
     for start in starts:
-        queue = [(-1, 0.0, next(ticket), start)]
+        queue = [(0, 0.0, next(ticket), start)]
         while queue:
             *_, modes = heapq.heappop(queue)
             if modes.key() in tried:
                 continue
-            if done >= pieces:
+            if done >= pieces or (best is not None and perf_counter() > deadline):
                 return best, done, False
             tried.add(modes.key())
             done += 1
             within = best is not None and best.violation == 0.0
             worth = best.objective if best is not None and within else math.inf
             answer = solver.solve(modes, relax=not within, worth=worth)
+            if answer is None and best is None:
+                nearer = solver.restored(modes)
+                if nearer is not None:
+                    heapq.heappush(queue, (0, 0.0, next(ticket), nearer))
             if answer is None or not answer.better_than(best):
                 continue
             best = answer
@@ -78,7 +88,7 @@ def _switched(modes: Modes, other: Modes, contact: int) -> Modes:
     return Modes(*(_replaced(a, b, contact) for a, b in zip(modes, other, strict=True)))
 
 
-def _replaced(array, other, contact):  # type: ignore[no-untyped-def]
+def _replaced(array: np.ndarray, other: np.ndarray, contact: int) -> np.ndarray:
     new = array.copy()
     new[contact] = other[contact]
     return new

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,16 +58,35 @@ def solve_qpcc(
     minimum, maximum = (np.array([s[k] for s in contacts.sums]) for k in (2, 3))
     solver = PieceSolver(mechanics, Bounds(limits_of(problem), minimum, maximum), ask)
     middle = perf_counter()
-    answer, pieces, converged = pivot(
-        solver, _starts(mechanics, before, warm), pieces=search.pieces, flips=search.flips
-    )
+    past = None if warm is None else _recalled(mechanics, warm)
+    deadline = middle + search.budget
+    answer, pieces, converged = None, 0, True
+    if past is not None and past.complete:
+        answer, pieces, converged = pivot(
+            solver, [past.modes], pieces=search.pieces, flips=search.warm_flips, deadline=deadline
+        )
+    if answer is None:
+        starts = _starts(mechanics, before, past)
+        answer, more, converged = pivot(
+            solver, starts, pieces=search.pieces, flips=search.flips, deadline=deadline
+        )
+        pieces += more
     found = _Found(answer, pieces, converged, "pivoting")
-    if search.strategy == "exact" or (search.strategy == "auto" and contacts.n_c <= search.few):
-        proof = branch(solver, answer, nodes=search.nodes, budget=search.budget)
+    known = past is not None and past.complete
+    if _goes_on(search, contacts.n_c, known):
+        left = deadline - perf_counter()
+        proof = branch(solver, answer, nodes=search.nodes, budget=left)
         pieces += proof.pieces
         found = _Found(proof.best, pieces, proof.complete, "exact", proof.bound)
     end = perf_counter()
     return _solution(solver, found, held, warm, tolerance, (middle - start, end - middle))
+
+
+def _goes_on(search: Search, n_c: int, known: bool) -> bool:
+    """Whether pivoting is followed by the search for a proof."""
+    if search.strategy != "auto":
+        return search.strategy == "exact"
+    return math.isfinite(search.budget) or (n_c <= search.few and not known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,32 +100,39 @@ class _Found:
     bound: float = -np.inf
 
 
-def _starts(m: Mechanics, before: np.ndarray, warm: ContactWarm | None) -> Iterator[Modes]:
-    """Modes to start from: those of the step before, those at its efforts, all sticking."""
-    effort, force = before / m.a_unit, np.zeros(len(m.c_unit))
-    if warm is not None:
-        modes, force, known = _recalled(m, warm)
-        if known:
-            yield modes
+class _Past(NamedTuple):
+    """What the step before knew of the contacts of this one."""
+
+    modes: Modes
+    force: np.ndarray
+    """In units of energy, shape (n_r,)."""
+    complete: bool
+    """Whether it knew all of them."""
+
+
+def _starts(m: Mechanics, before: np.ndarray, past: _Past | None) -> Iterator[Modes]:
+    """Modes to start from: those at the efforts of the step before, and all sticking."""
+    force = None if past is None else past.force
+    effort = before / m.a_unit
     force, _ = contact_forces(m, effort, force)
     yield modes_at(m, effort, force)
     yield Modes.of(np.full(m.contacts.n_c, STICKING))
 
 
-def _recalled(m: Mechanics, warm: ContactWarm) -> tuple[Modes, np.ndarray, bool]:
-    """Modes and forces of the step before, by identity; and whether they tell of all contacts."""
+def _recalled(m: Mechanics, warm: ContactWarm) -> _Past:
+    """What is known of the contacts, by their identity."""
     c = m.contacts
     modes = Modes.of(np.zeros(c.n_c, dtype=int))
     force = np.zeros(c.n_r)
-    known = True
+    complete = True
     for i, identity in enumerate(c.identity):
         past = warm.contacts.get(identity)
         rows = slice(c.starts[i], c.starts[i] + (3 if m.rough[i] else 1))
         if past is None or len(past[3]) != rows.stop - rows.start:
-            known = False
+            complete = False
             continue
         modes.kind[i], modes.direction[i], modes.balance[i], force[rows] = past
-    return modes, force / m.c_unit, known
+    return _Past(modes, force / m.c_unit, complete)
 
 
 def _remembered(m: Mechanics, modes: Modes, effort: np.ndarray, force: np.ndarray) -> ContactWarm:
@@ -130,7 +158,7 @@ def _solution(
         residual, qp_solver, notes = answer.checked.residual, answer.checked.solver, []
     else:
         effort = np.clip(held, *effort_box(p)) / m.a_unit
-        start = None if warm is None else _recalled(m, warm)[1]
+        start = None if warm is None else _recalled(m, warm).force
         force, _ = contact_forces(m, effort, start)
         modes, qp_solver = modes_at(m, effort, force), ""
         residual = solver.asked[-1].residual if solver.asked else np.inf

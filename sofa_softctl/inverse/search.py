@@ -17,19 +17,23 @@ class Search:
 
     strategy: Literal["auto", "pivoting", "exact"] = "auto"
     """"pivoting": from piece to neighbouring piece, a local optimum, fast. "exact": branch and
-    bound, with a proof of how far from the optimum the answer can be. "auto": pivoting, and exact
-    after it where there are at most `few` contacts."""
+    bound, with a proof of how far from the optimum the answer can be. "auto": pivoting, and then
+    exact for what is left of a finite `budget`; without one, exact for at most `few` contacts of
+    which the step before does not know."""
     pieces: int = 60
     """Most pieces that pivoting solves."""
     flips: int = 4
     """Most contacts of an answer that pivoting tries in another mode though they do not press
     against the border of theirs. More find better answers, slower."""
+    warm_flips: int = 1
+    """The same where the step before knew all contacts."""
     nodes: int = 2000
     """Most relaxations that "exact" solves."""
     budget: float = math.inf
-    """Time after which "exact" ends with the best answer so far [s]."""
-    few: int = 0
-    """Most contacts for which "auto" goes on to "exact"."""
+    """Time after which the search ends with the best answer so far [s]. Finite, it makes answers
+    depend on the machine."""
+    few: int = 3
+    """Most contacts for which "auto" goes on to "exact" without a budget."""
 
     def __post_init__(self) -> None:
         if self.strategy not in ("auto", "pivoting", "exact"):

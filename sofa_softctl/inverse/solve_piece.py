@@ -13,7 +13,14 @@ from sofa_softctl.inverse.contact_law import law_error
 from sofa_softctl.inverse.mechanics import Mechanics
 from sofa_softctl.inverse.modes import INACTIVE, SLIDING, STICKING, Modes
 from sofa_softctl.inverse.piece import Cut, Piece, Row, build_piece
-from sofa_softctl.inverse.piece_qp import Bend, Bounds, PieceQP, tracking_qp, violation_qp
+from sofa_softctl.inverse.piece_qp import (
+    Bend,
+    Bounds,
+    PieceQP,
+    restoration_qp,
+    tracking_qp,
+    violation_qp,
+)
 from sofa_softctl.inverse.qp import QPResult
 
 ROUNDS = 15
@@ -61,6 +68,11 @@ class Answer:
     """The last QP."""
     checked: Checked
     """Its answer."""
+
+    def settled(self, before: Answer) -> bool:
+        """Whether it is as good as the one before, to 1e-8."""
+        ours, theirs = (self.violation, self.objective), (before.violation, before.objective)
+        return all(abs(a - b) <= 1e-8 * max(a, b) for a, b in zip(ours, theirs, strict=True))
 
     def better_than(self, other: Answer | None) -> bool:
         """Whether it exceeds the limits less, or tracks better with as much excess."""
@@ -146,6 +158,34 @@ class PieceSolver:
                 found.append(Pivot(0.0, i, answer.modes.with_contact(i, SLIDING, heading)))
         return found
 
+    def restored(self, modes: Modes) -> Modes | None:
+        """Modes nearer to possible ones: those contacts are switched that break what they ask for.
+
+        Args:
+            modes: Modes that no efforts within their bounds can bring about.
+
+        Returns:
+            The modes, or None if the break cannot be told or is none.
+        """
+        m = self.mechanics
+        piece = build_piece(m, modes)
+        if piece is None:
+            return None
+        problem = restoration_qp(m, piece)
+        checked = self.ask(problem.qp, feasible=True)
+        self.asked.append(checked)
+        if checked.result is None:
+            return None
+        v, excess = np.split(problem.scale * checked.result.x, [piece.X.shape[1]])
+        effort, force = v[: len(m.a_unit)], piece.X @ v + piece.x
+        delta = m.delta_c(effort, force)
+        soft = np.flatnonzero(problem.rows.kind != Row.TIED)
+        broken = soft[np.abs(excess) > 1e-6 * max(m.size, float(np.abs(excess).max(initial=0.0)))]
+        for row in broken:
+            i = int(problem.rows.of[row])
+            modes = _beyond(m, modes, Row(problem.rows.kind[row]), i, delta, force)
+        return modes if len(broken) else None
+
     def _slip_gradient(self, answer: Answer) -> np.ndarray:
         """What the tracking term gains where a contact is let slip, its forces following.
 
@@ -181,7 +221,7 @@ class PieceSolver:
             if piece is None:
                 return None
             if violation:
-                problem = violation_qp(m, piece, bounds)
+                problem = violation_qp(m, piece, bounds, bend)
             else:
                 problem = tracking_qp(m, piece, bounds, bend)
             if problem is None:
@@ -196,7 +236,7 @@ class PieceSolver:
             answer = self._answer(modes, piece, problem, checked, warm)
             if answer.law <= LAW:
                 obeying = answer
-                if not damping or before is None or _close(answer.objective, before.objective):
+                if not damping or before is None or answer.settled(before):
                     return answer
                 damping *= 0.1  # it obeys the law since it hardly moved: let it move
             elif before is not None and answer.law > 0.3 * before.law:
@@ -320,10 +360,6 @@ class PieceSolver:
             np.minimum(self.bounds.sum_minimum, total - least_unit),
             np.maximum(self.bounds.sum_maximum, total + least_unit),
         )
-
-
-def _close(objective: float, other: float) -> bool:
-    return abs(objective - other) <= 1e-8 * max(objective, other)
 
 
 def normal_sums(mechanics: Mechanics, force: np.ndarray) -> np.ndarray:
