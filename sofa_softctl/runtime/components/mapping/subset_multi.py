@@ -58,6 +58,6 @@ class SubsetMultiMapping(CopyMapping):
                 f"names node {node} of driver {driver} in 'indexPairs'; its drivers have "
                 f"{', '.join(map(str, counts))} nodes."
             )
-        self.child.resize(np.zeros((len(pairs), self.child.coord_size)))
+        self.child.resize(np.tile(self.child.kind.identity, (len(pairs), 1)))
         groups = [np.flatnonzero(pairs[:, 0] == number) for number in range(len(counts))]
         return [(nodes, pairs[nodes, 1]) for nodes in groups]

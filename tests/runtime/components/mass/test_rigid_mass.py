@@ -1,0 +1,114 @@
+"""Masses of bodies."""
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass
+
+MASS = [2.0, 3.0, 1.0, 0.1, 0.0, 0.1, 2.0, 0.0, 0.0, 0.0, 3.0]
+TEXT = "2 3 [1 0.1 0,0.1 2 0,0 0 3]"
+H = 0.01
+
+
+@pytest.fixture
+def body(root):
+    """Makes two bodies with a mass."""
+
+    def make(velocity=None, **values):
+        node = root.addChild("body")
+        node.addObject("EulerImplicitSolver")
+        node.addObject("SparseLDLSolver", name="solver")
+        node.addObject(
+            "MechanicalObject", name="dofs", template="Rigid3",
+            position=[[0, 0, 0, 0, 0, 0, 1]] * 2, velocity=velocity or [[0] * 6],
+        )  # fmt: skip
+        node.addObject("UniformMass", name="mass", **values)
+        simulation.init(root)
+        return node
+
+    return make
+
+
+@pytest.mark.parametrize("given", [MASS, TEXT, "2 3 1 0.1 0 0.1 2 0 0 0 3"])
+def test_mass_volume_and_inertia_are_read_in_every_spelling(body, given):
+    """Scripts see the text that SOFA gives them."""
+    node = body(vertexMass=given)
+    assert node.mass.vertexMass.value == TEXT
+    assert node.mass.totalMass.value == 4.0
+
+
+def test_a_mass_alone_gets_the_unit_matrix(body):
+    node = body(totalMass=6.0)
+    assert node.mass.vertexMass.value == "3 1 [1 0 0,0 1 0,0 0 1]"
+
+
+def test_total_mass_wins_and_keeps_the_inertia_per_mass(body):
+    """As in SOFA: the moment is the given matrix times the new mass."""
+    node = body(totalMass=10.0, vertexMass=MASS)
+    simulation.animateNSteps(node.getRoot(), 1)
+    block = node.solver.A().toarray()[3:6, 3:6]
+    assert block == pytest.approx(5.0 * np.reshape(MASS[2:], (3, 3)))
+    assert node.solver.A().toarray()[:3, :3] == pytest.approx(5.0 * np.eye(3))
+
+
+def test_bodies_fall_and_do_not_begin_to_turn(root, body):
+    """v = n h g and x = h^2 g n (n + 1) / 2 after n steps."""
+    root.gravity = [0.0, -9.81, 1.0]
+    node = body(vertexMass=MASS)
+    simulation.animateNSteps(root, 6)
+    fall = H**2 * 21.0 * np.array([0.0, -9.81, 1.0])
+    assert node.dofs.position.value[1] == pytest.approx([*fall, 0, 0, 0, 1], abs=1e-14)
+
+
+def test_a_free_body_keeps_its_angular_velocity(root, body):
+    """SOFA's mass has no gyroscopic moment: without a moment no change, whatever the inertia."""
+    node = body(velocity=[[0, 0, 0, 1, 2, 3]], vertexMass=MASS)
+    simulation.animateNSteps(root, 20)
+    assert node.dofs.velocity.value[0] == pytest.approx([0, 0, 0, 1, 2, 3], abs=1e-14)
+
+
+def test_rayleigh_damping_slows_turns_as_it_slows_ways(root, body):
+    """v -> v / (1 + h alpha) each step."""
+    node = body(velocity=[[1, 0, 0, 1, 2, 3]], vertexMass=MASS)
+    node.getObject("EulerImplicitSolver").rayleighMass.value = 5.0
+    simulation.animateNSteps(root, 3)
+    assert node.dofs.velocity.value[0] == pytest.approx(
+        np.array([1, 0, 0, 1, 2, 3]) / (1.0 + H * 5.0) ** 3, rel=1e-12
+    )
+
+
+def test_separate_gravity_is_the_same_fall(root, body):
+    """With implicit Euler and nothing else gravity before or after the solve is one."""
+    root.gravity = [1.0, -9.81, 0.0]
+    node = body(vertexMass=MASS, separateGravity=True)
+    simulation.animateNSteps(root, 1)
+    assert node.dofs.velocity.value[0] == pytest.approx([H, -9.81 * H, 0, 0, 0, 0], abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("mass", "message"),
+    [
+        ([1, 2, 3], "takes one number, for bodies also mass, volume and nine numbers"),
+        ([1, 1, 1, 2, 0, 0, 1, 0, 0, 0, 1], "needs a symmetric, positive definite inertia"),
+        ([1, 1, 1, 0, 0, 0, -1, 0, 0, 0, 1], "needs a symmetric, positive definite inertia"),
+        ([-1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1], "needs a positive mass, got -2"),
+    ],
+)
+def test_a_mass_that_no_body_has_is_an_error(body, mass, message):
+    with pytest.raises(SceneError, match=message):
+        body(vertexMass=mass)
+
+
+def test_points_have_no_inertia(root):
+    root.addObject("MechanicalObject", position=[[0, 0, 0]])
+    root.addObject("UniformMass", vertexMass=MASS)
+    with pytest.raises(SceneError, match="'vertexMass' with inertia, but acts on no Rigid3 state"):
+        simulation.init(root)
+
+
+def test_the_text_holds_every_digit():
+    """What is linked as a text loses nothing."""
+    mass = RigidMass(1.0 / 3.0, 2.0 / 7.0, tuple(np.random.default_rng(0).normal(size=9)))
+    assert RigidMass.of(str(mass)) == mass
