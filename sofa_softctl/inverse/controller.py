@@ -68,7 +68,6 @@ class InverseController(SceneController):
             whatever pulls along them, as in the paper), or 'forward' (not as variables: as the
             forward solver finds them with the last efforts).
         grasps: Objects whose summed contact force is bounded, see `Grasp`.
-        facets: Sides of the friction cone, 0 for a round one, see `Law`.
         search: How long, and how, the modes of the contacts are searched; see `Search`.
         solver: QP solver: 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a plugin.
         names: Names of the actuators for messages; the names of their nodes by default.
@@ -90,7 +89,6 @@ class InverseController(SceneController):
         motor_speed: float | np.ndarray | None = None,
         contacts: str = "coulomb",
         grasps: Sequence[Grasp] = (),
-        facets: int = 0,
         search: Search | None = None,
         solver: str = "daqp",
         names: Sequence[str] | None = None,
@@ -107,7 +105,7 @@ class InverseController(SceneController):
         self.effort_rate = effort_rate
         self.solver = solver
         self.contacts = _checked_contacts(contacts)
-        self.law = Law("sticking" if contacts == "sticking" else "coulomb", facets)
+        self.law = Law("sticking" if contacts == "sticking" else "coulomb")
         self.search = Search() if search is None else search
         self.grasps = list(grasps)
         self.motor_speed = motor_speed

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.inverse.build import energy_hessian
 from sofa_softctl.inverse.contact_gauss_seidel import contact_gauss_seidel
 from sofa_softctl.inverse.contacts import Contacts
 from sofa_softctl.inverse.modes import INACTIVE, SLIDING, STICKING, Modes
@@ -122,9 +121,7 @@ def _energy(
         return None
     weight = problem.effector_weight[:, None]
     if not contacts.energy:
-        B = weight * problem.W_ea
-        hessian = energy_hessian(problem, B.T @ B)
-        return None if hessian is None else a_unit[:, None] * hessian * a_unit
+        return _actuators_energy(problem, contacts, a_unit, c_unit)
     B = weight * np.concatenate((problem.W_ea, contacts.W_ec), axis=1)
     W = np.block([[problem.W_aa, contacts.W_ac], [contacts.W_ac.T, contacts.W_cc]])
     if problem.energy_rows is not None:
@@ -137,6 +134,26 @@ def _energy(
     unit = np.concatenate((a_unit, c_unit))
     hessian = (0.5 * scale) * unit[:, None] * (W + W.T) * unit
     return hessian
+
+
+def _actuators_energy(
+    problem: InverseProblem, contacts: Contacts, a_unit: np.ndarray, c_unit: np.ndarray
+) -> np.ndarray | None:
+    """Hessian of the energy term over the actuators, in units of energy, shape (n_a, n_a).
+
+    Its size is that of the tracking term over the actuators, or over the contact forces where
+    these move the effectors more: fingertips move an object through contacts alone.
+    """
+    weight = problem.effector_weight[:, None]
+    norms = [
+        np.abs(B.T @ B).sum(axis=1).max(initial=0.0)
+        for B in (weight * problem.W_ea * a_unit, weight * contacts.W_ec * c_unit)
+    ]
+    W = a_unit[:, None] * 0.5 * (problem.W_aa + problem.W_aa.T) * a_unit
+    if problem.energy_rows is not None:
+        W = W * np.outer(problem.energy_rows, problem.energy_rows)
+    norm = np.abs(W).sum(axis=1).max()
+    return (problem.energy * max(norms) / norm) * W if norm > 0.0 else None
 
 
 SWEEPS = 1000

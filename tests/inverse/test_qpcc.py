@@ -20,8 +20,9 @@ def whole(p):
     c = p.contacts
     B = np.concatenate((p.W_ea, c.W_ec), axis=1)
     H, g = B.T @ B, B.T @ p.delta_e_free
-    Q = p.W_ea.T @ p.W_ea
-    s = np.abs(Q).sum(axis=1).max() / np.abs(p.W_aa).sum(axis=1).max()
+    a, c_unit = (1.0 / np.sqrt(np.diag(W)) for W in (p.W_aa, c.W_cc))
+    tracking = [np.abs(E.T @ E).sum(axis=1).max() for E in (p.W_ea * a, c.W_ec * c_unit)]
+    s = max(tracking) / np.abs(a[:, None] * p.W_aa * a).sum(axis=1).max()
     H[: p.n_a, : p.n_a] += p.energy * s * p.W_aa
     C = np.concatenate((c.W_ac.T, c.W_cc), axis=1)
     D = np.concatenate((p.W_aa, c.W_ac), axis=1)

@@ -39,7 +39,7 @@ def inverse_contacts(
         contacts: What touches in it.
         actuators: Rows of the actuators and equalities.
         effectors: Rows of the effectors.
-        sliding: SOFA's `allowSliding`: whether contacts slide, on a cone of four sides.
+        sliding: SOFA's `allowSliding`: whether contacts slide, on a round friction cone.
         energy: Whether the energy term covers the contacts' forces.
         bounds: Least and greatest sum of the normal multipliers.
     """
@@ -63,7 +63,7 @@ def inverse_contacts(
             for name in [entry.getName()] * count
         ],
         sums=sums,
-        law=Law("coulomb", 4) if sliding else Law("sticking"),
+        law=Law("coulomb") if sliding else Law("sticking"),
         energy=energy,
     )
 

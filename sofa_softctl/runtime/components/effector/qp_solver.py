@@ -43,8 +43,9 @@ _SOUGHT = (InverseRole.ACTUATOR, InverseRole.EQUALITY)
 class QPInverseProblemSolver(ConstraintSolver):
     """Finds the actuators' lambda that bring effectors to their goals: one QP a step.
 
-    With contacts: one QPCC, in which contacts stick, or with allowSliding slide on a friction cone
-    of four sides. The coefficient of friction is that of the collision response.
+    With contacts: one QPCC, in which contacts stick, or with allowSliding also slide, on a round
+    friction cone (SoftRobots.Inverse: one of four sides). The coefficient of friction is that of
+    the collision response.
 
     Source: Coevoet, Escande, Duriez 2019, eq. (6).
     """
