@@ -2,12 +2,16 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sofa_softctl.runtime.kernels.gauss_seidel import (
     BILATERAL,
+    COULOMB,
     IMPOSE_DELTA,
     IMPOSE_LAMBDA,
     UNILATERAL,
+    conjugate_gradient,
     gauss_seidel,
     row_parameters,
 )
@@ -186,3 +190,183 @@ def test_it_starts_from_the_given_multipliers():
     )
     assert sweeps == 1
     assert error < 1e-13
+
+
+# -- contacts with friction -----------------------------------------------------------------------
+
+
+def contact(W, delta_free, mu, method=gauss_seidel, tolerance=1e-13, sweeps=10000):
+    """lambda, sweeps and error of contacts alone, three rows each."""
+    W, delta_free = np.array(W, float), np.array(delta_free, float)
+    rows = np.tile(row_parameters(COULOMB, mu), (len(delta_free), 1))
+    lam = np.zeros(len(delta_free))
+    done, error = method(W, delta_free, rows, 1.0, tolerance, sweeps, lam)
+    return lam, done, error
+
+
+BOTH = pytest.mark.parametrize("method", [gauss_seidel, conjugate_gradient], ids=["gs", "nncg"])
+ALONE = np.diag([2.0, 4.0, 4.0])
+
+
+@BOTH
+def test_an_open_contact_gives_no_force(method):
+    """A gap stays after the free motion, whatever slides."""
+    assert contact(ALONE, [1e-3, 5.0, -5.0], 0.5, method)[0].tolist() == [0.0, 0.0, 0.0]
+
+
+@BOTH
+def test_a_sticking_contact_undoes_the_whole_motion(method):
+    """lambda = -W^-1 delta_free while it lies in the cone: (1, 0.3, -0.4), |0.5| < 0.6."""
+    lam, _, _ = contact(ALONE, [-2.0, -1.2, 1.6], 0.6, method)
+    assert lam == pytest.approx([1.0, 0.3, -0.4], abs=1e-14)
+
+
+@BOTH
+def test_a_sliding_contact_is_held_back_by_mu_times_the_normal_force(method):
+    """The same motion with mu = 0.4: against the direction of sliding, of size 0.4."""
+    lam, _, _ = contact(ALONE, [-2.0, -1.2, 1.6], 0.4, method)
+    assert lam == pytest.approx([1.0, 0.24, -0.32], abs=1e-14)
+
+
+@BOTH
+def test_without_friction_nothing_holds_back(method):
+    assert contact(ALONE, [-2.0, 3.0, 1.0], 0.0, method)[0] == pytest.approx([1.0, 0.0, 0.0])
+
+
+COUPLED = np.array([[2.0, 0.5, 0.0], [0.5, 3.0, 0.0], [0.0, 0.0, 3.0]])
+
+
+@BOTH
+@pytest.mark.parametrize("pull", [3.0, -3.0])
+def test_sliding_where_friction_changes_the_normal_force(method, pull):
+    """Sliding along t: lambda_t = -s mu lambda_n, s the sign of the slip, and the normal row
+    w_nn lambda_n + w_nt lambda_t + d_n = 0, so lambda_n = -d_n / (w_nn - s mu w_nt)."""
+    mu, s = 0.4, np.sign(pull)
+    lam, _, _ = contact(COUPLED, [-2.0, pull, 0.0], mu, method)
+    normal = 2.0 / (2.0 - s * mu * 0.5)
+    assert lam == pytest.approx([normal, -s * mu * normal, 0.0], abs=1e-12)
+    assert np.sign((COUPLED @ lam + [-2.0, pull, 0.0])[1]) == s
+
+
+@BOTH
+def test_sticking_where_friction_changes_the_normal_force(method):
+    """Inside the cone the three rows are a linear system."""
+    delta_free = np.array([-2.0, 0.5, 0.3])
+    lam, _, _ = contact(COUPLED, delta_free, 0.8, method)
+    assert lam == pytest.approx(np.linalg.solve(COUPLED, -delta_free), abs=1e-12)
+
+
+def test_a_contact_without_compliance_takes_no_force():
+    """Between two bodies that nothing can move: no division by zero."""
+    assert contact(np.zeros((3, 3)), [-1.0, 1.0, 0.0], 0.5)[0].tolist() == [0.0, 0.0, 0.0]
+
+
+def pile(count, seed, coupling):
+    """W of contacts that push each other, and delta_free with open, sticking and sliding ones."""
+    random = np.random.default_rng(seed)
+    B = random.uniform(-1.0, 1.0, (3 * count, 3 * count))
+    W = np.eye(3 * count) + coupling * B @ B.T / (3 * count)
+    return W, random.uniform(-1.0, 1.0, 3 * count) * np.tile([1.0, 0.5, 0.5], count)
+
+
+def law_violation(W, delta_free, mu, lam):
+    """How far the contacts are from their law: [displacement], and [force] of the friction.
+
+    Normal rows: the largest of -lambda, -delta and min(lambda, delta). Friction: lambda_t less the
+    projection of lambda_t - delta_t / w on |lambda_t| <= mu lambda_n, zero exactly when it sticks
+    without slip or opposes it (w: mean compliance, as any number > 0 would do).
+    """
+    delta = (W @ lam + delta_free).reshape(-1, 3)
+    force = lam.reshape(-1, 3)
+    normal = np.abs(np.minimum(force[:, 0], delta[:, 0])).max()
+    slip = 0.0
+    for k, (f, d) in enumerate(zip(force, delta, strict=True)):
+        w = 0.5 * (W[3 * k + 1, 3 * k + 1] + W[3 * k + 2, 3 * k + 2])
+        tried, limit = f[1:] - d[1:] / w, mu * f[0]
+        size = np.linalg.norm(tried)
+        held = tried if size <= limit else tried * (limit / size)
+        slip = max(slip, np.linalg.norm(f[1:] - held))
+    return normal, slip
+
+
+@BOTH
+@settings(max_examples=150, deadline=None)
+@given(st.integers(1, 8), st.integers(0, 10**6), st.floats(0.0, 1.0), st.floats(0.0, 0.9))
+def test_contacts_obey_signorini_and_coulomb(method, count, seed, coupling, mu):
+    """A sweep solves each contact with the others as they are; what changes afterwards is what is
+    left. The changes of the last sweep add up to less than t / min W_jj, so delta is off by less
+    than e = t max|W| / min W_jj, a force by that over W_jj; the factor 4 is for the rows of a
+    contact, of which friction changes two after the normal one."""
+    tolerance = 1e-11
+    W, delta_free = pile(count, seed, coupling)
+    lam, _, error = contact(W, delta_free, mu, method, tolerance)
+    assert error < tolerance
+    least = W.diagonal().min()
+    off = 4.0 * tolerance * np.abs(W).max() / least
+    normal, slip = law_violation(W, delta_free, mu, lam)
+    assert normal <= off * max(1.0, 1.0 / least)
+    assert slip <= off / least
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 8), st.integers(0, 10**6), st.floats(0.0, 1.0), st.floats(0.0, 0.5))
+def test_both_methods_find_the_same_forces(count, seed, coupling, mu):
+    """W is at least the identity and friction weak, so that the law has one solution, which
+    moves by no more than about a violation of the law (1e-10, see above): 1e-8."""
+    W, delta_free = pile(count, seed, coupling)
+    one = contact(W, delta_free, mu, gauss_seidel, 1e-12)[0]
+    two = contact(W, delta_free, mu, conjugate_gradient, 1e-12)[0]
+    assert one == pytest.approx(two, abs=1e-8)
+
+
+def sweep_by_hand(W, delta_free, mu, lam):
+    """One sweep over contacts in plain NumPy: new lambda, and the sum of changes."""
+    lam, error = lam.copy(), 0.0
+    for j in range(0, len(lam), 3):
+        block = slice(j, j + 3)
+        d, old = W[block] @ lam + delta_free[block], lam[block].copy()
+        new = np.zeros(3)
+        new[0] = old[0] - d[0] / W[j, j]
+        if new[0] >= 0.0:
+            d[1:] += W[j, j + 1 : j + 3] * (new[0] - old[0])
+            new[1:] = old[1:] - 2.0 * d[1:] / (W[j + 1, j + 1] + W[j + 2, j + 2])
+            size, limit = np.linalg.norm(new[1:]), mu * new[0]
+            if size > limit:
+                new[1:] *= limit / size
+        else:
+            new[0] = 0.0
+        lam[block] = new
+        error += np.linalg.norm(W[block, block] * (new - old), axis=1).sum()
+    return lam, error
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-6, 1e-10])
+def test_contacts_take_as_many_sweeps_as_by_hand(mu, tolerance):
+    """The rule of SOFA's resolution written down once more: same forces after as many sweeps.
+    1e-12: sums in another order, over at most some hundred sweeps that contract."""
+    W, delta_free = pile(12, 3, 3.0)
+    expected, sweeps, error = np.zeros(36), 0, np.inf
+    while error >= tolerance:
+        expected, error = sweep_by_hand(W, delta_free, mu, expected)
+        sweeps += 1
+    lam, done, found = contact(W, delta_free, mu, tolerance=tolerance)
+    assert done == sweeps
+    assert lam == pytest.approx(expected, abs=1e-12)
+    assert found == pytest.approx(error, rel=1e-3)
+
+
+def test_conjugate_gradients_need_fewer_sweeps_of_a_chain():
+    """W of second differences: a sweep carries a push one contact further, so plain sweeps contract
+    by cos^2(pi / 31) = 0.99; conjugate gradients see the whole chain."""
+    count = 30
+    W = 2.0 * np.eye(count) - np.eye(count, k=1) - np.eye(count, k=-1)
+    delta_free = np.full(count, -1.0)
+    rows = np.tile(row_parameters(UNILATERAL), (count, 1))
+    sweeps = {}
+    for method in (gauss_seidel, conjugate_gradient):
+        lam = np.zeros(count)
+        sweeps[method], error = method(W, delta_free, rows, 1.0, 1e-9, 100000, lam)
+        assert error < 1e-9
+        assert np.minimum(lam, W @ lam + delta_free) == pytest.approx(0.0, abs=1e-6)
+    assert sweeps[conjugate_gradient] < 0.3 * sweeps[gauss_seidel]
