@@ -227,6 +227,14 @@ class Mapping(Component):
         """The states that drive; most mappings have one."""
         return [self.parent]
 
+    def place(self) -> None:
+        """Put the follower where its drivers say, at init; if asked to, also at rest."""
+        names = ("rest_position", "position") if self.applyRestPosition.get() else ("position",)
+        for name in names:
+            own = self.child._data[name]
+            self.apply_from([driver._data[name].get() for driver in self.drivers], own.get())
+            own.touch()
+
     # With one driver:
 
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:

@@ -703,3 +703,20 @@ def test_a_script_can_add_links(Sofa, root):
     assert not (link.isMultiLink() or link.isReadOnly())
     assert link.isPersistent()
     assert controller.addLink("none").getSize() == 0
+
+
+def test_a_link_can_lead_to_several_states(root):
+    """Of a SubsetMultiMapping; as paths in one text, as a list of paths, or as objects."""
+    first, second = (root.addObject("MechanicalObject", name=name) for name in "ab")
+    mapping = root.addObject("SubsetMultiMapping", input="@a @b")
+    link = mapping.findLink("input")
+    for given in ("@/b @/a", ["@b", first], [second, "@a"]):
+        mapping.input = given
+        assert link.getLinkedBases() == [second, first]
+    assert (link.getSize(), link.isMultiLink()) == (2, True)
+    assert (link.getLinkedBase(), link.getLinkedBase(1), link.getLinkedBase(2)) == (
+        second,
+        first,
+        None,
+    )
+    assert link.getValueString() == "@/b @a"

@@ -32,9 +32,7 @@ class CopyMapping(Mapping):
             self._jacobians = [self._build(number) for number in range(len(self.drivers))]
             by_nodes = [jacobian[::3, ::3] for jacobian in self._jacobians]
             self._weights = [(found.indptr, found.indices, found.data) for found in by_nodes]
-            position = self.child._data["position"]
-            self.apply_from([s._data["position"].get() for s in self.drivers], position.get())
-            position.touch()
+            self.place()
 
     def find_sources(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Find `sources`, and give the follower its size."""

@@ -24,9 +24,7 @@ class LinearMapping(Mapping):
         if self.mechanical:
             self.check_templates()
             self.find_weights()
-            position = self.child._data["position"]
-            self.apply(self.parent._data["position"].get(), position.get())
-            position.touch()
+            self.place()
 
     def find_weights(self) -> None:
         """Find the driving nodes of each node, and call `set_weights`."""

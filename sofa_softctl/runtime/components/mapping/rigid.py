@@ -58,9 +58,7 @@ class RigidMapping(Mapping):
         self.arm = np.zeros((child.count, 3))
         if self.geometricStiffness.get() == "Stabilized":
             self.geometric = GeometricStiffness(self)
-        position = child._data["position"]
-        self.apply(self.parent._data["position"].get(), position.get())
-        position.touch()
+        self.place()
 
     def _bodies(self, count: int) -> np.ndarray:
         bodies, given = self.parent.count, self.rigidIndexPerPoint.get()
@@ -95,6 +93,14 @@ class RigidMapping(Mapping):
     def reinit(self) -> None:
         """Find the places again."""
         self.init()
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """See Component."""
+        return {"arm": self.arm.copy()} if self.mechanical else {}
+
+    def restore(self, snapshot: dict[str, np.ndarray]) -> None:
+        """See Component."""
+        self.arm = snapshot["arm"].copy()
 
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:
         """See Mapping; J is then that at these positions."""

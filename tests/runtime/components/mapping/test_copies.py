@@ -91,3 +91,17 @@ def test_a_mapping_without_a_state_above_is_an_error(root):
     child.addObject("IdentityMapping")
     with pytest.raises(SceneError, match="needs a MechanicalObject in a node above it"):
         simulation.init(root)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_the_rest_position_is_mapped_when_asked_for(asked, root, integrated):
+    """Otherwise the follower's rest position is where it is at init, as in SOFA."""
+    node = integrated(root, "body", POINTS)
+    node.dofs.rest_position.value = 3.0 * POINTS
+    node.addObject("UniformMass", totalMass=1.0)
+    child = node.addChild("follower")
+    child.addObject("MechanicalObject", name="dofs")
+    child.addObject("SubsetMapping", indices=[3, 1], applyRestPosition=asked)
+    simulation.init(root)
+    assert (child.dofs.position.array() == POINTS[[3, 1]]).all()
+    assert (child.dofs.rest_position.array() == (3.0 if asked else 1.0) * POINTS[[3, 1]]).all()

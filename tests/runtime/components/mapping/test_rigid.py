@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime import simulation, snapshot
 from sofa_softctl.runtime.kernels.rows import Entries, times
 
 POINTS = np.random.default_rng(5).normal(size=(5, 3))
@@ -180,3 +180,20 @@ def test_what_a_script_moves_carries_its_points(root):
         x[0] = [0, 0, 5, 0, 0, np.sqrt(0.5), np.sqrt(0.5)]
     simulation.animateNSteps(root, 1)
     assert child.dofs.position.value[0] == pytest.approx([0, 1, 5], abs=1e-14)
+
+
+def test_a_snapshot_brings_j_back(carried, root):
+    """From a turned pose back to an earlier one: the steps after are the same to the bit."""
+    node, child = carried(rigidIndexPerPoint=BODIES)
+    rest = child.dofs.rest_position.value + 0.1
+    child.dofs.rest_position.value = rest
+    child.addObject("RestShapeSpringsForceField", stiffness=[900.0])
+    child.init()
+    simulation.animateNSteps(root, 3)
+    kept = snapshot.take(root)
+    simulation.animateNSteps(root, 20)
+    later = node.dofs.position.value.copy()
+    simulation.animateNSteps(root, 7)
+    snapshot.put_back(root, kept)
+    simulation.animateNSteps(root, 20)
+    assert (node.dofs.position.value == later).all()

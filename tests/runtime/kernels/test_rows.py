@@ -1,0 +1,39 @@
+"""Entries of constraint rows, against dense matrices."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+
+from sofa_softctl.runtime.kernels.rows import Entries, add_rows_transposed, times, weighed
+
+ROWS, NODES, ONTO = 3, 4, 6
+
+
+def entries():
+    """Some rows meet a node twice, one has none."""
+    random = np.random.default_rng(0)
+    row, node = np.array([0, 0, 2, 2, 2]), np.array([1, 1, 3, 0, 2])
+    return Entries(row, node, random.normal(size=(5, 3)))
+
+
+def dense(found, nodes):
+    matrix = np.zeros((ROWS, nodes, 3))
+    np.add.at(matrix, (found.row, found.node), found.direction)
+    return matrix.reshape(ROWS, -1)
+
+
+def test_lambda_on_the_rows_is_their_transpose():
+    found, lam, out = entries(), np.array([1.0, 2.0, -3.0]), np.zeros((NODES, 3))
+    add_rows_transposed(found.row, found.node, found.direction, lam, out)
+    assert out.ravel() == pytest.approx(dense(found, NODES).T @ lam, abs=1e-15)
+
+
+def test_weights_and_scalars_multiply_as_matrices_do():
+    """H J, with J of weights by nodes or of scalars; nodes without entries vanish."""
+    random = np.random.default_rng(1)
+    weights = sparse.random_array((NODES, ONTO), density=0.4, rng=random, format="csr")
+    scalars = sparse.random_array((3 * NODES, 3 * ONTO), density=0.2, rng=random, format="csr")
+    H = dense(entries(), NODES)
+    found = weighed(entries(), weights.indptr, weights.indices, weights.data)
+    assert dense(found, ONTO) == pytest.approx(H @ np.kron(weights.toarray(), np.eye(3)))
+    assert dense(times(entries(), scalars), ONTO) == pytest.approx(H @ scalars.toarray())
