@@ -12,9 +12,9 @@ from sofa_softctl.scene.session import Session
 from sofa_softctl.view.animation import Animation, Body, Forces, Line, Marker
 from sofa_softctl.view.movie import Progress, check_suffix, save_movie
 from sofa_softctl.view.renderer import check_renderer
-from sofa_softctl.view.surface import surface_triangles
+from sofa_softctl.view.surface import balls, surface_triangles
 
-GOAL_COLOR, TIP_COLOR, OBSTACLE_COLOR = "#c0392b", "#16637a", "#c8ccd2"
+GOAL_COLOR, TIP_COLOR, OBSTACLE_COLOR, BALL_COLOR = "#c0392b", "#16637a", "#c8ccd2", "#8fa7b8"
 
 
 class Camera:
@@ -27,6 +27,7 @@ class Camera:
         self.path = path
         self._bodies = _bodies_of(session)
         self._cables = _cables_of(session)
+        self._balls = _balls_of(session)
         self._controllers = [
             entry for entry in session.controllers if entry.getClassName() == "InverseController"
         ]
@@ -38,6 +39,8 @@ class Camera:
         frame: dict[Any, np.ndarray] = {}
         for k, (state, _) in enumerate(self._bodies):
             frame["body", k] = np.array(state.position.value, dtype=np.float32)
+        for k, (state, _) in enumerate(self._balls):
+            frame["ball", k] = np.array(state.position.value, dtype=np.float32)[:, :3]
         for k, cable in enumerate(self._cables):
             frame["cable", k] = _cable_points(cable)
             frame["tension", k] = np.array(float(cable.force.value))
@@ -60,6 +63,9 @@ class Camera:
             Body(state.getPathName(), over_time("body", k), triangles, *_look(state))
             for k, (state, triangles) in enumerate(self._bodies)
         ]
+        for k, (state, radii) in enumerate(self._balls):
+            points, triangles = balls(over_time("ball", k), radii)
+            bodies.append(Body(state.getPathName(), points, triangles, BALL_COLOR))
         lines = [
             Line(cable.getPathName(), over_time("cable", k), over_time("tension", k))
             for k, cable in enumerate(self._cables)
@@ -105,6 +111,20 @@ def _bodies_of(session: Session) -> list[tuple[Any, np.ndarray]]:
             elif len(triangles.value):
                 found.append((state, np.array(triangles.value, dtype=int)))
             break
+    return found
+
+
+def _balls_of(session: Session) -> list[tuple[Any, np.ndarray]]:
+    """States whose nodes are spheres that touch, with the radius of each."""
+    found = []
+    for node in session.nodes():
+        for entry in node.objects:
+            state = own_state(node)
+            if entry.getClassName() == "SphereCollisionModel" and state is not None:
+                given = np.array(entry.listRadius.value, dtype=float)
+                count = len(state.position.value)
+                one = float(entry.radius.value)
+                found.append((state, given if len(given) == count else np.full(count, one)))
     return found
 
 

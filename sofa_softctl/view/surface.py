@@ -1,4 +1,4 @@
-"""The outer surface of a mesh of tetrahedra."""
+"""Surfaces to look at: of a mesh of tetrahedra, and of balls."""
 
 from __future__ import annotations
 
@@ -48,3 +48,56 @@ def _with_positive_volume(tetrahedra: np.ndarray, positions: np.ndarray) -> np.n
     origin, a, b, c = (positions[tetrahedra[:, i]] for i in range(4))  # (m, 3) each
     volume = np.einsum("ij,ij->i", np.cross(a - origin, b - origin), c - origin)  # (m,), times 6
     return np.where((volume < 0.0)[:, None], tetrahedra[:, [0, 2, 1, 3]], tetrahedra)
+
+
+def balls(centres: np.ndarray, radii: np.ndarray, rounds: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """Surfaces of balls that move, as one mesh.
+
+    Args:
+        centres: Centre of each ball in each frame [length], shape (n_frames, n, 3).
+        radii: Radius of each [length], shape (n,).
+        rounds: How often the faces of an icosahedron are divided in four.
+
+    Returns:
+        Vertices in each frame, shape (n_frames, n m, 3), and triangles, shape (n k, 3).
+    """
+    ball, triangles = _unit_ball(rounds)
+    shells = radii[:, None, None] * ball  # (n, m, 3)
+    points = (centres[:, :, None, :] + shells).reshape(len(centres), -1, 3)
+    offsets = len(ball) * np.arange(len(radii))[:, None, None]
+    return points, (triangles + offsets).reshape(-1, 3)
+
+
+def _unit_ball(rounds: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points on the unit sphere and outward triangles."""
+    golden = (1.0 + 5.0**0.5) / 2.0
+    corners = [(0.0, s, t * golden) for s in (-1.0, 1.0) for t in (-1.0, 1.0)]
+    points = np.array([np.roll(corner, shift) for shift in range(3) for corner in corners])
+    points /= np.linalg.norm(points[0])
+    edge = np.linalg.norm(points[:, None] - points[None], axis=2)
+    near = (edge > 0.0) & (edge < 1.2)
+    triangles = [
+        (a, b, c)
+        for a in range(12)
+        for b in range(a + 1, 12)
+        for c in range(b + 1, 12)
+        if near[a, b] and near[b, c] and near[a, c]
+    ]
+    faces = np.array(triangles)
+    inward = np.linalg.det(points[faces]) < 0.0
+    faces[inward] = faces[inward][:, [0, 2, 1]]
+    for _ in range(rounds):
+        points, faces = _divided(points, faces)
+    return points, faces
+
+
+def _divided(points: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Every face in four, the new points on the unit sphere."""
+    pairs = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    edges, number = np.unique(pairs, axis=0, return_inverse=True)
+    middle = points[edges].sum(axis=1)
+    middle /= np.linalg.norm(middle, axis=1, keepdims=True)
+    ab, bc, ca = number.reshape(3, -1) + len(points)
+    a, b, c = faces.T
+    parts = [(a, ab, ca), (b, bc, ab), (c, ca, bc), (ab, bc, ca)]
+    return np.concatenate([points, middle]), np.concatenate([np.stack(p, axis=1) for p in parts])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.view.surface import surface_triangles
+from sofa_softctl.view.surface import balls, surface_triangles
 
 CUBE = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=float)
 KUHN = np.array(
@@ -62,3 +62,17 @@ def test_what_are_not_tetrahedra_are_refused():
 def test_a_vertex_without_a_position_is_refused():
     with pytest.raises(ValueError, match="name vertices 0 to 7, but there are 5 positions"):
         surface_triangles(KUHN, CUBE[:5])
+
+
+def test_balls_are_round_closed_and_where_they_are():
+    """Two balls over three frames: every vertex at its radius; the volume of the inscribed solid
+    with 320 faces is 3.3 % below that of the ball."""
+    centres = np.arange(18.0).reshape(3, 2, 3)
+    points, triangles = balls(centres, np.array([1.0, 2.0]))
+    half = points.shape[1] // 2
+    for ball, radius in ((slice(0, half), 1.0), (slice(half, None), 2.0)):
+        offset = points[:, ball] - centres[:, [0 if radius == 1.0 else 1]]
+        assert np.linalg.norm(offset, axis=2) == pytest.approx(radius)
+    a, b, c = (points[0][triangles[:, k]] - centres[0].mean(axis=0) for k in range(3))
+    volume = np.einsum("ij,ij->i", np.cross(a, b), c).sum() / 6.0
+    assert volume == pytest.approx(4.0 / 3.0 * np.pi * (1.0 + 8.0), rel=0.04)
