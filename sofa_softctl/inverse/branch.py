@@ -15,8 +15,8 @@ from sofa_softctl.inverse.modes import INACTIVE, SLIDING, STICKING, Modes
 from sofa_softctl.inverse.relaxation import Open, Relaxation, Relaxed
 from sofa_softctl.inverse.solve_piece import Answer, PieceSolver
 
-PROVEN = 1e-6
-"""Gap at which an answer counts as proven to be the best one [-]."""
+FINITE = 1e-9
+"""Gap that is left where the modes are finitely many, for rounding [-]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +32,16 @@ class Proof:
     pieces: int
     """Pieces that were solved."""
     complete: bool
-    """Whether the tree was searched to its end."""
+    """Whether nothing was left to search."""
 
 
 def branch(
-    solver: PieceSolver, best: Answer | None, *, nodes: int, budget: float = math.inf
+    solver: PieceSolver,
+    best: Answer | None,
+    *,
+    nodes: int,
+    gap: float,
+    budget: float = math.inf,
 ) -> Proof:
     """Search the modes of the contacts by decisions on one contact at a time.
 
@@ -49,6 +54,8 @@ def branch(
         solver: Solves pieces.
         best: An answer to start with. Counts as one if it is within all limits.
         nodes: Most relaxations.
+        gap: Gap (objective - bound) / objective at which it is content [-]. Contacts that cannot
+            slide against friction have finitely many modes, and are searched to the end.
         budget: Time after which it ends [s].
 
     Source: branch and bound on complementarities as in Bai, Mitchell, Pang 2013, "On convex
@@ -56,7 +63,8 @@ def branch(
     """
     m = solver.mechanics
     relaxation = Relaxation(m, solver.bounds, solver.ask)
-    tree = _Tree(solver, relaxation, best)
+    slides = bool(m.rough.any()) and not m.sticking
+    tree = _Tree(solver, relaxation, best, gap if slides else FINITE)
     deadline = perf_counter() + budget
     root = tuple(Open() for _ in range(m.contacts.n_c))
     tree.add(root)
@@ -69,9 +77,11 @@ def branch(
 class _Tree:
     """The nodes that are left, and the best answer."""
 
-    def __init__(self, solver: PieceSolver, relaxation: Relaxation, best: Answer | None) -> None:
+    def __init__(
+        self, solver: PieceSolver, relaxation: Relaxation, best: Answer | None, gap: float
+    ) -> None:
         self.solver, self.relaxation = solver, relaxation
-        self.best = best
+        self.best, self.gap = best, gap
         self.heap: list[tuple[float, int, tuple[Open, ...], Relaxed]] = []
         self.ticket = count()
         self.tried: set[bytes] = set()
@@ -84,7 +94,7 @@ class _Tree:
         if self.best is None or self.best.violation > 0.0:
             return math.inf
         worth = max(self.best.objective, 1e-9 * self.relaxation.constant)
-        return self.best.objective - PROVEN * worth
+        return self.best.objective - self.gap * worth
 
     def add(self, contacts: tuple[Open, ...], parent: float = -math.inf) -> None:
         """Solve the relaxation of these decisions, and keep it if it can lead anywhere."""
@@ -117,9 +127,9 @@ class _Tree:
     def proof(self) -> Proof:
         """What came of it."""
         left = min([bound for bound, *_ in self.heap] + [self.failed])
-        reached = math.inf if self.target == math.inf else self.best.objective  # type: ignore[union-attr]
-        complete = not self.heap and self.failed == math.inf
-        return Proof(self.best, min(left, reached), self.nodes, len(self.tried), complete)
+        rounding = 0.0 if self.best is None else 1e-7 * self.best.objective
+        complete = not self.heap and self.failed >= self.target - rounding
+        return Proof(self.best, min(left, self.target), self.nodes, len(self.tried), complete)
 
     def _suggest(self, contacts: tuple[Open, ...], relaxed: Relaxed) -> None:
         """Try the piece that the answer of a relaxation is next to."""

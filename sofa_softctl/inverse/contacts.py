@@ -81,8 +81,8 @@ class Contacts:
     energy: bool = False
     """Whether the energy term of the problem covers the contact forces too: then W_E is all of
     [[W_aa, W_ac], [W_ca, W_cc]], as in SoftRobots.Inverse with `actuatorsOnly` false. Otherwise it
-    covers the actuators, and is as large as the tracking term over the actuators or over the
-    contact forces, whichever moves the effectors more (both per unit of energy)."""
+    covers the actuators, as without contacts; its size is that of the tracking term over the
+    contact forces where actuators do not move the effectors themselves."""
 
     def __post_init__(self) -> None:
         values = vars(self)

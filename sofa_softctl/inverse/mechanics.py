@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sofa_softctl.inverse.build import energy_hessian
 from sofa_softctl.inverse.contact_gauss_seidel import contact_gauss_seidel
 from sofa_softctl.inverse.contacts import Contacts
 from sofa_softctl.inverse.modes import INACTIVE, SLIDING, STICKING, Modes
@@ -141,20 +142,26 @@ def _actuators_energy(
 ) -> np.ndarray | None:
     """Hessian of the energy term over the actuators, in units of energy, shape (n_a, n_a).
 
-    Its size is that of the tracking term over the actuators, or over the contact forces where
-    these move the effectors more: fingertips move an object through contacts alone.
+    The one of the problem without contacts, so that nothing jumps when contacts come and go. But
+    where actuators hardly move the effectors themselves, such as fingertips that hold an object,
+    its size is that of the tracking term over the contact forces.
     """
-    weight = problem.effector_weight[:, None]
-    norms = [
-        np.abs(B.T @ B).sum(axis=1).max(initial=0.0)
-        for B in (weight * problem.W_ea * a_unit, weight * contacts.W_ec * c_unit)
-    ]
+    B_a = problem.effector_weight[:, None] * problem.W_ea
+    B_c = problem.effector_weight[:, None] * contacts.W_ec * c_unit
+    reach = float(((B_a * a_unit) ** 2).sum(axis=0).max())
+    through = float((B_c**2).sum())
+    if reach > INDIRECT * through:
+        hessian = energy_hessian(problem, B_a.T @ B_a)
+        return None if hessian is None else a_unit[:, None] * hessian * a_unit
     W = a_unit[:, None] * 0.5 * (problem.W_aa + problem.W_aa.T) * a_unit
     if problem.energy_rows is not None:
         W = W * np.outer(problem.energy_rows, problem.energy_rows)
     norm = np.abs(W).sum(axis=1).max()
-    return (problem.energy * max(norms) / norm) * W if norm > 0.0 else None
+    return (problem.energy * through / norm) * W if norm > 0.0 else None
 
+
+INDIRECT = 1e-6
+"""Share of the tracking term below which actuators reach effectors through contacts alone [-]."""
 
 SWEEPS = 1000
 """Most sweeps of Gauss-Seidel."""

@@ -48,8 +48,8 @@ class Bend(NamedTuple):
     All of it vanishes where the answer does not change any more.
     """
 
-    vectors: np.ndarray
-    """The Hessian gains V^T V: the curvature of cones times their multipliers, shape (k, n_v)."""
+    curvature: np.ndarray
+    """What the Hessian gains, see `curvature.law_curvature`, shape (n_v, n_v)."""
     damping: float
     """Penalty on the distance from `center`, relative to the Hessian's diagonal [-]."""
     center: np.ndarray
@@ -151,14 +151,16 @@ def _bent(
     """Hessian and gradient with what `bend` adds on the first n_v variables."""
     if bend is None or len(bend.center) != n_v:
         return H, g
-    H, g = H.copy(), g.copy()
-    H[:n_v, :n_v] += bend.vectors.T @ bend.vectors
+    bent = H.copy()
+    bent[:n_v, :n_v] += bend.curvature
+    values, vectors = np.linalg.eigh(bent)
+    if values[0] < -1e-9 * values[-1]:
+        bent = (vectors * np.abs(values)) @ vectors.T  # a saddle is left, not climbed
     if bend.damping:
-        curvature = H.diagonal()[:n_v]
-        weight = bend.damping * np.maximum(curvature, 0.1 * H.diagonal().max())
-        H[np.arange(n_v), np.arange(n_v)] += weight
-        g[:n_v] -= weight * bend.center
-    return H, g
+        curvature = bent.diagonal()[:n_v]
+        weight = bend.damping * np.maximum(curvature, 0.1 * bent.diagonal().max())
+        bent[np.arange(n_v), np.arange(n_v)] += weight
+    return bent, g + (H - bent)[:, :n_v] @ bend.center  # the gradient at the center stays
 
 
 def sum_rows(mechanics: Mechanics, piece: Piece, bounds: Bounds) -> Rows:

@@ -74,10 +74,16 @@ def solve_qpcc(
     found = _Found(answer, pieces, converged, "pivoting")
     known = past is not None and past.complete
     if _goes_on(search, contacts.n_c, known):
-        left = deadline - perf_counter()
-        proof = branch(solver, answer, nodes=search.nodes, budget=left)
-        pieces += proof.pieces
-        found = _Found(proof.best, pieces, proof.complete, "exact", proof.bound)
+        auto = search.strategy == "auto"
+        proof = branch(
+            solver,
+            answer,
+            nodes=AUTO_NODES if auto and search.budget == math.inf else search.nodes,
+            gap=search.gap,
+            budget=deadline - perf_counter(),
+        )
+        converged = converged if auto else proof.complete
+        found = _Found(proof.best, pieces + proof.pieces, converged, "exact", proof.bound)
     end = perf_counter()
     return _solution(solver, found, held, warm, tolerance, (middle - start, end - middle))
 
@@ -87,6 +93,10 @@ def _goes_on(search: Search, n_c: int, known: bool) -> bool:
     if search.strategy != "auto":
         return search.strategy == "exact"
     return math.isfinite(search.budget) or (n_c <= search.few and not known)
+
+
+AUTO_NODES = 100
+"""Most relaxations of "exact" where `Search.strategy` is "auto" and there is no budget."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +186,8 @@ def _solution(
         )
     if not found.converged:
         notes.append(
-            f"The search ended after {found.pieces} pieces with candidates left: raise `pieces`."
+            f"The search ended early, after {found.pieces} pieces: raise `pieces`, `nodes` or "
+            "`budget` of `Search`."
         )
     displacement = (m.W_aa @ effort + m.W_ac @ force) / m.a_unit + p.delta_a_free
     error = p.W_ea @ (effort * m.a_unit) + m.contacts.W_ec @ (force * m.c_unit) + p.delta_e_free
@@ -214,20 +225,23 @@ def _solution(
         cone_violation=cone_violation(m, force),
         law_error=law,
         bound=found.bound,
-        gap=_gap(found),
+        gap=_gap(found, m),
         strategy=found.strategy,
         pieces=found.pieces,
         converged=found.converged,
     )
 
 
-def _gap(found: _Found) -> float:
-    """(objective - bound) / objective; 0 if that is proven to be as good as nothing."""
-    if found.answer is None or found.answer.violation > 0.0 or found.bound == -np.inf:
-        return float("inf")
-    if found.converged:
-        return 0.0
-    return max(0.0, (found.answer.objective - found.bound) / found.answer.objective)
+def _gap(found: _Found, m: Mechanics) -> float:
+    """(objective - bound) / objective [-], inf without a bound.
+
+    An objective below 1e-8 of the free motion's counts as that much.
+    """
+    if found.answer is None or found.answer.violation > 0.0 or found.bound == -math.inf:
+        return math.inf
+    missing = found.answer.objective - found.bound
+    worth = max(found.answer.objective, 0.5e-8 * float(m.e_free @ m.e_free))
+    return 0.0 if missing <= 1e-7 * worth else missing / worth  # 1e-7: what QPs leave
 
 
 def _status(answer: Answer | None, relaxed: tuple[str, ...]) -> Status:

@@ -29,11 +29,14 @@ class Search:
     """The same where the step before knew all contacts."""
     nodes: int = 2000
     """Most relaxations that "exact" solves."""
+    gap: float = 1e-4
+    """Gap (objective - bound) / objective at which "exact" is content with contacts that slide [-].
+    The modes of others are searched to the end."""
     budget: float = math.inf
     """Time after which the search ends with the best answer so far [s]. Finite, it makes answers
     depend on the machine."""
     few: int = 3
-    """Most contacts for which "auto" goes on to "exact" without a budget."""
+    """Most contacts for which "auto" goes on to "exact" without a budget, for at most 100 nodes."""
 
     def __post_init__(self) -> None:
         if self.strategy not in ("auto", "pivoting", "exact"):

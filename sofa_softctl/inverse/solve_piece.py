@@ -10,6 +10,7 @@ import numpy as np
 from sofa_softctl.inverse.checked import Checked
 from sofa_softctl.inverse.closest import SLACK
 from sofa_softctl.inverse.contact_law import law_error
+from sofa_softctl.inverse.curvature import law_curvature
 from sofa_softctl.inverse.mechanics import Mechanics
 from sofa_softctl.inverse.modes import INACTIVE, SLIDING, STICKING, Modes
 from sofa_softctl.inverse.piece import Cut, Piece, Row, build_piece
@@ -239,8 +240,11 @@ class PieceSolver:
                 if not damping or before is None or answer.settled(before):
                     return answer
                 damping *= 0.1  # it obeys the law since it hardly moved: let it move
-            elif before is not None and answer.law > 0.3 * before.law:
-                damping = max(1.0, 3.0 * damping)
+            elif before is not None:
+                grows = answer.law > before.law
+                damping = max(1.0, 3.0 * damping) if grows else 0.1 * damping
+            if damping < 0.01:
+                damping = 0.0
             # Without planes around a cone the objective is a bound; with what is linearised or bent
             # it is an estimate.
             exact = bend is None and not (modes.kind == SLIDING).any()
@@ -256,20 +260,10 @@ class PieceSolver:
     def _bend(
         self, piece: Piece, problem: PieceQP, answer: Answer, result: QPResult, damping: float
     ) -> Bend:
-        """Curvature of the cones that are pressed against, and damping about this answer."""
-        m = self.mechanics
+        """Curvature of the contact law, and damping about this answer."""
         y, v = result.y[len(result.x) :], problem.scale * result.x
-        v = v[: piece.X.shape[1]]
-        vectors = [np.zeros(len(v))]
-        for row in np.flatnonzero((problem.rows.kind == Row.CONE) & (y < 0.0)):
-            n = m.contacts.starts[problem.rows.of[row]]
-            friction = answer.force[n + 1 : n + 3]
-            size = float(np.hypot(*friction))
-            if size > 1e-9 * m.size:
-                across = np.array([-friction[1], friction[0]]) / size
-                weight = -y[row] * problem.multiplier[row] / size
-                vectors.append(np.sqrt(weight) * (across @ piece.X[n + 1 : n + 3]))
-        return Bend(np.array(vectors), damping, v)
+        K = law_curvature(self.mechanics, piece, problem, y, answer.effort, answer.force)
+        return Bend(K, damping, v[: piece.X.shape[1]])
 
     def _answer(
         self, modes: Modes, piece: Piece, problem: PieceQP, checked: Checked, result: QPResult

@@ -1,18 +1,28 @@
 """The inverse problem through contacts: against enumeration, and laws that any answer obeys."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from sofa_softctl.inverse.contacts import Law
+from sofa_softctl.inverse.contact_problems import push_an_object, rod_against_a_wall
+from sofa_softctl.inverse.contacts import Contacts, Law
 from sofa_softctl.inverse.corpus import random_problem
-from sofa_softctl.inverse.qp import QP
+from sofa_softctl.inverse.mechanics import contact_forces, mechanics_of
+from sofa_softctl.inverse.piece_qp import Bounds
+from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.inverse.qp import QP, kkt_residual, no_answer
 from sofa_softctl.inverse.qp_solvers import find
+from sofa_softctl.inverse.search import Search
+from sofa_softctl.inverse.solve_piece import PieceSolver
 from sofa_softctl.inverse.solver import solve
 from sofa_softctl.status import Status
 
 STICKING = Law("sticking")
+PIVOTING = Search("pivoting")
 
 
 def whole(p):
@@ -20,9 +30,8 @@ def whole(p):
     c = p.contacts
     B = np.concatenate((p.W_ea, c.W_ec), axis=1)
     H, g = B.T @ B, B.T @ p.delta_e_free
-    a, c_unit = (1.0 / np.sqrt(np.diag(W)) for W in (p.W_aa, c.W_cc))
-    tracking = [np.abs(E.T @ E).sum(axis=1).max() for E in (p.W_ea * a, c.W_ec * c_unit)]
-    s = max(tracking) / np.abs(a[:, None] * p.W_aa * a).sum(axis=1).max()
+    Q = p.W_ea.T @ p.W_ea
+    s = np.abs(Q).sum(axis=1).max() / np.abs(p.W_aa).sum(axis=1).max()
     H[: p.n_a, : p.n_a] += p.energy * s * p.W_aa
     C = np.concatenate((c.W_ac.T, c.W_cc), axis=1)
     D = np.concatenate((p.W_aa, c.W_ac), axis=1)
@@ -49,27 +58,354 @@ def by_enumeration(p):
         lower[n : n + c.n_r] -= c.delta_c_free
         upper[n : n + c.n_r] -= c.delta_c_free
         qp = QP(H, g, np.concatenate((C, D)), lower, upper)
-        result = find("proxqp")(qp)
-        if result.outcome == "solved":
-            value = 0.5 * result.x @ H @ result.x + g @ result.x
-            value += 0.5 * p.delta_e_free @ p.delta_e_free
-            best = value if best is None else min(best, value)
+        for solver in ("proxqp", "daqp"):  # each of them fails on some of these, seldom the same
+            result = find(solver)(qp)
+            if result.outcome == "solved" and kkt_residual(qp, result.x, result.y) < 1e-7:
+                value = 0.5 * result.x @ H @ result.x + g @ result.x
+                value += 0.5 * p.delta_e_free @ p.delta_e_free
+                best = value if best is None else min(best, value)
+                break
     return best
 
 
-@pytest.mark.parametrize(("friction", "law"), [(0.0, Law()), (0.6, STICKING)])
-def test_pivoting_is_never_better_than_the_best_piece(friction, law):
-    """An answer is feasible, so it cannot be better than the best of all pieces (1e-6: proxqp)."""
+FINITE = [(0.0, Law()), (0.6, STICKING)]
+
+
+@pytest.mark.parametrize(("friction", "law"), FINITE)
+def test_exact_is_the_best_of_all_pieces(friction, law):
+    """To 1e-6 of the objective, what proxqp leaves. 150 problems, 8 pieces each."""
     rng = np.random.default_rng(1)
-    as_good = 0
-    for _ in range(40):
+    for _ in range(150):
         p = random_problem(rng, n_c=3, friction=friction, law=law)
-        answer, best = solve(p), by_enumeration(p)
+        answer, best = solve(p, search=Search("exact")), by_enumeration(p)
         if best is None:
             assert answer.status is not Status.SOLVED
-            as_good += 1
             continue
-        if answer.status is Status.SOLVED:
-            assert answer.objective >= best * (1.0 - 1e-6) - 1e-9
-            as_good += answer.objective <= best * (1.0 + 1e-5) + 1e-8
-    assert as_good >= 28  # the rest are local optima
+        assert answer.status is Status.SOLVED
+        assert answer.objective == pytest.approx(best, rel=1e-6, abs=1e-9)
+        assert (answer.gap, answer.converged) == (0.0, True)
+        assert answer.bound <= answer.objective * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize(("friction", "law", "share"), [(0.0, Law(), 0.93), (0.6, STICKING, 0.85)])
+def test_pivoting_is_never_better_than_exact_and_mostly_as_good(friction, law, share):
+    """The shares were measured at 0.98 and 0.91 over a thousand problems; 80 scatter by 0.03."""
+    rng = np.random.default_rng(2)
+    as_good = []
+    for _ in range(80):
+        p = random_problem(rng, n_c=5, friction=friction, law=law)
+        fast, exact = solve(p, search=PIVOTING), solve(p, search=Search("exact"))
+        if exact.status is not Status.SOLVED:
+            continue
+        if fast.status is Status.SOLVED:
+            assert fast.objective >= exact.objective * (1.0 - 1e-8)
+        good = fast.status is Status.SOLVED
+        as_good.append(good and fast.objective <= exact.objective * (1.0 + 1e-6) + 1e-12)
+    assert np.mean(as_good) >= share
+
+
+# Coulomb's law --------------------------------------------------------------------------------
+
+
+def obeys_coulomb(p, answer, tolerance=1e-6):
+    """Whether an answer obeys Coulomb's law, written out in units of W_ii, and its own numbers."""
+    c = p.contacts
+    lam = answer.contact_force
+    delta = c.W_ac.T @ answer.effort + c.W_cc @ lam + c.delta_c_free
+    assert answer.contact_gap == pytest.approx(delta, abs=1e-9)
+    for n, mu in zip(c.starts, c.friction, strict=True):
+        w = c.W_cc[n, n]
+        unit = tolerance * max(np.abs(c.delta_c_free).max(), np.abs(delta).max())
+        assert lam[n] * w >= -unit and delta[n] >= -unit
+        assert min(lam[n] * w, delta[n]) <= unit
+        if mu == 0.0:
+            continue
+        f, d = lam[n + 1 : n + 3], delta[n + 1 : n + 3]
+        assert (np.hypot(*f) - mu * lam[n]) * w <= unit
+        slip = np.hypot(*d)
+        if slip > 1e3 * unit and lam[n] * w > 1e3 * unit:
+            assert f == pytest.approx(-mu * lam[n] * d / slip, abs=1e3 * unit / w)
+
+
+@pytest.mark.parametrize("strategy", ["pivoting", "exact"])
+def test_answers_obey_coulombs_law_and_the_limits(strategy):
+    """Every answer does, or it says what it exceeds."""
+    rng = np.random.default_rng(3)
+    for _ in range(25):
+        p = random_problem(rng, n_c=3)
+        answer = solve(p, search=Search(strategy, nodes=60))
+        obeys_coulomb(p, answer)
+        assert answer.law_error <= 1e-6
+        assert answer.cone_violation <= 1e-6
+        assert answer.complementarity <= 1e-6
+        assert answer.effort.min() >= 0.0
+        beyond = answer.displacement - p.displacement_max
+        told = [name for name in p.names if any(name in text for text in answer.relaxed)]
+        assert [p.names[i] for i in np.flatnonzero(beyond > 1e-6)] == told
+        assert (answer.status is Status.SOLVED) == (not answer.relaxed)
+
+
+def test_the_bound_is_below_every_motion_that_contacts_allow():
+    """Random efforts, their forces by Gauss-Seidel: none beats the bound of branch and bound."""
+    rng = np.random.default_rng(4)
+    for _ in range(10):
+        p = random_problem(rng, n_c=2, pull=False, energy=1e-2)
+        answer = solve(p, search=Search("exact", nodes=40))
+        m = mechanics_of(p, p.contacts, answer.effort)
+        solver = PieceSolver(m, Bounds([], np.empty(0), np.empty(0)), None)
+        for spread in (1e-3, 1e-2, 0.1, 1.0):
+            for _ in range(30):
+                effort = (answer.effort / m.a_unit) + spread * rng.normal(size=p.n_a)
+                force, error = contact_forces(m, effort)
+                residual = m.B_a @ effort + m.B_c @ force + m.e_free
+                value = 0.5 * residual @ residual + solver.energy(effort, force)
+                assert error > 1e-6 or value >= answer.bound * (1.0 - 1e-6)
+        assert answer.bound <= answer.objective
+
+
+def test_pivoting_finds_a_minimum_over_the_efforts():
+    """No small change of the efforts, with the forces it brings about, lowers the objective.
+
+    Changes of 1e-3 gain at most what the QP's tolerance leaves, 1e-7 of the objective.
+    """
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        p = random_problem(rng, n_c=3, pull=False, energy=1e-2)
+        answer = solve(p, search=Search("pivoting"))
+        m = mechanics_of(p, p.contacts, answer.effort)
+        solver = PieceSolver(m, Bounds([], np.empty(0), np.empty(0)), None)
+        for _ in range(40):
+            effort = (answer.effort / m.a_unit) + 1e-3 * rng.normal(size=p.n_a)
+            force, error = contact_forces(m, effort, answer.contact_force / m.c_unit)
+            residual = m.B_a @ effort + m.B_c @ force + m.e_free
+            value = 0.5 * residual @ residual + solver.energy(effort, force)
+            assert error > 1e-6 or value >= answer.objective * (1.0 - 1e-6)
+
+
+# Laws of the whole ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("friction", "law"), [*FINITE, (0.6, Law())])
+def test_the_order_of_the_contacts_does_not_matter(friction, law):
+    rng = np.random.default_rng(6)
+    for _ in range(10):
+        p = random_problem(rng, n_c=4, friction=friction, law=law)
+        order = rng.permutation(4)
+        rows = (order[:, None] * (3 if friction else 1) + np.arange(3 if friction else 1)).ravel()
+        c = p.contacts
+        other = replace(
+            c,
+            W_ec=c.W_ec[:, rows],
+            W_ac=c.W_ac[:, rows],
+            W_cc=c.W_cc[np.ix_(rows, rows)],
+            delta_c_free=c.delta_c_free[rows],
+        )
+        here = solve(p, search=PIVOTING)
+        there = solve(replace(p, contacts=other), search=PIVOTING)
+        assert there.objective == pytest.approx(here.objective, rel=1e-6)
+        assert [there.modes[k] for k in np.argsort(order)] == list(here.modes)
+
+
+def test_the_choice_of_tangents_does_not_matter():
+    """Tangents turned by 90 degrees and by 0.3: a round cone has no corners."""
+    rng = np.random.default_rng(7)
+    for angle in (np.pi / 2, 0.3):
+        for _ in range(8):
+            p = random_problem(rng, n_c=3)
+            c, s = np.cos(angle), np.sin(angle)
+            T = np.kron(np.eye(3), [[1.0, 0.0, 0.0], [0.0, c, s], [0.0, -s, c]])
+            k = p.contacts
+            W_cc = T @ k.W_cc @ T.T
+            turned = replace(
+                k,
+                W_ec=k.W_ec @ T.T,
+                W_ac=k.W_ac @ T.T,
+                W_cc=0.5 * (W_cc + W_cc.T),
+                delta_c_free=T @ k.delta_c_free,
+            )
+            here = solve(p, search=PIVOTING)
+            there = solve(replace(p, contacts=turned), search=PIVOTING)
+            assert there.objective == pytest.approx(here.objective, rel=1e-5, abs=1e-9)
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.integers(0, 10_000),
+    st.floats(-6.0, 6.0),
+    st.floats(-6.0, 6.0),
+    st.sampled_from([(0.0, Law()), (0.6, STICKING), (0.6, Law())]),
+)
+def test_units_do_not_matter(seed, length, force, kind):
+    """Lengths times 10^length and forces times 10^force: efforts scale, modes do not change."""
+    friction, law = kind
+    p = random_problem(np.random.default_rng(seed), n_c=3, friction=friction, law=law)
+    u, f = 10.0**length, 10.0**force
+    c = p.contacts
+    scaled = InverseProblem(
+        W_ea=p.W_ea * u / f,
+        W_aa=p.W_aa * u / f,
+        delta_e_free=p.delta_e_free * u,
+        delta_a_free=p.delta_a_free * u,
+        effort_min=p.effort_min,
+        displacement_max=p.displacement_max * u,
+        energy=p.energy,
+        contacts=replace(
+            c,
+            W_ec=c.W_ec * u / f,
+            W_ac=c.W_ac * u / f,
+            W_cc=c.W_cc * u / f,
+            delta_c_free=c.delta_c_free * u,
+        ),
+    )
+    here, there = solve(p, search=PIVOTING), solve(scaled, search=PIVOTING)
+    assert there.status is here.status
+    assert there.objective / u**2 == pytest.approx(here.objective, rel=1e-5, abs=1e-9)
+
+
+# Warm starts ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("friction", "law"), [*FINITE, (0.6, Law())])
+def test_a_warm_start_is_never_worse_than_where_it_comes_from(friction, law):
+    """The same problem with its contacts in another order: they are known by identity."""
+    rng = np.random.default_rng(8)
+    for _ in range(15):
+        p = random_problem(rng, n_c=4, friction=friction, law=law)
+        names = tuple("abcd")
+        cold = solve(replace(p, contacts=replace(p.contacts, identity=names)), search=PIVOTING)
+        order = rng.permutation(4)
+        rows = (order[:, None] * (3 if friction else 1) + np.arange(3 if friction else 1)).ravel()
+        c = p.contacts
+        other = replace(
+            c,
+            W_ec=c.W_ec[:, rows],
+            W_ac=c.W_ac[:, rows],
+            W_cc=c.W_cc[np.ix_(rows, rows)],
+            delta_c_free=c.delta_c_free[rows],
+            identity=[names[k] for k in order],
+        )
+        warm = solve(replace(p, contacts=other), warm=cold.warm, search=PIVOTING)
+        if cold.status is Status.SOLVED:
+            assert warm.status is Status.SOLVED
+            assert warm.objective <= cold.objective * (1.0 + 1e-7) + 1e-12
+            assert warm.pieces <= cold.pieces
+
+
+def test_a_warm_start_from_other_contacts_or_none_at_all_does_no_harm():
+    rng = np.random.default_rng(9)
+    p, q = random_problem(rng, n_c=3), random_problem(rng, n_c=5, friction=0.0)
+    free = replace(p, contacts=None)
+    for first, second in ((p, q), (q, p), (p, free), (free, p)):
+        cold = solve(second)
+        warm = solve(second, warm=solve(first).warm)
+        assert warm.status is cold.status
+        assert warm.law_error <= 1e-6
+
+
+# Sizes and bounds -------------------------------------------------------------------------------
+
+
+def test_five_hundred_contacts_are_solved():
+    p = random_problem(np.random.default_rng(10), n_c=500, n_a=6, friction=0.0, pull=False)
+    answer = solve(p, search=PIVOTING)
+    assert answer.status is Status.SOLVED
+    assert answer.law_error <= 1e-6
+
+
+def test_the_search_keeps_to_its_bounds_and_says_so():
+    p = random_problem(np.random.default_rng(11), n_c=8)
+    answer = solve(p, search=Search("pivoting", pieces=2))
+    assert answer.pieces <= 2
+    assert not answer.converged
+    assert "The search ended early, after 2 pieces" in answer.message
+    exact = solve(p, search=Search("exact", nodes=3))
+    assert not exact.converged
+    assert exact.bound <= exact.objective
+    assert exact.gap > 0.0
+    best = solve(p, search=Search("exact", budget=0.0))
+    assert best.law_error <= 1e-6
+
+
+def test_contacts_that_depend_on_each_other_change_nothing():
+    """Each contact twice: the same objective, to 1e-6, what dependent equations leave."""
+    rng = np.random.default_rng(12)
+    for friction, law in FINITE * 3:
+        p = random_problem(rng, n_c=3, friction=friction, law=law, pull=False)
+        c = p.contacts
+        k = c.n_r
+        rows = np.concatenate((np.arange(k), np.arange(k)))
+        twice = Contacts(
+            W_ec=c.W_ec[:, rows],
+            W_ac=c.W_ac[:, rows],
+            W_cc=c.W_cc[np.ix_(rows, rows)],
+            delta_c_free=c.delta_c_free[rows],
+            friction=np.tile(c.friction, 2),
+            law=law,
+        )
+        here = solve(p, search=Search("exact"))
+        there = solve(replace(p, contacts=twice), search=Search("exact"))
+        assert there.law_error <= 1e-6
+        assert there.objective == pytest.approx(here.objective, rel=1e-6, abs=1e-9)
+
+
+def test_a_held_effort_lets_contacts_push_back():
+    """A solver that has no answers: the effort is held, the rod still does not enter the wall."""
+    known = rod_against_a_wall().problem
+    answer = solve(known, held=np.array([3.0]), solver="nothing", fallback="nothing")
+    assert answer.status is Status.HELD
+    assert answer.effort == pytest.approx([3.0])
+    assert answer.contact_force == pytest.approx([2.0])
+    assert answer.contact_gap == pytest.approx([0.0])
+    assert "No modes of the contacts were found" in answer.message
+
+
+@pytest.fixture(autouse=True)
+def nothing(register_solver):
+    register_solver("nothing", lambda qp, warm: no_answer(qp, "failed", 0, "it knows nothing"))
+
+
+def test_an_objective_that_is_not_convex_is_lifted_and_told():
+    """An energy matrix with an eigenvalue of -0.2, from a W_aa that belongs to no body."""
+    c = Contacts(
+        W_ec=np.zeros((1, 1)),
+        W_ac=np.zeros((2, 1)),
+        W_cc=np.eye(1),
+        delta_c_free=[1.0],
+        friction=[0.0],
+    )
+    p = InverseProblem(
+        W_ea=[[1.0, 1.0]],
+        W_aa=[[1.0, 1.2], [1.2, 1.0]],
+        delta_e_free=[-1.0],
+        delta_a_free=np.zeros(2),
+        energy=1.0,
+        effort_min=-1.0,
+        effort_max=1.0,
+        contacts=c,
+    )
+    answer = solve(p, search=PIVOTING)
+    assert answer.status is Status.SOLVED
+    assert "The objective is not convex" in answer.message
+
+
+def test_the_energy_of_contacts_counts_if_it_is_asked_for():
+    """An object x = n is pushed, 2 n = lam - 1/2; energy over (lam, n) with W = [[1, -1], [-1, 2]].
+
+    ||Q|| = 1 and ||W|| = 3, so the objective is 1/2 (n - 1)^2 + 1/6 z^T W z with
+    z^T W z = lam^2 - 2 lam n + 2 n^2 = 2 n^2 + n + 1/4, least at n = 1 / 2.
+    """
+    problem = push_an_object().problem
+    c = replace(problem.contacts, energy=True)
+    answer = solve(replace(problem, energy=1.0, contacts=c))
+    n = answer.contact_force[0]
+    assert n == pytest.approx(0.5, abs=1e-7)
+    assert answer.effort[0] == pytest.approx(2.0 * n + 0.5, abs=1e-7)
+
+
+def test_energy_counts_where_actuators_reach_the_effector_through_contacts_alone():
+    """A pusher, 2 n = lam - 1/2, W_ea = 0: the term is 1/2 e B_c^2 lam^2, B_c^2 = 1/2, e = 1/10.
+
+    1/2 (n - 1)^2 + 1/40 (2 n + 1/2)^2 is least at n = 0.95 / 1.2.
+    """
+    answer = solve(replace(push_an_object().problem, energy=0.1))
+    assert answer.contact_force[0] == pytest.approx(0.95 / 1.2, abs=1e-7)
