@@ -27,6 +27,7 @@ from sofa_softctl.inverse.qpcc import solve_qpcc
 from sofa_softctl.inverse.search import ContactWarm, Search
 from sofa_softctl.inverse.solution import InverseSolution
 from sofa_softctl.status import Status
+from sofa_softctl.threads import one_blas_thread
 
 _SEARCH = Search()
 
@@ -65,15 +66,16 @@ def solve(
     solvers = (solver,) if fallback == solver else (solver, fallback)
     ask = partial(solve_checked, solvers=solvers, tolerance=tolerance)
     if problem.contacts is not None and problem.contacts.n_c:
-        return solve_qpcc(
-            problem,
-            problem.contacts,
-            ask=ask,
-            search=search,
-            warm=warm if isinstance(warm, ContactWarm) else None,
-            held=held,
-            tolerance=tolerance,
-        )
+        with one_blas_thread():
+            return solve_qpcc(
+                problem,
+                problem.contacts,
+                ask=ask,
+                search=search,
+                warm=warm if isinstance(warm, ContactWarm) else None,
+                held=held,
+                tolerance=tolerance,
+            )
     if isinstance(warm, ContactWarm):
         warm = None
     start = perf_counter()

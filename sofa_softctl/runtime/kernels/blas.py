@@ -10,17 +10,16 @@ The wrappers are compiled into the kernels that call them: after an edit see `ji
 
 from __future__ import annotations
 
-import functools
-from types import TracebackType
 from typing import Any
 
 import llvmlite.binding
 import numba
 import numpy as np
 from numba.core import cgutils
-from threadpoolctl import ThreadpoolController
 
 from sofa_softctl.runtime.kernels.jit import njit
+from sofa_softctl.threads import blas_libraries as blas_libraries
+from sofa_softctl.threads import one_blas_thread as one_blas_thread
 
 types: Any = numba.types  # numba annotates only part of itself
 intrinsic: Any = numba.extending.intrinsic
@@ -33,37 +32,6 @@ L, R = ord("L"), ord("R")  # lower (or left), right
 # Columns of a triangle that are given to potrf or trsm at once, the rest being left to gemm: those
 # of OpenBLAS are several times slower than its gemm. Measured: 12 to 24 alike, 36 slower.
 TRIANGLE = 24
-
-
-class one_blas_thread:
-    """Context in which NumPy's and SciPy's BLAS use one thread: with more, small calls are slower.
-
-    Two threads on two cores make the factorisation of 6000 unknowns 1.6 times slower. Entering
-    and leaving takes about 3 microseconds, the first time 2 ms. Applies to the whole process.
-    """
-
-    def __enter__(self) -> None:
-        self.threads = [(library, library.get_num_threads()) for library in blas_libraries()]
-        for library, count in self.threads:
-            if count != 1:
-                library.set_num_threads(1)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        for library, count in self.threads:
-            if count != 1:
-                library.set_num_threads(count)
-
-
-@functools.cache
-def blas_libraries() -> list[Any]:
-    """The BLAS libraries of this process, as threadpoolctl's controllers."""
-    controllers = ThreadpoolController().lib_controllers
-    return [library for library in controllers if library.user_api == "blas"]
 
 
 @njit
