@@ -20,6 +20,8 @@ def law_curvature(
     multipliers: np.ndarray,
     effort: np.ndarray,
     force: np.ndarray,
+    *,
+    tracking: bool = True,
 ) -> np.ndarray:
     """Second derivative of the contact law's part of the Lagrangian over a piece's variables.
 
@@ -42,6 +44,7 @@ def law_curvature(
         multipliers: Those of the QP's rows, shape (m,).
         effort: Efforts of its answer in units of energy, shape (n_a,).
         force: Contact forces of its answer in units of energy, shape (n_r,).
+        tracking: Whether the QP minimises the objective, or else the excess of limits.
 
     Returns:
         Shape (n_v, n_v), symmetric, in general indefinite.
@@ -60,7 +63,8 @@ def law_curvature(
     sliding = (piece.modes.kind == SLIDING).nonzero()[0]
     if not len(sliding):
         return K
-    law = _law_multipliers(m, piece, problem, eta, effort, force)
+    gradient = _objective_gradient(m, effort, force) if tracking else np.zeros(len(force))
+    law = _law_multipliers(m, piece, problem, eta, gradient, force)
     delta = m.delta_c(effort, force)
     for i in sliding:
         n = m.contacts.starts[i]
@@ -86,19 +90,23 @@ def _across(direction: np.ndarray) -> np.ndarray:
     return np.array([-direction[1], direction[0]])
 
 
+def _objective_gradient(m: Mechanics, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
+    """Derivative of the objective by the contact forces, shape (n_r,)."""
+    gradient: np.ndarray = m.B_c.T @ (m.B_a @ effort + m.B_c @ force + m.e_free)
+    if m.energy is not None and len(m.energy) > len(effort):
+        gradient = gradient + (m.energy @ np.concatenate((effort, force)))[len(effort) :]
+    return gradient
+
+
 def _law_multipliers(
     m: Mechanics,
     piece: Piece,
     problem: PieceQP,
     eta: np.ndarray,
-    effort: np.ndarray,
+    gradient: np.ndarray,
     force: np.ndarray,
 ) -> np.ndarray:
     """Multipliers of the equations that `eliminate` solved, shape (n_r,), 0 on other rows."""
-    n_a = len(effort)
-    gradient = m.B_c.T @ (m.B_a @ effort + m.B_c @ force + m.e_free)
-    if m.energy is not None and len(m.energy) > n_a:
-        gradient = gradient + (m.energy @ np.concatenate((effort, force)))[n_a:]
     for row in eta.nonzero()[0].tolist():
         gradient = gradient + eta[row] * _row_over_forces(m, piece, problem, row, force)
     rows, E, _ = equations(

@@ -154,8 +154,10 @@ def _bent(
     bent = H.copy()
     bent[:n_v, :n_v] += bend.curvature
     values, vectors = np.linalg.eigh(bent)
-    if values[0] < -1e-9 * values[-1]:
-        bent = (vectors * np.abs(values)) @ vectors.T  # a saddle is left, not climbed
+    floor = 1e-9 * values[-1]
+    if values[0] < floor:  # a saddle is left, not climbed
+        bent = (vectors * np.maximum(np.abs(values), floor)) @ vectors.T
+        bent = 0.5 * (bent + bent.T)
     if bend.damping:
         curvature = bent.diagonal()[:n_v]
         weight = bend.damping * np.maximum(curvature, 0.1 * bent.diagonal().max())

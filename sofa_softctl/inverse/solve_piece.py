@@ -26,7 +26,7 @@ from sofa_softctl.inverse.qp import QPResult
 
 ROUNDS = 15
 """Most QPs on one piece: each has more planes around the friction cones, and the directions of
-sliding of the one before."""
+sliding of the one before. Three times as many where limits have to be exceeded."""
 
 LAW = 1e-8
 """Distance from the contact law at which a piece is left [-]."""
@@ -217,7 +217,7 @@ class PieceSolver:
         answer: Answer | None = None
         obeying: Answer | None = None
         bend, damping = None, 0.0
-        for _ in range(ROUNDS):
+        for _ in range(3 * ROUNDS if violation else ROUNDS):
             piece = build_piece(m, modes, cuts)
             if piece is None:
                 return None
@@ -250,7 +250,7 @@ class PieceSolver:
             exact = bend is None and not (modes.kind == SLIDING).any()
             if answer.objective > worth * (1.0 if exact else 1.2):
                 return None
-            bend = self._bend(piece, problem, answer, warm, damping)
+            bend = self._bend(piece, problem, answer, warm, damping, not violation)
             modes, new = self._turned(modes, answer.effort, answer.force)
             cuts += new
         if obeying is None and answer is not None and answer.law <= LAW_ACCEPTED:
@@ -258,11 +258,18 @@ class PieceSolver:
         return obeying
 
     def _bend(
-        self, piece: Piece, problem: PieceQP, answer: Answer, result: QPResult, damping: float
+        self,
+        piece: Piece,
+        problem: PieceQP,
+        answer: Answer,
+        result: QPResult,
+        damping: float,
+        tracking: bool,
     ) -> Bend:
         """Curvature of the contact law, and damping about this answer."""
         y, v = result.y[len(result.x) :], problem.scale * result.x
-        K = law_curvature(self.mechanics, piece, problem, y, answer.effort, answer.force)
+        at = answer.effort, answer.force
+        K = law_curvature(self.mechanics, piece, problem, y, *at, tracking=tracking)
         return Bend(K, damping, v[: piece.X.shape[1]])
 
     def _answer(
