@@ -8,8 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.errors import ProblemError
 from sofa_softctl.inverse.contacts import Contacts, Law, NormalSum
 from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.inverse.search import Search
+from sofa_softctl.inverse.solver import solve
+from sofa_softctl.status import Status
 
 
 def random_problem(
@@ -170,6 +174,47 @@ def _load(arrays: Any, at: str) -> InverseProblem:
         energy=bool(arrays[at + "energy"]),
     )
     return InverseProblem(**values, contacts=contacts)
+
+
+def measure(
+    problems: Iterable[InverseProblem], search: Search, reference: Search | None = None
+) -> dict[str, float]:
+    """How near to the best answers a search comes, and how long it takes.
+
+    Args:
+        problems: Problems with contacts.
+        search: The search that is measured, each time without a warm start.
+        reference: The search that gives the best answers. Default: "exact" with 1000 nodes.
+
+    Returns:
+        `statistics` of (objective - best) / best over the problems that both solve, the share of
+        those that the reference solves and the search does not ("lost"), that are proven to be the
+        best ones ("proven"), and the median time of each search [s].
+    """
+    reference = reference or Search("exact", nodes=1000)
+    gaps, times, best_times, proven = [], [], [], []
+    lost = 0
+    for problem in problems:
+        best = solve(problem, search=reference)
+        if best.status is not Status.SOLVED:
+            continue
+        answer = solve(problem, search=search)
+        times.append(answer.solve_time)
+        best_times.append(best.solve_time)
+        proven.append(best.gap <= reference.gap)
+        if answer.status is Status.SOLVED:
+            worth = 0.5e-8 * float(np.square(problem.effector_weight * problem.delta_e_free).sum())
+            gaps.append((answer.objective - best.objective) / max(best.objective, worth))
+        else:
+            lost += 1
+    if not gaps:
+        raise ProblemError("None of the problems was solved by both searches.")
+    return statistics(gaps) | {
+        "lost": lost / len(times),
+        "proven": float(np.mean(proven)),
+        "time": float(np.median(times)),
+        "reference_time": float(np.median(best_times)),
+    }
 
 
 def statistics(gaps: Sequence[float]) -> dict[str, float]:

@@ -141,7 +141,7 @@ class PieceSolver:
         pressing = {step.contact for step in answer.pivots}
         n = m.contacts.starts
         order = np.argsort(np.maximum(np.abs(force[n]), np.abs(delta[n])))
-        found = []
+        found, gains = [], None
         for i in [i for i in order.tolist() if i not in pressing][:count]:
             touching = answer.modes.kind[i] != INACTIVE
             row = Row.FORCE if touching else Row.GAP
@@ -151,8 +151,9 @@ class PieceSolver:
             if answer.modes.kind[i] == SLIDING:
                 found.append(Pivot(0.0, i, answer.modes.with_contact(i, STICKING)))
                 continue
-            t = slice(n[i] + 1, n[i] + 3)
-            gradient = self._slip_gradient(answer)[t]
+            if gains is None:
+                gains = self._slip_gradient(answer)
+            gradient = gains[n[i] + 1 : n[i] + 3]
             size = float(np.hypot(*gradient))
             if size > 0.0:
                 heading = np.array([-gradient / size, [0.5, 0.5]])
@@ -313,8 +314,9 @@ class PieceSolver:
                 if size > m.mu[i] * force[n] + 0.1 * LAW * m.size:
                     cuts.append(Cut(i, force[n + 1 : n + 3] / size))
         delta = m.delta_c(effort, force)
+        modes = Modes(*(field.copy() for field in modes))
         for i in np.flatnonzero(modes.kind == SLIDING).tolist():
-            modes = modes.with_contact(i, SLIDING, _heading(m, i, delta, force, modes.direction[i]))
+            modes.direction[i], modes.balance[i] = _heading(m, i, delta, force, modes.direction[i])
         return modes, cuts
 
     def _pivots(

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 
 from sofa_softctl.inverse.contacts import Law, NormalSum
-from sofa_softctl.inverse.corpus import load_corpus, random_problem, save_corpus, statistics
+from sofa_softctl.inverse.corpus import (
+    load_corpus,
+    measure,
+    random_problem,
+    save_corpus,
+    statistics,
+)
+from sofa_softctl.inverse.search import Search
 from sofa_softctl.inverse.solver import solve
 
 
@@ -34,3 +41,12 @@ def test_a_corpus_comes_back_as_it_was_written(tmp_path):
 def test_statistics_of_gaps():
     told = statistics([0.0, 0.0, 0.0, 1.0])
     assert (told["count"], told["best"], told["median"], told["largest"]) == (4, 0.75, 0.0, 1.0)
+
+
+def test_a_search_is_measured_against_the_exact_one():
+    """Without friction exact is exact: no gap is negative beyond what QPs leave, all are proven."""
+    rng = np.random.default_rng(3)
+    told = measure([random_problem(rng, friction=0.0) for _ in range(10)], Search("pivoting"))
+    assert told["proven"] == 1.0
+    assert told["best"] >= 0.7
+    assert told["median"] >= -1e-6
