@@ -11,6 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from sofa_softctl.inverse.modes import Modes
+from sofa_softctl.inverse.neighbours import nearby
 from sofa_softctl.inverse.solve_piece import Answer, PieceSolver
 
 
@@ -78,7 +79,15 @@ def pivot(
                 heapq.heappush(queue, (rank, -1e300, next(ticket), everything))
             for step in answer.pivots:
                 heapq.heappush(queue, (rank, -step.dual, next(ticket), step.modes))
-            for step in solver.flips(answer, flips):
+            others = nearby(
+                solver.mechanics,
+                answer.modes,
+                answer.effort,
+                answer.force,
+                but={step.contact for step in answer.pivots},
+                count=flips,
+            )
+            for step in others:
                 heapq.heappush(queue, (rank, -step.dual, next(ticket), step.modes))
     return best, done, True
 

@@ -73,12 +73,31 @@ def solve_qpcc(
         pieces += more
     found = _Found(answer, pieces, converged, "pivoting")
     known = past is not None and past.complete
-    if _goes_on(search, contacts.n_c, known):
+    if _goes_on(search, contacts, known):
         auto = search.strategy == "auto"
         proof = branch(
             solver,
             answer,
             nodes=AUTO_NODES if auto and search.budget == math.inf else search.nodes,
+            gap=search.gap,
+            budget=deadline - perf_counter(),
+        )
+        converged = converged if auto else proof.complete
+        found = _Found(proof.best, pieces + proof.pieces, converged, "exact", proof.bound)
+    end = perf_counter()
+    return _solution(solver, found, held, warm, tolerance, (middle - start, end - middle))
+
+
+def _goes_on(search: Search, contacts: Contacts, known: bool) -> bool:
+    """Whether pivoting is followed by the search for a proof."""
+    if search.strategy != "auto":
+        return search.strategy == "exact"
+    slides = contacts.law.friction == "coulomb" and bool(contacts.friction.any())
+    few = contacts.n_c <= search.few and not slides and not known
+    return math.isfinite(search.budget) or few
+
+
+AUTO_NODES if auto and search.budget == math.inf else search.nodes,
             gap=search.gap,
             budget=deadline - perf_counter(),
         )

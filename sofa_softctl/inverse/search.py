@@ -18,8 +18,8 @@ class Search:
     strategy: Literal["auto", "pivoting", "exact"] = "auto"
     """"pivoting": from piece to neighbouring piece, a local optimum, fast. "exact": branch and
     bound, with a proof of how far from the optimum the answer can be. "auto": pivoting, and then
-    exact for what is left of a finite `budget`; without one, exact for at most `few` contacts of
-    which the step before does not know."""
+    exact for what is left of a finite `budget`; without one, exact for at most `few` contacts that
+    cannot slide against friction and of which the step before does not know."""
     pieces: int = 60
     """Most pieces that pivoting solves."""
     flips: int = 4
@@ -35,7 +35,7 @@ class Search:
     budget: float = math.inf
     """Time after which the search ends with the best answer so far [s]. Finite, it makes answers
     depend on the machine."""
-    few: int = 3
+    few: int = 5
     """Most contacts for which "auto" goes on to "exact" without a budget, for at most 100 nodes."""
 
     def __post_init__(self) -> None:

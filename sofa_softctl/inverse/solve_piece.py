@@ -12,7 +12,8 @@ from sofa_softctl.inverse.closest import SLACK
 from sofa_softctl.inverse.contact_law import law_error
 from sofa_softctl.inverse.curvature import law_curvature
 from sofa_softctl.inverse.mechanics import Mechanics
-from sofa_softctl.inverse.modes import INACTIVE, SLIDING, STICKING, Modes
+from sofa_softctl.inverse.modes import SLIDING, STICKING, Modes
+from sofa_softctl.inverse.neighbours import Pivot, beyond, heading, pressing
 from sofa_softctl.inverse.piece import Cut, Piece, Row, build_piece
 from sofa_softctl.inverse.piece_qp import (
     Bend,
@@ -33,18 +34,6 @@ LAW = 1e-8
 
 LAW_ACCEPTED = 1e-6
 """Largest distance from the contact law of an answer that is taken [-]."""
-
-
-@dataclass(frozen=True, eq=False)
-class Pivot:
-    """A contact that presses against the border of its piece, and what is beyond it."""
-
-    dual: float
-    """Multiplier of the border [-]: what the objective gains beyond it, to first order."""
-    contact: int
-    """Number of the contact."""
-    modes: Modes
-    """The modes beyond."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,36 +119,6 @@ class PieceSolver:
         answer = self._rounds(least.modes, widened, None) or least
         return Answer(**{**vars(answer), "violation": least.violation, "pivots": least.pivots})
 
-    def flips(self, answer: Answer, count: int) -> list[Pivot]:
-        """Contacts that are near a border of their piece, the nearest first.
-
-        An inactive contact may touch, a touching one be inactive, a sticking one slide, a sliding
-        one stick. Their multiplier is given as 0.
-        """
-        m = self.mechanics
-        delta, force = m.delta_c(answer.effort, answer.force), answer.force
-        pressing = {step.contact for step in answer.pivots}
-        n = m.contacts.starts
-        order = np.argsort(np.maximum(np.abs(force[n]), np.abs(delta[n])))
-        found, gains = [], None
-        for i in [i for i in order.tolist() if i not in pressing][:count]:
-            touching = answer.modes.kind[i] != INACTIVE
-            row = Row.FORCE if touching else Row.GAP
-            found.append(Pivot(0.0, i, _beyond(m, answer.modes, row, i, delta, force)))
-            if not touching or m.sticking or not m.rough[i]:
-                continue
-            if answer.modes.kind[i] == SLIDING:
-                found.append(Pivot(0.0, i, answer.modes.with_contact(i, STICKING)))
-                continue
-            if gains is None:
-                gains = self._slip_gradient(answer)
-            gradient = gains[n[i] + 1 : n[i] + 3]
-            size = float(np.hypot(*gradient))
-            if size > 0.0:
-                heading = np.array([-gradient / size, [0.5, 0.5]])
-                found.append(Pivot(0.0, i, answer.modes.with_contact(i, SLIDING, heading)))
-        return found
-
     def restored(self, modes: Modes) -> Modes | None:
         """Modes nearer to possible ones: those contacts are switched that break what they ask for.
 
@@ -185,23 +144,8 @@ class PieceSolver:
         broken = soft[np.abs(excess) > 1e-6 * max(m.size, float(np.abs(excess).max(initial=0.0)))]
         for row in broken:
             i = int(problem.rows.of[row])
-            modes = _beyond(m, modes, Row(problem.rows.kind[row]), i, delta, force)
+            modes = beyond(m, modes, Row(problem.rows.kind[row]), i, delta, force)
         return modes if len(broken) else None
-
-    def _slip_gradient(self, answer: Answer) -> np.ndarray:
-        """What the tracking term gains where a contact is let slip, its forces following.
-
-        Returns:
-            Derivative of the tracking term by delta_c, shape (n_r,), 0 for inactive contacts.
-        """
-        m = self.mechanics
-        rows = np.flatnonzero((answer.modes.kind != INACTIVE)[m.row_contact])
-        residual = m.B_a @ answer.effort + m.B_c @ answer.force + m.e_free
-        E = m.W_cc[np.ix_(rows, rows)]
-        E = E + 1e-9 * np.eye(len(rows))  # contacts may depend on each other
-        gradient = np.zeros(len(answer.force))
-        gradient[rows] = np.linalg.solve(E, m.B_c[:, rows].T @ residual)
-        return gradient
 
     def _rounds(
         self,
@@ -288,7 +232,7 @@ class PieceSolver:
             violation=float(excess @ excess),
             objective=0.5 * float(residual @ residual) + self.energy(effort, force),
             law=float(law_error(m, effort, force).max()),
-            pivots=self._pivots(modes, problem, result, effort, force),
+            pivots=pressing(m, modes, problem, result, effort, force),
             piece_qp=problem,
             checked=checked,
         )
@@ -316,29 +260,8 @@ class PieceSolver:
         delta = m.delta_c(effort, force)
         modes = Modes(*(field.copy() for field in modes))
         for i in np.flatnonzero(modes.kind == SLIDING).tolist():
-            modes.direction[i], modes.balance[i] = _heading(m, i, delta, force, modes.direction[i])
+            modes.direction[i], modes.balance[i] = heading(m, i, delta, force, modes.direction[i])
         return modes, cuts
-
-    def _pivots(
-        self,
-        modes: Modes,
-        problem: PieceQP,
-        result: QPResult,
-        effort: np.ndarray,
-        force: np.ndarray,
-    ) -> list[Pivot]:
-        """Contacts whose border holds back the objective, the largest multiplier first."""
-        m = self.mechanics
-        y = result.y[len(result.x) :]
-        pressing = (-y > 1e-9) & (problem.rows.kind <= Row.CONE)
-        delta = m.delta_c(effort, force)
-        found: dict[int, Pivot] = {}
-        for row in np.flatnonzero(pressing)[np.argsort(y[pressing])]:
-            i = int(problem.rows.of[row])
-            if i not in found:
-                beyond = _beyond(m, modes, Row(problem.rows.kind[row]), i, delta, force)
-                found[i] = Pivot(float(-y[row]), i, beyond)
-        return list(found.values())
 
     def _widen(self, least: Answer) -> Bounds:
         """The limits, widened just enough for this answer to satisfy them."""
@@ -369,39 +292,3 @@ def normal_sums(mechanics: Mechanics, force: np.ndarray) -> np.ndarray:
     """The sums of normal forces that are bounded [effort], one for each of `Contacts.sums`."""
     normal = (force * mechanics.c_unit)[mechanics.contacts.starts]
     return np.array([normal[entry.contacts].sum() for entry in mechanics.contacts.sums])
-
-
-def _heading(
-    m: Mechanics, i: int, delta: np.ndarray, force: np.ndarray, before: np.ndarray
-) -> np.ndarray:
-    """Direction and balance of a sliding contact, see `Modes`, shape (2, 2)."""
-    n = m.contacts.starts[i]
-    slip, friction = delta[n + 1 : n + 3], force[n + 1 : n + 3]
-    aim = slip - friction  # both point along u when the law is obeyed
-    length = float(np.hypot(*aim))
-    direction = aim / length if length > 1e-12 * m.size else before
-    a, b = max(float(slip @ direction), 0.0), m.mu[i] * max(float(force[n]), 0.0)
-    total = a + b
-    balance = np.array([a, b]) / total if total > 1e-12 * m.size else np.array([0.5, 0.5])
-    return np.array([direction, balance])
-
-
-def _beyond(
-    m: Mechanics, modes: Modes, row: Row, i: int, delta: np.ndarray, force: np.ndarray
-) -> Modes:
-    """The modes on the other side of a border."""
-    n = m.contacts.starts[i]
-    if row is Row.FORCE:
-        return modes.with_contact(i, INACTIVE)
-    if row is Row.SLIP:
-        return modes.with_contact(i, STICKING)
-    if row is Row.CONE:
-        friction = force[n + 1 : n + 3]
-        direction = -friction / np.hypot(*friction)
-        return modes.with_contact(i, SLIDING, np.array([direction, [0.0, 1.0]]))
-    if not m.sticking and m.rough[i]:
-        slip = delta[n + 1 : n + 3]
-        length = float(np.hypot(*slip))
-        if length > 1e-9 * m.size:
-            return modes.with_contact(i, SLIDING, np.array([slip / length, [1.0, 0.0]]))
-    return modes.with_contact(i, STICKING)

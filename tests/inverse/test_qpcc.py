@@ -409,3 +409,16 @@ def test_energy_counts_where_actuators_reach_the_effector_through_contacts_alone
     """
     answer = solve(replace(push_an_object().problem, energy=0.1))
     assert answer.contact_force[0] == pytest.approx(0.95 / 1.2, abs=1e-7)
+
+
+def test_auto_proves_what_is_cheap_to_prove():
+    """Few contacts that cannot slide, not known from before; or whatever a budget leaves time for."""
+    rng = np.random.default_rng(13)
+    p = random_problem(rng, n_c=3, friction=0.6, law=STICKING)
+    cold = solve(p)
+    assert (cold.strategy, cold.gap) == ("exact", 0.0)
+    assert solve(p, warm=cold.warm).strategy == "pivoting"
+    slides = random_problem(rng, n_c=3)
+    assert solve(slides).strategy == "pivoting"
+    assert solve(slides).gap == np.inf
+    assert solve(slides, search=Search(budget=10.0, nodes=20)).bound > -np.inf
