@@ -51,13 +51,6 @@ class FreeMotionAnimationLoop(SteppingLoop):
                 system = self._system_of(correction)
                 correction.attach(system)
                 corrections.append((correction, system))
-        moved = {id(state) for system in self.systems for state in system.all_states}
-        self.obstacles: list[Any] = [
-            state
-            for node in self.root.walk()
-            for state in node.of("state")
-            if id(state) not in moved
-        ]
         self._check_corrected([correction for correction, _ in corrections])
         self.problem = ConstraintProblem(self.root, self.systems, corrections)
         self.solver.attach(self.problem)
@@ -101,14 +94,12 @@ class FreeMotionAnimationLoop(SteppingLoop):
         self.begin(h)
         problem, clock = self.problem, self.clock
         assert problem is not None
-        for state in self.obstacles:  # a script may have moved them
-            state._data["free_position"].set(state._data["position"].get().copy())
         for system in self.systems:
             system.solver.solve(h)
             system.solver.finish(h, system.v_free)
             system.project(system.v_free)
             system.propagate_free(h)
-        for state in self.unmoved:
+        for state in self.unmoved:  # a script may have moved them, or given them a velocity
             np.copyto(state._data["free_velocity"].get(), state._data["velocity"].get())
             state.advance(state._data["velocity"].get(), h, state._data["free_position"].get())
         self.check_free_motion()

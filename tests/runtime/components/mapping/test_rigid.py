@@ -197,3 +197,22 @@ def test_a_snapshot_brings_j_back(carried, root):
     snapshot.put_back(root, kept)
     simulation.animateNSteps(root, 20)
     assert (node.dofs.position.value == later).all()
+
+
+def test_the_free_motion_of_what_a_script_moves_is_its_velocity(root):
+    """As in SOFA: x_free = x + h v of every state, also of those that nothing integrates."""
+    root.addObject("FreeMotionAnimationLoop")
+    body = root.addChild("floor")
+    body.addObject(
+        "MechanicalObject", name="dofs", template="Rigid3", velocity=[[1, 0, 0, 0, 0, 2]]
+    )
+    child = body.addChild("points")
+    child.addObject("MechanicalObject", name="dofs", position=[[1, 0, 0]])
+    child.addObject("RigidMapping")
+    simulation.init(root)
+    with body.dofs.position.writeable() as x:
+        x[0, 1] = 5.0
+    simulation.animateNSteps(root, 2)
+    assert body.dofs.position.value[0].tolist() == [0, 5, 0, 0, 0, 0, 1]
+    assert body.dofs.free_position.value[0, :3] == pytest.approx([0.01, 5, 0])
+    assert child.dofs.free_position.value[0] == pytest.approx([1.01, 5.02, 0])
