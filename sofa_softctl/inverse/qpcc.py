@@ -97,23 +97,6 @@ def _goes_on(search: Search, contacts: Contacts, known: bool) -> bool:
     return math.isfinite(search.budget) or few
 
 
-AUTO_NODES if auto and search.budget == math.inf else search.nodes,
-            gap=search.gap,
-            budget=deadline - perf_counter(),
-        )
-        converged = converged if auto else proof.complete
-        found = _Found(proof.best, pieces + proof.pieces, converged, "exact", proof.bound)
-    end = perf_counter()
-    return _solution(solver, found, held, warm, tolerance, (middle - start, end - middle))
-
-
-def _goes_on(search: Search, n_c: int, known: bool) -> bool:
-    """Whether pivoting is followed by the search for a proof."""
-    if search.strategy != "auto":
-        return search.strategy == "exact"
-    return math.isfinite(search.budget) or (n_c <= search.few and not known)
-
-
 AUTO_NODES = 100
 """Most relaxations of "exact" where `Search.strategy` is "auto" and there is no budget."""
 

@@ -412,7 +412,7 @@ def test_energy_counts_where_actuators_reach_the_effector_through_contacts_alone
 
 
 def test_auto_proves_what_is_cheap_to_prove():
-    """Few contacts that cannot slide, not known from before; or whatever a budget leaves time for."""
+    """Few contacts that cannot slide, not known from before; or what a budget leaves time for."""
     rng = np.random.default_rng(13)
     p = random_problem(rng, n_c=3, friction=0.6, law=STICKING)
     cold = solve(p)
