@@ -210,7 +210,7 @@ class InverseController(SceneController):
                 f"The goal of {self.getPathName()} at t = {time:.6g} must be finite, with shape "
                 f"{self.start.shape}; got {goal.tolist()}."
             )
-        self.keep(target=self._within_reach(goal), last_time=now)
+        self.keep(target=self._within_reach(goal), wanted=goal, last_time=now)
         self.outputs["goal"].value = goal
 
     def _within_reach(self, goal: np.ndarray) -> np.ndarray:
@@ -390,7 +390,7 @@ class InverseController(SceneController):
         del event
         tip = self._positions()
         self.outputs["tip"].value = tip
-        self.outputs["error"].value = np.linalg.norm(tip - self.target, axis=1)
+        self.outputs["error"].value = np.linalg.norm(tip - self.wanted, axis=1)
 
 
 def _checked_contacts(contacts: str) -> str:
