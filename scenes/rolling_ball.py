@@ -1,0 +1,164 @@
+"""A soft ball of twenty cells rolls to a target: each cell's stiffness and one pressure are actuated.
+
+Robot: a hollow ball of silicone, 80 mm across, its wall cut into twenty cells as the faces of an
+icosahedron; jamming makes each cell stiffer or softer, and a pressure inflates the cavity.
+Controlled are its centre and two points of its surface, led as on a rigid ball that rolls.
+Mesh: meshes/ball.vtk (1008 nodes) with the cell of each tetrahedron in meshes/ball_cells.txt.
+Units: mm, kg, s, so forces in mN and stresses in kPa.
+Physics to expect: softening the cells in front of the contact lets the ball lean forwards and fall
+over onto the next ones; it rolls in small steps, within a few millimetres of its goal.
+Only for the embedded runtime: no stock component of SOFA gives an actuated Young's modulus its row.
+Paper: Coevoet, Escande, Duriez, "Soft robots locomotion and manipulation control using FEM
+simulation and quadratic programming", RoboSoft 2019, section IV-A, Figs. 4 and 7.
+
+    softctl run scenes/rolling_ball.py --movie ball.gif
+    softctl run scenes/rolling_ball.py --set speed=15 --plot ball.png
+"""
+
+import os
+
+import numpy as np
+
+from sofa_softctl import (
+    InverseController,
+    add_center_effector,
+    add_constraint_solver,
+    add_effector,
+    parameters_from_argv,
+)
+
+UNITS = "mm, kg, s"
+DURATION = 4.0
+MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
+RADIUS, CELLS = 40.0, 20
+CONTACT_DISTANCE = 1.0
+SETTLE = 0.4
+"""Time in which the ball comes to rest on the ground before it is led [s]."""
+
+
+def rolled(point, travel):
+    """Where a point of a rigid ball is that rolled along x by some length."""
+    a = -travel / RADIUS
+    turn = np.array([[np.cos(a), -np.sin(a), 0.0], [np.sin(a), np.cos(a), 0.0], [0.0, 0.0, 1.0]])
+    return turn @ point + [travel, 0.0, 0.0]
+
+
+@parameters_from_argv
+def createScene(
+    root,
+    target=60.0,
+    speed=20.0,
+    friction=0.8,
+    softest=20.0,
+    stiffest=400.0,
+    young_modulus=60.0,
+    strongest=8.0,
+    energy=1e-3,
+    lead=4.0,
+    weight=0.5,
+    contacts="coulomb",
+    dt=0.01,
+):
+    root.dt = dt
+    root.gravity = [0.0, -9810.0, 0.0]
+    root.addObject("FreeMotionAnimationLoop")
+    add_constraint_solver(root, maxIterations=50, tolerance=1e-6)
+    for kind in ("CollisionPipeline", "BruteForceBroadPhase", "BVHNarrowPhase"):
+        root.addObject(kind)
+    root.addObject("LocalMinDistance", alarmDistance=4.0, contactDistance=CONTACT_DISTANCE)
+    root.addObject(
+        "CollisionResponse",
+        response="FrictionContactConstraint",
+        responseParams=f"mu={friction}",
+    )
+    ground = root.addChild("ground")
+    y = -RADIUS - CONTACT_DISTANCE
+    corners = [[-150.0, y, -151.0], [-150.0, y, 150.0], [400.0, y, 150.0], [400.0, y, -151.0]]
+    ground.addObject("MeshTopology", position=corners, triangles=[[0, 1, 2], [0, 2, 3]])
+    ground.addObject("MechanicalObject", name="dofs")
+    for kind in ("Triangle", "Line", "Point"):
+        ground.addObject(f"{kind}CollisionModel", moving=False, simulated=False)
+
+    ball = root.addChild("ball")
+    ball.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.05)
+    ball.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+    file = os.path.join(MESHES, "ball.vtk")
+    loader = ball.addObject("MeshVTKLoader", name="loader", filename=file)
+    ball.addObject("MeshTopology", name="mesh", src="@loader")
+    ball.addObject("MechanicalObject", name="dofs")
+    ball.addObject("UniformMass", totalMass=0.184)
+    ball.addObject(
+        "TetrahedronFEMForceField",
+        name="fem",
+        method="large",
+        youngModulus=young_modulus,
+        poissonRatio=0.45,
+    )
+    ball.addObject("LinearSolverConstraintCorrection")
+    skin = ball.addChild("skin")
+    file = os.path.join(MESHES, "ball_skin.obj")
+    skin.addObject("MeshOBJLoader", name="loader", filename=file)
+    skin.addObject("MeshTopology", name="mesh", src="@loader")
+    skin.addObject("MechanicalObject", name="dofs")
+    for kind in ("Triangle", "Line", "Point"):
+        skin.addObject(f"{kind}CollisionModel")
+    skin.addObject("BarycentricMapping")
+
+    cavity = ball.addChild("cavity")
+    file = os.path.join(MESHES, "ball_cavity.obj")
+    cavity.addObject("MeshOBJLoader", name="loader", filename=file)
+    cavity.addObject("MeshTopology", name="mesh", src="@loader")
+    cavity.addObject("MechanicalObject", name="dofs")
+    actuators = [
+        cavity.addObject(
+            "SurfacePressureConstraint",
+            name="pressure",
+            triangles="@mesh.triangles",
+            valueType="pressure",
+            value=[0.0],
+            minPressure=0.0,
+            maxPressure=strongest * dt,
+        )
+    ]
+    cavity.addObject("BarycentricMapping")
+    cells = np.loadtxt(os.path.join(MESHES, "ball_cells.txt"), dtype=int)
+    for cell in range(CELLS):
+        actuators.append(
+            ball.addObject(
+                "YoungModulusActuator",
+                name=f"cell_{cell}",
+                forceField="@fem",
+                elements=np.flatnonzero(cells == cell).tolist(),
+                minYoung=softest,
+                maxYoung=stiffest,
+                maxYoungVariationRatio=0.2,
+            )
+        )
+
+    points = np.array([[0.0, RADIUS, 0.0], [RADIUS, 0.0, 0.0]])
+    effectors = [add_center_effector(ball, np.array(loader.position.value))]
+    for k, point in enumerate(points):
+        node = ball.addChild(f"point_{k}")
+        node.addObject("MechanicalObject", name="dofs", position=[point.tolist()])
+        effectors.append(add_effector(node))
+        node.addObject("BarycentricMapping")
+
+    def goal(time):
+        travel = min(speed * max(time - SETTLE, 0.0), target)
+        return [[travel, 0.0, 0.0], *(rolled(point, travel) for point in points)]
+
+    root.addObject(
+        InverseController(
+            name="inverse",
+            root=root,
+            actuators=actuators,
+            names=["pressure", *(f"cell {cell}" for cell in range(CELLS))],
+            effectors=effectors,
+            goal=goal,
+            weight=[1.0, weight, weight],
+            goal_distance=lead,
+            energy=energy,
+            contacts=contacts,
+        )
+    )
+    return root
