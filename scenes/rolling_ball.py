@@ -1,4 +1,4 @@
-"""A soft ball of twenty cells rolls to a target: each cell's stiffness and one pressure are actuated.
+"""A soft ball of twenty cells rolls to a target by their stiffness and the pressure in its cavity.
 
 Robot: a hollow ball of silicone, 80 mm across, its wall cut into twenty cells as the faces of an
 icosahedron; jamming makes each cell stiffer or softer, and a pressure inflates the cavity.
@@ -12,7 +12,7 @@ Paper: Coevoet, Escande, Duriez, "Soft robots locomotion and manipulation contro
 simulation and quadratic programming", RoboSoft 2019, section IV-A, Figs. 4 and 7.
 
     softctl run scenes/rolling_ball.py --movie ball.gif
-    softctl run scenes/rolling_ball.py --set speed=15 --plot ball.png
+    softctl run scenes/rolling_ball.py --set target=25 --plot ball.png
 """
 
 import os
@@ -28,7 +28,7 @@ from sofa_softctl import (
 )
 
 UNITS = "mm, kg, s"
-DURATION = 4.0
+DURATION = 5.0
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
 RADIUS, CELLS = 40.0, 20
 CONTACT_DISTANCE = 1.0
@@ -46,16 +46,16 @@ def rolled(point, travel):
 @parameters_from_argv
 def createScene(
     root,
-    target=60.0,
-    speed=20.0,
+    target=40.0,
+    speed=10.0,
     friction=0.8,
     softest=20.0,
     stiffest=400.0,
     young_modulus=60.0,
     strongest=8.0,
-    energy=1e-3,
-    lead=4.0,
-    weight=0.5,
+    energy=1e-2,
+    lead=2.0,
+    weight=0.2,
     contacts="coulomb",
     dt=0.01,
 ):

@@ -108,11 +108,11 @@ class Path:
 @parameters_from_argv
 def createScene(
     root,
-    tilt=40.0,
+    tilt=42.0,
     period=4.0,
-    flexible=92.0,
+    flexible=90.0,
     friction=0.9,
-    trunk_modulus=2500.0,
+    trunk_modulus=2600.0,
     cup_modulus=5000.0,
     energy=1e-4,
     share=0.8,

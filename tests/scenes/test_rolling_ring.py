@@ -27,8 +27,8 @@ def rolled(steps, **parameters):
 
 @pytest.mark.parametrize(("contacts", "tolerance"), [("coulomb", 0.1), ("sticking", 3.0)])
 def test_it_rolls_on_flat_ground(contacts, tolerance):
-    """24 mm in 1.2 s, without slipping: it turns by distance over radius (here 21 mm less the sag of
-    a millimetre or two), and the ground carries its weight. Contacts that hold any pull, as the
+    """24 mm in 1.2 s, without slipping: it turns by distance over radius (21 mm less the sag of a
+    millimetre or two), and the ground carries its weight. Contacts that hold any pull, as the
     paper takes them, let it hop a little when cables change over."""
     offsets, session = rolled(150, contacts=contacts)
     assert np.abs(offsets).max() < tolerance

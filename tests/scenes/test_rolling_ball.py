@@ -1,0 +1,47 @@
+"""The ball rolls to its target by stiffening and softening its cells."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sofa_softctl.scene.session import Session
+
+SCENES = Path(__file__).parents[2] / "scenes"
+WEIGHT = 0.184 * 9810.0  # [mN]
+
+
+def test_it_rolls_to_its_target():
+    """25 mm at 10 mm/s: at the end the centre is within 2 mm of the target, the ball has turned by
+    about distance over radius, and nothing went beyond the cells' and the pressure's limits."""
+    session = Session(SCENES / "rolling_ball.py", parameters={"target": 25.0})
+    inverse, ball = session.root.inverse, session.root.ball
+    rest = ball.loader.position.value
+    assert rest.size == 3024
+    moduli, pressures = [], []
+    for _ in range(330):
+        session.step()
+        moduli.append([cell.youngModulus.value for cell in inverse.actuators[1:]])
+        pressures.append(inverse.effort.value[0])
+    x = ball.dofs.position.value
+    assert x.mean(axis=0)[0] == pytest.approx(25.0, abs=2.0)
+    centred = x - x.mean(axis=0)
+    turn = np.arctan2(np.cross(rest, centred)[:, 2].sum(), (rest * centred)[:, :2].sum())
+    assert -turn == pytest.approx(25.0 / 40.0, rel=0.3)
+    assert np.min(moduli) >= 20.0 - 1e-9 and np.max(moduli) <= 400.0 + 1e-9
+    assert np.min(pressures) >= -1e-9 and np.max(pressures) <= 8.0 + 1e-9
+    assert inverse.contact_normal.value.sum() == pytest.approx(WEIGHT, rel=0.2)
+
+
+def test_the_mesh_follows_the_twenty_cells():
+    """As many tetrahedra in each cell, of the same volume; shells of the icosahedron's faces."""
+    from sofa_softctl.runtime.mesh.read import read_mesh
+
+    mesh = read_mesh(SCENES / "meshes" / "ball.vtk")
+    cells = np.loadtxt(SCENES / "meshes" / "ball_cells.txt", dtype=int)
+    assert np.bincount(cells).tolist() == [225] * 20
+    a, b, c, d = (mesh.positions[mesh.tetrahedra[:, k]] for k in range(4))
+    volumes = np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
+    assert volumes.min() > 0.0
+    by_cell = np.bincount(cells, weights=volumes)
+    assert np.ptp(by_cell) < 1e-3 * by_cell.mean()  # coordinates are written to 1e-4 mm
