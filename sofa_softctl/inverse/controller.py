@@ -341,27 +341,28 @@ class InverseController(SceneController):
 
     def _tell_contacts(self, solution: InverseSolution, touching: ContactRows | None) -> None:
         """Data of the contacts, and what became of the objects that are held."""
-        none = touching is None or not len(touching)
-        if none and not self.grasps and not len(self.outputs["contact_point"].value):
+        found = touching if touching is not None and len(touching) else None
+        if found is None and not self.grasps and not len(self.outputs["contact_point"].value):
             return
-        time = self.time.value + self.dt.value
-        if none:
-            for name in CONTACT_OUTPUTS:
-                self.outputs[name].value = []
-        else:
-            assert touching is not None
-            force, gap = solution.contact_force, solution.contact_gap
-            normal = touching.normal_part(force)
-            slide = touching.tangential_size(gap) * (normal > 0.0)
-            self.outputs["contact_point"].value = [c.point for c in touching.found]
-            self.outputs["contact_force"].value = touching.in_space(force)
-            self.outputs["contact_normal"].value = normal
-            self.outputs["contact_slide"].value = slide
-            self.outputs["contact_mode"].value = [MODES.index(mode) for mode in solution.modes]
+        normal = slide = np.empty(0)
+        values: dict[str, Any] = dict.fromkeys(CONTACT_OUTPUTS, [])
+        if found is not None:
+            normal = found.normal_part(solution.contact_force)
+            slide = found.tangential_size(solution.contact_gap) * (normal > 0.0)
+            values = {
+                "contact_point": [contact.point for contact in found.found],
+                "contact_force": found.in_space(solution.contact_force),
+                "contact_normal": normal,
+                "contact_slide": slide,
+                "contact_mode": [MODES.index(mode) for mode in solution.modes],
+            }
+        for name, value in values.items():
+            self.outputs[name].value = value
         for grasp in self.grasps:
-            held = np.empty(0, dtype=int) if none else touching.of(grasp)
+            held = np.empty(0, dtype=int) if found is None else found.of(grasp)
             was = grasp.dropped_at
-            grasp.look(time, *(np.empty((2, 0)) if none else (normal[held], slide[held])))
+            time = self.time.value + self.dt.value
+            grasp.look(time, normal[held], slide[held])
             if grasp.dropped_at is not None and was is None:
                 Sofa.msg_warning(self, f"{grasp.body}: no contact holds it at t = {time:.4g}.")
 

@@ -68,4 +68,4 @@ class Slack:
 
     def slack_now(self, time: float) -> list[str]:
         """Names of the cables that are slack."""
-        return [self.names[i] for i in np.flatnonzero(self.until > time)]
+        return [self.names[int(i)] for i in np.flatnonzero(self.until > time)]

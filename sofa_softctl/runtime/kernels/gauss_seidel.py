@@ -168,7 +168,7 @@ def conjugate_gradient(
     max_iterations: int,
     lam: np.ndarray,
 ) -> tuple[int, float]:
-    """Nonsmooth nonlinear conjugate gradient: sweeps whose changes are carried on while they shrink.
+    """Nonsmooth nonlinear conjugate gradient: changes of sweeps are carried on while they shrink.
 
     Arguments and results as for `gauss_seidel`. SOFA starts with a sweep that it does not count.
 

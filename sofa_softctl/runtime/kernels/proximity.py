@@ -348,8 +348,9 @@ def near_points(
 
 @njit
 def _place(out: np.ndarray, s: Surface, element: int, weight: np.ndarray) -> None:
-    """The point of an element with these weights, from its first corner as SOFA does: flat on flat,
-    rounding decides which contacts leave outwards.
+    """The point of an element with these weights.
+
+    From its first corner, as SOFA does: flat on flat, rounding decides what leaves outwards.
     """
     corners = s.elements[element]
     for c in range(3):

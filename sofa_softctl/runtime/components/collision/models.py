@@ -10,6 +10,7 @@ from sofa_softctl.runtime import message
 from sofa_softctl.runtime.components.collision.surface import (
     corner_flags,
     degenerate,
+    joined_nodes,
     neighbours,
 )
 from sofa_softctl.runtime.components.topology.base import Topology
@@ -59,6 +60,7 @@ class CollisionModel(OnState):
         self.elements = np.ascontiguousarray(self.find_elements(), dtype=np.int64)
         self.reach = self.find_reach()
         self._boxes: np.ndarray | None = None
+        self._joined: dict[int, np.ndarray] = {}
         self._surface = self._build()
 
     def find_elements(self) -> np.ndarray:
@@ -125,6 +127,14 @@ class CollisionModel(OnState):
             x = self.state._data["position"].get()
             self._boxes = element_boxes(x, self.elements, self.reach)
         return self._boxes
+
+    def joined(self, one: np.ndarray, two: np.ndarray, chain: int) -> np.ndarray:
+        """Whether nodes are the same, or joined by at most `chain` edges of the surface."""
+        if chain not in self._joined:
+            self._joined[chain] = joined_nodes(self.state.count, self._surface.edges, chain)
+        known = self._joined[chain]
+        code = one * self.state.count + two
+        return known[np.searchsorted(known, code).clip(max=len(known) - 1)] == code
 
     def touches(self, other: CollisionModel) -> bool:
         """Whether the two may touch at all: nodes, groups, and who is simulated."""

@@ -20,6 +20,8 @@ SAME = 1e-8
 """Sum of squared distances below which two contacts of a pair of models are one, as in SOFA."""
 
 Pair = tuple[CollisionModel, CollisionModel]
+_CHAIN = {(3, 1): 0, (1, 1): 2}
+"""Edges between nodes of neighbours, by corners of the elements; 1 for others."""
 
 
 class BruteForceBroadPhase(Component):
@@ -96,7 +98,7 @@ class CollisionPipeline(Component):
         }
 
     def detect(self) -> None:
-        """Find the contacts of this step; their constraints stand in `contacts` and in the graph."""
+        """Find the contacts of this step: their constraints go to `contacts` and into the graph."""
         if not self._models:
             return
         method: Intersection = self._part("intersection method")
@@ -208,16 +210,14 @@ def _without_neighbours(
 ) -> np.ndarray:
     """Self-collision: neither an element with itself or with neighbours, nor a pair twice.
 
-    Neighbours have a node in common or joined by an edge.
+    Neighbours have a node in common or joined by a chain of edges, how long a one depends on the
+    kinds: as in SOFA, save that there whole triangles touch even themselves.
     """
     if first is second:
         pairs = pairs[pairs[:, 0] > pairs[:, 1]]
-    edges = first._surface.edges
-    count = first.state.count
-    joined = {*(edges[:, 0] * count + edges[:, 1]), *(edges[:, 1] * count + edges[:, 0])}
-    joined |= {node * (count + 1) for node in range(count)}
+    spheres = isinstance(first, SphereCollisionModel) or isinstance(second, SphereCollisionModel)
+    chain = 0 if spheres else _CHAIN.get((first.corners, second.corners), 1)
     one, two = first.elements[pairs[:, 0]], second.elements[pairs[:, 1]]
-    codes = one[:, :, None] * count + two[:, None, :]
-    near = np.isin(codes, list(joined)).any(axis=(1, 2))
+    near = first.joined(one[:, :, None], two[:, None, :], chain).any(axis=(1, 2))
     kept: np.ndarray = pairs[~near]
     return kept

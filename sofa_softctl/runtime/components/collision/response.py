@@ -34,7 +34,7 @@ class CollisionResponse(Component):
     """One response for all models; a model's own contactResponse comes first."""
 
     category: ClassVar[str] = "collision response"
-    aliases = ("DefaultContactManager",)
+    aliases: ClassVar[tuple[str, ...]] = ("DefaultContactManager",)
 
     response = Text("", "Kind of contact: FrictionContactConstraint.")
     responseParams = Text("", "Parameters of the contact, such as 'mu=0.8'.")
@@ -73,12 +73,12 @@ class CollisionResponse(Component):
 
 
 class RuleBasedContactManager(CollisionResponse):
-    """Rules, the first that fits decides: "NAME NAME RESPONSE", * for any model, numbers for groups.
+    """Rules, the first that fits decides: NAME NAME RESPONSE, * for any model, numbers for groups.
 
     For instance "1 2 FrictionContactConstraint?mu=0.9" and "* ground nullptr".
     """
 
-    aliases = ()
+    aliases: ClassVar[tuple[str, ...]] = ()
 
     rules = Text("", "Rules, three words each: model or group, model or group, response.")
     variables = Text("", "Not supported: write the values into the rules.")

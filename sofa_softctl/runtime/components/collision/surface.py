@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sparse
 
 _EDGES = ((0, 1), (1, 2), (2, 0))
 
@@ -83,6 +84,26 @@ def corner_flags(count: int, triangles: np.ndarray) -> np.ndarray:
                 edge_taken.add(pair)
                 flags[number] |= 8 << k
     return flags
+
+
+def joined_nodes(count: int, edges: np.ndarray, chain: int) -> np.ndarray:
+    """Pairs of nodes that are the same or joined by at most `chain` edges, as i count + j, sorted.
+
+    Args:
+        count: Number of nodes.
+        edges: Edges of the surface, shape (e, 2).
+        chain: Most edges in between.
+    """
+    ones = np.ones(2 * len(edges), dtype=bool)
+    both = (edges.T.ravel(), edges[:, ::-1].T.ravel())
+    step = sparse.csr_array((ones, both), shape=(count, count)) + sparse.eye_array(
+        count, dtype=bool
+    )
+    reached = sparse.eye_array(count, dtype=bool, format="csr")
+    for _ in range(chain):
+        reached = reached @ step
+    i, j = reached.nonzero()
+    return np.unique(i.astype(np.int64) * count + j)
 
 
 def degenerate(x: np.ndarray, triangles: np.ndarray) -> np.ndarray:

@@ -73,8 +73,12 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         return self.rows_each * self.contact_count
 
     def parts(self) -> list[Rows3]:
-        """See LagrangianConstraint: the rows on the first state, then on the second."""
-        return [self._rows_on(0, -1.0), self._rows_on(1, 1.0)]
+        """See LagrangianConstraint: rows on the first state, then on the second if it differs."""
+        one, two = self._rows_on(0, -1.0), self._rows_on(1, 1.0)
+        if one[0] is not two[0]:
+            return [one, two]
+        row, node, direction = (np.concatenate(part) for part in zip(one[1:], two[1:], strict=True))
+        return [(one[0], row, node, direction)]
 
     def _rows_on(self, side: int, sign: float) -> Rows3:
         model, count = self.models[side], self.rows_each
@@ -100,7 +104,8 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
     def violation(self) -> np.ndarray:
         """See LagrangianConstraint."""
         moves = [self._motion(side) for side in (0, 1)]
-        along = np.einsum("pc,pc->p", self.near.point[:, 1] - self.near.point[:, 0], self.frames[:, 0])
+        apart = self.near.point[:, 1] - self.near.point[:, 0]
+        along = np.einsum("pc,pc->p", apart, self.frames[:, 0])
         gap = along - self.contact_distance
         slide = np.einsum("prc,pc->pr", self.frames, moves[1] - moves[0])  # (p, 3)
         free = gap + slide[:, 0]
