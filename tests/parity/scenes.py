@@ -11,6 +11,7 @@ SCENES = os.path.join(HERE, "..", "..", "scenes")
 if HERE not in sys.path:
     sys.path.append(HERE)
 import bodies  # noqa: E402
+import contacts  # noqa: E402
 
 
 def box(nx, ny, nz, size, hollow=()):
@@ -261,7 +262,7 @@ CASES = {
     "finger": (own("finger"), {}),
 }
 """Scene and its parameters, by name."""
-CASES |= bodies.CASES | {"bodies_joined": (bodies.joined, {"box": box})}
+CASES |= bodies.CASES | {"bodies_joined": (bodies.joined, {"box": box})} | contacts.cases(box)
 
 INVERSE = ("inflated_to_a_goal", "inflated_to_a_volume", "inflated_within_limits", "stiffened")
 """Those whose records need the plugin SoftRobots.Inverse."""
