@@ -96,6 +96,42 @@ def bench(
 
 
 @app.command(
+    epilog="Examples:\n\n  softctl papers\n\n  softctl papers --contacts coulomb --strategies"
+)
+def papers(
+    scenes: Annotated[
+        Path, typer.Option(help="Folder of the scenes.", exists=True, file_okay=False)
+    ] = Path("scenes"),
+    steps: Steps = 150,
+    contacts: Annotated[
+        str, typer.Option(help="How contacts are taken: sticking, as in the paper, or coulomb.")
+    ] = "sticking",
+    strategies: Annotated[
+        bool, typer.Option(help="Also compare the strategies on problems of these scenes.")
+    ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Measure the robots of the paper on inverse control through contacts: its Table II."""
+    from sofa_softctl.bench.papers import TABLE_2, compare_strategies, measure_row
+    from sofa_softctl.view import terminal
+
+    show = terminal.Terminal(quiet=quiet or as_json)
+    rows = []
+    for row in TABLE_2:
+        with show.bar(row.name, steps or 150) as advance:
+            rows.append(measure_row(scenes, row, steps or 150, advance, contacts=contacts))
+    gaps = {}
+    if strategies:
+        gaps = compare_strategies([problem for row in rows for problem in row.problems])
+    if as_json:
+        found = {"table": [row.to_dict() for row in rows], "strategies": gaps}
+        typer.echo(json.dumps(found, indent=2))
+    elif not quiet:
+        terminal.show_papers(rows, gaps)
+
+
+@app.command(
     epilog="Examples:\n\n"
     "  softctl compare scenes/trunk.py\n\n"
     "  softctl compare scenes/finger.py --steps 500 --set bend=20 --plot finger.png"

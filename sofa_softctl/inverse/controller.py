@@ -142,6 +142,7 @@ class InverseController(SceneController):
 
     def _forget(self) -> None:
         self.solution: InverseSolution | None = None
+        self.problem: InverseProblem | None = None
         self.last_status: Status | None = None
         self.solutions: dict[Status, int] = dict.fromkeys(Status, 0)
         self.limits_met: dict[str, int] = {}
@@ -232,6 +233,7 @@ class InverseController(SceneController):
             touching = ContactRows(self.system, self.grasps)
             others = np.setdiff1d(others, touching.rows, assume_unique=True)
         problem = self.build(rows, others, touching)
+        self.keep(problem=problem)
         last = self.solution
         solution = solve(
             problem,

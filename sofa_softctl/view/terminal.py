@@ -196,6 +196,58 @@ def show_profile(profile: Any) -> None:
     Console().print(table)
 
 
+def show_papers(rows: list[Any], strategies: dict[str, dict[str, float]]) -> None:
+    """Print Table II of the paper beside what was measured, and the strategies if there are any."""
+    console = Console()
+    table = Table(
+        title="Coevoet, Escande, Duriez 2019, Table II: the paper / measured here",
+        caption="Contact variables: three a contact, in the mean. Law: largest distance of a "
+        "contact from its law in any step.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    for column in (
+        "robot",
+        "contact variables",
+        "DOFs",
+        "ms for W",
+        "ms for QPs",
+        "law",
+        "ms step",
+    ):
+        table.add_column(column, justify="left" if column == "robot" else "right")
+    for row in rows:
+        paper = row.paper
+        table.add_row(
+            paper.name,
+            f"{paper.contacts:g} / {row.contacts:.0f}",
+            f"{paper.dofs} / {row.dofs}",
+            f"{paper.ms_w:g} / {row.ms_w:.2f}",
+            f"{paper.ms_qp:g} / {row.ms_qp:.2f}",
+            f"{row.law_error:.0e}",
+            f"{row.ms_step:.1f}",
+        )
+    console.print(table)
+    if not strategies:
+        return
+    gaps = Table(
+        title="Strategies from a cold start, beside the exact one: (objective - best) / best",
+        title_justify="left",
+    )
+    for column in ("strategy", "problems", "as good", "90 %", "99 %", "largest", "lost", "ms"):
+        gaps.add_column(column, justify="left" if column == "strategy" else "right")
+    for name, found in strategies.items():
+        gaps.add_row(
+            name,
+            f"{found['count']:.0f}",
+            f"{found['best']:.0%}",
+            *(f"{found[key]:.1e}" for key in ("p90", "p99", "largest")),
+            f"{found['lost']:.1%}",
+            f"{1e3 * found['time']:.2f}",
+        )
+    console.print(gaps)
+
+
 def show_comparison(comparison: Any, tolerance: float) -> None:
     """Print a comparison of the backends, and whether they agree."""
     console = Console()

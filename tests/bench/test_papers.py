@@ -1,0 +1,43 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sofa_softctl.bench.papers import TABLE_2, compare_strategies, measure_row
+from sofa_softctl.inverse.corpus import random_problem
+from sofa_softctl.view import terminal
+
+SCENES = Path(__file__).parents[2] / "scenes"
+
+
+@pytest.fixture(scope="module")
+def ring():
+    """The ring's line of the table, measured over 20 steps."""
+    return measure_row(SCENES, TABLE_2[0], 20)
+
+
+def test_a_line_of_the_papers_table_is_filled_in(ring):
+    """The ring stands on the ground: three variables a contact, every law obeyed, times counted."""
+    assert ring.contacts >= 3.0
+    assert ring.dofs == 2160 + 12  # and the four corners of the ground
+    assert ring.law_error < 1e-6
+    assert 0.0 < ring.ms_w + ring.ms_qp < ring.ms_step * 2.0
+    assert len(ring.problems) == 2
+    assert ring.to_dict()["paper"]["ms_w"] == 7.91
+
+
+def test_every_scene_of_the_table_exists():
+    assert all((SCENES / row.scene).is_file() for row in TABLE_2)
+
+
+def test_strategies_are_compared_and_shown(ring, capsys):
+    """Exact is never beaten for the same law; what pivoting finds is as good or worse."""
+    rng = np.random.default_rng(0)
+    problems = [*ring.problems, *(random_problem(rng, n_c=2) for _ in range(8))]
+    found = compare_strategies(problems)
+    assert all(entry["count"] >= 5 for entry in found.values())
+    assert found["exact, 300 nodes"]["largest"] <= 1e-3
+    assert compare_strategies([]) == {}
+    terminal.show_papers([ring], found)
+    shown = capsys.readouterr().out
+    assert "Circular" in shown and "pivoting" in shown
