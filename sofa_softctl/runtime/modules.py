@@ -79,6 +79,7 @@ def _core() -> dict[str, Any]:
     from sofa_softctl.runtime import context, data, data_container, factory, link, node_list
     from sofa_softctl.runtime.base import Base
     from sofa_softctl.runtime.component import Component
+    from sofa_softctl.runtime.components.collision.listener import ContactListener
     from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
     from sofa_softctl.runtime.controller import Controller
     from sofa_softctl.runtime.engine import DataEngine
@@ -98,6 +99,7 @@ def _core() -> dict[str, Any]:
         "BaseObject": Component,
         "BasePrefab": RawPrefab,
         "ClassEntry": factory.ClassEntry,
+        "ContactListener": ContactListener,
         "Context": context.Context,
         "Controller": Controller,
         "Data": data.Data,

@@ -4,7 +4,6 @@
 
 ABSENT = {
     "Sofa.Core.Camera": "nothing is drawn: sofa_softctl.view films a scene",
-    "Sofa.Core.ContactListener": "comes with contacts",
     "Sofa.Core.Controller().bbox": "objects have no box; the examples set the root's",
     "Sofa.Core.ForceFieldRigid": "states are Vec3 in this version",
     "Sofa.Core.ForceFieldVec1d": "states are Vec3 in this version",
