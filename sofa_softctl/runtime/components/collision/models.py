@@ -142,7 +142,8 @@ class CollisionModel(OnState):
             return False
         if self._context is other._context:
             return self.selfCollision.get() and other.selfCollision.get()
-        return not np.intersect1d(self.group.get(), other.group.get()).size
+        mine, others = self.group.get(), other.group.get()
+        return not (len(mine) and len(others) and set(mine.tolist()) & set(others.tolist()))
 
 
 class PointCollisionModel(CollisionModel):

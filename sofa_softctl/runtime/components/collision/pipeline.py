@@ -10,12 +10,14 @@ from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.components.collision.intersection import Intersection
 from sofa_softctl.runtime.components.collision.listener import ContactListener
 from sofa_softctl.runtime.components.collision.models import CollisionModel, SphereCollisionModel
+from sofa_softctl.runtime.components.collision.overlap import warn_of_overlap
 from sofa_softctl.runtime.components.collision.response import CollisionResponse
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
 from sofa_softctl.runtime.data_types import Bool, Int, Vector
 from sofa_softctl.runtime.kernels.broad_phase import candidate_pairs
 from sofa_softctl.runtime.kernels.proximity import Near, without_duplicates
 
+WIDER = np.array([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
 SAME = 1e-8
 """Sum of squared distances below which two contacts of a pair of models are one, as in SOFA."""
 
@@ -61,6 +63,7 @@ class CollisionPipeline(Component):
         self._models: list[CollisionModel] = []
         self._listeners: list[ContactListener] = []
         self._first_element: dict[int, int] = {}
+        self._checked = False
 
     def _part(self, category: str) -> Any:
         assert self._context is not None
@@ -102,10 +105,18 @@ class CollisionPipeline(Component):
         if not self._models:
             return
         method: Intersection = self._part("intersection method")
+        if not self._checked:
+            self._checked = True
+            warn_of_overlap(self._models, self._may_push)
         touching: set[tuple[int, int]] = set()
-        for first, second in self._near_models(method):
+        boxes = {
+            id(model): model.boxes()
+            for model in self._models
+            if model.active.get() and len(model.elements)
+        }
+        for first, second in self._near_models(method, boxes):
             key = (id(first), id(second))
-            near = self._near_elements(method, first, second)
+            near = self._near_elements(method, first, second, boxes)
             if not len(near.distance):
                 continue
             constraint = self._known.get(key) or self._respond(key, first, second)
@@ -116,38 +127,41 @@ class CollisionPipeline(Component):
         for listener in self._listeners:
             listener.hear(self.contacts, method.contactDistance.get())
 
-    def _near_models(self, method: Intersection) -> list[Pair]:
-        models = [m for m in self._models if m.active.get() and len(m.elements)]
-        boxes = [model.boxes() for model in models]
+    def _may_push(self, first: CollisionModel, second: CollisionModel) -> bool:
+        response: CollisionResponse = self._part("collision response")
+        both = first.active.get() and second.active.get() and first.touches(second)
+        return both and response.between(first, second).kind != "nullptr"
+
+    def _near_models(self, method: Intersection, boxes: dict[int, np.ndarray]) -> list[Pair]:
+        models = [model for model in self._models if id(model) in boxes]
         alarm = method.alarmDistance.get()
-        hulls = [np.r_[box[:, :3].min(axis=0) - alarm, box[:, 3:].max(axis=0)] for box in boxes]
+        hulls = [_hull(boxes[id(model)], alarm) for model in models]
         limits = self._part("broad phase").box.get()
         if (limits[:3] < limits[3:]).all():
-            inside = [_overlap(hull, limits) for hull in hulls]
+            inside = [_overlap(hull, limits.tolist()) for hull in hulls]
         else:
             inside = [True] * len(models)
         found = []
         for j, new in enumerate(models):
             for i in range(j + 1):
-                old = models[i]
-                if not (inside[i] and inside[j] and new.touches(old)):
+                if not (inside[i] and inside[j] and _overlap(hulls[i], hulls[j])):
                     continue
-                if _overlap(hulls[i], hulls[j]):
-                    pair = _ordered(new, old)
+                if new.touches(models[i]):
+                    pair = _ordered(new, models[i])
                     if method.meets(*pair):
                         found.append(pair)
         return found
 
-    def _near_elements(self, method: Intersection, first: Any, second: Any) -> Near:
-        boxes = first.boxes().copy()
-        boxes[:, :3] -= method.alarmDistance.get()
-        boxes[:, 3:] += method.alarmDistance.get()
-        pairs = candidate_pairs(boxes, second.boxes())
+    def _near_elements(
+        self, method: Intersection, first: Any, second: Any, boxes: dict[int, np.ndarray]
+    ) -> Near:
+        widened = boxes[id(first)] + method.alarmDistance.get() * WIDER
+        pairs = candidate_pairs(widened, boxes[id(second)])
         if first._context is second._context:
             pairs = _without_neighbours(pairs, first, second)
         near = method.near(first, second, pairs)
         kept = without_duplicates(near.point, SAME)
-        return Near(*(values[kept] for values in near))
+        return near if len(kept) == len(near.point) else Near(*(values[kept] for values in near))
 
     def _respond(
         self, key: tuple[int, int], first: CollisionModel, second: CollisionModel
@@ -201,8 +215,14 @@ def _ordered(new: CollisionModel, old: CollisionModel) -> Pair:
     return (old, new) if rank(old) > rank(new) else (new, old)
 
 
-def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
-    return bool((a[:3] <= b[3:]).all() and (b[:3] <= a[3:]).all())
+def _hull(boxes: np.ndarray, alarm: float) -> list[float]:
+    """The box around all boxes, widened at its lower corner."""
+    low, high = boxes[:, :3].min(axis=0) - alarm, boxes[:, 3:].max(axis=0)
+    return [*low.tolist(), *high.tolist()]
+
+
+def _overlap(a: list[float], b: list[float]) -> bool:
+    return all(a[c] <= b[3 + c] and b[c] <= a[3 + c] for c in range(3))
 
 
 def _without_neighbours(

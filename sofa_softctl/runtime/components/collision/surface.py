@@ -86,6 +86,15 @@ def corner_flags(count: int, triangles: np.ndarray) -> np.ndarray:
     return flags
 
 
+def is_closed(triangles: np.ndarray) -> bool:
+    """Whether each edge has a triangle on both sides, turned the same way."""
+    one = triangles[:, [0, 1, 2]].ravel()
+    two = triangles[:, [1, 2, 0]].ravel()
+    count = int(triangles.max(initial=0)) + 1
+    forth, back = np.sort(one * count + two), np.sort(two * count + one)
+    return len(forth) > 0 and bool((np.diff(forth) > 0).all()) and np.array_equal(forth, back)
+
+
 def joined_nodes(count: int, edges: np.ndarray, chain: int) -> np.ndarray:
     """Pairs of nodes that are the same or joined by at most `chain` edges, as i count + j, sorted.
 

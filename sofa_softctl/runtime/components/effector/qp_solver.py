@@ -8,6 +8,7 @@ import numpy as np
 
 from sofa_softctl.inverse.contacts import Contacts
 from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.inverse.search import Search
 from sofa_softctl.inverse.solution import InverseSolution
 from sofa_softctl.inverse.solver import solve
 from sofa_softctl.runtime import message
@@ -35,6 +36,9 @@ _PER_ROW = {
     "displacement_fixed": np.nan,
 }
 """Limits of a row that its component leaves unset."""
+
+SEARCH = Search("pivoting", flips=0, warm_flips=0)
+"""How SoftRobots.Inverse searches: from piece to neighbouring piece, where a border is pressed."""
 
 _SOUGHT = (InverseRole.ACTUATOR, InverseRole.EQUALITY)
 """Whose multipliers are variables; those of effectors and sensors are zero."""
@@ -111,6 +115,7 @@ class QPInverseProblemSolver(ConstraintSolver):
             solver=self._name,
             warm=last.warm if known else None,  # type: ignore[union-attr]
             held=_held(last.effort, variables) if known else None,  # type: ignore[union-attr]
+            search=SEARCH,
         )
         self._tell(solution)
         problem.lam[:] = 0.0
