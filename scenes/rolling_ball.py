@@ -6,7 +6,7 @@ Controlled are its centre and two points of its surface, led as on a rigid ball 
 Mesh: meshes/ball.vtk (1008 nodes) with the cell of each tetrahedron in meshes/ball_cells.txt.
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: softening the cells in front of the contact lets the ball lean forwards and fall
-over onto the next ones; it rolls in small steps, within a few millimetres of its goal.
+over onto the next ones; it rolls in small steps, within three millimetres of its goal.
 Only for the embedded runtime: no stock component of SOFA gives an actuated Young's modulus its row.
 Paper: Coevoet, Escande, Duriez, "Soft robots locomotion and manipulation control using FEM
 simulation and quadratic programming", RoboSoft 2019, section IV-A, Figs. 4 and 7.
@@ -49,10 +49,10 @@ def createScene(
     target=40.0,
     speed=10.0,
     friction=0.8,
-    softest=20.0,
+    softest=25.0,
     stiffest=400.0,
-    young_modulus=60.0,
-    strongest=8.0,
+    young_modulus=80.0,
+    strongest=4.0,
     energy=1e-2,
     lead=2.0,
     weight=0.2,

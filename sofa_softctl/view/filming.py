@@ -14,6 +14,8 @@ from sofa_softctl.view.movie import Progress, check_suffix, save_movie
 from sofa_softctl.view.renderer import check_renderer
 from sofa_softctl.view.surface import balls, surface_triangles
 
+COLORS = (Body.color, "#a9c3d6", "#c3d3a0", "#d8b7d1")
+"""Of the first body, the second, and so on."""
 GOAL_COLOR, TIP_COLOR, OBSTACLE_COLOR, BALL_COLOR = "#c0392b", "#16637a", "#c8ccd2", "#8fa7b8"
 
 
@@ -59,10 +61,14 @@ class Camera:
         def over_time(kind: str, number: int) -> np.ndarray:
             return np.array([frame[kind, number] for frame in self._frames])
 
-        bodies = [
-            Body(state.getPathName(), over_time("body", k), triangles, *_look(state))
-            for k, (state, triangles) in enumerate(self._bodies)
-        ]
+        bodies: list[Body] = []
+        for k, (state, triangles) in enumerate(self._bodies):
+            obstacle = _is_obstacle(state)
+            color = OBSTACLE_COLOR
+            if not obstacle:
+                color = COLORS[sum(not body.obstacle for body in bodies) % len(COLORS)]
+            points = over_time("body", k)
+            bodies.append(Body(state.getPathName(), points, triangles, color, obstacle))
         for k, (state, radii) in enumerate(self._balls):
             points, triangles = balls(over_time("ball", k), radii)
             bodies.append(Body(state.getPathName(), points, triangles, BALL_COLOR))
@@ -140,11 +146,10 @@ def _is_skin(node: Any) -> bool:
     )
 
 
-def _look(state: Any) -> tuple[str, bool]:
-    """Color, and whether it is an obstacle: what nothing moves."""
+def _is_obstacle(state: Any) -> bool:
+    """Whether it can be touched, and nothing moves it."""
     models = [e for e in state.getContext().objects if e.getClassName().endswith("CollisionModel")]
-    obstacle = bool(models) and not any(model.simulated.value for model in models)
-    return (OBSTACLE_COLOR, True) if obstacle else (Body.color, False)
+    return bool(models) and not any(model.simulated.value for model in models)
 
 
 def _cables_of(session: Session) -> list[Any]:

@@ -12,7 +12,7 @@ WEIGHT = 0.184 * 9810.0  # [mN]
 
 
 def test_it_rolls_to_its_target():
-    """25 mm at 10 mm/s: at the end the centre is within 2 mm of the target, the ball has turned by
+    """25 mm at 10 mm/s: at the end the centre is within 3 mm of the target, the ball has turned by
     about distance over radius, and nothing went beyond the cells' and the pressure's limits."""
     session = Session(SCENES / "rolling_ball.py", parameters={"target": 25.0})
     inverse, ball = session.root.inverse, session.root.ball
@@ -24,12 +24,12 @@ def test_it_rolls_to_its_target():
         moduli.append([cell.youngModulus.value for cell in inverse.actuators[1:]])
         pressures.append(inverse.effort.value[0])
     x = ball.dofs.position.value
-    assert x.mean(axis=0)[0] == pytest.approx(25.0, abs=2.0)
+    assert x.mean(axis=0)[0] == pytest.approx(25.0, abs=3.0)
     centred = x - x.mean(axis=0)
     turn = np.arctan2(np.cross(rest, centred)[:, 2].sum(), (rest * centred)[:, :2].sum())
     assert -turn == pytest.approx(25.0 / 40.0, rel=0.3)
-    assert np.min(moduli) >= 20.0 - 1e-9 and np.max(moduli) <= 400.0 + 1e-9
-    assert np.min(pressures) >= -1e-9 and np.max(pressures) <= 8.0 + 1e-9
+    assert np.min(moduli) >= 25.0 - 1e-9 and np.max(moduli) <= 400.0 + 1e-9
+    assert np.min(pressures) >= -1e-9 and np.max(pressures) <= 4.0 + 1e-9
     assert inverse.contact_normal.value.sum() == pytest.approx(WEIGHT, rel=0.2)
 
 
