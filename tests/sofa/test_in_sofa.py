@@ -11,11 +11,10 @@ from sofa_softctl.bench.compare import compare
 ROOT = Path(__file__).parents[2]
 
 
-def scenes_without_contact():
-    return sorted(path.stem for path in (ROOT / "scenes").glob("*.py"))
+SCENES_WITHOUT_CONTACT = ("finger", "trunk")
 
 
-@pytest.mark.parametrize("name", scenes_without_contact())
+@pytest.mark.parametrize("name", SCENES_WITHOUT_CONTACT)
 def test_scenes_move_as_in_the_embedded_runtime(sofa, name):
     """1e-6 of the robot's size over 200 steps is the promise; 1e-12 is what sums in another order
     come to in a scene that is not chaotic."""
@@ -23,6 +22,16 @@ def test_scenes_move_as_in_the_embedded_runtime(sofa, name):
     assert found.steps == 200
     assert found.deviation_max <= 1e-12
     assert set(found.phases[0]) - {"collision"} == set(found.phases[1]) - {"collision"}
+
+
+@pytest.mark.parametrize("name", ["rolling_ring", "trunk_cup"])
+def test_scenes_with_contacts_are_controlled_by_the_same_contact_problems(sofa, name):
+    """The contact rows of SOFA feed the same QPCC. Contact is no smooth map: SOFA lists contacts in
+    another order, and the search for modes may end elsewhere; 1 % of the size over 20 steps, in
+    which the robots settle and take hold."""
+    found = compare(ROOT / "scenes" / f"{name}.py", 20)
+    assert found.steps == 20
+    assert found.deviation_max <= 1e-2
 
 
 def test_phases_add_up_to_the_step(in_sofa):
@@ -45,7 +54,7 @@ def test_sofa_gives_the_records(in_sofa):
     spec = importlib.util.spec_from_file_location("parity_scenes", parity / "scenes.py")
     scenes = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(scenes)
-    skipped = {*scenes_without_contact(), *scenes.INVERSE}  # SoftRobots.Inverse is not required
+    skipped = {*SCENES_WITHOUT_CONTACT, *scenes.INVERSE}  # SoftRobots.Inverse is not required
     names = [name for name in scenes.CASES if name not in skipped]
     found, _ = in_sofa(f"""
 sys.path.insert(0, {str(parity)!r})
