@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from sofa_softctl.runtime.kernels.broad_phase import element_boxes
 from sofa_softctl.runtime.kernels.proximity import Surface
 from sofa_softctl.runtime.link import LinkType
 from sofa_softctl.runtime.roles import OnState
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
 
 
 class CollisionModel(OnState):
@@ -45,18 +49,24 @@ class CollisionModel(OnState):
     numberOfContacts = Int(0, "Other models that it touches in this step.", read_only=True)
     topology = LinkType("Topology that holds the elements; the node's own by default.")
 
-    def prepare(self) -> None:
-        """Find the elements and what lies around them.
+    @cached_property
+    def state(self) -> MechanicalObject:
+        """See OnState.
 
         Raises:
-            SceneError: the state is not a list of points, or an element names no node.
+            SceneError: it has no points.
         """
-        if self.state.coord_size != 3:
+        found = self._find_state()
+        if found is not None and found.coord_size != 3:
             raise self.fault(
-                f"needs points, but {self.state.describe()} has the template "
-                f"{self.state.getTemplateName()}: put the model into a child node with a Vec3 "
+                f"needs points, but {found.describe()} has the template "
+                f"{found.getTemplateName()}: put the model into a child node with a Vec3 "
                 "MechanicalObject and a RigidMapping."
             )
+        return super().state
+
+    def prepare(self) -> None:
+        """Find the elements and what lies around them."""
         self.elements = np.ascontiguousarray(self.find_elements(), dtype=np.int64)
         self.reach = self.find_reach()
         self._boxes: np.ndarray | None = None

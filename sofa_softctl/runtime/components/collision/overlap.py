@@ -58,6 +58,6 @@ def _told(around: CollisionModel, other: CollisionModel, depth: np.ndarray) -> s
     return (
         f"{np.count_nonzero(depth)} of {len(depth)} points of {other.state.describe()} start "
         f"inside {around.describe()}, up to {depth.max():.3g} deep: contacts do not push them out, "
-        "or push the wrong way. Move one of the two by more than that plus contactDistance; if they "
+        "or push the wrong way. Move one of them by more than that plus contactDistance; if they "
         "belong into each other, give their models a common 'group'."
     )

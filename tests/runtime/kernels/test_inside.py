@@ -1,0 +1,38 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from sofa_softctl.runtime.kernels.inside import depths
+
+CORNERS = np.array(list(itertools.product((0.0, 1.0), repeat=3)))  # number = 4 x + 2 y + z
+QUADS = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+CUBE = np.array([t for a, b, c, d in QUADS for t in ((a, b, c), (a, c, d))])
+
+
+@pytest.mark.parametrize("triangles", [CUBE, CUBE[:, ::-1]], ids=["outwards", "inwards"])
+def test_depth_in_a_cube_is_the_distance_to_its_nearest_face(triangles):
+    """min(x, 1 - x, y, ...) inside, 0 outside, whichever way the triangles face."""
+    points = np.random.default_rng(0).uniform(-0.3, 1.3, (500, 3))
+    expected = np.minimum(points, 1.0 - points).min(axis=1).clip(0.0)
+    assert np.count_nonzero(expected) > 100
+    assert depths(points, CORNERS, np.ascontiguousarray(triangles)) == pytest.approx(
+        expected, abs=1e-12
+    )
+
+
+def test_the_hollow_of_an_l_is_outside():
+    """Two cubes side by side and one on top make an L: no box, the notch is not inside. The
+    nearest surface of (0.9, 0.5, 0.9) is the notch's edge x = z = 1 for the joined body."""
+    parts, triangles = [], []
+    for k, shift in enumerate(([0, 0, 0], [1, 0, 0], [0, 0, 1])):
+        parts.append(CORNERS + shift)
+        triangles.append(CUBE + 8 * k)
+    x, triangles = np.concatenate(parts), np.concatenate(triangles)
+    places = {tuple(place): number for number, place in enumerate(x.tolist())}
+    merged = np.array([places[tuple(place)] for place in x.tolist()])[triangles]
+    keys = [tuple(sorted(t)) for t in merged.tolist()]
+    outer = np.array([t for t, key in zip(merged, keys, strict=True) if keys.count(key) == 1])
+    assert len(outer) == 36 - 8  # two inner faces of two triangles, twice each
+    points = np.array([[1.5, 0.5, 1.5], [0.9, 0.5, 0.9], [1.5, 0.5, 0.5]])
+    assert depths(points, x, outer) == pytest.approx([0.0, np.hypot(0.1, 0.1), 0.5])
