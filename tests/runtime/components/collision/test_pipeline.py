@@ -120,7 +120,7 @@ def test_the_same_scene_gives_the_same_contacts(root, detection, surface, flying
     assert np.array_equal(found[0][1], found[1][1])
 
 
-# -- self-collision ---------------------------------------------------------------------------------
+# -- self-collision -------------------------------------------------------------------------------
 
 
 def meeting(root, surface, flying, apart, **values):
@@ -171,14 +171,26 @@ def test_a_body_touches_itself_only_when_asked(root, detection, surface, flying,
     assert bool(pipeline.contacts) == switch
 
 
-@pytest.mark.parametrize("method", ["MinProximityIntersection", "NewProximityIntersection"])
-def test_neighbours_do_not_touch(root, detection, surface, flying, run, method):
+def test_neighbours_do_not_touch(root, detection, surface, flying, run):
     """A cube of which all is nearer than the alarm distance: opposite edges of a face would touch,
-    and triangles with a common edge, but each has a node that an edge joins to the other."""
-    pipeline = detection(root, method, alarm=1.05)
+    but each has a node that an edge joins to the other."""
+    pipeline = detection(root, alarm=1.05)
     flying(root, "one", surface, selfCollision=True)
     run(root, 1)
     assert contacts(pipeline) == {}
+
+
+def test_triangles_with_a_common_edge_do_not_touch(root, detection, surface, flying, run):
+    """A strip of six triangles, the last of which lies back over the first; the one before it has
+    a node that an edge joins to the first."""
+    x = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0.5, 2, 0.2]]
+    x += [[0.2, 0.2, 0.15], [0.4, 0.2, 0.15], [0.2, 0.4, 0.15]]
+    strip = [[0, 1, 2], [1, 3, 2], [3, 4, 2], [4, 5, 3], [5, 6, 4], [6, 7, 5]]
+    pipeline = detection(root, "NewProximityIntersection")
+    flying(root, "one", surface, x, strip, kinds=("Triangle",), selfCollision=True)
+    run(root, 1)
+    (entry,) = pipeline.contacts
+    assert {tuple(pair) for pair in entry.near.element.tolist()} == {(5, 0)}
 
 
 def test_nodes_are_joined_by_chains_of_edges():
@@ -199,7 +211,7 @@ def test_a_surface_is_closed_when_each_edge_has_two_sides_turned_alike():
     assert not is_closed(np.empty((0, 3), np.int64))
 
 
-# -- listeners --------------------------------------------------------------------------------------
+# -- listeners ------------------------------------------------------------------------------------
 
 
 def test_a_listener_tells_the_contacts_of_the_step_before(root, detection, surface, flying, run):
@@ -216,8 +228,7 @@ def test_a_listener_tells_the_contacts_of_the_step_before(root, detection, surfa
         )
     ]
     run(root, 1)
-    (entry,) = [c for c in pipeline.contacts if {m.getName() for m in c.models} == {"Triangle", "Point"}
-                and c.models[0] is one.Triangle]  # fmt: skip
+    entry = next(c for c in pipeline.contacts if c.models == (one.Triangle, two.Point))
     near = entry.near
     assert [ear.getNumberOfContacts() for ear in ears] == [0, 0, 0]
     run(root, 1)
