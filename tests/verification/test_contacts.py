@@ -511,7 +511,7 @@ def test_the_time_of_impact_is_exact_to_half_a_step(touching, particles, run):
     assert np.diff(np.log2(early)) == pytest.approx([-1.0, -1.0], abs=0.02)
 
 
-# -- rigid bodies -------------------------------------------------------------------------------------
+# -- rigid bodies ---------------------------------------------------------------------------------
 
 
 def rigid(root, points, triangles, *, height, mass=2.0, inertia=(1.0, 1.0, 1.0), kinds=None):
