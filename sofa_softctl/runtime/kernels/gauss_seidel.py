@@ -86,29 +86,50 @@ def _solve_contact(
     if mean <= 0.0:
         return
     for c in (1, 2):
-        new[c] = lam[j + c] - (d[c] + W[j, j + c] * change) / mean
+        new[c] = lam[j + c] - (d[c] + W[j + c, j] * change) / mean
     size = np.sqrt(new[1] ** 2 + new[2] ** 2)
     if size > mu * normal:
         new[1] *= mu * normal / size
         new[2] *= mu * normal / size
 
 
-@njit
+@njit(fastmath=True)
 def _sweep(
-    W: np.ndarray, delta_free: np.ndarray, parameters: np.ndarray, sor: float, lam: np.ndarray
+    W: np.ndarray,
+    delta_free: np.ndarray,
+    parameters: np.ndarray,
+    sor: float,
+    lam: np.ndarray,
+    later: np.ndarray,
 ) -> float:
-    """One sweep over all rows; returns the sum of |W_jj change of lambda_j|."""
+    """One sweep over all rows; returns the sum of |W_jj change of lambda_j|.
+
+    As W is symmetric, a row below the diagonal serves twice while it is in the cache: it collects
+    what earlier rows add to this delta, and hands on to them what this lambda will add to theirs
+    in the next sweep.
+
+    Args:
+        W: Compliance, shape (n, n); only the lower triangle is read.
+        delta_free: Violation without multipliers, shape (n,).
+        parameters: Of the rows, shape (n, 6).
+        sor: Relaxation.
+        lam: Multipliers, changed in place, shape (n,).
+        later: What later rows add to the delta of each, renewed in place, shape (n,).
+    """
     n = delta_free.shape[0]
     d, new, change = np.zeros(3), np.zeros(3), np.zeros(3)
     error = 0.0
     j = 0
     while j < n:
-        count = 3 if int(parameters[j, 0]) == 4 else 1
+        count = _count(parameters, j)
         for c in range(count):
-            value = delta_free[j + c]
-            for k in range(n):
+            value = 0.0
+            for k in range(j):
                 value += W[j + c, k] * lam[k]
-            d[c] = value
+            for k in range(count):
+                value += W[j + max(c, k), j + min(c, k)] * lam[j + k]
+            d[c] = delta_free[j + c] + later[j + c] + value
+            later[j + c] = 0.0
         if count == 3:
             _solve_contact(W, j, parameters[j, 1], d, lam, new)
         else:
@@ -120,10 +141,37 @@ def _sweep(
         for r in range(count):
             square = 0.0
             for c in range(count):
-                square += (W[j + r, j + c] * change[c]) ** 2
+                square += (W[j + max(r, c), j + min(r, c)] * change[c]) ** 2
             error += np.sqrt(square)
+            _hand_on(W[j + r, :j], lam[j + r], later)
         j += count
     return error
+
+
+@njit
+def _count(parameters: np.ndarray, j: int) -> int:
+    """Rows that are solved together from row j on."""
+    return 3 if int(parameters[j, 0]) == 4 else 1
+
+
+@njit
+def _hand_on(row: np.ndarray, factor: float, later: np.ndarray) -> None:
+    """later += factor row."""
+    if factor != 0.0:
+        for k in range(row.shape[0]):
+            later[k] += row[k] * factor
+
+
+@njit
+def _from_later(W: np.ndarray, parameters: np.ndarray, lam: np.ndarray, later: np.ndarray) -> None:
+    """later = what the multipliers of later rows add to the delta of each."""
+    later[:] = 0.0
+    j = 0
+    while j < lam.shape[0]:
+        count = _count(parameters, j)
+        for c in range(count):
+            _hand_on(W[j + c, :j], lam[j + c], later)
+        j += count
 
 
 @njit
@@ -139,7 +187,7 @@ def gauss_seidel(
     """Sweeps until the sum of |W_jj change of lambda_j| is below the tolerance.
 
     Args:
-        W: Compliance, shape (n, n).
+        W: Compliance, shape (n, n), symmetric: only its lower triangle is read.
         delta_free: Violation without multipliers, shape (n,).
         parameters: One row of six numbers each, shape (n, 6).
         sor: Relaxation, 1 for none.
@@ -151,8 +199,10 @@ def gauss_seidel(
         Sweeps done, and the last sum.
     """
     error = 0.0
+    later = np.empty(lam.shape[0])
+    _from_later(W, parameters, lam, later)
     for sweep in range(1, max_iterations + 1):
-        error = _sweep(W, delta_free, parameters, sor, lam)
+        error = _sweep(W, delta_free, parameters, sor, lam, later)
         if error < tolerance:
             return sweep, error
     return max_iterations, error
@@ -175,14 +225,15 @@ def conjugate_gradient(
     Source: Silcowitz-Hansen, Niebe, Erleben 2010, "A nonsmooth nonlinear conjugate gradient method
         for interactive contact force problems", algorithm 2 (Fletcher-Reeves).
     """
-    before = lam.copy()
-    _sweep(W, delta_free, parameters, sor, lam)
+    before, later = lam.copy(), np.empty(lam.shape[0])
+    _from_later(W, parameters, lam, later)
+    _sweep(W, delta_free, parameters, sor, lam, later)
     gradient = before - lam
     direction = -gradient
     error = 0.0
     for sweep in range(1, max_iterations + 1):
         before[:] = lam
-        error = _sweep(W, delta_free, parameters, sor, lam)
+        error = _sweep(W, delta_free, parameters, sor, lam, later)
         if error < tolerance:
             return sweep, error
         old = gradient @ gradient
@@ -195,5 +246,6 @@ def conjugate_gradient(
             direction[:] = 0.0
         else:
             lam += beta * direction
+            _from_later(W, parameters, lam, later)
             direction = beta * direction - gradient
     return max_iterations, error

@@ -356,6 +356,29 @@ def test_contacts_take_as_many_sweeps_as_by_hand(mu, tolerance):
     assert found == pytest.approx(error, rel=1e-3)
 
 
+@BOTH
+@pytest.mark.parametrize("seed", range(5))
+def test_the_order_of_contacts_and_other_rows_does_not_matter(method, seed):
+    """Contacts between bilateral, unilateral and imposed rows, in two orders: one solution, as
+    W is at least the identity and friction weak; 1e-9 for a tolerance of 1e-12."""
+    W, delta_free = pile(5, seed, 1.0)
+    kinds = [(COULOMB, 0.3)] * 3 + [(BILATERAL, 0.0), (UNILATERAL, 0.0), (IMPOSE_DELTA, 0.2)]
+    kinds += [(IMPOSE_LAMBDA, 0.5), (UNILATERAL, 0.0), (BILATERAL, 0.0)]
+    starts = np.cumsum([0] + [3 if kind == COULOMB else 1 for kind, _ in kinds])
+    blocks = [range(a, b) for a, b in itertools.pairwise(starts.tolist())]
+    rows = np.array([row_parameters(*k) for k, b in zip(kinds, blocks, strict=True) for _ in b])
+    expected = None
+    for order in (range(9), (3, 0, 8, 1, 6, 2, 4, 7, 5)):
+        at = np.concatenate([blocks[k] for k in order])
+        lam = np.zeros(15)
+        _, error = method(W[np.ix_(at, at)], delta_free[at], rows[at], 1.0, 1e-12, 10000, lam)
+        assert error < 1e-12
+        back = np.empty(15)
+        back[at] = lam
+        assert expected is None or back == pytest.approx(expected, abs=1e-9)
+        expected = back
+
+
 def test_conjugate_gradients_need_fewer_sweeps_of_a_chain():
     """W of second differences: a sweep carries a push one contact further, so plain sweeps contract
     by cos^2(pi / 31) = 0.99; conjugate gradients see the whole chain."""
