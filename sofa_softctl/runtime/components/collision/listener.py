@@ -25,15 +25,14 @@ class ContactListener(Component):
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
-        self._now: list[tuple[bool, Near, float]] = []
-        self._before: list[tuple[bool, Near, float]] = []
+        self._now: list[tuple[bool, Near, np.ndarray]] = []
+        self._before: list[tuple[bool, Near, np.ndarray]] = []
 
-    def hear(self, touching: list[Any], contact_distance: float) -> None:
+    def hear(self, touching: list[Any]) -> None:
         """Take over the contacts of a step; called by the pipeline.
 
         Args:
             touching: Constraints of the pairs of models that touch.
-            contact_distance: Distance that contacts keep [length].
         """
         one = self._links["collisionModel1"].getLinkedBase()
         two = self._links["collisionModel2"].getLinkedBase()
@@ -41,9 +40,9 @@ class ContactListener(Component):
         for entry in touching:
             first, second = entry.models
             if one in (first, second) and (two is None or {id(one), id(two)} == _ids(entry)):
-                self._now.append((first is not one, entry.near, contact_distance))
+                self._now.append((first is not one, entry.near, entry.contact_distance))
 
-    def _heard(self) -> tuple[bool, Near, float] | None:
+    def _heard(self) -> tuple[bool, Near, np.ndarray] | None:
         return self._before[0] if self._before else None
 
     def getNumberOfContacts(self) -> int:
@@ -52,7 +51,7 @@ class ContactListener(Component):
         return 0 if heard is None else len(heard[1].distance)
 
     def getDistances(self) -> list[float]:
-        """Distance of each contact less the contact distance [length]."""
+        """Distance of each contact less contact distance, thickness and radii [length]."""
         heard = self._heard()
         return [] if heard is None else (heard[1].distance - heard[2]).tolist()
 

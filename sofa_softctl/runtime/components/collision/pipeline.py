@@ -125,7 +125,7 @@ class CollisionPipeline(Component):
                 touching.add(key)
         self._show([entry for key, entry in self._known.items() if key in touching])
         for listener in self._listeners:
-            listener.hear(self.contacts, method.contactDistance.get())
+            listener.hear(self.contacts)
 
     def _may_push(self, first: CollisionModel, second: CollisionModel) -> bool:
         response: CollisionResponse = self._part("collision response")
