@@ -13,6 +13,12 @@ simulation and quadratic programming", RoboSoft 2019, section IV-B, Figs. 8 to 1
     softctl run scenes/trunk_cup.py --movie cup.gif
     softctl run scenes/trunk_cup.py --set contacts=sticking --plot cup.png
     runSofa -l SofaPython3 scenes/trunk_cup.py --argv tilt=20
+
+The commands on another plant, as on a real robot that nobody modelled exactly:
+
+    softctl run scenes/trunk_cup.py --record held.mcap
+    softctl run scenes/trunk_cup.py --set commands=held.mcap \
+        --set trunk_mesh=gripper_trunk_coarse.vtk --set trunk_modulus=2900 --set friction=0.8
 """
 
 import os
@@ -22,6 +28,7 @@ import numpy as np
 from sofa_softctl import (
     Grasp,
     InverseController,
+    Playback,
     add_constraint_solver,
     add_effector,
     parameters_from_argv,
@@ -117,13 +124,15 @@ def createScene(
     energy=1e-4,
     share=0.8,
     contacts="coulomb",
+    trunk_mesh="gripper_trunk.vtk",
+    commands="",
     dt=0.01,
 ):
     root.dt = dt
     root.gravity = [0.0, -9810.0, 0.0]
     root.addObject("RequiredPlugin", pluginName=PLUGINS)
     root.addObject("FreeMotionAnimationLoop")
-    add_constraint_solver(root, maxIterations=50, tolerance=1e-6)
+    add_constraint_solver(root, maxIterations=1000 if commands else 50, tolerance=1e-6)
     for kind in ("CollisionPipeline", "BruteForceBroadPhase", "BVHNarrowPhase"):
         root.addObject(kind)
     root.addObject("LocalMinDistance", alarmDistance=3.0, contactDistance=0.5)
@@ -136,7 +145,7 @@ def createScene(
     trunk = root.addChild("trunk")
     trunk.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.1)
     trunk.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
-    file = os.path.join(MESHES, "gripper_trunk.vtk")
+    file = os.path.join(MESHES, trunk_mesh)
     trunk.addObject("MeshVTKLoader", name="loader", filename=file)
     trunk.addObject("MeshTopology", name="mesh", src="@loader")
     trunk.addObject("MechanicalObject", name="dofs")
@@ -175,11 +184,11 @@ def createScene(
                     name="cable",
                     indices=list(range(len(path))),
                     hasPullPoint=False,
-                    valueType="force",
+                    valueType="displacement" if commands else "force",
                     value=[0.0],
                     minForce=0.0,
                     maxPositiveDisp=40.0,
-                    maxDispVariation=1.0,
+                    maxDispVariation=1e3 if commands else 1.0,
                 )
             )
             node.addObject("BarycentricMapping")
@@ -212,9 +221,13 @@ def createScene(
         node = cup.addChild(f"point_{k}")
         place = (CUP + point).tolist()
         states.append(node.addObject("MechanicalObject", name="dofs", position=[place]))
-        effectors.append(add_effector(node))
+        if not commands:
+            effectors.append(add_effector(node))
         node.addObject("BarycentricMapping")
 
+    if commands:
+        root.addObject(Playback(root=root, actuators=cables, commands=commands))
+        return root
     root.addObject(
         InverseController(
             name="inverse",

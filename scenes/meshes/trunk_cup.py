@@ -1,5 +1,7 @@
 """Build the meshes of the trunk that holds a cup (mm): gripper_trunk.vtk, cup.vtk, cup_skin.obj.
 
+gripper_trunk_coarse.vtk is the same trunk with fewer nodes: a plant unlike its model.
+
 Run by hand, `python scenes/meshes/trunk_cup.py`; the files beside it are its output and are
 committed. The scene imports nothing from here: places of cables and contacts are in the scene.
 """
@@ -19,6 +21,8 @@ ARM_SHARE = 0.48
 WIDTH = (18.0, 9.0)
 """Side of the square section at the base and at the tip [mm]."""
 SECTIONS, ACROSS = 45, 4
+COARSE = 37, 3
+"""Sections and nodes across of the coarse mesh."""
 AROUND = 36
 HOLE, FOOT, RIM, HEIGHT, WALL = 4.0, 18.0, 22.0, 45.0, 2.5
 """Of the cup: radius of the hole in its bottom, outer radius below and above, height, wall [mm]."""
@@ -40,16 +44,16 @@ def centre_line(share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.stack([x, 0.0 * x, z], axis=-1), inward, width
 
 
-def trunk_mesh() -> Mesh:
+def trunk_mesh(sections: int = SECTIONS, across: int = ACROSS) -> Mesh:
     """The trunk, swept along its centre line."""
-    points, inward, width = centre_line(np.linspace(0.0, 1.0, SECTIONS))
-    steps = np.linspace(-0.5, 0.5, ACROSS)
+    points, inward, width = centre_line(np.linspace(0.0, 1.0, sections))
+    steps = np.linspace(-0.5, 0.5, across)
     up = np.array([0.0, 1.0, 0.0])
     nodes = [
         points[i] + width[i] * (a * inward[i] + b * up)
-        for i, a, b in itertools.product(range(SECTIONS), steps, steps)
+        for i, a, b in itertools.product(range(sections), steps, steps)
     ]
-    return oriented(np.array(nodes), grid_tetrahedra((SECTIONS, ACROSS, ACROSS)))
+    return oriented(np.array(nodes), grid_tetrahedra((sections, across, across)))
 
 
 def cup_profile() -> tuple[np.ndarray, np.ndarray]:
@@ -94,10 +98,10 @@ def cup_skin() -> tuple[np.ndarray, np.ndarray]:
 
 
 def main() -> None:
-    trunk = trunk_mesh()
-    check(trunk, centre_line(np.linspace(0.01, 0.99, 9))[0])
-    write_vtk(HERE / "gripper_trunk.vtk", trunk, "trunk with a hook, mm")
-    print("trunk ", summary(trunk))
+    for name, trunk in (("", trunk_mesh()), ("_coarse", trunk_mesh(*COARSE))):
+        check(trunk, centre_line(np.linspace(0.02, 0.98, 9))[0])
+        write_vtk(HERE / f"gripper_trunk{name}.vtk", trunk, "trunk with a hook, mm")
+        print("trunk ", summary(trunk))
     cup = cup_mesh()
     check(cup, np.array([[21.0 - WALL / 2.0, HEIGHT * 0.75, 0.0]]))
     write_vtk(HERE / "cup.vtk", cup, "cup, mm")
