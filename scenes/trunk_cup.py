@@ -14,7 +14,8 @@ simulation and quadratic programming", RoboSoft 2019, section IV-B, Figs. 8 to 1
     softctl run scenes/trunk_cup.py --set contacts=sticking --plot cup.png
     runSofa -l SofaPython3 scenes/trunk_cup.py --argv tilt=20
 
-The commands on another plant, as on a real robot that nobody modelled exactly:
+The commands on another plant, as on a real robot that nobody modelled exactly. Nothing corrects
+them there, as on the paper's robot: the cup settles a centimetre or two lower, and may fall.
 
     softctl run scenes/trunk_cup.py --record held.mcap
     softctl run scenes/trunk_cup.py --set commands=held.mcap \
