@@ -1,8 +1,8 @@
 """A gripper with two soft fingers takes a rigid box from a table, carries it, and puts it down.
 
 Robot: two fingers of silicone with three joints on one palm, two cables in each finger; the palm's
-middle is part of a rigid wrist that three motors move along x, y and z. Object: a box of 60 x 30 x 30 mm, a
-rigid body on a table. Controlled are four points of the box and one of each fingertip; the
+middle is part of a rigid wrist that three motors move along x, y and z. Object: a box of 60 x 30 x
+30 mm, a rigid body on a table. Controlled are four points of the box and one of each fingertip; the
 efforts of cables and motors are found through the contacts of fingers, box and table.
 Mesh: meshes/gripper.vtk (784 nodes).
 Units: mm, kg, s, so forces in mN and stresses in kPa.
