@@ -1,20 +1,20 @@
 """A gripper with two soft fingers takes a rigid box from a table, carries it, and puts it down.
 
-Robot: two fingers of silicone with three joints on one palm, two cables in each finger; the palm's
-middle is part of a rigid wrist that three motors move along x, y and z. Object: a box of 60 x 30 x
-30 mm, a rigid body on a table. Controlled are four points of the box and one of each fingertip; the
-efforts of cables and motors are found through the contacts of fingers, box and table.
+Robot: two fingers of polyurethane with three joints and a cable each, on one palm, whose middle is
+part of a rigid wrist that three motors move along x, y and z. Object: a box of 60 x 30 x 30 mm, a
+rigid body on a table. Controlled are four points of the box, the wrist, and a point of each
+fingertip; the efforts of cables and motors are found through the contacts of fingers, box, table.
 Mesh: meshes/gripper.vtk (784 nodes).
 Units: mm, kg, s, so forces in mN and stresses in kPa.
-Physics to expect: fingers close until the normal forces reach the wanted grip; then the box leaves
-the table by friction alone, and stays within a millimetre of its path until the table carries its
-weight again.
+Physics to expect: the fingers close until their normal forces sum up to the wanted grip, which is
+more than the box's weight over the friction; it leaves the table by friction alone, stays within
+two millimetres of its path, and is let go when the table carries its weight again.
 Paper: Coevoet, Escande, Duriez, "Soft robots locomotion and manipulation control using FEM
-simulation and quadratic programming", RoboSoft 2019, sections III-E and V (a gripper that is led
-to an object, and then leads it).
+simulation and quadratic programming", RoboSoft 2019, sections III-E and V, where a gripper that is
+led to an object and then leads it is what is to come.
 
     softctl run scenes/gripper.py --movie gripper.gif
-    softctl run scenes/gripper.py --set mass=0.08 --set grip=2500 --plot gripper.png
+    softctl run scenes/gripper.py --set mass=0.04 --set grip=900 --plot gripper.png
     runSofa -l SofaPython3 scenes/gripper.py --argv lift=30
 """
 
@@ -29,6 +29,7 @@ from sofa_softctl import (
     add_effector,
     parameters_from_argv,
 )
+from sofa_softctl.inverse.search import Search
 
 PLUGINS = """
 Sofa.Component.AnimationLoop Sofa.Component.Collision.Detection.Algorithm
@@ -57,6 +58,8 @@ POINTS = CORNERS[[1, 2, 4, 7]]
 """The controlled points of the box, from its centre."""
 TIP = -84.75
 """Height of a fingertip's middle below the palm."""
+CABLE = [-12.5, -20.5, -34.0, -42.0, -55.5, -63.5, -77.0, -90.0]
+"""Heights of a cable's points: on either side of each joint, at the root and in the tip."""
 PALM = 103.0
 """Height of the palm when the fingers are around the box."""
 HOVER = 40.0
@@ -86,9 +89,10 @@ class Plan:
         self.carry = np.array([carry, 0.0, 0.0])
 
     def __call__(self, time):
-        closed = eased(time, 0.8, 1.1) - eased(time, 3.3, 3.5)
-        self.grasp.minimum = self.grip * (eased(time, 1.1, 1.3) - eased(time, 3.1, 3.3))
-        height = self.lift * (eased(time, 1.4, 2.0) - eased(time, 2.5, 3.1))
+        closed = eased(time, 0.7, 1.1) - eased(time, 3.3, 3.5)
+        self.grasp.minimum = self.grip * (eased(time, 1.1, 1.5) - eased(time, 3.1, 3.3))
+        self.grasp.let_go = not 1.4 < time < 3.1
+        height = self.lift * (eased(time, 1.5, 2.1) - eased(time, 2.5, 3.1))
         box = BOX + [0.0, height, 0.0] + eased(time, 1.7, 2.8) * self.carry
         above = HOVER * (1.0 - eased(time, 0.1, 0.7) + eased(time, 3.7, 4.2))
         palm = box + [0.0, PALM - BOX[1] + above, 0.0]
@@ -133,7 +137,11 @@ def add_box(root, mass):
 
 
 def add_gripper(root, young_modulus, strongest, dt):
-    """Fingers and wrist; returns the node of the whole body, the motors, and the mesh's shift."""
+    """Fingers and wrist.
+
+    Returns:
+        The node of the whole body, the motors, the wrist's effector, and where the palm is.
+    """
     gripper = root.addChild("gripper")
     gripper.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.05)
     gripper.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
@@ -148,7 +156,7 @@ def add_gripper(root, young_modulus, strongest, dt):
     wrist = gripper.addChild("wrist")
     pose = [[*shift, 0.0, 0.0, 0.0, 1.0]]
     wrist.addObject("MechanicalObject", name="dofs", template="Rigid3", position=pose)
-    wrist.addObject("UniformMass", vertexMass="0.2 1 [400 0 0,0 400 0,0 0 400]")
+    wrist.addObject("UniformMass", vertexMass="0.5 1 [400 0 0,0 400 0,0 0 400]", rayleighMass=50.0)
     wrist.addObject(
         "PartialFixedProjectiveConstraint", indices=[0], fixedDirections=[0, 0, 0, 1, 1, 1]
     )
@@ -183,7 +191,7 @@ def add_gripper(root, young_modulus, strongest, dt):
         output="@./dofs",
         indexPairs=pairs.astype(int).ravel().tolist(),
     )
-    whole.addObject("UniformMass", totalMass=0.0624)
+    whole.addObject("UniformMass", totalMass=0.0613)
     whole.addObject(
         "TetrahedronFEMForceField",
         name="fem",
@@ -210,25 +218,23 @@ def add_fingers(whole, shift):
         tip.addObject("MechanicalObject", name="dofs", position=place.tolist())
         effectors.append(add_effector(tip))
         tip.addObject("BarycentricMapping")
-        for z in (-6.0, 6.0):
-            node = whole.addChild(f"cable_{name}_{'front' if z > 0.0 else 'back'}")
-            heights = [-12.5, -20.5, -34.0, -42.0, -55.5, -63.5, -77.0, -90.0]
-            path = shift + mirror * on_finger(heights, 2.5, z)
-            node.addObject("MechanicalObject", name="dofs", position=path.tolist())
-            cables.append(
-                node.addObject(
-                    "CableConstraint",
-                    name="cable",
-                    indices=list(range(len(path))),
-                    hasPullPoint=False,
-                    valueType="force",
-                    value=[0.0],
-                    minForce=0.0,
-                    maxPositiveDisp=20.0,
-                    maxDispVariation=1.0,
-                )
+        node = whole.addChild(f"cable_{name}")
+        path = shift + mirror * on_finger(CABLE, 2.5)
+        node.addObject("MechanicalObject", name="dofs", position=path.tolist())
+        cables.append(
+            node.addObject(
+                "CableConstraint",
+                name="cable",
+                indices=list(range(len(path))),
+                hasPullPoint=False,
+                valueType="force",
+                value=[0.0],
+                minForce=0.0,
+                maxPositiveDisp=20.0,
+                maxDispVariation=1.0,
             )
-            node.addObject("BarycentricMapping")
+        )
+        node.addObject("BarycentricMapping")
     return cables, effectors
 
 
@@ -237,13 +243,12 @@ def createScene(
     root,
     lift=50.0,
     carry=70.0,
-    mass=0.04,
-    grip=1500.0,
+    mass=0.03,
+    grip=700.0,
     friction=0.8,
-    young_modulus=800.0,
+    young_modulus=5000.0,
     strongest=20000.0,
-    energy=1e-4,
-    tip_weight=0.2,
+    energy=2e-3,
     contacts="coulomb",
     dt=0.01,
 ):
@@ -264,7 +269,7 @@ def createScene(
     points = add_box(root, mass)
     whole, motors, middle, shift = add_gripper(root, young_modulus, strongest, dt)
     cables, tips = add_fingers(whole, shift)
-    grasp = Grasp("/box")
+    grasp = Grasp("/box", by="/gripper", slip_tolerance=5.0)
     root.addObject(
         InverseController(
             name="inverse",
@@ -272,8 +277,9 @@ def createScene(
             actuators=[*motors, *cables],
             effectors=[*points, middle, *tips],
             goal=Plan(grasp, grip, lift, carry),
-            weight=[[1.0, 1.0, 1.0]] * (len(points) + 1) + [[tip_weight, 0.0, 0.0]] * len(tips),
+            weight=[[0.2] * 3] * len(points) + [[1.0] * 3] + [[0.2, 0.0, 0.0]] * len(tips),
             energy=energy,
+            search=Search(pieces=200, flips=8, warm_flips=8),
             contacts=contacts,
             grasps=[grasp],
         )

@@ -34,6 +34,12 @@ class Grasp:
     """Share of the calibrated mean that becomes the minimum [-]."""
     slip_tolerance: float = 1.0
     """How far it may slide before a run warns of it [length]."""
+    by: str = ""
+    """Path of what holds it, or a beginning of such paths: no other contact, such as with the table
+    it stands on, counts. Empty: all contacts count."""
+    let_go: bool = False
+    """Whether it is to be let go: losing its last contact is then no drop. A scene may change this
+    while it runs, and `minimum` as well."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.minimum <= self.maximum:
@@ -62,7 +68,11 @@ class Grasp:
 
     def holds(self, bodies: tuple[str, str]) -> bool:
         """Whether a contact of these two bodies is one of the object."""
-        return any(path == self.body or path.startswith(f"{self.body}/") for path in bodies)
+        one, other = bodies
+        return any(
+            _within(self.body, held) and (not self.by or _within(self.by, holder))
+            for held, holder in ((one, other), (other, one))
+        )
 
     def look(self, time: float, normal: np.ndarray, slide: np.ndarray) -> None:
         """Take over the contacts on the object after a step.
@@ -77,6 +87,8 @@ class Grasp:
         if pushing.any():
             self.slip += float(normal @ slide) / total
             self.dropped_at = None
+        elif self.let_go:
+            self.held = None
         elif self.held is not None and self.dropped_at is None:
             self.dropped_at = time
         if pushing.any() or self.held is not None:
@@ -98,3 +110,7 @@ class Grasp:
         """Take over what `snapshot` gave."""
         vars(self).update(snapshot)
         self._sums = list(snapshot["_sums"])
+
+
+def _within(body: str, path: str) -> bool:
+    return path == body or path.startswith(f"{body}/")
