@@ -25,11 +25,11 @@ import numpy as np
 from sofa_softctl import (
     Grasp,
     InverseController,
+    Search,
     add_constraint_solver,
     add_effector,
     parameters_from_argv,
 )
-from sofa_softctl.inverse.search import Search
 
 PLUGINS = """
 Sofa.Component.AnimationLoop Sofa.Component.Collision.Detection.Algorithm

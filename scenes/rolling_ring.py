@@ -126,7 +126,9 @@ def createScene(
     add_constraint_solver(root, maxIterations=50, tolerance=1e-6)
     for kind in ("CollisionPipeline", "BruteForceBroadPhase", "BVHNarrowPhase"):
         root.addObject(kind)
-    root.addObject("LocalMinDistance", alarmDistance=4.0, contactDistance=CONTACT_DISTANCE)
+    root.addObject(
+        "LocalMinDistance", alarmDistance=4.0, contactDistance=CONTACT_DISTANCE, angleCone=0.01
+    )
     root.addObject(
         "CollisionResponse",
         response="FrictionContactConstraint",

@@ -27,6 +27,7 @@ import os
 import numpy as np
 
 from sofa_softctl import (
+    FrictionWithoutCreep,
     Grasp,
     InverseController,
     Playback,
@@ -74,19 +75,21 @@ def along_trunk(share, inward=0.0, up=0.0):
     return np.stack([x, up * width, z], axis=-1)
 
 
-def bending(angle, length):
+def bending(angle, length, shortening):
     """How what an arm holds at its end moves when the arm bends upwards to an arc.
 
     Args:
         angle: Angle of the arc [rad].
         length: Length of the part of the arm that bends, from its end.
+        shortening: How much of it the cables that bend it press together, for each radian.
 
     Returns:
         Rotation (3, 3) about z, and the end's position.
     """
     a = max(angle, 1e-9)
     turn = np.array([[np.cos(a), -np.sin(a), 0.0], [np.sin(a), np.cos(a), 0.0], [0.0, 0.0, 1.0]])
-    return turn, [ARM - length, 0.0, 0.0] + length / a * np.array([np.sin(a), 1.0 - np.cos(a), 0.0])
+    radius = length * (1.0 - shortening * a) / a
+    return turn, [ARM - length, 0.0, 0.0] + radius * np.array([np.sin(a), 1.0 - np.cos(a), 0.0])
 
 
 class Path:
@@ -96,9 +99,9 @@ class Path:
     the time HANGING is what the path starts from, so that it stays in the robot's workspace.
     """
 
-    def __init__(self, states, tilt, period, flexible):
+    def __init__(self, states, tilt, period, flexible, shortening):
         self.states, self.tilt, self.period = states, np.radians(tilt), period
-        self.flexible = flexible
+        self.arm = flexible, shortening
         self.first = CUP + CUP_POINTS
         self.start = None
 
@@ -109,21 +112,22 @@ class Path:
         if self.start is None:
             self.start = np.array([state.position.value[0] for state in self.states])
         phase = 2.0 * np.pi * max(time - SETTLE, 0.0) / self.period
-        turn, end = bending(self.tilt * 0.5 * (1.0 - np.cos(phase)), self.flexible)
+        turn, end = bending(self.tilt * 0.5 * (1.0 - np.cos(phase)), *self.arm)
         return (self.start - [ARM, 0.0, 0.0]) @ turn.T + end
 
 
 @parameters_from_argv
 def createScene(
     root,
-    tilt=42.0,
+    tilt=45.0,
     period=4.0,
     flexible=90.0,
+    shortening=0.045,
     friction=0.9,
     trunk_modulus=2600.0,
     cup_modulus=5000.0,
-    energy=1e-4,
-    share=0.8,
+    energy=3e-5,
+    share=0.6,
     contacts="coulomb",
     trunk_mesh="gripper_trunk.vtk",
     commands="",
@@ -227,6 +231,7 @@ def createScene(
         node.addObject("BarycentricMapping")
 
     if commands:
+        root.addObject(FrictionWithoutCreep(root=root))
         root.addObject(Playback(root=root, actuators=cables, commands=commands))
         return root
     root.addObject(
@@ -235,7 +240,7 @@ def createScene(
             root=root,
             actuators=cables,
             effectors=effectors,
-            goal=Path(states, tilt, period, flexible),
+            goal=Path(states, tilt, period, flexible, shortening),
             energy=energy,
             contacts=contacts,
             grasps=[Grasp("/cup", calibrate=CALIBRATE, share=share)],

@@ -14,12 +14,14 @@ from sofa_softctl.runtime import modules as _modules
 _modules.install()
 
 _HOMES = {
+    "FrictionWithoutCreep": "sofa_softctl.scene.friction",
     "Grasp": "sofa_softctl.inverse.grasp",
     "InverseController": "sofa_softctl.inverse.controller",
     "InverseProblem": "sofa_softctl.inverse.problem",
     "InverseSolution": "sofa_softctl.inverse.solution",
     "Playback": "sofa_softctl.scene.playback",
     "Record": "sofa_softctl.scene.record",
+    "Search": "sofa_softctl.inverse.search",
     "Session": "sofa_softctl.scene.session",
     "Sofa": "Sofa",
     "Status": "sofa_softctl.status",
@@ -36,12 +38,14 @@ _HOMES = {
 }
 
 __all__ = [  # noqa: F822  (loaded by __getattr__)
+    "FrictionWithoutCreep",
     "Grasp",
     "InverseController",
     "InverseProblem",
     "InverseSolution",
     "Playback",
     "Record",
+    "Search",
     "Session",
     "Sofa",
     "Status",

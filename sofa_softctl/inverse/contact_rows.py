@@ -47,11 +47,14 @@ class ContactRows:
         scale = np.full(len(self.rows), factor)
         W = self.system.compliance(every, self.rows, scale)
         n_a, n_e = len(actuators), len(effectors)
+        delta_free = self.system.delta_free(self.rows)
+        for contact, start in zip(self.found, self.starts, strict=False):
+            delta_free[start + 1 : start + len(contact.rows)] = contact.free_slide
         return Contacts(
             W_ec=W[n_a : n_a + n_e],
             W_ac=W[:n_a],
             W_cc=W[n_a + n_e :],
-            delta_c_free=self.system.delta_free(self.rows),
+            delta_c_free=delta_free,
             friction=self.friction,
             identity=_identities(self.found),
             names=[f"{a} on {b}" for a, b in (contact.bodies for contact in self.found)],

@@ -61,7 +61,7 @@ class InverseController(SceneController):
         weight: Weight of each effector's residual [-], one number, shape (n,), or (n, 3) by axis.
         goal_distance: How far ahead of each effector its goal is sought at most [length]: one that
             is further is moved nearer, along the straight line.
-        effort_rate: Largest change of an effort a step [effort].
+        effort_rate: Largest change of an effort a step [effort], for all or for each.
         motor_speed: Length that a motor pulls in a unit of time [length/time], for all or for each.
             A cable that a motion leaves slack may exceed its limits for the time that takes.
         contacts: How contacts are taken: 'coulomb' (they stick or slide), 'sticking' (they hold
@@ -85,7 +85,7 @@ class InverseController(SceneController):
         energy: float = 1e-3,
         weight: float | np.ndarray = 1.0,
         goal_distance: float = math.inf,
-        effort_rate: float = math.inf,
+        effort_rate: float | Sequence[float] | np.ndarray = math.inf,
         motor_speed: float | np.ndarray | None = None,
         contacts: str = "coulomb",
         grasps: Sequence[Grasp] = (),
@@ -102,7 +102,7 @@ class InverseController(SceneController):
         self.goal_function = goal if callable(goal) else _constant(goal)
         self.energy = energy
         self.goal_distance = goal_distance
-        self.effort_rate = effort_rate
+        self.effort_rate: Any = effort_rate
         self.solver = solver
         self.contacts = _checked_contacts(contacts)
         self.law = Law("sticking" if contacts == "sticking" else "coulomb")
@@ -192,8 +192,8 @@ class InverseController(SceneController):
         n_a = self.driven.count
         self.owned = self.system.rows_of([*driven, *itertools.chain(*self.effectors)])
         self.a, self.e = slice(0, n_a), slice(n_a, None)
-        self.watched = [_node_of(rows[0]) for rows in self.effectors]
-        self.start = self._positions()
+        self.watched = [_node_of(rows[0], "position") for rows in self.effectors]
+        self.watched_free = [_node_of(rows[0], "free_position") for rows in self.effectors]
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
@@ -206,10 +206,11 @@ class InverseController(SceneController):
             self.reset()
         time = now + self.dt.value
         goal = np.atleast_2d(np.asarray(self.goal_function(time), dtype=float))
-        if goal.shape != self.start.shape or not np.isfinite(goal).all():
+        shape = (len(self.effectors), 3)
+        if goal.shape != shape or not np.isfinite(goal).all():
             raise SceneError(
                 f"The goal of {self.getPathName()} at t = {time:.6g} must be finite, with shape "
-                f"{self.start.shape}; got {goal.tolist()}."
+                f"{shape}; got {goal.tolist()}."
             )
         self.keep(target=self._within_reach(goal), wanted=goal, last_time=now)
         self.outputs["goal"].value = goal
@@ -218,7 +219,7 @@ class InverseController(SceneController):
         """The goals, those further than `goal_distance` moved nearer, shape (n_e, 3)."""
         if self.goal_distance == math.inf:
             return goal
-        tip = self._positions()
+        tip = _positions(self.watched)
         way = goal - tip
         far = np.linalg.norm(way, axis=1, keepdims=True)
         return tip + way * np.minimum(1.0, self.goal_distance / np.maximum(far, 1e-300))
@@ -273,13 +274,14 @@ class InverseController(SceneController):
             others: Rows of constraints that are taken as the forward solver finds them.
             touching: The contacts.
         """
-        shift = (self.target - self.start).ravel()  # rows measure from the start
         last = self.solution
-        rate: Any = self.effort_rate  # a number stands for every actuator
         before: Any = 0.0 if last is None else self._held(last)
         displaced: Any = 0.0 if last is None else last.displacement
         W = self.system.compliance(rows, rows[self.a], self.factor)
         delta_free = self.system.delta_free(rows)
+        # Effector rows measure from where their node was when SOFA initialised it, which need not
+        # be where it starts.
+        delta_free[self.e] = (_positions(self.watched_free) - self.target).ravel()
         if len(others):
             delta_free = delta_free + self._delta_by_others(rows, others)
         contacts = None
@@ -289,11 +291,11 @@ class InverseController(SceneController):
         return InverseProblem(
             W_ea=W[self.e],
             W_aa=W[self.a],
-            delta_e_free=delta_free[self.e] - shift,
+            delta_e_free=delta_free[self.e],
             delta_a_free=delta_free[self.a],
             effector_weight=self.weight,
             effort_previous=before,
-            effort_rate=rate,
+            effort_rate=self.effort_rate,
             displacement_previous=displaced,
             energy=self.energy,
             names=self.driven.names,
@@ -368,10 +370,6 @@ class InverseController(SceneController):
             if grasp.dropped_at is not None and was is None:
                 Sofa.msg_warning(self, f"{grasp.body}: no contact holds it at t = {time:.4g}.")
 
-    def _positions(self) -> np.ndarray:
-        """Position of every effector, shape (n_e, 3)."""
-        return np.array([position.value[index] for position, index in self.watched])
-
     def _tell(self, solution: InverseSolution) -> None:
         if solution.status is not self.last_status:
             self.keep(last_status=solution.status)
@@ -391,7 +389,7 @@ class InverseController(SceneController):
     def onAnimateEndEvent(self, event: Any) -> None:
         """Where the effectors came to."""
         del event
-        tip = self._positions()
+        tip = _positions(self.watched)
         self.outputs["tip"].value = tip
         self.outputs["error"].value = np.linalg.norm(tip - self.wanted, axis=1)
 
@@ -402,9 +400,14 @@ def _checked_contacts(contacts: str) -> str:
     return contacts
 
 
-def _node_of(row: Any) -> tuple[Any, int]:
-    """Positions, a Data, and the node of them that a PositionConstraint looks at."""
-    return row.getContext().getMechanicalState().findData("position"), int(row.indices.value[0])
+def _node_of(row: Any, data: str) -> tuple[Any, int]:
+    """A Data of positions, and the node of them that a PositionConstraint looks at."""
+    return row.getContext().getMechanicalState().findData(data), int(row.indices.value[0])
+
+
+def _positions(watched: Sequence[tuple[Any, int]]) -> np.ndarray:
+    """Position of every effector, shape (n_e, 3)."""
+    return np.array([position.value[index] for position, index in watched])
 
 
 def _constant(goal: Any) -> Callable[[float], np.ndarray]:

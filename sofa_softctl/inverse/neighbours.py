@@ -120,7 +120,8 @@ def beyond(
         return modes.with_contact(i, STICKING)
     if row is Row.CONE:
         friction = force[n + 1 : n + 3]
-        direction = -friction / np.hypot(*friction)
+        size = float(np.hypot(*friction))
+        direction = -friction / size if size > 0.0 else np.array([1.0, 0.0])  # at the cone's tip
         return modes.with_contact(i, SLIDING, np.array([direction, [0.0, 1.0]]))
     if not m.sticking and m.rough[i]:
         slip = delta[n + 1 : n + 3]

@@ -65,12 +65,14 @@ def solve_qpcc(
         answer, pieces, converged = pivot(
             solver, [past.modes], pieces=search.pieces, flips=search.warm_flips, deadline=deadline
         )
-    if answer is None:
+    if warm is None or _is_worse(answer, warm):
         starts = _starts(mechanics, before, past)
-        answer, more, converged = pivot(
+        other, more, converged = pivot(
             solver, starts, pieces=search.pieces, flips=search.flips, deadline=deadline
         )
         pieces += more
+        if other is not None and other.better_than(answer):
+            answer = other
     found = _Found(answer, pieces, converged, "pivoting")
     known = past is not None and past.complete
     if _goes_on(search, contacts, known):
@@ -88,6 +90,13 @@ def solve_qpcc(
     return _solution(solver, found, held, warm, tolerance, (middle - start, end - middle))
 
 
+def _is_worse(answer: Answer | None, warm: ContactWarm) -> bool:
+    """Whether an answer that the one of the step before led to may be a poor local optimum."""
+    if answer is None or answer.violation > 0.0:
+        return True
+    return answer.objective > WORSE * warm.objective
+
+
 def _goes_on(search: Search, contacts: Contacts, known: bool) -> bool:
     """Whether pivoting is followed by the search for a proof."""
     if search.strategy != "auto":
@@ -99,6 +108,10 @@ def _goes_on(search: Search, contacts: Contacts, known: bool) -> bool:
 
 AUTO_NODES = 100
 """Most relaxations of "exact" where `Search.strategy` is "auto" and there is no budget."""
+
+
+WORSE = 1.1
+"""Rise of the objective from step to step from which on pivoting also starts anew [-]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +136,15 @@ class _Past(NamedTuple):
 
 
 def _starts(m: Mechanics, before: np.ndarray, past: _Past | None) -> Iterator[Modes]:
-    """Modes to start from: those at the efforts of the step before, and all sticking."""
-    force = None if past is None else past.force
+    """Modes to start from: those at the efforts of the step before, and all sticking.
+
+    The forces of contacts that depend on each other are not unique: those that are found from the
+    forces of the step before may have no piece where those that are found from none have one.
+    """
     effort = before / m.a_unit
-    force, _ = contact_forces(m, effort, force)
-    yield modes_at(m, effort, force)
+    for known in [None] if past is None else [past.force, None]:
+        force, _ = contact_forces(m, effort, known)
+        yield modes_at(m, effort, force)
     yield Modes.of(np.full(m.contacts.n_c, STICKING))
 
 
@@ -147,11 +164,13 @@ def _recalled(m: Mechanics, warm: ContactWarm) -> _Past:
     return _Past(modes, force / m.c_unit, complete)
 
 
-def _remembered(m: Mechanics, modes: Modes, effort: np.ndarray, force: np.ndarray) -> ContactWarm:
+def _remembered(
+    m: Mechanics, modes: Modes, effort: np.ndarray, force: np.ndarray, objective: float
+) -> ContactWarm:
     """What the next step starts from. Efforts and forces in the scene's units."""
     parts = np.split(force, m.contacts.starts[1:])
     past = zip(modes.kind, modes.direction, modes.balance, parts, strict=True)
-    return ContactWarm(effort, dict(zip(m.contacts.identity, past, strict=True)))
+    return ContactWarm(effort, dict(zip(m.contacts.identity, past, strict=True)), objective)
 
 
 def _solution(
@@ -200,7 +219,7 @@ def _solution(
     margins = {"effort": margin * m.a_unit, "displacement": margin / m.a_unit}
     limits = solver.bounds.limits
     relaxed: tuple[str, ...] = ()
-    if answer is None or answer.violation > 0.0:
+    if warm is None or _is_worse(answer, warm):
         relaxed = exceeded_limits(p.names, limits, values, margins)
         relaxed += _exceeded_sums(solver, force, margin)
     objective = 0.5 * float(np.square(p.effector_weight * error).sum())
@@ -219,7 +238,7 @@ def _solution(
         solve_time=times[1],
         solver=qp_solver,
         message=" ".join(dict.fromkeys(notes)),
-        warm=_remembered(m, modes, effort * m.a_unit, force * m.c_unit),
+        warm=_remembered(m, modes, effort * m.a_unit, force * m.c_unit, objective),
         contact_force=_frozen(force * m.c_unit),
         contact_gap=_frozen(gap),
         modes=modes.told(m.contacts.friction),

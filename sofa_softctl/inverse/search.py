@@ -54,3 +54,5 @@ class ContactWarm(NamedTuple):
     """Efforts [effort], shape (n_a,)."""
     contacts: dict
     """Identity -> kind, direction and balance (see `Modes`), force of the rows [effort]."""
+    objective: float
+    """Objective of the answer [displacement^2]."""

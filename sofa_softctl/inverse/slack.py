@@ -63,7 +63,7 @@ class Slack:
         scale = 1e-6 * (1.0 + np.abs(displacement))
         over = excess > scale
         if over.any():
-            until = time + excess / self.motor_speed
+            until = time + np.where(over, excess, 0.0) / self.motor_speed
             self.until = np.where(over, np.maximum(self.until, until), self.until)
 
     def slack_now(self, time: float) -> list[str]:

@@ -161,6 +161,7 @@ class PieceSolver:
         cuts: list[Cut] = []
         answer: Answer | None = None
         obeying: Answer | None = None
+        acceptable: Answer | None = None
         bend, damping = None, 0.0
         for _ in range(3 * ROUNDS if violation else ROUNDS):
             piece = build_piece(m, modes, cuts)
@@ -180,6 +181,8 @@ class PieceSolver:
                 return None
             before = answer
             answer = self._answer(modes, piece, problem, checked, warm)
+            if answer.law <= LAW_ACCEPTED and answer.better_than(acceptable):
+                acceptable = answer
             if answer.law <= LAW:
                 obeying = answer
                 if not damping or before is None or answer.settled(before):
@@ -198,6 +201,8 @@ class PieceSolver:
             bend = self._bend(piece, problem, answer, warm, damping, not violation)
             modes, new = self._turned(modes, answer.effort, answer.force)
             cuts += new
+        if violation:
+            return obeying or acceptable
         if obeying is None and answer is not None and answer.law <= LAW_ACCEPTED:
             return answer
         return obeying

@@ -71,6 +71,10 @@ class ComplianceSystem:
         found: np.ndarray = np.asarray(self.solver.dfree())[rows]
         return found
 
+    def set_delta_free(self, rows: np.ndarray, delta: np.ndarray) -> None:
+        """What the solver shall take for the free motion of rows, before it solves."""
+        self.solver.dfree()[rows] = delta
+
     def delta_by_others(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """What the present multipliers of other rows add to delta of `rows`, shape (n,)."""
         W = np.asarray(self.solver.W())[np.ix_(rows, others)]

@@ -27,6 +27,10 @@ class Contact:
     """Paths of the nodes whose independent states touch."""
     point: np.ndarray
     """Where it touches the second body, start of the step [length], shape (3,)."""
+    free_slide: np.ndarray
+    """Free motion along the tangents, of the second body against the first [length], shape (2,)
+    with friction, (0,) without. SOFA's rows hold it only for the part of the step in which the
+    contact is closed in the free motion; see `FrictionWithoutCreep`."""
     friction: float
     """Coefficient of friction of the response [-]; nan where the scene does not tell."""
     identity: tuple[int, int] | None
@@ -58,6 +62,7 @@ def _from_runtime(owner: Any, rows: np.ndarray) -> list[Contact]:
             normal=near.normal[k],
             bodies=bodies,
             point=near.point[k, 1],
+            free_slide=owner.free_slide[k, : count - 1],
             friction=friction,
             identity=(int(elements[0]), int(elements[1])),
         )
@@ -69,8 +74,11 @@ def _from_rows(owner: Any, rows: np.ndarray) -> list[Contact]:
     """What the directions of the rows in SOFA tell."""
     first, second = (owner.findLink(name).getLinkedBase() for name in ("object1", "object2"))
     bodies = (_body(first), _body(second))
-    H = second.constraint.value[rows].toarray().reshape(len(rows), -1, 3)  # (n, nodes, 3)
+    H = _directions(second, rows)
     x = np.asarray(second.position.value)[:, :3]
+    moved = _moved(second, H)
+    if first.getPathName() != second.getPathName():
+        moved += _moved(first, _directions(first, rows))
     count = 3 if _has_friction(H) else 1
     friction = _friction_of(owner) if count == 3 else 0.0
     found = []
@@ -87,11 +95,25 @@ def _from_rows(owner: Any, rows: np.ndarray) -> list[Contact]:
                 normal=normal / np.linalg.norm(normal),
                 bodies=bodies,
                 point=share @ x[nodes] / share.sum(),
+                free_slide=moved[k + 1 : k + count],
                 friction=friction,
                 identity=None,
             )
         )
     return found
+
+
+def _directions(state: Any, rows: np.ndarray) -> np.ndarray:
+    """Directions of rows on the nodes of a state, shape (n, nodes, 3)."""
+    H: np.ndarray = state.constraint.value[rows].toarray().reshape(len(rows), -1, 3)
+    return H
+
+
+def _moved(state: Any, H: np.ndarray) -> np.ndarray:
+    """Free motion of a state along rows [length], shape (n,)."""
+    move = np.asarray(state.free_position.value) - np.asarray(state.position.value)
+    total: np.ndarray = np.einsum("rnc,nc->r", H, move[:, :3])
+    return total
 
 
 def _has_friction(H: np.ndarray) -> bool:

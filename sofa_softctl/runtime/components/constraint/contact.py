@@ -37,6 +37,7 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         self.identity = np.empty((0, 2), dtype=np.int64)
         self.contact_distance = np.empty(0)
         self.force = self.gap = np.empty((0, 3))
+        self.free_slide = np.empty((0, 2))
 
     def connect(self, first: CollisionModel, second: CollisionModel, mu: float) -> None:
         """Say which models touch."""
@@ -110,6 +111,7 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         slide = np.einsum("prc,pc->pr", self.frames, moves[1] - moves[0])  # (p, 3)
         free = gap + slide[:, 0]
         size = sum(np.linalg.norm(move, axis=1) for move in moves)
+        self.free_slide = slide[:, 1:].copy()
         slide *= _share_in_contact(gap, free, size)[:, None]
         slide[:, 0] = free
         found: np.ndarray = slide[:, : self.rows_each].ravel()
