@@ -14,12 +14,12 @@ simulation and quadratic programming", RoboSoft 2019, section IV-B, Figs. 8 to 1
     softctl run scenes/trunk_cup.py --set contacts=sticking --plot cup.png
     runSofa -l SofaPython3 scenes/trunk_cup.py --argv tilt=20
 
-The commands on another plant, as on a real robot that nobody modelled exactly. Nothing corrects
-them there, as on the paper's robot: the cup settles a centimetre or two lower, and may fall.
+The commands on another plant, as on a real robot that nobody modelled exactly; nothing corrects
+them there, as on the paper's robot:
 
     softctl run scenes/trunk_cup.py --record held.mcap
     softctl run scenes/trunk_cup.py --set commands=held.mcap \
-        --set trunk_mesh=gripper_trunk_coarse.vtk --set trunk_modulus=2900 --set friction=0.8
+        --set trunk_mesh=gripper_trunk_coarse.vtk --set trunk_modulus=2800 --set friction=0.8
 """
 
 import os
@@ -119,14 +119,14 @@ class Path:
 @parameters_from_argv
 def createScene(
     root,
-    tilt=45.0,
+    tilt=46.0,
     period=4.0,
     flexible=90.0,
     shortening=0.045,
     friction=0.9,
     trunk_modulus=2600.0,
     cup_modulus=5000.0,
-    energy=3e-5,
+    energy=5e-5,
     share=0.6,
     contacts="coulomb",
     trunk_mesh="gripper_trunk.vtk",

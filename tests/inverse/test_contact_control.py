@@ -98,6 +98,31 @@ def test_a_motor_weaker_than_friction_moves_nothing():
     assert inverse.contact_normal.value.sum() == pytest.approx(WEIGHT, rel=1e-9)
 
 
+def test_efforts_change_by_no_more_than_each_actuators_rate():
+    """From rest the motor along x may gain 3 mN a step and the one along y 1 mN; the goal is far
+    away in both directions."""
+
+    def create(root):
+        world(root, gravity=(0.0, 0.0, 0.0))
+        node = ball(root, "ball", [0.0, 50.0, 0.0])
+        root.addObject(
+            InverseController(
+                name="inverse",
+                root=root,
+                actuators=[motor(node, 0), motor(node, 1)],
+                effectors=[add_effector(node)],
+                goal=[1000.0, 1000.0, 0.0],
+                effort_rate=[3.0, 1.0],
+                names=["along", "up"],
+            )
+        )
+
+    session = Session(create)
+    for step in range(1, 4):
+        session.step()
+        assert session.root.inverse.effort.value == pytest.approx([3.0 * step, 1.0 * step])
+
+
 def test_a_stronger_motor_slides_it_with_what_friction_leaves():
     """a = F / m - mu g, from rest: the velocity after n steps is n dt a (implicit Euler is exact
     for constant forces), until the goal comes near."""

@@ -263,3 +263,50 @@ def test_constraints_of_others_are_reckoned_with_and_told(caplog):
     came = inverse.tip.value[0] - inverse.goal.value[0]
     assert rope.force.value > 0.0 and by_rope > 0.01
     assert np.linalg.norm(foreseen - came) < 0.01 * by_rope
+
+
+def test_the_goal_of_a_point_on_a_rigid_body_is_in_space():
+    """The point's state is given by its place in the body, where SOFA's PositionConstraint then
+    measures from; the goal is reached none the less, to what the energy term leaves."""
+
+    def create(root):
+        root.gravity = [0.0, 0.0, 0.0]
+        root.addObject("FreeMotionAnimationLoop")
+        root.addObject("GenericConstraintSolver")
+        node = root.addChild("body")
+        node.addObject("EulerImplicitSolver", rayleighMass=0.1)
+        node.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+        pose = [100.0, 50.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+        node.addObject("MechanicalObject", name="dofs", template="Rigid3", position=[pose])
+        node.addObject("UniformMass", vertexMass="0.1 1 [10 0 0,0 10 0,0 0 10]")
+        node.addObject("LinearSolverConstraintCorrection")
+        motors = [
+            node.addObject(
+                "PositionConstraint",
+                name=f"motor_{axis}",
+                indices=[0],
+                useDirections=[int(k == axis) for k in range(6)],
+                valueType="force",
+                value=[0.0],
+            )
+            for axis in range(3)
+        ]
+        point = node.addChild("point")
+        point.addObject("MechanicalObject", name="dofs", position=[[0.0, 0.0, 20.0]])
+        effector = add_effector(point)
+        point.addObject("RigidMapping")
+        root.addObject(
+            InverseController(
+                name="inverse",
+                root=root,
+                actuators=motors,
+                effectors=[effector],
+                goal=lambda time: [100.0 + 10.0 * time, 50.0, 20.0],
+                energy=1e-9,
+            )
+        )
+
+    session = Session(create)
+    session.step(20)
+    assert session.root.inverse.tip.value[0] == pytest.approx([102.0, 50.0, 20.0], abs=0.01)
+    assert session.root.inverse.error.value[0] < 0.01

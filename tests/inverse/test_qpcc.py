@@ -291,6 +291,25 @@ def test_a_warm_start_is_never_worse_than_where_it_comes_from(friction, law):
             assert warm.pieces <= cold.pieces
 
 
+def test_where_the_objective_rises_the_answer_is_as_good_as_from_a_cold_start():
+    """The modes of other problems with the same contacts lead into poor local optima; as they had a
+    lower objective, pivoting starts anew as well."""
+    rng = np.random.default_rng(16)
+    better = 0
+    for _ in range(40):
+        p = random_problem(rng, n_c=4, energy=1e-2)
+        other = replace(random_problem(rng, n_c=4, energy=1e-2).contacts, identity=(0, 1, 2, 3))
+        p = replace(p, contacts=replace(p.contacts, identity=(0, 1, 2, 3)))
+        poor = solve(replace(p, contacts=other), search=PIVOTING).warm
+        cold = solve(p, search=PIVOTING)
+        anew = solve(p, warm=poor._replace(objective=0.0), search=PIVOTING)
+        trusting = solve(p, warm=poor._replace(objective=1e9), search=PIVOTING)
+        assert anew.objective <= trusting.objective * (1.0 + 1e-9)
+        better += anew.objective < 0.99 * trusting.objective
+        assert anew.objective <= cold.objective * 1.2  # its start is another, so its end may be
+    assert better >= 2
+
+
 def test_a_warm_start_from_other_contacts_or_none_at_all_does_no_harm():
     rng = np.random.default_rng(9)
     p, q = random_problem(rng, n_c=3), random_problem(rng, n_c=5, friction=0.0)

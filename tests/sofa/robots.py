@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from sofa_softctl import InverseController, Session, Sofa, add_constraint_solver, add_effector
+from sofa_softctl import (
+    FrictionWithoutCreep,
+    InverseController,
+    Session,
+    Sofa,
+    add_constraint_solver,
+    add_effector,
+)
 from sofa_softctl.scene.compliance import ComplianceSystem
 
 
@@ -194,3 +201,51 @@ def block_on_floor(root, mu=0.5):
 def _add_models(node, **values):
     for kind in ("TriangleCollisionModel", "LineCollisionModel", "PointCollisionModel"):
         node.addObject(kind, **values)
+
+
+def pinch(root, without_creep):
+    """Two balls on springs that forces press from both sides against a third, which has weight.
+
+    Objects: /ball/dofs, /fingers/dofs. The springs open the contacts in the free motion; the forces
+    leave a push of 100 mN, and friction could carry 2 * 0.5 * 100 mN, five times the weight.
+    """
+    add_loop(root)
+    for kind in ("CollisionPipeline", "BruteForceBroadPhase", "BVHNarrowPhase"):
+        root.addObject(kind)
+    root.addObject("MinProximityIntersection", alarmDistance=3.0, contactDistance=0.1)
+    response = {"response": "FrictionContactConstraint", "responseParams": "mu=0.5"}
+    root.addObject("CollisionResponse", **response)
+    for name, x, mass in (("ball", [0.0], 0.002), ("fingers", [-10.1, 10.1], 0.004)):
+        node = root.addChild(name)
+        node.addObject("EulerImplicitSolver", rayleighStiffness=0.1, rayleighMass=0.1)
+        node.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+        node.addObject(
+            "MechanicalObject",
+            name="dofs",
+            position=[[c, 0.0, 0.0] for c in x],
+            rest_position=[[c + np.sign(c), 0.0, 0.0] for c in x],
+        )
+        node.addObject("UniformMass", totalMass=mass)
+        node.addObject("SphereCollisionModel", radius=5.0)
+        node.addObject("LinearSolverConstraintCorrection")
+    fingers = root.fingers
+    fingers.addObject("RestShapeSpringsForceField", stiffness=100.0, points=[0, 1])
+    for index, push in enumerate((200.0, -200.0)):
+        fingers.addObject(
+            "PositionConstraint",
+            name=f"push_{index}",
+            indices=[index],
+            useDirections=[1, 0, 0],
+            valueType="force",
+            value=[push * root.dt.value],
+        )
+    if without_creep:
+        root.addObject(FrictionWithoutCreep(root=root))
+    return root
+
+
+def pinched(without_creep):
+    """Height of the ball after a second."""
+    session = Session(lambda root: pinch(root, without_creep))
+    session.step(100)
+    return float(session.root.ball.dofs.position.value[0, 1])
