@@ -104,7 +104,7 @@ def _from_rows(owner: Any, rows: np.ndarray) -> list[Contact]:
 
 
 def _directions(state: Any, rows: np.ndarray) -> np.ndarray:
-    """Directions of rows on the nodes of a state, shape (n, nodes, 3)."""
+    """Directions of rows on the nodes of a state up to the last that has any, (n, nodes, 3)."""
     H: np.ndarray = state.constraint.value[rows].toarray().reshape(len(rows), -1, 3)
     return H
 
@@ -112,7 +112,7 @@ def _directions(state: Any, rows: np.ndarray) -> np.ndarray:
 def _moved(state: Any, H: np.ndarray) -> np.ndarray:
     """Free motion of a state along rows [length], shape (n,)."""
     move = np.asarray(state.free_position.value) - np.asarray(state.position.value)
-    total: np.ndarray = np.einsum("rnc,nc->r", H, move[:, :3])
+    total: np.ndarray = np.einsum("rnc,nc->r", H, move[: H.shape[1], :3])
     return total
 
 

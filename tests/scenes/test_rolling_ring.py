@@ -25,11 +25,10 @@ def rolled(steps, **parameters):
     return np.array(offsets), session
 
 
-@pytest.mark.parametrize(("contacts", "tolerance"), [("coulomb", 0.1), ("sticking", 3.0)])
+@pytest.mark.parametrize(("contacts", "tolerance"), [("coulomb", 0.1), ("sticking", 0.5)])
 def test_it_rolls_on_flat_ground(contacts, tolerance):
     """24 mm in 1.2 s, without slipping: it turns by distance over radius (21 mm less the sag of a
-    millimetre or two), and the ground carries its weight. Contacts that hold any pull, as the
-    paper takes them, let it hop a little when cables change over."""
+    millimetre or two), and the ground carries its weight."""
     offsets, session = rolled(150, contacts=contacts)
     assert np.abs(offsets).max() < tolerance
     x = session.root.ring.dofs.position.value
@@ -57,14 +56,15 @@ def test_it_holds_on_ten_degrees():
     assert np.abs(offsets).max() < 0.1
 
 
-def test_it_climbs_ten_degrees():
-    """Slowly: 20 mm at 10 mm/s."""
-    offsets, session = rolled(230, slope=10.0, speed=10.0)
+@pytest.mark.parametrize(("slope", "speed"), [(10.0, 10.0), (13.0, 5.0)])
+def test_it_climbs(slope, speed):
+    """Slowly, for 2 s; 13 degrees are the steepest slope that it climbs."""
+    offsets, session = rolled(230, slope=slope, speed=speed)
     assert np.abs(offsets).mean() < 0.5
-    along = np.array([np.cos(np.radians(10.0)), np.sin(np.radians(10.0)), 0.0])
+    along = np.array([np.cos(np.radians(slope)), np.sin(np.radians(slope)), 0.0])
     start = session.root.ring.loader.position.value.mean(axis=0)
     travel = (session.root.ring.dofs.position.value.mean(axis=0) - start) @ along
-    assert travel == pytest.approx(20.0, abs=1.0)
+    assert travel == pytest.approx(2.0 * speed, abs=1.0)
 
 
 def test_it_rolls_on_ground_that_tilts_meanwhile():
