@@ -9,6 +9,7 @@ SoftctlError                what every error of this package is
 ├── DivergedError           the state became NaN or infinite during a step (ArithmeticError)
 ├── BackendError            the asked backend cannot be had (ImportError)
 ├── PluginError             a plugin cannot be loaded or collides with another
+├── MapError                an equilibrium map has no answer (ArithmeticError)
 ├── ProblemError            an optimisation problem is malformed (ValueError)
 └── RecordError             a recording cannot be written or read (ValueError)
 """
@@ -54,6 +55,10 @@ class DivergedError(SoftctlError, ArithmeticError):
             f"of {len(bad)} nodes are NaN or infinite, first node {nodes[0]}. Try a smaller dt, "
             "smaller forces or stiffnesses, or look for inverted elements."
         )
+
+
+class MapError(SoftctlError, ArithmeticError):
+    """The exact map has no answer at some controls."""
 
 
 class BackendError(SoftctlError, ImportError):

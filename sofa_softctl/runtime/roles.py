@@ -141,6 +141,18 @@ class ForceField(Contribution):
 
     rayleighStiffness = Real(0.0, "Damping proportional to this stiffness.", unit="time")
 
+    exact_tangent = False
+    """Whether `add_matrix` gives the symmetric part of -df/dx, where a time step takes less."""
+
+    skew = False
+    """Whether -df/dx is not symmetric."""
+
+    def add_skew_product(self, out: np.ndarray, v: np.ndarray) -> None:
+        """out += the antisymmetric part of -df/dx at the last `add_matrix`, times v.
+
+        For forces with an energy there is none.
+        """
+
     def add_force(self, force: np.ndarray) -> None:
         """force += f(x) at the state's position."""
         raise NotImplementedError

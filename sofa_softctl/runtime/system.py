@@ -140,6 +140,10 @@ class MechanicalSystem:
         if mass_factor:
             for mass in self.masses:
                 mass.add_product(*self._vectors(mass), mass_factor)
+        self.gather()
+
+    def gather(self) -> None:
+        """Pass the forces on mapped states on to the independent ones."""
         self._gather(self.mappings)
 
     def _update_geometric(self) -> None:

@@ -52,3 +52,39 @@ def cable_geometry(
             directions[k - 1, 1] -= u1
             directions[k - 1, 2] -= u2
     return length
+
+
+@njit
+def segment_stiffness(
+    x: np.ndarray,
+    indices: np.ndarray,
+    pull_point: np.ndarray,
+    has_pull_point: bool,
+    blocks: np.ndarray,
+) -> None:
+    """How the directions of `cable_geometry` turn: the second derivative of the length.
+
+    Segment k joins point k to the one before it; blocks[k] = (I - u_k u_k^T) / length. Under unit
+    tension the points k - 1 and k have the stiffness [[b, -b], [-b, b]].
+
+    Args:
+        x, indices, pull_point, has_pull_point: As for `cable_geometry`.
+        blocks: Output, shape (m, 3, 3); 0 for a segment that is not there or has no length.
+    """
+    blocks[:] = 0.0
+    d = np.empty(3)
+    for k in range(indices.shape[0]):
+        if k == 0 and not has_pull_point:
+            continue
+        square = 0.0
+        for i in range(3):
+            before = pull_point[i] if k == 0 else x[indices[k - 1], i]
+            d[i] = before - x[indices[k], i]
+            square += d[i] * d[i]
+        if square == 0.0:
+            continue
+        length = square**0.5
+        for i in range(3):
+            for j in range(3):
+                blocks[k, i, j] = -d[i] * d[j] / (square * length)
+            blocks[k, i, i] += 1.0 / length

@@ -9,6 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.data_types import Bool, Choice, Int, Real, Reals, Vectors
 from sofa_softctl.runtime.kernels import corotational as kernel
+from sofa_softctl.runtime.kernels import corotational_tangent as tangent
 from sofa_softctl.runtime.link import LinkType
 from sofa_softctl.runtime.roles import ForceField, Pairs
 
@@ -228,3 +229,33 @@ class TetrahedronFEMForceField(ForceField):
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
         """See Contribution."""
         kernel.add_matrix(self.h, self.stiffness, factor, slots.reshape(-1, 10), values)
+        if self.exact_tangent:
+            self._turns = self._turning()
+            tangent.add_turning_matrix(*self._turns, factor, slots.reshape(-1, 10), values)
+
+    @property
+    def skew(self) -> bool:  # type: ignore[override]
+        """See ForceField."""
+        return self.method_number not in (kernel.SMALL, kernel.GRADIENT)
+
+    def add_skew_product(self, out: np.ndarray, v: np.ndarray) -> None:
+        """See ForceField."""
+        tangent.add_turning_product(v, self.elements, *self._turns, 0.5, -1.0, out)
+
+    def _turning(self) -> tuple[np.ndarray, np.ndarray]:
+        """How the rotations turn, and what that does to the forces; see corotational_tangent."""
+        B, G = np.empty((2, len(self.elements), 4, 3, 3))
+        x = self.state._data["position"].get()
+        tangent.turning(
+            x,
+            self.x0,
+            self.elements,
+            self.method_number,
+            self.frames0,
+            self.rotations,
+            self.h,
+            self.stiffness,
+            B,
+            G,
+        )
+        return B, G

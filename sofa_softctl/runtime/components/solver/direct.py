@@ -71,6 +71,11 @@ class SparseLDLSolver(LinearSolver):
         if not self._factor.factorize(values):
             self._factorize_indefinite()
 
+    @property
+    def positive_definite(self) -> bool:
+        """Whether the matrix of the last `set_matrix` was."""
+        return self._lu is None
+
     def _factorize_indefinite(self) -> None:
         matrix = self.A()
         if not np.isfinite(matrix.data).all():

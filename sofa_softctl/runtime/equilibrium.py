@@ -1,0 +1,323 @@
+"""Where a robot rests under the tensions of its lines, and how that changes with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse.linalg as sparse_linalg
+
+from sofa_softctl.errors import MapError, SceneError
+from sofa_softctl.runtime.components.constraint.cable_model import CableModel
+from sofa_softctl.runtime.line_tension import LineTension
+from sofa_softctl.runtime.node import Node
+from sofa_softctl.runtime.simulation import loop_of
+from sofa_softctl.runtime.system import MechanicalSystem
+
+ITERATIONS = 60
+"""Most Newton steps from one tension to the next."""
+HALVINGS = 12
+"""Most halvings of a Newton step."""
+SMALLEST = 2.0**-8
+"""Smallest step of the continuation, as a share of the way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """A state of rest, and its derivative by the controls."""
+
+    u: np.ndarray
+    """Controls [-], shape (d,)."""
+    x: np.ndarray
+    """Positions of the independent nodes [length], shape (n, 3)."""
+    x_u: np.ndarray
+    """dx/du [length], shape (n, 3, d)."""
+    lengths: np.ndarray
+    """Lengths of the lines [length], shape (d,)."""
+    lengths_u: np.ndarray
+    """dL/du [length], shape (d, d); symmetric where the forces have an energy."""
+    points: np.ndarray
+    """Points that are watched [length], shape (p, 3)."""
+    points_u: np.ndarray
+    """Their derivative [length], shape (p, 3, d)."""
+    residual: float
+    """Largest force on a node that is left, relative to the largest of the lines [-]."""
+    iterations: int
+    """Newton steps that it took."""
+    stable: bool
+    """Whether the tangent was positive definite: a minimum of the energy, not a saddle."""
+
+
+class EquilibriumMap:
+    """x = f(u): quasi-static equilibrium 0 = p(x) + c(x, u) of a scene's robot.
+
+    The lines are the scene's cables, with the tensions scale * u; negative ones push. Newton's
+    method with the exact tangent, of the elastic forces as of the lines, which turn with the
+    robot; a line search on the size of the residual; and continuation in u where it fails. du/dx
+    by implicit differentiation with the last tangent.
+
+    Changes the scene: it gets force fields for the lines, and positions are those of the last
+    equilibrium. Take a copy of one that shall run.
+
+    Args:
+        root: Root of an initialised scene of the embedded runtime.
+        cables: Its lines; by default all cables.
+        scale: Tension of u = 1 [force].
+        points: States whose positions are watched, such as the tip's.
+        tolerance: Largest force left, relative to the largest on a node by u = 1 [-].
+
+    Raises:
+        SceneError: no cables, or of several bodies.
+
+    Source: Jia, Pan, Manocha 2019, eq. (7).
+    """
+
+    def __init__(
+        self,
+        root: Node,
+        cables: Sequence[CableModel] | None = None,
+        *,
+        scale: float = 1.0,
+        points: Sequence[Any] = (),
+        tolerance: float = 1e-10,
+    ) -> None:
+        self.scale, self.tolerance, self.watched = scale, tolerance, list(points)
+        found = [entry for node in root.walk() for entry in node.of("constraint")]
+        self.cables: list[Any] = [c for c in found if isinstance(c, CableModel)]
+        self.cables = self.cables if cables is None else list(cables)
+        if not self.cables:
+            raise SceneError("The scene has no cables: an equilibrium map needs lines to pull.")
+        self.lines = []
+        for number, cable in enumerate(self.cables):
+            line = LineTension(cable, name=f"line_tension_{number}")
+            cable.getContext().addObject(line)
+            line.init()
+            line._initialised = True
+            self.lines.append(line)
+        loop: Any = loop_of(root)
+        loop.prepare()
+        self.system = self._system(loop.systems)
+        for field in self.system.force_fields:
+            field.exact_tangent = True
+        self.skew = any(field.skew for field in self.system.force_fields)
+        self.rest = self._positions()
+        self.count = 0
+        """Equilibria that were found."""
+        self.unit_force = self._unit_force()
+
+    @property
+    def dimension(self) -> int:
+        """Number of controls."""
+        return len(self.lines)
+
+    def masses(self) -> np.ndarray:
+        """Diagonal of the mass matrix, shape (n, 3)."""
+        out = np.zeros_like(self.rest)
+        ones = np.ones_like(self.rest)
+        self.system.add_product(out, ones, 1.0, 0.0, 0.0)
+        return out
+
+    def __call__(self, u: np.ndarray, near: Equilibrium | None = None) -> Equilibrium:
+        """The equilibrium for controls u, sought from one nearby.
+
+        Raises:
+            MapError: none was found, or the mesh is turned inside out there.
+        """
+        u = np.asarray(u, dtype=float)
+        if near is None:
+            start, x = np.zeros(self.dimension), self.rest
+        else:
+            start, x = near.u, near.x + near.x_u @ (u - near.u)
+        steps = self._newton(u, x)
+        if steps is None and near is not None:
+            steps = self._newton(u, near.x)
+        if steps is None:
+            steps = self._continue(start, u, self.rest if near is None else near.x)
+        self.count += 1
+        return self._told(u, steps)
+
+    def _continue(self, start: np.ndarray, u: np.ndarray, x: np.ndarray) -> int:
+        """From start to u in steps that are as long as Newton's method can take."""
+        done, step, total = 0.0, 0.5, 0
+        while done < 1.0:
+            share = min(done + step, 1.0)
+            steps = self._newton(start + share * (u - start), x)
+            if steps is None:
+                step *= 0.5
+                if step < SMALLEST:
+                    raise MapError(
+                        f"The robot has no equilibrium at u = {np.round(u, 6).tolist()} that could "
+                        f"be reached from u = {np.round(start, 6).tolist()}: Newton's method ends "
+                        f"at {done:.1%} of the way. It may buckle there, or fold."
+                    )
+                continue
+            done, x, total, step = share, self._positions(), total + steps, 2.0 * step
+        return total
+
+    def _newton(self, u: np.ndarray, x: np.ndarray) -> int | None:
+        """Solve at u from x on: the number of steps, or None."""
+        self._place(x)
+        for line, tension in zip(self.lines, self.scale * u, strict=True):
+            line.tension = tension
+        residual = self._residual()
+        size, bound = _largest(residual), self.tolerance * self.unit_force
+        for iteration in range(ITERATIONS):
+            if size <= bound:
+                return iteration
+            x, step = self._positions(), self._solve(residual)
+            if not np.isfinite(step).all():
+                return None
+            share, before = 1.0, np.linalg.norm(residual)
+            for _ in range(HALVINGS):
+                self._place(x + share * step)
+                residual = self._residual()
+                if np.linalg.norm(residual) < before:
+                    break
+                share *= 0.5
+            else:
+                return iteration if size <= 1e4 * bound else None  # rounding ends it
+            size = _largest(residual)
+        return None
+
+    def _residual(self) -> np.ndarray:
+        """All forces, 0 where nodes are held, shape (n, 3)."""
+        self.system.compute_force()
+        force = self.system.force.copy()
+        self.system.project(force)
+        return force
+
+    def _solve(self, force: np.ndarray, precision: float = 1e-4) -> np.ndarray:
+        """What forces do at the present position: K^-1 f with the exact K, shape (n, 3)."""
+        solver = self.system.linear_solver
+        solver.set_matrix(0.0, 1.0, 0.0)
+        return self._back(force, precision)
+
+    def _back(self, force: np.ndarray, precision: float) -> np.ndarray:
+        """K^-1 f with the factors of the last `_solve`, and GMRES for what is not symmetric."""
+        solver, shape = self.system.linear_solver, force.shape
+        first = solver.solve(force).copy()
+        if not self.skew:
+            return first
+        symmetric = solver.A()
+
+        def product(v: np.ndarray) -> np.ndarray:
+            whole = np.zeros(shape)
+            for field in self.system.force_fields:
+                start = self.system.offset.get(id(field.state))
+                if start is not None and field.skew:
+                    rows = slice(start, start + field.state.count)
+                    field.add_skew_product(whole[rows], v.reshape(shape)[rows])
+            self.system.project(whole)
+            return symmetric @ v + whole.ravel()
+
+        n = force.size
+        operator = sparse_linalg.LinearOperator((n, n), matvec=product)
+        factors = sparse_linalg.LinearOperator(
+            (n, n), matvec=lambda v: solver.solve(v.reshape(shape)).ravel().copy()
+        )
+        found, _ = sparse_linalg.gmres(
+            operator, force.ravel(), x0=first.ravel(), rtol=precision, atol=0.0, M=factors
+        )
+        return found.reshape(shape)
+
+    def _told(self, u: np.ndarray, steps: int) -> Equilibrium:
+        """The equilibrium at the present position, with its derivatives."""
+        residual = _largest(self._residual()) / self.unit_force
+        unit = [self._line_force(line) for line in self.lines]
+        solver: Any = self.system.linear_solver
+        x_u = np.empty((*self.rest.shape, self.dimension))
+        solver.set_matrix(0.0, 1.0, 0.0)
+        for j, force in enumerate(unit):
+            x_u[:, :, j] = self._back(self.scale * force, 1e-12)
+        self._check_inside_out(u)
+        lengths = np.array([line.measure() for line in self.lines])
+        lengths_u = -np.einsum("knc,ncj->kj", np.array(unit), x_u)
+        points = [state._data["position"].get().copy() for state in self.watched]
+        points_u = [self._moved(state, x_u) for state in self.watched]
+        return Equilibrium(
+            u=u.copy(),
+            x=self._positions(),
+            x_u=x_u,
+            lengths=lengths,
+            lengths_u=lengths_u,
+            points=np.concatenate([np.empty((0, 3)), *points]),
+            points_u=np.concatenate([np.empty((0, 3, self.dimension)), *points_u]),
+            residual=residual,
+            iterations=steps,
+            stable=solver.positive_definite,
+        )
+
+    def _line_force(self, line: LineTension) -> np.ndarray:
+        """dc/dT of a line on the independent nodes, shape (n, 3)."""
+        system = self.system
+        system.force[:] = 0.0
+        for state in system.mapped:
+            state._data["force"].get()[:] = 0.0
+        line.add_unit_force(line.state._data["force"].get())
+        system.gather()
+        system.project(system.force)
+        return system.force.copy()
+
+    def _moved(self, state: Any, x_u: np.ndarray) -> np.ndarray:
+        """How a mapped state follows the derivative of the independent ones, (p, 3, d)."""
+        out = np.empty((state.count, 3, self.dimension))
+        for j in range(self.dimension):
+            self.system.v[:] = x_u[:, :, j]
+            self.system.propagate()
+            out[:, :, j] = state._data["velocity"].get()
+        self.system.v[:] = 0.0
+        self.system.propagate()
+        return out
+
+    def _check_inside_out(self, u: np.ndarray) -> None:
+        for field in self.system.force_fields:
+            elements = getattr(field, "elements", None)
+            if elements is None or elements.shape[1] != 4:
+                continue
+            x, x0 = field.state._data["position"].get(), field.state._data["rest_position"].get()
+            flips = _volumes(x, elements) * _volumes(x0, elements) <= 0.0
+            if flips.any():
+                raise MapError(
+                    f"At u = {np.round(u, 6).tolist()} {int(flips.sum())} tetrahedra of "
+                    f"{field.describe()} are turned inside out: the mesh is too coarse for so "
+                    "large a motion, or the lines pull too hard. Give narrower limits."
+                )
+
+    def _unit_force(self) -> float:
+        self._place(self.rest)
+        self._residual()
+        largest = max(_largest(self._line_force(line)) for line in self.lines)
+        return self.scale * largest
+
+    def _positions(self) -> np.ndarray:
+        found: np.ndarray = np.concatenate([s._data["position"].get() for s in self.system.states])
+        return found
+
+    def _place(self, x: np.ndarray) -> None:
+        for state in self.system.states:
+            start, data = self.system.offset[id(state)], state._data["position"]
+            np.copyto(data.get(), x[start : start + state.count])
+            data.touch()
+        self.system.propagate()
+
+    def _system(self, systems: list[MechanicalSystem]) -> MechanicalSystem:
+        states = {id(line.state) for line in self.lines}
+        for system in systems:
+            if states <= {id(state) for state in system.all_states}:
+                for state in system.states:
+                    if state.kind.name != "Vec3":
+                        raise state.fault("has bodies or joints: lines pull on points alone here.")
+                return system
+        raise SceneError("The cables belong to several bodies: give `cables` of one of them.")
+
+
+def _largest(force: np.ndarray) -> float:
+    return float(np.sqrt((force**2).sum(axis=1).max()))
+
+
+def _volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    edges = x[elements[:, 1:]] - x[elements[:, :1]]
+    found: np.ndarray = np.linalg.det(edges)
+    return found
