@@ -1,0 +1,163 @@
+"""Implicit Euler of a robot pulled by lines, projected onto its equilibria: d unknowns a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse
+
+from sofa_softctl.surrogate.embedding import Embedding, Jet, Layout
+
+
+@dataclass(frozen=True, eq=False)
+class Linearised:
+    """What m steps lack of balance, and how that changes with all they depend on."""
+
+    residual: np.ndarray
+    """r [force length], shape (m, d)."""
+    by_next: np.ndarray
+    """dr / da+, shape (m, d, d); row: component of r."""
+    by_now: np.ndarray
+    """dr / da, shape (m, d, d)."""
+    by_before: np.ndarray
+    """dr / da-, shape (m, d, d)."""
+    by_input: np.ndarray
+    """dr / du, shape (m, d, d)."""
+    mass: np.ndarray
+    """x_a^T M x_a at a+ [mass length^2], shape (m, d, d)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dynamics:
+    """The Galerkin-projected implicit Euler step on the manifold of equilibria, x = x(a).
+
+    The step balances, with x+ = x(a+) and x_a = dx/da at a+,
+
+        x_a^T M (x+ - 2 x + x-) / dt^2 + mass_damping x_a^T M (x+ - x) / dt
+            = x_a^T [p(x+) + c(x+, u)],
+
+    p: elastic forces and weight, c: forces of the lines under tensions s u. No elastic force is
+    evaluated for that. As x(a) is the equilibrium under tensions s a, p(x(a)) = -c(x(a), a). A line
+    under tension s u_j does the work -s u_j dL_j as its length changes, so that
+    x_a^T c(x, u) = -s L_a^T u, and the right-hand side is exactly -s L_a(a+)^T (u - a+). The
+    residual is the left-hand side minus the right-hand side:
+
+        r(a+, a, a-, u) = x_a^T M (…) + s L_a(a+)^T (u - a+).
+
+    Both are as exact as the map. For a map that is interpolated, this is the step of another,
+    nearby robot, whose lines have the interpolated lengths.
+
+    Source: Jia, Pan, Manocha, "Fast motion planning for high-DOF robot systems using hierarchical
+        system identification", eq. (8), alpha there is a here; mass_damping is SOFA's rayleighMass.
+    """
+
+    embedding: Embedding
+    """The map a -> [x, L, …]; a and u in the same unit, tension over `force`."""
+    layout: Layout
+    """Which outputs are positions and lengths; as many lines as a has components."""
+    mass: np.ndarray | scipy.sparse.sparray | scipy.sparse.spmatrix
+    """Mass of each coordinate, shape (3 N,), or the mass matrix, sparse, shape (3 N, 3 N)."""
+    dt: float
+    """Time step [time]."""
+    force: float = 1.0
+    """s: tension of a line at u = 1 [force]."""
+    mass_damping: float = 0.0
+    """Damping force over mass and velocity [1 / time], at least 0."""
+
+    def __post_init__(self) -> None:
+        d, n, rows = self.embedding.dimension, self.embedding.size, 3 * self.layout.nodes
+        if self.layout.lines != d:
+            raise ValueError(
+                f"layout must have a line for each of {d} coordinates of the map. "
+                f"Got: {self.layout.lines}"
+            )
+        if self.layout.size != n:
+            raise ValueError(f"layout must have {n} rows, as the map. Got: {self.layout.size}")
+        if self.mass.shape not in ((rows,), (rows, rows)):
+            raise ValueError(
+                f"mass must have shape ({rows},) or ({rows}, {rows}). Got: {self.mass.shape}"
+            )
+        if not (self.dt > 0.0 and self.force > 0.0 and self.mass_damping >= 0.0):
+            raise ValueError(
+                "dt and force must be positive, mass_damping not negative. Got: "
+                f"{self.dt}, {self.force}, {self.mass_damping}"
+            )
+
+    @cached_property
+    def unit(self) -> float:
+        """s |L_a(0)|: the residual that a change of u by 1 makes at rest [force length]."""
+        L_a = self.embedding.at(np.zeros((1, self.layout.lines))).gradient[0, self.layout.length]
+        return self.force * float(np.linalg.norm(L_a, 2))
+
+    def residual(
+        self, a_next: np.ndarray, u: np.ndarray, ahead: Jet, now: Jet, before: Jet
+    ) -> np.ndarray:
+        """What m steps lack of balance, r [force length], shape (m, d).
+
+        Args:
+            a_next: a+ of each step, shape (m, d).
+            u: Tensions of each step over `force`, shape (m, d).
+            ahead: The map at a+, m points.
+            now: The map at a.
+            before: The map at a-.
+        """
+        weights = self._weights(a_next, u, ahead, now, before)
+        return np.matmul(weights[:, None, :], ahead.gradient)[:, 0]  # (m, d)
+
+    def linearise(
+        self, a_next: np.ndarray, u: np.ndarray, ahead: Jet, now: Jet, before: Jet
+    ) -> Linearised:
+        """The residuals of m steps and their derivatives. Arguments as for `residual`."""
+        s, dt, x, L = self.force, self.dt, self.layout.position, self.layout.length
+        weights = self._weights(a_next, u, ahead, now, before)
+        bend = self.embedding.curvature(a_next, weights)  # (m, d, d), x_aa and L_aa contracted
+        along = self._times_mass(ahead.gradient[:, x]).transpose(0, 2, 1)  # (m, d, 3N)
+        C = along @ ahead.gradient[:, x]
+        L_a_T = ahead.gradient[:, L].transpose(0, 2, 1)
+        inertia, damping = 1.0 / dt**2, self.mass_damping / dt
+        return Linearised(
+            residual=np.matmul(weights[:, None, :], ahead.gradient)[:, 0],
+            by_next=(inertia + damping) * C + bend - s * L_a_T,
+            by_now=-(2.0 * inertia + damping) * (along @ now.gradient[:, x]),
+            by_before=inertia * (along @ before.gradient[:, x]),
+            by_input=s * L_a_T,
+            mass=C,
+        )
+
+    def rounding(self, ahead: Jet, now: Jet, before: Jet) -> np.ndarray:
+        """How large residuals are by rounding alone [force length], shape (m,)."""
+        x = self.layout.position
+        size = (
+            np.abs(ahead.value[:, x]) + 2.0 * np.abs(now.value[:, x]) + np.abs(before.value[:, x])
+        )
+        force = self._times_mass(size[:, :, None])[:, :, 0] / self.dt**2
+        r = np.matmul(np.abs(force)[:, None, :], np.abs(ahead.gradient[:, x]))[:, 0]
+        return np.finfo(float).eps * np.linalg.norm(r, axis=1)
+
+    def recover(self, a: np.ndarray) -> np.ndarray:
+        """Positions of all nodes at the points a, shape (m, d) -> (m, N, 3) [length]."""
+        x = self.embedding.at(a).value[:, self.layout.position]
+        return x.reshape(len(a), self.layout.nodes, 3)
+
+    def _weights(
+        self, a_next: np.ndarray, u: np.ndarray, ahead: Jet, now: Jet, before: Jet
+    ) -> np.ndarray:
+        """Forces conjugate to the outputs, shape (m, n): r = sum_i weights_i dy_i/da."""
+        x, dt = self.layout.position, self.dt
+        step = ahead.value[:, x] - now.value[:, x]
+        last = now.value[:, x] - before.value[:, x]
+        accelerate = (step - last) / dt**2 + self.mass_damping * step / dt
+        weights = np.zeros_like(ahead.value)
+        weights[:, x] = self._times_mass(accelerate[:, :, None])[:, :, 0]
+        weights[:, self.layout.length] = self.force * (u - a_next)
+        return weights
+
+    def _times_mass(self, columns: np.ndarray) -> np.ndarray:
+        """M times each column, shape (m, 3N, c)."""
+        if self.mass.ndim == 1:
+            return self.mass[:, None] * columns
+        m, rows, c = columns.shape
+        flat = self.mass @ columns.transpose(1, 0, 2).reshape(rows, m * c)
+        return np.asarray(flat).reshape(rows, m, c).transpose(1, 0, 2)

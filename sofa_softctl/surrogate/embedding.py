@@ -1,0 +1,102 @@
+"""The map from few coordinates to all outputs of a robot, as dynamics and planner see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Jet:
+    """Outputs and their first derivatives at m points."""
+
+    value: np.ndarray
+    """Outputs y(a) [length], shape (m, n)."""
+    gradient: np.ndarray
+    """dy/da [length / unit of a], shape (m, n, d)."""
+
+    def __getitem__(self, which: slice) -> Jet:
+        """The jet at some of the points; shares memory."""
+        return Jet(self.value[which], self.gradient[which])
+
+
+class Embedding(Protocol):
+    """A map a -> y(a) from d coordinates to n outputs, ordered as a `Layout` says.
+
+    For a robot pulled by d lines, a holds the lines' tensions over a stated force, and y(a) is the
+    equilibrium under them (Jia, Pan, Manocha, section IV-A: f, and alpha for a). The map has to be
+    continuous; its gradient may jump between the cells of a grid.
+    """
+
+    @property
+    def dimension(self) -> int:
+        """d, the number of coordinates."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """n, the number of outputs."""
+        ...
+
+    def at(self, points: np.ndarray) -> Jet:
+        """Outputs and gradients at the points, shape (m, d)."""
+        ...
+
+    def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """sum_i weights_i d^2 y_i / da^2 at the points.
+
+        Args:
+            points: Where, shape (m, d).
+            weights: Weights of the outputs, shape (m, n).
+
+        Returns:
+            Symmetric matrices, shape (m, d, d).
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which outputs are what: y = [3 nodes coordinates, lengths of the lines, further points]."""
+
+    nodes: int
+    """N, the number of nodes; their coordinates x0, y0, z0, x1, … come first [length]."""
+    lines: int
+    """d, the number of lines; their lengths come second [length]."""
+    points: tuple[str, ...] = ()
+    """Names of further points, three coordinates each, last [length]."""
+
+    @property
+    def size(self) -> int:
+        """n, the number of outputs."""
+        return 3 * self.nodes + self.lines + 3 * len(self.points)
+
+    @property
+    def position(self) -> slice:
+        """Rows of the coordinates of all nodes."""
+        return slice(0, 3 * self.nodes)
+
+    @property
+    def length(self) -> slice:
+        """Rows of the lengths of the lines."""
+        return slice(3 * self.nodes, 3 * self.nodes + self.lines)
+
+    def node(self, index: int) -> tuple[int, int, int]:
+        """Rows of the coordinates of one node."""
+        if not 0 <= index < self.nodes:
+            raise ValueError(f"node must be from 0 to {self.nodes - 1}. Got: {index}")
+        return (3 * index, 3 * index + 1, 3 * index + 2)
+
+    def point(self, name: str) -> tuple[int, int, int]:
+        """Rows of a further point.
+
+        Raises:
+            ValueError: No point has this name.
+        """
+        if name not in self.points:
+            known = ", ".join(self.points) or "none"
+            raise ValueError(f"There is no point '{name}'. Points: {known}.")
+        first = 3 * self.nodes + self.lines + 3 * self.points.index(name)
+        return (first, first + 1, first + 2)

@@ -1,0 +1,197 @@
+"""One step of the projected dynamics by Newton's method, and many of them in a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from sofa_softctl.surrogate.dynamics import Dynamics, Linearised
+from sofa_softctl.surrogate.embedding import Jet
+
+CONDITION_LIMIT = 1e10
+"""Condition of x_a^T M x_a from which the message says that some change of a hardly moves mass."""
+
+_SHORTEST = 2.0**-40  # of a Newton step, in the line search
+_JUMP_WITHIN = 1e-6  # a change of a [-] over which only a jump changes the residual by half
+
+
+class StepStatus(Enum):
+    """How a step ended. The value is a sentence for people; compare by member."""
+
+    SOLVED = "The step is in balance to the requested accuracy."
+    AT_BORDER = (
+        "The map's gradient jumps at a border between two cells, and the residual with it, past "
+        "zero: the smaller of the two residuals was taken. A finer grid makes it smaller."
+    )
+    NOT_CONVERGED = (
+        "Newton's method found no balance: this is the smallest residual it reached. "
+        "Try a smaller dt, or a start closer to the answer."
+    )
+
+    @property
+    def ok(self) -> bool:
+        """Whether the balance was reached."""
+        return self is StepStatus.SOLVED
+
+
+@dataclass(frozen=True, eq=False)
+class StepResult:
+    """Where a step leads, and how far that can be trusted."""
+
+    a: np.ndarray
+    """Coordinates after the step [-], shape (d,)."""
+    status: StepStatus
+    """Solved, at a border, or not converged."""
+    defect: float
+    """|r| over `Dynamics.unit`: the tension that is missing to balance, over `force` [-]."""
+    iterations: int
+    """Newton iterations."""
+    condition: float
+    """Condition number of x_a^T M x_a after the step [-]."""
+    message: str
+    """What to know of this step, in words; empty if all went well."""
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """Steps in a row."""
+
+    a: np.ndarray
+    """Coordinates [-], shape (K, d); the first are those that were given."""
+    status: StepStatus
+    """The worst of all steps."""
+    defect: np.ndarray
+    """Defect of each step [-], shape (K - 1,)."""
+    borders: int
+    """How many steps ended at a border between cells."""
+    condition: float
+    """Largest condition number of x_a^T M x_a [-]."""
+    message: str
+    """Messages of the steps that have one, with their numbers."""
+
+
+def step(
+    dynamics: Dynamics,
+    a: np.ndarray,
+    a_before: np.ndarray,
+    u: np.ndarray,
+    *,
+    guess: np.ndarray | None = None,
+    tolerance: float = 1e-10,
+    iterations: int = 60,
+) -> StepResult:
+    """One implicit Euler step: a+ with r(a+, a, a-, u) = 0, by Newton's method with line search.
+
+    Args:
+        dynamics: The projected dynamics.
+        a: Coordinates now [-], shape (d,).
+        a_before: Coordinates a step earlier; a itself for a robot at rest.
+        u: Tensions over `force` during the step [-], shape (d,).
+        guess: Where to start, or None: at a.
+        tolerance: Largest defect [-] of a step that counts as solved, on top of rounding.
+        iterations: Largest number of Newton iterations.
+
+    Returns:
+        The step. It is never refused: see `status`, `defect` and `message`.
+    """
+    known = dynamics.embedding.at(np.array([a, a_before], float))
+    newton = _Newton(dynamics, np.asarray(u, float), known)
+    here = newton.look(np.array(a if guess is None else guess, float))
+    status, count = StepStatus.NOT_CONVERGED, 0
+    for count in range(iterations + 1):
+        if here.norm <= tolerance * dynamics.unit + newton.rounding(here):
+            status = StepStatus.SOLVED
+            break
+        if count == iterations:
+            break
+        further, jumps = newton.search(here)
+        here = further or here
+        if jumps:
+            status = StepStatus.AT_BORDER
+        if jumps or further is None:
+            break
+    condition = float(np.linalg.cond(newton.linearise(here).mass[0]))
+    message = "" if status.ok else status.value
+    if condition > CONDITION_LIMIT:
+        message += f" Some change of a hardly moves mass: condition {condition:.1e}."
+    defect = here.norm / dynamics.unit
+    return StepResult(here.a, status, defect, count, condition, message.strip())
+
+
+def simulate(
+    dynamics: Dynamics,
+    u: np.ndarray,
+    a: np.ndarray,
+    a_before: np.ndarray | None = None,
+    *,
+    tolerance: float = 1e-10,
+) -> Simulation:
+    """Steps in a row under tensions u, shape (K - 1, d).
+
+    They start from a, shape (d,), at rest unless `a_before` is given. A step that fails does not
+    end it: `message` names each.
+    """
+    now = np.array(a, float)
+    before = now if a_before is None else np.array(a_before, float)
+    steps: list[StepResult] = []
+    for tensions in u:
+        steps.append(step(dynamics, now, before, tensions, tolerance=tolerance))
+        now, before = steps[-1].a, now
+    order = list(StepStatus)
+    told = [f"Step {k}: {each.message}" for k, each in enumerate(steps) if each.message]
+    return Simulation(
+        a=np.array([np.array(a, float), *(each.a for each in steps)]),
+        status=max((each.status for each in steps), key=order.index, default=StepStatus.SOLVED),
+        defect=np.array([each.defect for each in steps]),
+        borders=sum(each.status is StepStatus.AT_BORDER for each in steps),
+        condition=max((each.condition for each in steps), default=0.0),
+        message="\n".join(told),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """The residual at a trial point."""
+
+    a: np.ndarray  # (d,)
+    jet: Jet  # one point
+    r: np.ndarray  # (d,)
+    norm: float
+
+
+class _Newton:
+    """The equation of one step."""
+
+    def __init__(self, dynamics: Dynamics, u: np.ndarray, known: Jet):
+        self.dynamics, self.u = dynamics, u[None]
+        self.now, self.before = known[0:1], known[1:2]
+
+    def look(self, a: np.ndarray) -> _Look:
+        jet = self.dynamics.embedding.at(a[None])
+        r = self.dynamics.residual(a[None], self.u, jet, self.now, self.before)[0]
+        return _Look(a, jet, r, float(np.linalg.norm(r)))
+
+    def linearise(self, here: _Look) -> Linearised:
+        return self.dynamics.linearise(here.a[None], self.u, here.jet, self.now, self.before)
+
+    def rounding(self, here: _Look) -> float:
+        return 8.0 * float(self.dynamics.rounding(here.jet, self.now, self.before)[0])
+
+    def search(self, here: _Look) -> tuple[_Look | None, bool]:
+        """A point with a smaller residual along Newton's direction, or None; and if a jump is near.
+
+        Within a cell the residual falls along that direction, so Newton's method creeps up to a
+        border behind which it is larger.
+        """
+        direction = np.linalg.lstsq(self.linearise(here).by_next[0], -here.r)[0]
+        t, jumps = 1.0, False
+        while t >= _SHORTEST:
+            there = self.look(here.a + t * direction)
+            if there.norm <= (1.0 - 1e-4 * t) * here.norm:
+                return there, jumps
+            if t * np.abs(direction).max() <= _JUMP_WITHIN:
+                jumps |= bool(np.linalg.norm(there.r - (1.0 - t) * here.r) > 0.5 * here.norm)
+            t *= 0.5
+        return None, jumps
