@@ -60,6 +60,9 @@ from sofa_softctl.runtime.components.elasticity.fast_tetrahedral import (
     FastTetrahedralCorotationalForceField,
 )
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
+from sofa_softctl.runtime.components.elasticity.tetrahedron_hyperelasticity import (
+    TetrahedronHyperelasticityFEMForceField,
+)
 from sofa_softctl.runtime.components.engine.generate_rigid_mass import GenerateRigidMass
 from sofa_softctl.runtime.components.loader.mesh_loader import (
     MeshGmshLoader,
@@ -205,6 +208,7 @@ CLASSES: tuple[type[Component], ...] = (
     SurfacePressureSensor,
     Tetra2TriangleTopologicalMapping,
     TetrahedronFEMForceField,
+    TetrahedronHyperelasticityFEMForceField,
     TetrahedronSetGeometryAlgorithms,
     TetrahedronSetTopologyContainer,
     TetrahedronSetTopologyModifier,

@@ -6,17 +6,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.components.topology.base import Topology
+from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
 from sofa_softctl.runtime.data_types import Bool, Choice, Int, Real, Reals, Vectors
 from sofa_softctl.runtime.kernels import corotational as kernel
 from sofa_softctl.runtime.kernels import corotational_tangent as tangent
-from sofa_softctl.runtime.link import LinkType
-from sofa_softctl.runtime.roles import ForceField, Pairs
+from sofa_softctl.runtime.roles import Pairs
 
 _STIFFNESS = ("unit_stiffness", "stiffness", "_young")
 
 
-class TetrahedronFEMForceField(ForceField):
+class TetrahedronFEMForceField(TetrahedralForceField):
     """Linear elasticity in the rotated frame of each tetrahedron.
 
     The stiffness leaves out the derivative of the rotations, as SOFA's does. Rest shape: the
@@ -48,9 +47,6 @@ class TetrahedronFEMForceField(ForceField):
     localStiffnessFactor = Reals([], "Factors of Young's modulus, spread over the elements.")
     updateStiffness = Bool(False, "Take over changes of youngModulus in every step.")
     initialPoints = Vectors(3, [], "Rest shape.", unit="length", auto_link=False)
-    topology = LinkType(
-        "Topology that holds the tetrahedra; the node's own by default.", kind="topology"
-    )
     computeGlobalMatrix = Bool(False, "Unused.", aliases=("assembling",))
     updateStiffnessMatrix = Bool(True, "Unused.")
     plasticMaxThreshold = Real(0.0, "Plasticity: not supported, only 0.")
@@ -71,22 +67,10 @@ class TetrahedronFEMForceField(ForceField):
         """
         if self.plasticMaxThreshold.get() > 0.0:
             raise self.fault("does not support plasticity: leave plasticMaxThreshold at 0.")
-        topology = self._find_topology()
-        self.elements = np.ascontiguousarray(topology._data["tetrahedra"].get())
-        if not len(self.elements):
-            raise self.fault(
-                f"finds no tetrahedra in {topology.describe()}. A surface mesh is not enough: "
-                "it must be filled with tetrahedra by a mesher first."
-            )
-        if self.elements.max() >= self.state.count:
-            raise self.fault(
-                f"has a tetrahedron with vertex {self.elements.max()}, but {self.state.describe()} "
-                f"has {self.state.count} nodes."
-            )
+        self.elements = self.find_elements()
         self.x0 = self.state._data["rest_position"].get().copy()
         self.initialPoints.set(self.x0.copy())
         self.method_number = self.methods[self.method.get()]
-        self._check_volumes()
         self.gradients, volumes = kernel.shape_gradients(self.x0, self.elements)
         self.volumes = np.abs(volumes)
         count = len(self.elements)
@@ -97,29 +81,6 @@ class TetrahedronFEMForceField(ForceField):
         self._pairs = kernel.element_pairs(self.elements)
         self._set_stiffness()
         self._rotate()
-
-    def _find_topology(self) -> Topology:
-        found: Any = self._links["topology"].getLinkedBase()
-        if found is None and self._context is not None:
-            found = self._context.find_upward("topology")
-        if found is None:
-            raise self.fault(
-                "needs tetrahedra: add a TetrahedronSetTopologyContainer or MeshTopology to its "
-                "node."
-            )
-        return found
-
-    def _check_volumes(self) -> None:
-        edges = self.x0[self.elements[:, 1:]] - self.x0[self.elements[:, :1]]
-        longest = np.linalg.norm(edges, axis=2).max(axis=1)
-        flat = np.abs(np.linalg.det(edges)) <= 1e-12 * longest**3
-        if flat.any():
-            first = int(np.flatnonzero(flat)[0])
-            raise self.fault(
-                f"has {int(flat.sum())} of {len(flat)} tetrahedra without volume, first "
-                f"tetrahedra[{first}] = {self.elements[first].tolist()}. Repair the mesh: a flat "
-                "tetrahedron has no stiffness."
-            )
 
     def _set_stiffness(self) -> None:
         young = self._per_element("youngModulus")

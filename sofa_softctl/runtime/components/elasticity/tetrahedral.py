@@ -1,0 +1,64 @@
+"""What force fields on tetrahedra share: the tetrahedra, and what can be wrong with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.components.topology.base import Topology
+from sofa_softctl.runtime.link import LinkType
+from sofa_softctl.runtime.roles import ForceField
+
+
+class TetrahedralForceField(ForceField):
+    """A force field on the tetrahedra of a topology; rest shape: the state's rest_position."""
+
+    topology = LinkType(
+        "Topology that holds the tetrahedra; the node's own by default.", kind="topology"
+    )
+
+    def find_elements(self) -> np.ndarray:
+        """The tetrahedra, each with a volume in the rest position, shape (m, 4).
+
+        Raises:
+            SceneError: no tetrahedra, a vertex that the state does not have, a flat tetrahedron.
+        """
+        topology = self._find_topology()
+        elements = np.ascontiguousarray(topology._data["tetrahedra"].get())
+        if not len(elements):
+            raise self.fault(
+                f"finds no tetrahedra in {topology.describe()}. A surface mesh is not enough: "
+                "it must be filled with tetrahedra by a mesher first."
+            )
+        if elements.max() >= self.state.count:
+            raise self.fault(
+                f"has a tetrahedron with vertex {elements.max()}, but {self.state.describe()} "
+                f"has {self.state.count} nodes."
+            )
+        self._check_volumes(elements)
+        return elements
+
+    def _find_topology(self) -> Topology:
+        found: Any = self._links["topology"].getLinkedBase()
+        if found is None and self._context is not None:
+            found = self._context.find_upward("topology")
+        if found is None:
+            raise self.fault(
+                "needs tetrahedra: add a TetrahedronSetTopologyContainer or MeshTopology to its "
+                "node."
+            )
+        return found
+
+    def _check_volumes(self, elements: np.ndarray) -> None:
+        x0 = self.state._data["rest_position"].get()
+        edges = x0[elements[:, 1:]] - x0[elements[:, :1]]
+        longest = np.linalg.norm(edges, axis=2).max(axis=1)
+        flat = np.abs(np.linalg.det(edges)) <= 1e-12 * longest**3
+        if flat.any():
+            first = int(np.flatnonzero(flat)[0])
+            raise self.fault(
+                f"has {int(flat.sum())} of {len(flat)} tetrahedra without volume, first "
+                f"tetrahedra[{first}] = {elements[first].tolist()}. Repair the mesh: a flat "
+                "tetrahedron has no stiffness."
+            )

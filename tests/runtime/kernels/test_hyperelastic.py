@@ -1,0 +1,296 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from sofa_softctl.runtime.kernels import hyperelastic as kernel
+from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
+from sofa_softctl.runtime.kernels.corotational import element_pairs, shape_gradients
+
+EPS = np.finfo(float).eps
+MU, LAM = 3.0, 5.0
+MATERIALS = {
+    "StVenantKirchhoff": (kernel.ST_VENANT_KIRCHHOFF, (MU, LAM)),
+    "NeoHookean": (kernel.NEO_HOOKEAN, (MU, LAM)),
+    "StableNeoHookean": (kernel.STABLE_NEO_HOOKEAN, (MU, LAM)),
+    "MooneyRivlin": (kernel.MOONEY_RIVLIN, (0.9, 0.6, LAM + 2.0 * MU / 3.0)),
+}
+"""Each with mu and lambda as its linear elasticity at rest: mu = 2 (c1 + c2), k = bulk modulus."""
+every_material = pytest.mark.parametrize("material", MATERIALS)
+
+
+class Body:
+    """Tetrahedra of one material, and what the kernels make of positions."""
+
+    def __init__(self, x0, elements, material):
+        self.x0, self.elements = np.ascontiguousarray(x0), np.ascontiguousarray(elements)
+        self.gradients, signed = shape_gradients(self.x0, self.elements)
+        self.volumes = np.abs(signed)
+        self.number, self.parameters = MATERIALS[material][0], np.array(MATERIALS[material][1])
+        self.F = np.empty((len(elements), 3, 3))
+        self.slopes = np.empty((len(elements), kernel.SLOPES))
+
+    def deform(self, x):
+        kernel.deform(
+            np.ascontiguousarray(x), self.elements, self.gradients, self.volumes, self.number,
+            self.parameters, self.F, self.slopes,
+        )  # fmt: skip
+
+    def energy(self, x):
+        return kernel.energy(
+            np.ascontiguousarray(x), self.elements, self.gradients, self.volumes, self.number,
+            self.parameters,
+        )  # fmt: skip
+
+    def force(self, x):
+        self.deform(x)
+        force = np.zeros(self.x0.shape)
+        kernel.add_force(self.elements, self.gradients, self.F, self.slopes, force)
+        return force
+
+    def product(self, x, v, factor=1.0):
+        self.deform(x)
+        out = np.zeros_like(v)
+        kernel.add_product(
+            v, self.elements, self.gradients, self.F, self.slopes, factor, out
+        )  # fmt: skip
+        return out
+
+    def matrix(self, x, factor=1.0):
+        self.deform(x)
+        rows, cols = element_pairs(self.elements)
+        pattern = BlockPattern.build(len(self.x0), rows, cols)
+        values = np.zeros((len(pattern.indices), 3, 3))
+        slots = pattern.slots(rows, cols).reshape(-1, 10)
+        kernel.add_matrix(self.gradients, self.F, self.slopes, factor, slots, values)
+        return pattern.to_csr(values).toarray()
+
+
+def block(seed=0):
+    """Two cells of six tetrahedra side by side, corners shaken by a tenth: (12, 3) and (12, 4)."""
+    random = np.random.default_rng(seed)
+    points = np.array(list(itertools.product(range(3), range(2), range(2))), float)
+    elements = []
+    for cell in range(2):
+        for order in itertools.permutations([4, 2, 1]):  # strides of x, y and z
+            elements.append(4 * cell + np.cumsum([0, *order]))
+    return points + random.uniform(-0.1, 0.1, points.shape), np.array(elements)
+
+
+def strained(body, seed):
+    """Positions far from rest, turned, where no element is turned inside out."""
+    random = np.random.default_rng(seed)
+    B = np.eye(3) + random.uniform(-0.2, 0.2, (3, 3))
+    R = Rotation.random(random_state=seed).as_matrix()
+    x = body.x0 @ (R @ B).T + random.uniform(-0.08, 0.08, body.x0.shape)
+    body.deform(x)
+    assert np.linalg.det(body.F).min() > 0.2
+    return x
+
+
+def central(function, x, direction, step):
+    """(f(x + s d) - f(x - s d)) / 2s."""
+    return (function(x + step * direction) - function(x - step * direction)) / (2.0 * step)
+
+
+@every_material
+@pytest.mark.parametrize("seed", range(3))
+def test_the_force_is_minus_the_gradient_of_the_energy(material, seed):
+    """f = -dE/dx at every node by central differences over 2 s: error s^2 E''' / 6 ~ 1e-10 * 1e2 in
+    the elements that are squeezed to J = 0.2, rounding eps E / s ~ 1e-10 with E ~ 10, s = 1e-5."""
+    body = Body(*block(seed), material)
+    x = strained(body, seed)
+    gradient = [central(body.energy, x, unit.reshape(-1, 3), 1e-5) for unit in np.eye(x.size)]
+    force = body.force(x)
+    assert np.abs(force).max() > 0.1
+    assert force.ravel() == pytest.approx(-np.array(gradient), abs=3e-8)
+
+
+@every_material
+@pytest.mark.parametrize("seed", range(3))
+def test_the_stiffness_is_minus_the_derivative_of_the_force(material, seed):
+    """K = -df/dx in every column, far from rest: the same error relative to |K|."""
+    body = Body(*block(seed), material)
+    x = strained(body, seed)
+    columns = [
+        -central(body.force, x, unit.reshape(-1, 3), 1e-5).ravel() for unit in np.eye(x.size)
+    ]
+    K = body.matrix(x)
+    assert K == pytest.approx(np.array(columns).T, abs=1e-8 * np.abs(K).max())
+
+
+@every_material
+def test_the_stiffness_is_symmetric(material):
+    """The second derivative of an energy, so K = K^T up to rounding; within the diagonal blocks
+    too, which are stored whole."""
+    body = Body(*block(), material)
+    K = body.matrix(strained(body, 4))
+    assert np.abs(K - K.T).max() < 100 * EPS * np.abs(K).max()
+
+
+@every_material
+@pytest.mark.parametrize("factor", [1.0, -0.03])
+def test_the_matrix_does_what_the_product_does(material, factor):
+    """factor K v, assembled and element by element, far from rest; rounding only."""
+    body = Body(*block(), material)
+    x = strained(body, 5)
+    v = np.random.default_rng(5).uniform(-1.0, 1.0, x.shape)
+    assembled = body.matrix(x, factor) @ v.ravel()
+    assert body.product(x, v, factor).ravel() == pytest.approx(assembled, abs=1e-12)
+
+
+@every_material
+def test_forces_and_products_add_to_what_is_there(material):
+    """out += ..., not out = ...; rounding of 7 + f."""
+    body = Body(*block(), material)
+    x = strained(body, 6)
+    force, v = np.full_like(x, 7.0), np.ones_like(x) + x
+    expected, product = body.force(x), body.product(x, v, 2.0)
+    kernel.add_force(body.elements, body.gradients, body.F, body.slopes, force)
+    assert force - 7.0 == pytest.approx(expected, abs=1e-13)
+    force[:] = 7.0
+    kernel.add_product(v, body.elements, body.gradients, body.F, body.slopes, 2.0, force)
+    assert force - 7.0 == pytest.approx(product, abs=1e-12)
+
+
+def linear_stiffness(body):
+    """K of linear elasticity with Lame's constants, block by block:
+    V (lambda g_a g_b^T + mu g_b g_a^T + mu (g_a . g_b) I)."""
+    K = np.zeros((*body.x0.shape, *body.x0.shape))
+    for element, g, V in zip(body.elements, body.gradients, body.volumes, strict=True):
+        for (a, i), (b, j) in itertools.product(enumerate(element), repeat=2):
+            K[i, :, j] += V * (
+                LAM * np.outer(g[a], g[b])
+                + MU * np.outer(g[b], g[a])
+                + MU * np.dot(g[a], g[b]) * np.eye(3)
+            )
+    return K.reshape(body.x0.size, -1)
+
+
+@every_material
+def test_at_rest_it_is_linear_elasticity(material):
+    """No energy, no force, and Lame's stiffness: mu and lambda of E and nu, or 2 (c1 + c2) and
+    k - 2 mu / 3; rounding of sums of some tens of terms of |K|."""
+    body = Body(*block(), material)
+    K = linear_stiffness(body)
+    tolerance = 100 * EPS * np.abs(K).max()
+    assert abs(body.energy(body.x0)) < tolerance
+    assert np.abs(body.force(body.x0)).max() < tolerance
+    assert body.matrix(body.x0) == pytest.approx(K, abs=tolerance)
+
+
+@every_material
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rigid_motion_gives_no_force_and_turns_the_stiffness(material, seed):
+    """x = R X + c: E = 0, f = 0, K = R K0 R^T; rounding with coordinates up to 5."""
+    body = Body(*block(seed), material)
+    R = Rotation.random(random_state=seed).as_matrix()
+    x = body.x0 @ R.T + [1.0, -2.0, 3.0]
+    K0 = body.matrix(body.x0)
+    tolerance = 1000 * EPS * np.abs(K0).max()
+    assert abs(body.energy(x)) < tolerance
+    assert np.abs(body.force(x)).max() < tolerance
+    turn = np.kron(np.eye(len(x)), R)
+    assert body.matrix(x) == pytest.approx(turn @ K0 @ turn.T, abs=tolerance)
+
+
+@every_material
+def test_turning_a_strained_body_turns_its_forces(material):
+    """f(R x + c) = R f(x), E the same: objectivity; rounding."""
+    body = Body(*block(), material)
+    x = strained(body, 7)
+    R = Rotation.random(random_state=8).as_matrix()
+    turned = x @ R.T + [1.0, -2.0, 3.0]
+    assert body.force(turned) == pytest.approx(body.force(x) @ R.T, abs=1e-12)
+    assert body.energy(turned) == pytest.approx(body.energy(x), rel=1e-13)
+
+
+@every_material
+def test_internal_forces_and_their_moments_sum_to_zero(material):
+    """Linear and angular momentum are conserved: sum f_a = 0 and sum x_a x f_a = 0."""
+    body = Body(*block(), material)
+    x = strained(body, 9)
+    force = body.force(x)
+    assert np.abs(force).max() > 0.1
+    assert force.sum(axis=0) == pytest.approx(0.0, abs=1e-13)
+    assert np.cross(x, force).sum(axis=0) == pytest.approx(0.0, abs=1e-12)
+
+
+def second_stress(material, F):
+    """S of a material, as SOFA's components have it."""
+    C, J, one = F.T @ F, np.linalg.det(F), np.eye(3)
+    inverse, I1 = np.linalg.inv(C), np.trace(C)
+    if material == "StVenantKirchhoff":
+        E = (C - one) / 2.0
+        return LAM * np.trace(E) * one + 2.0 * MU * E
+    if material == "NeoHookean":
+        return MU * (one - inverse) + LAM * math.log(J) * inverse
+    if material == "StableNeoHookean":
+        return MU * one + (LAM + MU) * J * (J - 1.0 - MU / (LAM + MU)) * inverse
+    c1, c2, bulk = MATERIALS[material][1]
+    I2 = (I1**2 - np.trace(C @ C)) / 2.0
+    return (
+        2.0 * c1 * J ** (-2 / 3) * (one - I1 / 3.0 * inverse)
+        + 2.0 * c2 * J ** (-4 / 3) * (I1 * one - C - 2.0 * I2 / 3.0 * inverse)
+        + bulk * math.log(J) * inverse
+    )
+
+
+@every_material
+def test_a_uniform_strain_gives_the_materials_stress(material):
+    """The patch test: for x = F X the virial of the nodal forces is -sum_a f_a X_a^T = V F S."""
+    body = Body(*block(), material)
+    F = Rotation.random(random_state=1).as_matrix() @ (
+        np.eye(3) + np.random.default_rng(1).uniform(-0.3, 0.3, (3, 3))
+    )
+    expected = body.volumes.sum() * F @ second_stress(material, F)
+    assert -body.force(body.x0 @ F.T).T @ body.x0 == pytest.approx(expected, abs=1e-12)
+
+
+@every_material
+def test_a_uniform_strain_leaves_an_inner_node_without_force(material):
+    """The other half of the patch test: the stresses around an inner node balance."""
+    points = np.array(list(itertools.product(range(3), repeat=3)), float)
+    elements = [
+        np.dot(corner, [9, 3, 1]) + np.cumsum([0, *order])
+        for corner in itertools.product(range(2), repeat=3)
+        for order in itertools.permutations([9, 3, 1])
+    ]
+    points[13] += [0.1, -0.2, 0.15]  # the one inner node
+    body = Body(points, np.array(elements), material)
+    B = np.eye(3) + np.random.default_rng(2).uniform(-0.3, 0.3, (3, 3))
+    force = body.force(points @ B.T)
+    assert np.abs(force[13]).max() < 100 * EPS * LAM
+    assert np.abs(np.delete(force, 13, axis=0)).max() > 0.1
+
+
+@every_material
+def test_orientation_does_not_matter(material):
+    """A tetrahedron listed with negative volume has the same forces and stiffness."""
+    x0, elements = block()
+    body, turned = Body(x0, elements, material), Body(x0, elements[:, [0, 1, 3, 2]], material)
+    x = strained(body, 11)
+    assert turned.force(x) == pytest.approx(body.force(x), abs=1e-13)
+    assert turned.matrix(x) == pytest.approx(body.matrix(x), abs=1e-12)
+
+
+@pytest.mark.parametrize("material", ["NeoHookean", "MooneyRivlin"])
+def test_an_inverted_element_has_no_energy(material):
+    """ln J of J < 0 is NaN, in the forces too: nothing hides it."""
+    body = Body(*block(), material)
+    x = body.x0 * [1.0, 1.0, -1.0]
+    assert math.isnan(body.energy(x))
+    assert np.isnan(body.force(x)).all()
+
+
+@pytest.mark.parametrize("material", ["StVenantKirchhoff", "StableNeoHookean"])
+def test_a_flat_element_has_forces_and_stiffness(material):
+    """Nothing is divided by J = 0: K = -df/dx there too, to the accuracy of differences."""
+    body = Body(*block(), material)
+    x = body.x0 * [1.1, 0.9, 0.0]
+    d = np.random.default_rng(3).uniform(-1.0, 1.0, x.shape)
+    expected = -central(body.force, x, d, 1e-5)
+    assert body.product(x, d) == pytest.approx(expected, abs=1e-7)
+    assert body.matrix(x) @ d.ravel() == pytest.approx(expected.ravel(), abs=1e-7)
