@@ -11,6 +11,7 @@ import scipy.sparse.linalg as sparse_linalg
 
 from sofa_softctl.errors import MapError, SceneError
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
+from sofa_softctl.runtime.kernels.blas import one_blas_thread
 from sofa_softctl.runtime.line_tension import LineTension
 from sofa_softctl.runtime.node import Node
 from sofa_softctl.runtime.simulation import loop_of
@@ -125,7 +126,10 @@ class EquilibriumMap:
         Raises:
             MapError: none was found, or the mesh is turned inside out there.
         """
-        u = np.asarray(u, dtype=float)
+        with one_blas_thread():
+            return self._solved(np.asarray(u, dtype=float), near)
+
+    def _solved(self, u: np.ndarray, near: Equilibrium | None) -> Equilibrium:
         if near is None:
             start, x = np.zeros(self.dimension), self.rest
         else:
@@ -213,9 +217,11 @@ class EquilibriumMap:
             return symmetric @ v + whole.ravel()
 
         n = force.size
-        operator = sparse_linalg.LinearOperator((n, n), matvec=product)
+        operator = sparse_linalg.LinearOperator((n, n), matvec=product, dtype=float)
         factors = sparse_linalg.LinearOperator(
-            (n, n), matvec=lambda v: solver.solve(v.reshape(shape)).ravel().copy()
+            (n, n),
+            matvec=lambda v: solver.solve(v.reshape(shape)).ravel().copy(),
+            dtype=float,
         )
         found, _ = sparse_linalg.gmres(
             operator, force.ravel(), x0=first.ravel(), rtol=precision, atol=0.0, M=factors

@@ -85,13 +85,41 @@ class Projection:
         coupled = (reach.T @ (graph + graph.T) @ reach).tocoo()
         lower = coupled.row >= coupled.col
         self.pairs = (coupled.row[lower].astype(np.int64), coupled.col[lower].astype(np.int64))
+        if self._constant:
+            self._straight, self._turned = self._weights()
+
+    def _weights(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """Weight of each local block, and of its transpose, in each block of `pairs`."""
+        W = sparse.csr_array(self._jacobian[::3, ::3])  # J by nodes
+        nodes = np.split(W.indices, W.indptr[1:-1])
+        weights = np.split(W.data, W.indptr[1:-1])
+        size = self.system.size
+        place = {
+            int(r) * size + int(c): k for k, (r, c) in enumerate(zip(*self.pairs, strict=True))
+        }
+        found: tuple[list, list] = ([], [])  # triplets: block of `pairs`, local block, weight
+        for k, (p, q) in enumerate(zip(self.local.rows, self.local.indices, strict=True)):
+            ways = [(p, q, found[0])] if p == q else [(p, q, found[0]), (q, p, found[1])]
+            for a, b, triplets in ways:
+                for r, w_r in zip(nodes[a], weights[a], strict=True):
+                    for c, w_c in zip(nodes[b], weights[b], strict=True):
+                        if r >= c and (slot := place.get(int(r) * size + int(c))) is not None:
+                            triplets.append((slot, k, w_r * w_c))
+        shape = (len(self.pairs[0]), len(self.values))
+        one, other = (_from_triplets(triplets, shape) for triplets in found)
+        return one, other
 
     def add(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
         """values[slots] += factor J^T K J."""
         self.values[:] = 0.0
         self.contribution.add_matrix(self.values, self.local_slots, factor)
-        if not self._constant:
-            self._jacobian = total_jacobian(self.state, self.system)
+        if self._constant:
+            count = len(self.values)
+            blocks = self._straight @ self.values.reshape(count, 9)
+            blocks += self._turned @ self.values.transpose(0, 2, 1).reshape(count, 9)
+            values[slots] += blocks.reshape(-1, 3, 3)
+            return
+        self._jacobian = total_jacobian(self.state, self.system)
         whole = self._jacobian.T @ self.local.to_csr(self.values) @ self._jacobian
         rows, cols = self.pairs
         blocks = np.empty((len(rows), 3, 3))
@@ -99,6 +127,13 @@ class Projection:
             for j in range(3):
                 blocks[:, i, j] = whole[3 * rows + i, 3 * cols + j]
         values[slots] += blocks
+
+
+def _from_triplets(
+    triplets: list[tuple[int, int, float]], shape: tuple[int, int]
+) -> sparse.csr_array:
+    rows, cols, values = np.array(triplets, dtype=float).reshape(-1, 3).T
+    return sparse.coo_array((values, (rows.astype(int), cols.astype(int))), shape=shape).tocsr()
 
 
 def mappings_above(state: MechanicalObject, system: MechanicalSystem) -> list[Mapping]:

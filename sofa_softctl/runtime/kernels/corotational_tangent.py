@@ -42,27 +42,28 @@ def turning(
         stiffness: V lambda and V mu of each element, shape (m, 2).
         B, G: Outputs, shape (m, 4, 3, 3).
     """
-    q = np.empty((3, 3))
+    directions, work = np.zeros((4, 3)), np.empty((2, 3, 3))
     for e in range(elements.shape[0]):
-        B[e], G[e] = 0.0, 0.0
         if method == SMALL:
+            B[e], G[e] = 0.0, 0.0
             continue
         t, r = elements[e], rotations[e]
         if method == LARGE:
+            G[e] = 0.0
             _edges_turn(x[t[0]], x[t[1]], x[t[2]], G[e])
         elif method == GRADIENT:
-            _polar_turn(x, t, h[e], G[e])
+            _polar_turn(x, t, h[e], work, G[e])
         else:
+            directions[0] = 0.0
             for k in range(3):  # row k of the frame now: R times that at rest
                 for i in range(3):
-                    q[k, i] = 0.0
+                    total = 0.0
                     for j in range(3):
-                        q[k, i] += r[i, j] * frames0[e, k, j]
-            directions = np.zeros((4, 3))
-            directions[1:] = q
-            directions[0] = -(q[0] + q[1] + q[2])
-            _polar_turn(x, t, directions, G[e])
-        _response(x, x0, t, r, h[e], stiffness[e, 0], stiffness[e, 1], B[e])
+                        total += r[i, j] * frames0[e, k, j]
+                    directions[k + 1, i] = total
+                    directions[0, i] -= total
+            _polar_turn(x, t, directions, work, G[e])
+        _response(x, x0, t, r, h[e], stiffness[e, 0], stiffness[e, 1], work, B[e])
 
 
 @njit
@@ -95,26 +96,46 @@ def _edges_turn(a: np.ndarray, b: np.ndarray, c: np.ndarray, G: np.ndarray) -> N
 
 
 @njit
-def _polar_turn(x: np.ndarray, element: np.ndarray, directions: np.ndarray, G: np.ndarray) -> None:
+def _polar_turn(
+    x: np.ndarray, element: np.ndarray, directions: np.ndarray, work: np.ndarray, G: np.ndarray
+) -> None:
     """G of the rotation Q in E = S Q, where E Q^T = sum_a x_a d_a^T: S = E Q^T is symmetric.
 
     (tr(S) I - S) omega = sum_a d_a cross dx_a.
     """
-    S = np.zeros((3, 3))
-    for a in range(4):
+    S, D = work[0], work[1]
+    S[:] = 0.0
+    for a in range(1, 4):
         for i in range(3):
+            moved = x[element[a], i] - x[element[0], i]
             for j in range(3):
-                S[i, j] += (x[element[a], i] - x[element[0], i]) * directions[a, j]
+                S[i, j] += moved * directions[a, j]
     trace = S[0, 0] + S[1, 1] + S[2, 2]
-    D = -0.5 * (S + S.T)
     for i in range(3):
+        for j in range(3):
+            D[i, j] = -0.5 * (S[i, j] + S[j, i])
         D[i, i] += trace
-    inverse = np.linalg.inv(D)
-    cross = np.empty((3, 3))
+    _invert(D, S)
     for a in range(4):
-        cross[:] = 0.0
-        _cross_matrix(directions[a], 1.0, cross)
-        G[a] = inverse @ cross
+        d0, d1, d2 = directions[a, 0], directions[a, 1], directions[a, 2]
+        for i in range(3):
+            G[a, i, 0] = S[i, 1] * d2 - S[i, 2] * d1
+            G[a, i, 1] = S[i, 2] * d0 - S[i, 0] * d2
+            G[a, i, 2] = S[i, 0] * d1 - S[i, 1] * d0
+
+
+@njit
+def _invert(m: np.ndarray, out: np.ndarray) -> None:
+    """out = m^-1."""
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        for p in range(3):
+            q, r = (p + 1) % 3, (p + 2) % 3
+            out[p, i] = m[j, q] * m[k, r] - m[j, r] * m[k, q]
+    det = m[0, 0] * out[0, 0] + m[0, 1] * out[1, 0] + m[0, 2] * out[2, 0]
+    for i in range(3):
+        for j in range(3):
+            out[i, j] /= det
 
 
 @njit
@@ -126,11 +147,13 @@ def _response(
     h: np.ndarray,
     lam: float,
     mu: float,
+    work: np.ndarray,
     B: np.ndarray,
 ) -> None:
     """B_a = sum_c K_ac [x_c]x + [f_a]x, x_c relative to the first node."""
     first = element[0]
-    strain = np.zeros((3, 3))
+    strain, stress = work[0], work[1]
+    strain[:] = 0.0
     for a in range(1, 4):
         t = element[a]
         for i in range(3):
@@ -139,9 +162,14 @@ def _response(
                 u -= r[i, j] * (x0[t, j] - x0[first, j])
             for j in range(3):
                 strain[i, j] += u * h[a, j]
-    stress = _stress(strain, lam, mu)
+    _stress(strain, lam, mu, stress)
     for a in range(4):
-        _cross_matrix(stress @ h[a], -1.0, B[a])
+        for i in range(3):
+            p = (stress[i, 0] * h[a, 0] + stress[i, 1] * h[a, 1]) + stress[i, 2] * h[a, 2]
+            j, k = (i + 1) % 3, (i + 2) % 3
+            B[a, j, k] = p  # [-stress h]x
+            B[a, k, j] = -p
+        B[a, 0, 0] = B[a, 1, 1] = B[a, 2, 2] = 0.0
     for axis in range(3):
         i, j = (axis + 1) % 3, (axis + 2) % 3
         strain[:] = 0.0
@@ -150,18 +178,21 @@ def _response(
             for k in range(3):
                 strain[i, k] += (x[t, j] - x[first, j]) * h[c, k]
                 strain[j, k] -= (x[t, i] - x[first, i]) * h[c, k]
-        stress = _stress(strain, lam, mu)
+        _stress(strain, lam, mu, stress)
         for a in range(4):
-            B[a, :, axis] += stress @ h[a]
+            for k in range(3):
+                B[a, k, axis] += (
+                    stress[k, 0] * h[a, 0] + stress[k, 1] * h[a, 1] + stress[k, 2] * h[a, 2]
+                )
 
 
 @njit
-def _stress(strain: np.ndarray, lam: float, mu: float) -> np.ndarray:
-    stress = mu * (strain + strain.T)
+def _stress(strain: np.ndarray, lam: float, mu: float, out: np.ndarray) -> None:
     trace = lam * (strain[0, 0] + strain[1, 1] + strain[2, 2])
     for i in range(3):
-        stress[i, i] += trace
-    return stress
+        for j in range(3):
+            out[i, j] = mu * (strain[i, j] + strain[j, i])
+        out[i, i] += trace
 
 
 @njit
@@ -179,10 +210,13 @@ def add_turning_matrix(
                 if slot < 0:
                     slot = ~slot
                     row, col = b, a
-                block = B[e, row] @ G[e, col] + (B[e, col] @ G[e, row]).T
                 for i in range(3):
                     for j in range(3):
-                        values[slot, i, j] += 0.5 * factor * block[i, j]
+                        total = 0.0
+                        for k in range(3):
+                            total += B[e, row, i, k] * G[e, col, k, j]
+                            total += B[e, col, j, k] * G[e, row, k, i]
+                        values[slot, i, j] += 0.5 * factor * total
 
 
 @njit
@@ -196,11 +230,19 @@ def add_turning_product(
     out: np.ndarray,
 ) -> None:
     """out += factor (B G + transposed (B G)^T) v."""
+    omega, back = np.empty(3), np.empty(3)
     for e in range(elements.shape[0]):
-        omega, back = np.zeros(3), np.zeros(3)
-        for b in range(4):
-            moved = v[elements[e, b]]
-            omega += G[e, b] @ moved
-            back += B[e, b].T @ moved
+        for i in range(3):
+            omega[i] = back[i] = 0.0
+            for b in range(4):
+                t = elements[e, b]
+                for j in range(3):
+                    omega[i] += G[e, b, i, j] * v[t, j]
+                    back[i] += B[e, b, j, i] * v[t, j]
         for a in range(4):
-            out[elements[e, a]] += factor * (B[e, a] @ omega + transposed * (G[e, a].T @ back))
+            t = elements[e, a]
+            for i in range(3):
+                total = 0.0
+                for j in range(3):
+                    total += B[e, a, i, j] * omega[j] + transposed * G[e, a, j, i] * back[j]
+                out[t, i] += factor * total
