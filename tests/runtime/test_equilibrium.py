@@ -1,0 +1,172 @@
+"""Equilibria under line tensions: they are at rest, and their derivatives are exact."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import MapError, SceneError
+from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.equilibrium import EquilibriumMap
+from sofa_softctl.runtime.node import Node
+
+YOUNG, POISSON, SCALE = 300.0, 0.4, 500.0  # [kPa], [-], [mN]
+ELASTICITY = {
+    "gradient": ("FastTetrahedralCorotationalForceField", {"method": "polar"}),
+    "large": ("TetrahedronFEMForceField", {"method": "large"}),
+    "polar": ("TetrahedronFEMForceField", {"method": "polar"}),
+    "StVenantKirchhoff": ("TetrahedronHyperelasticityFEMForceField", {}),
+    "StableNeoHookean": ("TetrahedronHyperelasticityFEMForceField", {}),
+}
+SYMMETRIC = ("gradient", "StVenantKirchhoff", "StableNeoHookean")
+
+
+@pytest.fixture(scope="module")
+def grid():
+    """A box of tetrahedra; the same for all tests."""
+    counts = np.array([3, 3, 8])
+    points = np.array(list(itertools.product(*(range(c) for c in counts))), float)
+    strides = np.array([24, 8, 1])
+    elements = [
+        strides @ corner + np.cumsum([0, *order])
+        for corner in itertools.product(range(2), range(2), range(7))
+        for order in itertools.permutations(strides)
+    ]
+    return points * [10.0, 10.0, 10.0] - [10.0, 10.0, 0.0], np.array(elements)
+
+
+def arm(grid, elasticity="gradient", gravity=(0.0, -9810.0, 0.0), lines=((8, 8), (-8, 8), (0, -8))):
+    """A clamped beam along z with a line at each place, and its tip."""
+    positions, tetrahedra = grid
+    root = Node("root", dt=0.01, gravity=list(gravity))
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject("GenericConstraintSolver")
+    body = root.addChild("arm")
+    body.addObject("EulerImplicitSolver")
+    body.addObject("SparseLDLSolver")
+    body.addObject(
+        "TetrahedronSetTopologyContainer",
+        position=positions.tolist(),
+        tetrahedra=tetrahedra.tolist(),
+    )
+    body.addObject("MechanicalObject", name="dofs")
+    body.addObject("UniformMass", totalMass=0.02)
+    kind, options = ELASTICITY[elasticity]
+    if kind.startswith("TetrahedronHyper"):
+        mu = YOUNG / (2.0 * (1.0 + POISSON))
+        lam = YOUNG * POISSON / ((1.0 + POISSON) * (1.0 - 2.0 * POISSON))
+        options = {"materialName": elasticity, "ParameterSet": [mu, lam]}
+    else:
+        options = {**options, "youngModulus": YOUNG, "poissonRatio": POISSON}
+    body.addObject(kind, name="fem", **options)
+    foot = np.flatnonzero(positions[:, 2] == 0.0).tolist()
+    body.addObject("FixedProjectiveConstraint", indices=foot)
+    body.addObject("LinearSolverConstraintCorrection")
+    for k, (x, y) in enumerate(lines):
+        node = body.addChild(f"line_{k}")
+        points = [[x, y, z] for z in (5.0, 25.0, 45.0, 68.0)]
+        node.addObject("MechanicalObject", name="dofs", position=points)
+        node.addObject(
+            "CableConstraint",
+            name="cable",
+            indices=[0, 1, 2, 3],
+            pullPoint=[x, y, 0.0],
+            valueType="force",
+            value=[0.0],
+        )
+        node.addObject("BarycentricMapping")
+    tip = body.addChild("tip")
+    tip.addObject("MechanicalObject", name="dofs", position=[[0.0, 0.0, 70.0]])
+    tip.addObject("BarycentricMapping")
+    simulation.init(root)
+    return root
+
+
+def map_of(root, **options):
+    return EquilibriumMap(root, scale=SCALE, points=[root.arm.tip.dofs], **options)
+
+
+@pytest.mark.parametrize("elasticity", ELASTICITY)
+def test_the_derivatives_are_those_of_the_equilibrium(grid, elasticity):
+    """Central differences with h = 1e-3: their error is h^2 times the third derivative, and the
+    tolerance of the equilibria over h, together below 1e-5 of the largest."""
+    f = map_of(arm(grid, elasticity))
+    u, h = np.array([1.5, 0.5, -0.3]), 1e-3
+    here = f(u)
+    assert here.residual <= 1e-10 and here.stable
+    for j, e in enumerate(h * np.eye(3)):
+        ahead, back = f(u + e, here), f(u - e, here)
+        for name in ("x", "lengths", "points"):
+            found = getattr(here, f"{name}_u")[..., j]
+            expected = (getattr(ahead, name) - getattr(back, name)) / (2.0 * h)
+            assert found == pytest.approx(expected, abs=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("elasticity", SYMMETRIC)
+def test_lengths_have_a_potential_where_forces_have_an_energy(grid, elasticity):
+    """dL_i/du_j = dL_j/du_i: Maxwell's reciprocity, to what the factorisation leaves."""
+    found = map_of(arm(grid, elasticity))(np.array([1.5, 0.5, -0.3])).lengths_u
+    assert found == pytest.approx(found.T, abs=1e-10 * np.abs(found).max())
+    assert np.linalg.eigvalsh(found)[-1] < 0.0  # pulling shortens
+
+
+def test_what_the_runtime_settles_to_is_the_equilibrium(grid):
+    """The scene itself, stepped until it rests under the same tensions."""
+    u = np.array([1.0, 0.2, 0.0])
+    expected = map_of(arm(grid))(u)
+    root = arm(grid)
+    root.arm.EulerImplicitSolver.rayleighStiffness = 0.1
+    for k, tension in enumerate(SCALE * u):
+        root.arm[f"line_{k}"].cable.value.value = [tension * 0.01]  # an impulse
+    simulation.animateNSteps(root, 400)
+    assert root.arm.dofs.position.value == pytest.approx(expected.x, abs=1e-6)
+
+
+def test_at_rest_lengths_follow_the_linear_compliance(grid):
+    """Without gravity and tension dL/du = -scale H K^-1 H^T, with H = dL/dx by central differences
+    (error 1e-8) and K the stiffness that the component gives to Python."""
+    root = arm(grid, gravity=(0.0, 0.0, 0.0))
+    f = map_of(root)
+    found = f(np.zeros(3)).lengths_u
+    x, h = root.arm.dofs.position.value.copy(), 1e-4
+    free = np.flatnonzero(np.repeat(x[:, 2] > 0.0, 3))
+    H = np.zeros((3, x.size))
+    for i in free:
+        for sign in (1.0, -1.0):
+            moved = x.copy()
+            moved.flat[i] += sign * h
+            root.arm.dofs.position.value = moved
+            for k in range(3):
+                H[k, i] += sign * np.linalg.norm(_line(root, k), axis=1).sum() / (2.0 * h)
+    root.arm.dofs.position.value = x
+    K = -root.arm.fem.assembleKMatrix().toarray()[np.ix_(free, free)]
+    expected = -SCALE * H[:, free] @ np.linalg.solve(K, H[:, free].T)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def _line(root, k):
+    """Segments of a line, from its pull point on, where the body's positions put it."""
+    simulation.loop_of(root).propagate()
+    node = root.arm[f"line_{k}"]
+    points = node.dofs.position.value
+    return np.diff(np.concatenate([[node.cable.pullPoint.value], points]), axis=0)
+
+
+def test_controls_far_away_are_reached_by_continuation(grid):
+    """From rest at once or over a path in between: the same state."""
+    f = map_of(arm(grid))
+    u = np.array([6.0, 0.0, 0.0])
+    near = f(0.5 * u)
+    assert f(u).x == pytest.approx(f(u, near).x, abs=1e-7)
+
+
+def test_a_mesh_that_turns_inside_out_is_refused(grid):
+    f = map_of(arm(grid))
+    with pytest.raises(MapError, match="turned inside out|no equilibrium"):
+        f(np.array([200.0, 200.0, 200.0]))
+    assert f(np.array([1.0, 0.0, 0.0])).residual <= 1e-10  # and the map still works
+
+
+def test_a_scene_without_cables_is_refused(grid):
+    with pytest.raises(SceneError, match="no cables"):
+        EquilibriumMap(arm(grid, lines=()))
