@@ -354,8 +354,14 @@ class OdeSolver(Component):
 
     category: ClassVar[str] = "ode solver"
 
+    system: MechanicalSystem
+    """What it moves; known after `attach`."""
+
     position_factor = 0.0
     """k of x = x_free + k A^-1 H^T lambda, for the last step."""
+
+    has_free_motion: ClassVar[bool] = True
+    """Whether there is a `solve`, to which constraints add; if not, only `integrate`."""
 
     def attach(self, system: MechanicalSystem) -> None:
         """Take charge of the states and forces of `system`."""
@@ -364,6 +370,12 @@ class OdeSolver(Component):
     def allows_no_mass(self) -> bool:
         """Whether force fields without any mass make sense."""
         return False
+
+    def integrate(self, h: float) -> None:
+        """One whole step without constraints: positions and velocities of the states move."""
+        self.solve(h)
+        self.system.move(h, self.system.v_free)
+        self.finish(h, self.system.v)
 
     def solve(self, h: float) -> None:
         """One step without constraints: the new velocity goes to system.v_free."""

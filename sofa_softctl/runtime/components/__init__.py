@@ -89,6 +89,8 @@ from sofa_softctl.runtime.components.solver.default_loop import DefaultAnimation
 from sofa_softctl.runtime.components.solver.direct import SparseLDLSolver
 from sofa_softctl.runtime.components.solver.euler_implicit import EulerImplicitSolver
 from sofa_softctl.runtime.components.solver.free_motion_loop import FreeMotionAnimationLoop
+from sofa_softctl.runtime.components.solver.newton_raphson import NewtonRaphsonSolver
+from sofa_softctl.runtime.components.solver.static import StaticSolver
 from sofa_softctl.runtime.components.spring.rest_shape import RestShapeSpringsForceField
 from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
 from sofa_softctl.runtime.components.topology.containers import (
@@ -180,6 +182,7 @@ CLASSES: tuple[type[Component], ...] = (
     MeshVTKLoader,
     MinProximityIntersection,
     NewProximityIntersection,
+    NewtonRaphsonSolver,
     OglModel,
     OglSceneFrame,
     PartialFixedProjectiveConstraint,
@@ -200,6 +203,7 @@ CLASSES: tuple[type[Component], ...] = (
     SparseLDLSolver,
     SphereCollisionModel,
     SphereROI,
+    StaticSolver,
     SubsetMapping,
     SubsetMultiMapping,
     SurfacePressureActuator,

@@ -35,6 +35,7 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField):
     parameters are those of SOFA's component of the same name.
     """
 
+    exact_tangent = True
     materials: ClassVar[dict[str, Material]] = {
         "MooneyRivlin": Material(kernel.MOONEY_RIVLIN, ("c1", "c2", "k")),
         "NeoHookean": Material(kernel.NEO_HOOKEAN, ("mu", "lambda")),

@@ -34,8 +34,6 @@ class DefaultAnimationLoop(SteppingLoop):
         self.root.send(Event("IntegrateBeginEvent"))
         self.clock.lap("controllers")
         for system in self.systems:
-            system.solver.solve(h)
-            system.move(h, system.v_free)
-            system.solver.finish(h, system.v)
+            system.solver.integrate(h)
         self.clock.lap("free motion")
         self.end(h)

@@ -44,6 +44,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
     def prepare(self) -> None:
         """Find the systems and who corrects them."""
         super().prepare()
+        self._check_free_motion()
         corrections: list[tuple[ConstraintCorrection, MechanicalSystem]] = []
         for node in self.root.walk():
             for correction in node.of("constraint correction"):
@@ -54,6 +55,15 @@ class FreeMotionAnimationLoop(SteppingLoop):
         self._check_corrected([correction for correction, _ in corrections])
         self.problem = ConstraintProblem(self.root, self.systems, corrections)
         self.solver.attach(self.problem)
+
+    def _check_free_motion(self) -> None:
+        for system in self.systems:
+            if not system.solver.has_free_motion:
+                raise system.solver.fault(
+                    "moves nothing under FreeMotionAnimationLoop, which keeps only velocities (in "
+                    "SOFA too, without a word). Use DefaultAnimationLoop, without constraints, or "
+                    "an EulerImplicitSolver."
+                )
 
     def _check_corrected(self, corrections: list[ConstraintCorrection]) -> None:
         first: dict[int, ConstraintCorrection] = {}

@@ -1,0 +1,145 @@
+"""Statics: each step goes to an equilibrium."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime import message
+from sofa_softctl.runtime.components.solver.newton_raphson import NewtonRaphsonSolver
+from sofa_softctl.runtime.data_types import Bool, Int, Real
+from sofa_softctl.runtime.link import LinkType
+from sofa_softctl.runtime.roles import OdeSolver
+from sofa_softctl.runtime.system import MechanicalSystem
+from sofa_softctl.runtime.where import describe
+
+_RENAMED = {
+    "newton_iterations": "maxNbIterationsNewton",
+    "absolute_correction_tolerance_threshold": "absoluteEstimateDifferenceThreshold",
+    "relative_correction_tolerance_threshold": "relativeEstimateDifferenceThreshold",
+    "absolute_residual_tolerance_threshold": "absoluteResidualStoppingThreshold",
+    "relative_residual_tolerance_threshold": "relativeEstimateDifferenceThreshold",  # as in SOFA
+}
+"""Data of SOFA before v25.06, and those of a NewtonRaphsonSolver that they became."""
+
+
+class StaticSolver(OdeSolver):
+    """Goes to where all forces balance, K(x) dx = f(x), by Newton's method from where it stands.
+
+    Velocities stay as they are, and no mass is needed; time goes on by dt. The method, its
+    iterations and when it stops are those of a NewtonRaphsonSolver in its node or below; one with
+    SOFA's defaults, a single iteration a step, is added where there is none.
+
+    Source: SOFA's component of the same name.
+    """
+
+    has_free_motion = False
+
+    newtonSolver = LinkType(
+        "Newton's method; that of the node or below by default.", kind="newton solver"
+    )
+    linearSolver = LinkType("Linear solver; the one of the node by default.", kind="linear solver")
+    newton_iterations = Int(1, "Old name of NewtonRaphsonSolver's maxNbIterationsNewton.")
+    absolute_correction_tolerance_threshold = Real(
+        0.0, "Old name of absoluteEstimateDifferenceThreshold.", unit="length"
+    )
+    relative_correction_tolerance_threshold = Real(
+        0.0, "Old name of relativeEstimateDifferenceThreshold."
+    )
+    absolute_residual_tolerance_threshold = Real(
+        1e-5, "Old name of absoluteResidualStoppingThreshold.", unit="force"
+    )
+    relative_residual_tolerance_threshold = Real(
+        0.0, "Taken, as in SOFA, for relativeEstimateDifferenceThreshold."
+    )
+    should_diverge_when_residual_is_growing = Bool(False, "Unused, as in SOFA.")
+
+    def init(self) -> None:
+        """Find Newton's method, or add one with what old scenes say of it."""
+        found: Any = self._links["newtonSolver"].getLinkedBase() or self._find_newton()
+        old = [name for name in _RENAMED if self._data[name].isSet()]
+        if found is None:
+            found = self._add_newton(old)
+        elif old:
+            message.warning(
+                self,
+                f"{describe(self._where)}: '{old[0]}' of {self.describe()} does nothing beside a "
+                f"NewtonRaphsonSolver: set '{_RENAMED[old[0]]}' of {found.describe()} instead.",
+            )
+        self.newton: NewtonRaphsonSolver = found
+
+    def _find_newton(self) -> Any:
+        assert self._context is not None
+        solvers = (solver for node in self._context.walk() for solver in node.of("newton solver"))
+        return next(solvers, None)
+
+    def _add_newton(self, old: list[str]) -> Any:
+        assert self._context is not None
+        values = {_RENAMED[name]: self._data[name].get() for name in old}
+        newton = self._context.addObject("NewtonRaphsonSolver", **values)
+        newton.init()
+        told = ", ".join(f"{name}={value:g}" for name, value in values.items()) or "its defaults"
+        message.warning(
+            self,
+            f"{describe(self._where)}: {self.describe()} has no NewtonRaphsonSolver; one was added "
+            f"with {told}.",
+        )
+        return newton
+
+    def attach(self, system: MechanicalSystem) -> None:
+        """See OdeSolver."""
+        self.system = system
+        system.linear_solver.attach(system)
+
+    def allows_no_mass(self) -> bool:
+        """Masses count by their weight alone."""
+        return True
+
+    @property
+    def position_factor(self) -> float:  # type: ignore[override]
+        """SOFA takes it from the node's dt."""
+        assert self._context is not None
+        return self._context._data["dt"].get()
+
+    def integrate(self, h: float) -> None:
+        """See OdeSolver; h has no effect."""
+        del h  # statics
+        self.newton.solve(Balance(self.system))
+
+
+class Balance:
+    """The forces of a system as the function that is to vanish; see NonlinearFunction.
+
+    Held degrees of freedom have no forces, and the matrix has identity rows for them.
+    """
+
+    def __init__(self, system: MechanicalSystem) -> None:
+        self.system = system
+        self.change = np.zeros_like(system.v)
+
+    def evaluate(self) -> float:
+        """Forces at the present position; the square of their norm."""
+        self.system.compute_force()
+        self.system.project(self.system.force)
+        return float(np.vdot(self.system.force, self.system.force))
+
+    def solve(self) -> float:
+        """K dx = f; |dx|^2."""
+        solver = self.system.linear_solver
+        solver.set_matrix(0.0, 1.0, 0.0)
+        self.change = solver.solve(self.system.force.copy()).copy()
+        return float(np.vdot(self.change, self.change))
+
+    def advance(self, alpha: float) -> None:
+        """x += alpha dx, and what is mapped onto it."""
+        for state in self.system.states:
+            position = state._data["position"]
+            state.advance(self.system.part(self.change, state), alpha, position.get())
+            position.touch()
+        self.system.propagate()
+
+    def squared_estimate(self) -> float:
+        """|x|^2 of the independent states."""
+        positions = [state._data["position"].get() for state in self.system.states]
+        return float(sum(np.vdot(x, x) for x in positions))
