@@ -1,0 +1,1 @@
+"""Interpolants of costly maps, from values and gradients on a grid that grows on demand."""
