@@ -11,12 +11,15 @@ SoftctlError                what every error of this package is
 ├── PluginError             a plugin cannot be loaded or collides with another
 ├── MapError                an equilibrium map has no answer (ArithmeticError)
 ├── ProblemError            an optimisation problem is malformed (ValueError)
-└── RecordError             a recording cannot be written or read (ValueError)
+├── RecordError             a recording cannot be written or read (ValueError)
+├── MapError                an exact map has no answer at a point (ArithmeticError)
+├── StoreError              a store of samples cannot be opened, written or read (ValueError)
+└── WorkerError             a process that evaluated the exact map ended (RuntimeError)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 class SoftctlError(Exception):
@@ -75,3 +78,21 @@ class ProblemError(SoftctlError, ValueError):
 
 class RecordError(SoftctlError, ValueError):
     """A recording cannot be written or read."""
+
+
+class MapError(SoftctlError, ArithmeticError):
+    """An exact map has no answer at a point."""
+
+    @classmethod
+    def at(cls, u: Iterable[float], why: str) -> MapError:
+        """The error for the point u, shape (d,)."""
+        place = ", ".join(f"{float(each):.6g}" for each in u)
+        return cls(f"the exact map has no answer at u = ({place}): {why}")
+
+
+class StoreError(SoftctlError, ValueError):
+    """A store of samples cannot be opened, written or read."""
+
+
+class WorkerError(SoftctlError, RuntimeError):
+    """A process that evaluated the exact map ended before it had answered."""
