@@ -9,17 +9,16 @@ SoftctlError                what every error of this package is
 ├── DivergedError           the state became NaN or infinite during a step (ArithmeticError)
 ├── BackendError            the asked backend cannot be had (ImportError)
 ├── PluginError             a plugin cannot be loaded or collides with another
-├── MapError                an equilibrium map has no answer (ArithmeticError)
+├── MapError                the exact map has no answer at a point (ArithmeticError)
 ├── ProblemError            an optimisation problem is malformed (ValueError)
 ├── RecordError             a recording cannot be written or read (ValueError)
-├── MapError                an exact map has no answer at a point (ArithmeticError)
 ├── StoreError              a store of samples cannot be opened, written or read (ValueError)
 └── WorkerError             a process that evaluated the exact map ended (RuntimeError)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 
 class SoftctlError(Exception):
@@ -78,16 +77,6 @@ class ProblemError(SoftctlError, ValueError):
 
 class RecordError(SoftctlError, ValueError):
     """A recording cannot be written or read."""
-
-
-class MapError(SoftctlError, ArithmeticError):
-    """An exact map has no answer at a point."""
-
-    @classmethod
-    def at(cls, u: Iterable[float], why: str) -> MapError:
-        """The error for the point u, shape (d,)."""
-        place = ", ".join(f"{float(each):.6g}" for each in u)
-        return cls(f"the exact map has no answer at u = ({place}): {why}")
 
 
 class StoreError(SoftctlError, ValueError):
