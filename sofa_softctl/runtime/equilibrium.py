@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse.linalg as sparse_linalg
@@ -23,6 +23,17 @@ HALVINGS = 12
 """Most halvings of a Newton step."""
 SMALLEST = 2.0**-8
 """Smallest step of the continuation, as a share of the way."""
+
+
+class Near(NamedTuple):
+    """A known equilibrium from which another one is sought."""
+
+    u: np.ndarray
+    """Controls [-], shape (d,)."""
+    x: np.ndarray
+    """Positions of the independent nodes [length], shape (n, 3)."""
+    x_u: np.ndarray
+    """dx/du [length], shape (n, 3, d)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +115,7 @@ class EquilibriumMap:
             field.exact_tangent = True
         self.skew = any(field.skew for field in self.system.force_fields)
         self.rest = self._positions()
+        self.size = float(np.ptp(self.rest, axis=0).max())
         self.count = 0
         """Equilibria that were found."""
         self.unit_force = self._unit_force()
@@ -120,7 +132,7 @@ class EquilibriumMap:
         self.system.add_product(out, ones, 1.0, 0.0, 0.0)
         return out
 
-    def __call__(self, u: np.ndarray, near: Equilibrium | None = None) -> Equilibrium:
+    def __call__(self, u: np.ndarray, near: Equilibrium | Near | None = None) -> Equilibrium:
         """The equilibrium for controls u, sought from one nearby.
 
         Raises:
@@ -129,7 +141,7 @@ class EquilibriumMap:
         with one_blas_thread():
             return self._solved(np.asarray(u, dtype=float), near)
 
-    def _solved(self, u: np.ndarray, near: Equilibrium | None) -> Equilibrium:
+    def _solved(self, u: np.ndarray, near: Equilibrium | Near | None) -> Equilibrium:
         if near is None:
             start, x = np.zeros(self.dimension), self.rest
         else:
@@ -141,6 +153,82 @@ class EquilibriumMap:
             steps = self._continue(start, u, self.rest if near is None else near.x)
         self.count += 1
         return self._told(u, steps)
+
+    def curvature(
+        self, at: Equilibrium, by_x: np.ndarray, by_lengths: np.ndarray, by_points: np.ndarray
+    ) -> np.ndarray:
+        """Second derivative by u of the sum of all outputs, each times its weight.
+
+        With g = d(sum)/dx and K^T a = g, it is x_u^T [sum_k w_k L_k,xx - d(a^T K)/dx] x_u and
+        the terms -scale (a^T L_j,xx x_u,k), made symmetric. K's derivative along the columns of
+        x_u by central differences: two tangents for each control, none of them factorised.
+
+        Args:
+            at: An equilibrium of this map.
+            by_x: Weights of the positions, shape (n, 3).
+            by_lengths: Weights of the lengths of the lines, shape (d,).
+            by_points: Weights of the watched points, shape (p, 3).
+
+        Returns:
+            Shape (d, d), symmetric.
+        """
+        with one_blas_thread():
+            return self._curvature(at, by_x, by_lengths, by_points)
+
+    def _curvature(
+        self, at: Equilibrium, by_x: np.ndarray, by_lengths: np.ndarray, by_points: np.ndarray
+    ) -> np.ndarray:
+        self._pull(at.u)
+        self._place(at.x)
+        self._residual()
+        g = by_x + self._pulled(by_points)
+        for line, weight in zip(self.lines, by_lengths, strict=True):
+            g -= weight * self._line_force(line)
+        self.system.project(g)
+        self.system.linear_solver.set_matrix(0.0, 1.0, 0.0)
+        a = self._back(g, 1e-12, transposed=True)
+        d = self.dimension
+        columns = [np.ascontiguousarray(at.x_u[:, :, j]) for j in range(d)]
+        found = np.zeros((d, d))
+        turned = np.zeros((d, d))
+        for j, column in enumerate(columns):
+            step = 1e-4 * self.size / max(float(np.abs(column).max()), 1e-300)
+            change = np.zeros_like(a)
+            for sign in (1.0, -1.0):
+                self._place(at.x + sign * step * column)
+                for weight, line in zip(by_lengths, self.lines, strict=True):
+                    line.measure()
+                    change -= sign * weight / (2.0 * step) * self._line_force(line)
+                change -= sign / (2.0 * step) * self._transposed_product(a)
+                for k, line in enumerate(self.lines):
+                    line.measure()
+                    turned[k, j] += (
+                        sign * self.scale / (2.0 * step) * float(np.vdot(a, self._line_force(line)))
+                    )
+            found[j] = [float(np.vdot(change, other)) for other in columns]
+        return 0.5 * (found + found.T) + turned + turned.T
+
+    def _transposed_product(self, v: np.ndarray) -> np.ndarray:
+        """K^T v at the present position, shape (n, 3)."""
+        self._residual()
+        solver = self.system.linear_solver
+        product = solver.product(0.0, 1.0, 0.0, v)
+        self._add_skew(v, product, -1.0)
+        self.system.project(product)
+        return product
+
+    def _pulled(self, by_points: np.ndarray) -> np.ndarray:
+        """Forces on the watched points, passed on to the independent nodes, shape (n, 3)."""
+        system = self.system
+        system.force[:] = 0.0
+        for state in system.mapped:
+            state._data["force"].get()[:] = 0.0
+        first = 0
+        for state in self.watched:
+            state._data["force"].get()[:] += by_points[first : first + state.count]
+            first += state.count
+        system.gather()
+        return system.force.copy()
 
     def _continue(self, start: np.ndarray, u: np.ndarray, x: np.ndarray) -> int:
         """From start to u in steps that are as long as Newton's method can take."""
@@ -162,9 +250,8 @@ class EquilibriumMap:
 
     def _newton(self, u: np.ndarray, x: np.ndarray) -> int | None:
         """Solve at u from x on: the number of steps, or None."""
+        self._pull(u)
         self._place(x)
-        for line, tension in zip(self.lines, self.scale * u, strict=True):
-            line.tension = tension
         residual = self._residual()
         size, bound = _largest(residual), self.tolerance * self.unit_force
         for iteration in range(ITERATIONS):
@@ -185,6 +272,10 @@ class EquilibriumMap:
             size = _largest(residual)
         return None
 
+    def _pull(self, u: np.ndarray) -> None:
+        for line, tension in zip(self.lines, self.scale * u, strict=True):
+            line.tension = tension
+
     def _residual(self) -> np.ndarray:
         """All forces, 0 where nodes are held, shape (n, 3)."""
         self.system.compute_force()
@@ -198,8 +289,8 @@ class EquilibriumMap:
         solver.set_matrix(0.0, 1.0, 0.0)
         return self._back(force, precision)
 
-    def _back(self, force: np.ndarray, precision: float) -> np.ndarray:
-        """K^-1 f with the factors of the last `_solve`, and GMRES for what is not symmetric."""
+    def _back(self, force: np.ndarray, precision: float, transposed: bool = False) -> np.ndarray:
+        """K^-1 f (or K^-T f) with the last factors, and GMRES for what is not symmetric."""
         solver, shape = self.system.linear_solver, force.shape
         first = solver.solve(force).copy()
         if not self.skew:
@@ -208,11 +299,7 @@ class EquilibriumMap:
 
         def product(v: np.ndarray) -> np.ndarray:
             whole = np.zeros(shape)
-            for field in self.system.force_fields:
-                start = self.system.offset.get(id(field.state))
-                if start is not None and field.skew:
-                    rows = slice(start, start + field.state.count)
-                    field.add_skew_product(whole[rows], v.reshape(shape)[rows])
+            self._add_skew(v.reshape(shape), whole, -1.0 if transposed else 1.0)
             self.system.project(whole)
             return symmetric @ v + whole.ravel()
 
@@ -227,6 +314,14 @@ class EquilibriumMap:
             operator, force.ravel(), x0=first.ravel(), rtol=precision, atol=0.0, M=factors
         )
         return found.reshape(shape)
+
+    def _add_skew(self, v: np.ndarray, out: np.ndarray, factor: float) -> None:
+        """out += factor times the antisymmetric part of K, times v."""
+        for field in self.system.force_fields:
+            start = self.system.offset.get(id(field.state))
+            if start is not None and field.skew:
+                rows = slice(start, start + field.state.count)
+                field.add_skew_product(out[rows], factor * v[rows])
 
     def _told(self, u: np.ndarray, steps: int) -> Equilibrium:
         """The equilibrium at the present position, with its derivatives."""

@@ -170,3 +170,26 @@ def test_a_mesh_that_turns_inside_out_is_refused(grid):
 def test_a_scene_without_cables_is_refused(grid):
     with pytest.raises(SceneError, match="no cables"):
         EquilibriumMap(arm(grid, lines=()))
+
+
+@pytest.mark.parametrize("elasticity", ELASTICITY)
+def test_the_curvature_is_the_derivative_of_the_gradient(grid, elasticity):
+    """Of a weighted sum of all outputs: central differences of the exact gradient with h = 1e-3
+    agree to h^2 and to what the map's own differences leave, 1e-4 of the largest."""
+    f = map_of(arm(grid, elasticity))
+    u, h = np.array([0.6, 0.2, -0.2]), 1e-3
+    here = f(u)
+    rng = np.random.default_rng(0)
+    weights = [5.0 * rng.normal(size=a.shape) for a in (here.x, here.lengths, here.points)]
+
+    def slope(at):
+        names = ("x_u", "lengths_u", "points_u")
+        parts = [
+            np.tensordot(w, getattr(at, n), w.ndim) for w, n in zip(weights, names, strict=True)
+        ]
+        return sum(parts)
+
+    expected = [(slope(f(u + e, here)) - slope(f(u - e, here))) / (2 * h) for e in h * np.eye(3)]
+    found = f.curvature(here, *weights)
+    assert found == pytest.approx(found.T, abs=1e-12 * np.abs(found).max())
+    assert found == pytest.approx(np.array(expected), abs=1e-4 * np.abs(expected).max())

@@ -60,6 +60,14 @@ class SparseLDLSolver(LinearSolver):
         self._b: np.ndarray = np.zeros((system.size, 3))
         self._x: np.ndarray = np.zeros((system.size, 3))
 
+    def product(self, m: float, k: float, h: float, v: np.ndarray) -> np.ndarray:
+        """(m M + k K) v without a factorisation, held rows as identity, shape (n, 3).
+
+        The factors of the last `set_matrix` stay.
+        """
+        self.matrix.assemble(m, k, h)
+        return (self.A() @ v.ravel()).reshape(v.shape)
+
     def set_matrix(self, m: float, k: float, h: float) -> None:
         """See LinearSolver."""
         held: np.ndarray = np.all(self.system.fixed, axis=1)
