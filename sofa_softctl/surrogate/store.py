@@ -1,0 +1,306 @@
+"""A store of samples of exact maps: one SQLite file that outlives the run, and its kill.
+
+Table `models`: the content hash of each model, when it was first used and by which version of the
+package. Table `samples`: for a model and a point u the level of the grid that asked for it first,
+and either `message`, why the map has no answer there, or the numbers: `value` (outputs,) and
+`gradient` (outputs, inputs) as raw little-endian arrays in row-major order, of 8 or 4 bytes each as
+`precision` says. The key is the point itself, d doubles, little-endian, never -0: so grids of any
+spacing over the same model share what they have in common. Write-ahead log, one transaction a
+sample, on disk when `put` returns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from sofa_softctl.errors import StoreError
+from sofa_softctl.surrogate.sample import Sample
+
+APPLICATION = 0x736F6674
+"""SQLite's application_id of our files, "soft"."""
+FORMAT = 1
+"""Version of the tables, SQLite's user_version."""
+PRECISIONS: dict[str, np.dtype[Any]] = {"float64": np.dtype("<f8"), "float32": np.dtype("<f4")}
+PATIENCE = 30.0
+"""How long to wait for another process that writes to the same file [s]."""
+
+_TABLES = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS models (
+    id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, created TEXT NOT NULL, version TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS samples (
+    model INTEGER NOT NULL REFERENCES models, point BLOB NOT NULL, level INTEGER NOT NULL,
+    outputs INTEGER, inputs INTEGER, precision TEXT, value BLOB, gradient BLOB, message TEXT,
+    UNIQUE (model, point)
+);
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {FORMAT};
+COMMIT;
+"""
+_PUT = """
+INSERT INTO samples (model, point, level, outputs, inputs, precision, value, gradient, message)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (model, point) DO UPDATE SET outputs = excluded.outputs, inputs = excluded.inputs,
+    precision = excluded.precision, value = excluded.value, gradient = excluded.gradient,
+    message = excluded.message
+"""
+_COLUMNS = "point, level, outputs, inputs, precision, value, gradient, message"
+
+
+class Stored(NamedTuple):
+    """A point of a store."""
+
+    u: np.ndarray
+    """The point [input], shape (d,)."""
+    level: int
+    """Level of the grid that asked for it first."""
+    answer: Sample | str
+    """Its sample, or why the map has no answer there."""
+
+
+@dataclass(frozen=True)
+class StoreInfo:
+    """What a store holds of its model."""
+
+    path: Path
+    """The file."""
+    model: str
+    """Content hash of the model."""
+    samples: dict[int, int]
+    """Number of samples by level."""
+    failed: int
+    """Number of points where the map has no answer."""
+    models: int
+    """Number of models in the file."""
+    size: int
+    """Size of the file and its log on disk [bytes]."""
+    created: datetime
+    """When the model was first used with this file."""
+    version: str
+    """Version of the package that did so."""
+    format: int
+    """Version of the file's tables."""
+
+
+class Store:
+    """Samples of one model in a file; several models, and processes, may share the file.
+
+    Args:
+        path: The file; made if it does not exist.
+        model: Content hash of the model, or whatever else tells it from others. Samples of another
+            model are never seen.
+        precision: "float64", or "float32" for half the size: new samples are then rounded, with a
+            relative error of at most 6e-8 for numbers from 1.2e-38 to 3.4e38, and of 7e-46 for
+            smaller ones.
+
+    Raises:
+        StoreError: The file cannot be opened or written, is none of ours, or is newer.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], model: str, *, precision: str = "float64"
+    ) -> None:
+        if precision not in PRECISIONS:
+            known = " and ".join(PRECISIONS)
+            raise ValueError(f"There is no precision '{precision}'. Known are {known}.")
+        self.path, self.model, self.precision = Path(path), model, precision
+        with self._using():
+            self._database = sqlite3.connect(
+                self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            )
+            try:
+                self._open()
+            except BaseException:
+                self._database.close()
+                raise
+
+    def get(self, u: np.ndarray) -> Sample | str | None:
+        """The sample at a point, or why there is none, or None where nothing is known.
+
+        Raises:
+            StoreError: What the file holds there is damaged.
+        """
+        query = f"SELECT {_COLUMNS} FROM samples WHERE model = ? AND point = ?"
+        row = self._run(query, self._model, _key(u)).fetchone()
+        return None if row is None else self._stored(row).answer
+
+    def put(self, u: np.ndarray, sample: Sample, *, level: int = 0) -> None:
+        """Keep the sample at a point [input], shape (d,); it is on disk when this returns.
+
+        Raises:
+            StoreError: It could not be written; what was there before is as it was.
+            ValueError: The sample is not finite, in the store's precision, or of a wrong shape.
+        """
+        dtype = PRECISIONS[self.precision]
+        with np.errstate(over="ignore"):
+            value = np.ascontiguousarray(sample.value, dtype)
+            gradient = np.ascontiguousarray(sample.gradient, dtype)
+        if gradient.shape != (len(value), np.size(u)):
+            raise ValueError(
+                f"The gradient of {len(value)} outputs by {np.size(u)} inputs must have shape "
+                f"{(len(value), np.size(u))}. Got: {gradient.shape}"
+            )
+        if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
+            raise ValueError(f"The sample at u = {u} has numbers beyond {self.precision}.")
+        blobs = self.precision, value.tobytes(), gradient.tobytes()
+        self._run(_PUT, self._model, _key(u), level, *gradient.shape, *blobs, None)
+
+    def failed(self, u: np.ndarray, message: str, *, level: int = 0) -> None:
+        """Keep that the map has no answer at a point, and why."""
+        self._run(_PUT, self._model, _key(u), level, *[None] * 5, message)
+
+    def forget_failed(self) -> int:
+        """Forget the points without an answer, so that they are tried again; how many they were."""
+        return self._run(
+            "DELETE FROM samples WHERE model = ? AND message IS NOT NULL", self._model
+        ).rowcount
+
+    def __len__(self) -> int:
+        query = "SELECT COUNT(*) FROM samples WHERE model = ?"
+        return int(self._run(query, self._model).fetchone()[0])
+
+    def __iter__(self) -> Iterator[Stored]:
+        query = f"SELECT {_COLUMNS} FROM samples WHERE model = ? ORDER BY rowid"
+        cursor = self._run(query, self._model)
+        while True:
+            with self._using():
+                row = cursor.fetchone()
+            if row is None:
+                return
+            yield self._stored(row)
+
+    def info(self) -> StoreInfo:
+        """What the store holds."""
+        levels = self._run(
+            "SELECT level, COUNT(*) FROM samples WHERE model = ? AND message IS NULL "
+            "GROUP BY level ORDER BY level",
+            self._model,
+        ).fetchall()
+        created, by = self._run(
+            "SELECT created, version FROM models WHERE id = ?", self._model
+        ).fetchone()
+        files = (self.path, Path(f"{self.path}-wal"))
+        return StoreInfo(
+            path=self.path,
+            model=self.model,
+            samples=dict(levels),
+            failed=len(self) - sum(count for _, count in levels),
+            models=self._run("SELECT COUNT(*) FROM models").fetchone()[0],
+            size=sum(file.stat().st_size for file in files if file.exists()),
+            created=datetime.fromisoformat(created),
+            version=by,
+            format=FORMAT,
+        )
+
+    def close(self) -> None:
+        """Close the file. A second call does nothing."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _open(self) -> None:
+        application = self._pragma("application_id")
+        tables = self._database.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+        if application != APPLICATION and (application or tables):
+            raise StoreError(
+                f"{self.path}: expected a store of samples. Got another program's database. "
+                "Choose another file."
+            )
+        if self._pragma("user_version") > FORMAT:
+            raise StoreError(
+                f"{self.path}: the store has format {self._pragma('user_version')}, this version "
+                f"of softctl reads formats up to {FORMAT}. Update softctl or choose another file."
+            )
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = FULL")
+        if application != APPLICATION:
+            self._database.executescript(_TABLES)
+        self._database.execute(
+            "INSERT OR IGNORE INTO models (hash, created, version) VALUES (?, ?, ?)",
+            (self.model, datetime.now(UTC).isoformat(), version("sofa-softctl")),
+        )
+        found = self._database.execute("SELECT id FROM models WHERE hash = ?", (self.model,))
+        self._model = int(found.fetchone()[0])
+
+    def _pragma(self, name: str) -> int:
+        return int(self._database.execute(f"PRAGMA {name}").fetchone()[0])
+
+    def _run(self, statement: str, *arguments: Any) -> sqlite3.Cursor:
+        with self._using():
+            return self._database.execute(statement, arguments)
+
+    def _stored(self, row: tuple[Any, ...]) -> Stored:
+        key, level, outputs, inputs, precision, value, gradient, message = row
+        u = np.frombuffer(key, "<f8").astype(float)
+        if message is not None:
+            return Stored(u, level, message)
+        dtype = PRECISIONS.get(precision, np.dtype("V1"))
+        sizes = outputs * dtype.itemsize, outputs * inputs * dtype.itemsize
+        if precision not in PRECISIONS or (len(value), len(gradient)) != sizes:
+            raise StoreError(
+                f"{self.path}: the sample at u = {u} is damaged: expected {outputs} outputs, "
+                f"{inputs} inputs in {precision}. Got {len(value)} and {len(gradient)} bytes. "
+                "Restore the file from a copy, or choose another one."
+            )
+        numbers = np.frombuffer(value, dtype), np.frombuffer(gradient, dtype)
+        return Stored(
+            u,
+            level,
+            Sample(numbers[0].astype(float), numbers[1].astype(float).reshape(outputs, inputs)),
+        )
+
+    @contextlib.contextmanager
+    def _using(self) -> Iterator[None]:
+        """Say which file it was, and what to do."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            name = getattr(error, "sqlite_errorname", "")
+            what, advice = next(
+                (told for known, told in _TOLD.items() if name.startswith(known)),
+                (f"cannot be used ({error})", "Check the path and whether it may be written."),
+            )
+            raise StoreError(f"{self.path}: the store {what}. {advice}") from error
+
+
+_TOLD = {
+    "SQLITE_FULL": (
+        "cannot grow, the disk is full",
+        "Free some space and go on: what was kept before is intact.",
+    ),
+    "SQLITE_NOTADB": ("is no SQLite file", "Choose another file."),
+    "SQLITE_CORRUPT": ("is damaged", "Restore it from a copy, or choose another file."),
+    "SQLITE_BUSY": (
+        f"was held by another process for {PATIENCE:.0f} s",
+        "End that process, or choose another file.",
+    ),
+    "SQLITE_CANTOPEN": ("cannot be opened", "Choose a folder that exists and may be written to."),
+    "SQLITE_READONLY": ("may not be written", "Choose a file that may be written to."),
+}
+"""What SQLite's errors mean here, and what to do."""
+
+
+def _key(u: np.ndarray) -> bytes:
+    """The point as the file has it; + 0.0 turns -0 into 0."""
+    return (np.asarray(u, "<f8") + 0.0).astype("<f8").tobytes()
