@@ -12,6 +12,7 @@ if HERE not in sys.path:
     sys.path.append(HERE)
 import bodies  # noqa: E402
 import contacts  # noqa: E402
+import hyperelastic  # noqa: E402
 
 
 def box(nx, ny, nz, size, hollow=()):
@@ -263,6 +264,7 @@ CASES = {
 }
 """Scene and its parameters, by name."""
 CASES |= bodies.CASES | {"bodies_joined": (bodies.joined, {"box": box})} | contacts.cases(box)
+CASES |= hyperelastic.cases(box)
 
 INVERSE = ("inflated_to_a_goal", "inflated_to_a_volume", "inflated_within_limits", "stiffened")
 """Those whose records need the plugin SoftRobots.Inverse."""
