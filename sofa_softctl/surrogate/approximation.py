@@ -1,0 +1,115 @@
+"""Slopes and curvature of a planning problem near a motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from sofa_softctl.surrogate.transcription import PlanningProblem, Trial
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A problem about a trial, convex. Variables: changes of u_1, a_2, u_2, a_3 and so on."""
+
+    gradient: np.ndarray
+    """Slope of the smooth costs [cost], shape (n,) with n = 2 d (K - 1)."""
+    hessians: tuple[scipy.sparse.csc_array, scipy.sparse.csc_array]
+    """Hessian of the smooth costs [cost], shape (n, n): by Gauss and Newton; and with the curvature
+    of the map as well, made positive semi-definite. The first is better near goals that are
+    reached, the second far from them; the optimiser takes the one that predicted better."""
+    balance: scipy.sparse.csc_array
+    """Slope of `Trial.lack` [-], shape (m, n), banded."""
+    depth: np.ndarray
+    """How far points are inside margins, negative outside [length], shape (h,)."""
+    depth_slope: scipy.sparse.csr_array
+    """Its slope [length], shape (h, n)."""
+    depth_weight: np.ndarray
+    """Cost of depth [cost / length], shape (h,)."""
+
+    def decrease(self, trial: Trial, x: np.ndarray, scale: float, penalty: float) -> np.ndarray:
+        """By how much the merit falls for a change x, shape (n,), as each Hessian has it: (2,)."""
+        bend = np.array([0.5 * x @ (hessian @ x) for hessian in self.hessians])
+        smooth = self.gradient @ x + bend
+        hinge = np.maximum(self.depth + self.depth_slope @ x, 0.0) - np.maximum(self.depth, 0.0)
+        lack = np.abs(trial.lack + self.balance @ x).sum() - np.abs(trial.lack).sum()
+        return -(scale * (smooth + self.depth_weight @ hinge) + penalty * lack)
+
+
+def approximate(problem: PlanningProblem, trial: Trial) -> Model:
+    """Slopes of everything at a trial, curvature of the costs by Gauss and Newton."""
+    K, d = problem.instants, problem.dynamics.layout.lines
+    u_at, a_at = columns(K, d)
+    n = 2 * d * (K - 1)
+    y, y_a = trial.jet.value[1:], trial.jet.gradient[2:]  # at a_1 … a_K, at a_2 … a_K
+    gradient, blocks = np.zeros((K - 1, d)), np.zeros((K - 1, d, d))
+    pull = np.zeros_like(y[1:])  # slope by the outputs, (K - 1, n_outputs)
+    for cost in problem.outputs:
+        rows = list(cost.rows)
+        slope = y_a[:, rows]  # (K - 1, m, d)
+        by_y = cost.gradient(y[:, rows])[1:]
+        pull[:, rows] += by_y
+        gradient += np.matmul(by_y[:, None], slope)[:, 0]
+        blocks += slope.transpose(0, 2, 1) @ cost.hessian(y[:, rows])[1:] @ slope
+    value, vector = np.linalg.eigh(blocks + problem.dynamics.embedding.curvature(trial.a[1:], pull))
+    full = (vector * np.maximum(value, 0.0)[:, None, :]) @ vector.transpose(0, 2, 1)
+    bend = scatter(full - blocks, a_at, a_at, (n, n))
+    hessian = scatter(blocks, a_at, a_at, (n, n))
+    by_u = np.zeros((K - 1, d))
+    for term in problem.inputs:
+        by_u += term.gradient(trial.u)
+        between = scipy.sparse.coo_array(term.hessian(K - 1))
+        each = np.eye(d) * between.data[:, None, None]  # (nnz, d, d)
+        hessian += scatter(each, u_at[between.row], u_at[between.col], (n, n))
+    depths, slopes, weights = [np.zeros(0)], [scipy.sparse.csr_array((0, n))], [np.zeros(0)]
+    for obstacle in problem.obstacles:
+        rows = list(obstacle.rows)
+        depth, by_y = obstacle.violation(y[1:, rows])
+        by_a = np.matmul(by_y[:, None], y_a[:, rows])  # (K - 1, 1, d)
+        depths.append(depth)
+        slopes.append(scatter(by_a, np.arange(K - 1)[:, None], a_at, (K - 1, n)))
+        weights.append(np.full(K - 1, obstacle.weight))
+    return Model(
+        gradient=np.concatenate((by_u, gradient), axis=1).ravel(),
+        hessians=(scipy.sparse.csc_array(hessian), scipy.sparse.csc_array(hessian + bend)),
+        balance=scipy.sparse.csc_array(_balance(problem, trial)),
+        depth=np.concatenate(depths),
+        depth_slope=scipy.sparse.csr_array(scipy.sparse.vstack(slopes)),
+        depth_weight=np.concatenate(weights),
+    )
+
+
+def columns(K: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where u_1 … u_K-1 and a_2 … a_K stand among the variables, shape (K - 1, d) each."""
+    first = 2 * d * np.arange(K - 1)[:, None] + np.arange(d)
+    return first, first + d
+
+
+def _balance(problem: PlanningProblem, trial: Trial) -> scipy.sparse.coo_array:
+    """Slope of `Trial.lack`, shape (m, n)."""
+    dynamics, K, d = problem.dynamics, problem.instants, problem.dynamics.layout.lines
+    jet, n = trial.jet, 2 * d * (K - 1)
+    at = dynamics.linearise(trial.a[1:], trial.u, jet[2:], jet[1:-1], jet[:-2])
+    u_at, a_at = columns(K, d)
+    rows = np.arange(d * (K - 1)).reshape(K - 1, d)
+    shape = (rows.size, n)
+    slope = (
+        scatter(at.by_input, rows, u_at, shape)
+        + scatter(at.by_next, rows, a_at, shape)
+        + scatter(at.by_now[1:], rows[1:], a_at[:-1], shape)
+        + scatter(at.by_before[2:], rows[2:], a_at[:-2], shape)
+    ) / dynamics.unit
+    if problem.rest:
+        ends = scatter(np.array([np.eye(d), -np.eye(d)]), rows[[0, 0]], a_at[[-1, -2]], (d, n))
+        slope = scipy.sparse.vstack((slope, ends))
+    return scipy.sparse.coo_array(slope)
+
+
+def scatter(blocks: np.ndarray, rows: np.ndarray, cols: np.ndarray, shape: tuple[int, int]) -> Any:
+    """A sparse matrix of blocks, shape (k, p, q), at their rows, (k, p), and columns, (k, q)."""
+    i = np.broadcast_to(rows[:, :, None], blocks.shape).ravel()
+    j = np.broadcast_to(cols[:, None, :], blocks.shape).ravel()
+    return scipy.sparse.coo_array((blocks.ravel(), (i, j)), shape=shape).tocsr()

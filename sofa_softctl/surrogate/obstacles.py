@@ -1,0 +1,105 @@
+"""Obstacles by their signed distance, and the hinge that keeps points out of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sofa_softctl.surrogate.probes import Probe
+
+
+class Shape(Protocol):
+    """A solid: positive distance outside, negative inside."""
+
+    def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Signed distance of points, shape (K, 3), and its gradient: (K,), (K, 3)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """A ball."""
+
+    center: tuple[float, float, float]
+    """Centre [length]."""
+    radius: float
+    """Radius [length]."""
+
+    def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See `Shape`. At the centre any direction leads out: +x is taken."""
+        out = p - np.asarray(self.center)
+        far = np.linalg.norm(out, axis=1)
+        normal = np.where(far[:, None] > 0.0, out, [1.0, 0.0, 0.0])
+        return far - self.radius, normal / np.linalg.norm(normal, axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class HalfSpace:
+    """All points with normal . x <= offset |normal|: a floor or a wall."""
+
+    normal: tuple[float, float, float]
+    """Direction that leads out of it, of any length but 0."""
+    offset: float
+    """Distance of its surface from the origin along the normal [length]."""
+
+    def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See `Shape`."""
+        n = np.asarray(self.normal, float)
+        n = n / np.linalg.norm(n)
+        return p @ n - self.offset, np.broadcast_to(n, p.shape)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box along the axes."""
+
+    lower: tuple[float, float, float]
+    """Corner of the smallest coordinates [length]."""
+    upper: tuple[float, float, float]
+    """Corner of the largest coordinates [length]."""
+
+    def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See `Shape`. Outside, to the nearest point; inside, to the nearest face."""
+        lower, upper = np.asarray(self.lower), np.asarray(self.upper)
+        out = p - np.clip(p, lower, upper)
+        far = np.linalg.norm(out, axis=1)
+        faces = np.concatenate((lower - p, p - upper), axis=1)  # (K, 6), negative inside
+        face = faces.argmax(axis=1)
+        inside = np.concatenate((-np.eye(3), np.eye(3)))[face]
+        outside = far > 0.0
+        normal = np.where(outside[:, None], out / np.where(outside, far, 1.0)[:, None], inside)
+        return np.where(outside, far, faces.max(axis=1)), normal
+
+
+@dataclass(frozen=True, eq=False)
+class Obstacle:
+    """Costs weight * max(0, margin - distance) at every instant.
+
+    The hinge has a slope right from the margin on, so that a weight above what the other terms gain
+    by entering keeps the point out exactly. Only the K instants are looked at, not the way between.
+
+    Source: Schulman et al. 2014, "Motion planning with sequential convex optimization and convex
+        collision checking", eq. (4), without its swept volumes.
+    """
+
+    probe: Probe
+    """The point that keeps out."""
+    shape: Shape
+    """What it keeps out of."""
+    weight: float
+    """Cost of coming nearer than the margin [cost / length]."""
+    margin: float = 0.0
+    """Distance to keep [length]."""
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The outputs that it looks at."""
+        return self.probe.rows
+
+    def violation(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """margin - distance [length], shape (K,), positive where too near; derivatives, (K, m)."""
+        p, p_y = self.probe.locate(y)
+        far, normal = self.shape.distance(p)
+        return self.margin - far, -np.einsum("ki,kim->km", normal, p_y)

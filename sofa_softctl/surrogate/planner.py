@@ -1,0 +1,190 @@
+"""Plans: sequential convex optimisation of a motion, between refinements of the map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from sofa_softctl.surrogate.embedding import Embedding
+from sofa_softctl.surrogate.rewards import Following
+from sofa_softctl.surrogate.sequential import Ended, Settings, Stage, optimise
+from sofa_softctl.surrogate.transcription import PlanningProblem, Trial, evaluate
+
+
+class PlanStatus(Enum):
+    """How planning ended. The value is a sentence for people; compare by member."""
+
+    SOLVED = "No small change of the plan is better, and every step is in balance."
+    CLOSEST = (
+        "The goals are out of reach: this plan comes as near to them as the limits allow. "
+        "Move the goals, widen the limits, or give more time."
+    )
+    CONTRADICTION = (
+        "No motion was found that is in balance at every step, within the limits, and at rest in "
+        "the end if that is asked for: this one comes nearest to it. Do not execute it."
+    )
+    NOT_CONVERGED = "The iterations ended before the optimum: this is the best plan so far."
+
+    @property
+    def ok(self) -> bool:
+        """Whether the goals are reached by a plan that can be executed."""
+        return self is PlanStatus.SOLVED
+
+
+class Iteration(NamedTuple):
+    """One iteration, for curves of convergence."""
+
+    round: int
+    """Number of refinements of the map before it."""
+    merit: float
+    """Scaled cost and penalty after it [-]."""
+    cost: float
+    """Cost after it."""
+    defect: float
+    """Largest lack of balance after it [-]."""
+    radius: float
+    """Trust region that it was computed with [-]."""
+    accepted: bool
+    """Whether its step was taken."""
+    evaluations: int
+    """Exact evaluations of the map until then, if a counter was given; else 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Tensions over time, the motion that they cause, and how far that can be trusted."""
+
+    u: np.ndarray
+    """Tensions over the dynamics' force in each step [-], shape (K - 1, d)."""
+    a: np.ndarray
+    """Coordinates at each instant [-], shape (K, d)."""
+    reward: float
+    """Minus the sum of all terms [cost]."""
+    defect: float
+    """Largest lack of balance of a step: the tension that is missing, over the force [-]."""
+    stationarity: float
+    """Largest violation of the first-order conditions over the largest curvature [-]."""
+    miss: float
+    """Largest distance from a goal of `Following` [length]."""
+    violation: float
+    """How far a point is inside an obstacle's margin, at most [length]."""
+    status: PlanStatus
+    """Solved, closest, contradiction or not converged."""
+    message: str
+    """What to know of it, in words; empty if all went well."""
+    iterations: int
+    """Iterations, all rounds."""
+    history: tuple[Iteration, ...]
+    """What happened in each iteration."""
+
+
+def plan(
+    problem: PlanningProblem,
+    u: np.ndarray | None = None,
+    a: np.ndarray | None = None,
+    *,
+    refine: Callable[[], Embedding | None] | None = None,
+    rounds: int = 0,
+    settings: Settings | None = None,
+    progress: Callable[[Iteration], None] | None = None,
+    evaluations: Callable[[], int] | None = None,
+) -> Plan:
+    """Plan a motion; refine the map and plan again from there, `rounds` times.
+
+    Args:
+        problem: What is wanted.
+        u: Tensions to start from, shape (K - 1, d); moved into their limits. None = stay at a_1.
+        a: Motion to start from, shape (K, d). None = rest at each instant, a_k+1 = u_k.
+        refine: Makes the map finer, in place or by returning another one. Called before each
+            further round.
+        rounds: R, the number of refinements.
+        settings: Of the optimiser.
+        progress: Called after each iteration.
+        evaluations: How often the costly map was evaluated until now, for the history.
+
+    Returns:
+        The plan of the last round. It is never refused: see `status` and `message`.
+
+    Raises:
+        ValueError: A start of the wrong shape, or one where a term has no value.
+
+    Source: Jia, Pan, Manocha, Algorithm 1; the optimiser is in the manner of Schulman et al. 2014.
+    """
+    K, d = problem.instants, problem.dynamics.layout.lines
+    u = np.tile(problem.a_first, (K - 1, 1)) if u is None else np.array(u, float)
+    if u.shape != (K - 1, d):
+        raise ValueError(f"u must have shape {(K - 1, d)}. Got: {u.shape}")
+    u = problem.within_limits(u)
+    a = np.vstack((problem.a_first, u)) if a is None else np.array(a, float)
+    if a.shape != (K, d):
+        raise ValueError(f"a must have shape {(K, d)}. Got: {a.shape}")
+    a[0], a[1:] = problem.a_first, np.clip(a[1:], *problem.state_bounds)
+    history: list[Iteration] = []
+    for number in range(rounds + 1):
+        if number and refine is not None:
+            finer = refine()
+            if finer is not None:
+                problem = replace(problem, dynamics=replace(problem.dynamics, embedding=finer))
+
+        def tell(stage: Stage, number: int = number) -> None:
+            spent = 0 if evaluations is None else evaluations()
+            history.append(Iteration(number, *stage, spent))
+            if progress is not None:
+                progress(history[-1])
+
+        start = evaluate(problem, a, u)
+        if not np.isfinite(start.cost):
+            raise ValueError(
+                "The start has no finite cost: does the laser point away from its plane? Give "
+                "another start u."
+            )
+        ended = optimise(problem, start, settings or Settings(), tell)
+        a, u = ended.trial.a, ended.trial.u
+    return _plan(problem, ended, tuple(history))
+
+
+def _plan(problem: PlanningProblem, ended: Ended, history: tuple[Iteration, ...]) -> Plan:
+    trial = ended.trial
+    miss, missed = _misses(problem, trial)
+    if not ended.balanced:
+        status = PlanStatus.CONTRADICTION
+    elif not ended.converged:
+        status = PlanStatus.NOT_CONVERGED
+    else:
+        status = PlanStatus.CLOSEST if missed else PlanStatus.SOLVED
+    told = [] if status.ok else [status.value]
+    notes = () if ended.converged else ended.notes
+    if missed:
+        told.append(f"Largest distance from a goal: {miss:.3g}.")
+    if trial.violation > 0.0:
+        told.append(
+            f"A point is {trial.violation:.3g} inside an obstacle's margin; give obstacles a "
+            "larger weight if that is too much."
+        )
+    return Plan(
+        u=trial.u,
+        a=trial.a,
+        reward=-trial.cost,
+        defect=trial.defect,
+        stationarity=ended.stationarity,
+        miss=miss,
+        violation=trial.violation,
+        status=status,
+        message=" ".join((*told, *notes)),
+        iterations=len(history),
+        history=history,
+    )
+
+
+def _misses(problem: PlanningProblem, trial: Trial) -> tuple[float, bool]:
+    """Largest distance from a goal, and whether one is over its tolerance."""
+    miss, missed = 0.0, False
+    for term in problem.outputs:
+        if isinstance(term, Following):
+            far = term.distance(trial.jet.value[1:][:, list(term.rows)])
+            miss, missed = max(miss, far), missed or far > term.tolerance
+    return miss, missed

@@ -1,0 +1,136 @@
+"""What a plan is to achieve: costs of outputs and of tensions, with derivatives. Reward = -cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse
+
+from sofa_softctl.surrogate.probes import Probe
+
+
+class OutputCost(Protocol):
+    """A smooth cost of some outputs, a sum over instants."""
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The m outputs that it looks at."""
+        ...
+
+    def value(self, y: np.ndarray) -> float:
+        """The cost of outputs `rows` at all instants, shape (K, m); NaN where it has none."""
+        ...
+
+    def gradient(self, y: np.ndarray) -> np.ndarray:
+        """Its gradient, shape (K, m)."""
+        ...
+
+    def hessian(self, y: np.ndarray) -> np.ndarray:
+        """A positive semi-definite approximation of its Hessian at each instant, (K, m, m)."""
+        ...
+
+
+class InputCost(Protocol):
+    """A convex quadratic cost of the tensions."""
+
+    def value(self, u: np.ndarray) -> float:
+        """The cost of tensions u, shape (K - 1, d)."""
+        ...
+
+    def gradient(self, u: np.ndarray) -> np.ndarray:
+        """Its gradient, shape (K - 1, d)."""
+        ...
+
+    def hessian(self, count: int) -> scipy.sparse.csr_array:
+        """Its Hessian between instants, the same for each line, shape (count, count)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Following:
+    """1/2 sum_k weight_k |p_k - goal_k|^2: a point, or a laser's spot, follows a path."""
+
+    probe: Probe
+    """What follows: `Point` or `Laser`."""
+    goal: np.ndarray
+    """Where it is to be at each instant [length], shape (K, 3). The first changes nothing."""
+    weight: np.ndarray | float = 1.0
+    """Weight of each instant [cost / length^2], shape (K,), or one for all."""
+    tolerance: float = np.inf
+    """Distance [length] from which on the plan says that the goals were not reached."""
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The outputs that it looks at."""
+        return self.probe.rows
+
+    def distance(self, y: np.ndarray) -> float:
+        """Largest distance [length] to goals of positive weight, but for the first instant."""
+        error, _ = self._error(y)
+        counts = np.broadcast_to(self.weight, len(y)) > 0.0
+        counts[0] = False
+        return float(np.linalg.norm(error, axis=1)[counts].max(initial=0.0))
+
+    def value(self, y: np.ndarray) -> float:
+        """See `OutputCost`."""
+        error, _ = self._error(y)
+        return 0.5 * float(np.sum(self.weight * np.sum(error**2, axis=1)))
+
+    def gradient(self, y: np.ndarray) -> np.ndarray:
+        """See `OutputCost`."""
+        error, p_y = self._error(y)
+        return np.einsum("k,ki,kim->km", np.broadcast_to(self.weight, len(y)), error, p_y)
+
+    def hessian(self, y: np.ndarray) -> np.ndarray:
+        """See `OutputCost`; Gauss-Newton: p_y^T p_y."""
+        _, p_y = self._error(y)
+        return np.einsum("k,kim,kin->kmn", np.broadcast_to(self.weight, len(y)), p_y, p_y)
+
+    def _error(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        p, p_y = self.probe.locate(y)
+        if self.goal.shape != p.shape:
+            raise ValueError(f"goal must have shape {p.shape}. Got: {self.goal.shape}")
+        return p - self.goal, p_y
+
+
+@dataclass(frozen=True)
+class Effort:
+    """weight / 2 sum_k |u_k|^2."""
+
+    weight: float
+    """[cost]; u is tension over the dynamics' force."""
+
+    def value(self, u: np.ndarray) -> float:
+        """See `InputCost`."""
+        return 0.5 * self.weight * float(np.sum(u**2))
+
+    def gradient(self, u: np.ndarray) -> np.ndarray:
+        """See `InputCost`."""
+        return self.weight * u
+
+    def hessian(self, count: int) -> scipy.sparse.csr_array:
+        """See `InputCost`."""
+        return scipy.sparse.csr_array(self.weight * scipy.sparse.eye_array(count))
+
+
+@dataclass(frozen=True)
+class Smoothness:
+    """weight / 2 sum_k |u_k+1 - u_k|^2."""
+
+    weight: float
+    """[cost]; u is tension over the dynamics' force."""
+
+    def value(self, u: np.ndarray) -> float:
+        """See `InputCost`."""
+        return 0.5 * self.weight * float(np.sum(np.diff(u, axis=0) ** 2))
+
+    def gradient(self, u: np.ndarray) -> np.ndarray:
+        """See `InputCost`."""
+        return self.hessian(len(u)) @ u
+
+    def hessian(self, count: int) -> scipy.sparse.csr_array:
+        """See `InputCost`."""
+        D = scipy.sparse.diags_array((-1.0, 1.0), offsets=(0, 1), shape=(count - 1, count))
+        return scipy.sparse.csr_array(self.weight * (D.T @ D))

@@ -1,0 +1,209 @@
+"""Sequential convex optimisation with a trust region and an exact l1 penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse.linalg
+
+from sofa_softctl.surrogate.approximation import Model, approximate, columns
+from sofa_softctl.surrogate.sparse_qp import solve_sparse
+from sofa_softctl.surrogate.subproblem import subproblem
+from sofa_softctl.surrogate.transcription import PlanningProblem, Trial, evaluate
+
+_CORRECTIONS = 3  # of a step that lost its balance
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Of the optimiser. The defaults are meant for a and u of the order of 1."""
+
+    iterations: int = 100
+    """Largest number of QPs in one round."""
+    defect: float = 1e-9
+    """Largest lack of balance of a plan that can be executed [-]."""
+    stationarity: float = 1e-6
+    """Largest violation of the first-order conditions, over the largest curvature [-]."""
+    radius: float = 0.2
+    """First trust region: how far each a and u may move [-]."""
+    radius_max: float = 2.0
+    """Largest trust region [-]."""
+    radius_min: float = 1e-9
+    """Trust region at which the optimiser gives up [-]."""
+    penalty: float = 10.0
+    """First penalty on the lack of balance, over the largest curvature [-]."""
+    penalty_max: float = 1e6
+    """Penalty from which limits that cannot be kept in balance are taken for contradictory [-]."""
+    solvers: tuple[str, ...] = ("piqp", "osqp")
+    """QP solvers, in the order in which they are asked."""
+
+
+class Stage(NamedTuple):
+    """An iteration as `planner.Iteration` has it."""
+
+    merit: float
+    cost: float
+    defect: float
+    radius: float
+    accepted: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Ended:
+    """Where the optimiser ended."""
+
+    trial: Trial
+    """The best motion."""
+    balanced: bool
+    """Whether all equations hold to `Settings.defect`."""
+    converged: bool
+    """Whether the first-order conditions hold."""
+    stationarity: float
+    """Their largest violation [-]."""
+    notes: tuple[str, ...]
+    """What solvers reported."""
+
+
+def optimise(
+    problem: PlanningProblem,
+    trial: Trial,
+    settings: Settings,
+    tell: Callable[[Stage], None],
+) -> Ended:
+    """A local optimum of the problem from a trial whose tensions are within their limits.
+
+    Each iteration solves the QP of `subproblem`. Its step is taken if the merit, scaled cost plus
+    penalty times the l1 norm of the lack of balance, falls by a tenth of what the QP predicts. One
+    that fails because the balance is curved is tried again with the motion corrected at the same
+    tensions, or else the trust region shrinks. The penalty stays above twice the largest
+    multiplier, so that it is exact, and grows tenfold where the optimiser stops out of balance.
+
+    Source: Schulman et al. 2014, Algorithm 1; Nocedal and Wright 2006, Algorithm 18.4 and (15.36)
+        for the correction. The QP's penalty is l1 from the start: it then has a solution in every
+        trust region, at a fifth more time than with hard equations.
+    """
+    search = _Search(problem, trial, settings)
+    for _ in range(settings.iterations):
+        radius = search.radius
+        accepted = search.iterate()
+        trial = search.trial
+        tell(Stage(search.merit, trial.cost, trial.defect, radius, accepted))
+        if search.converged or search.stuck:
+            break
+    return Ended(trial, search.balanced, search.converged, search.stationarity, tuple(search.notes))
+
+
+class _Search:
+    """Where the optimiser is: trial, model, trust region, penalty."""
+
+    def __init__(self, problem: PlanningProblem, trial: Trial, settings: Settings):
+        self.problem, self.trial, self.settings = problem, trial, settings
+        self.model = approximate(problem, trial)
+        largest = float(self.model.hessians[0].diagonal().max(initial=0.0))
+        self.scale = 1.0 / largest if largest > 0.0 else 1.0
+        self.radius, self.penalty = settings.radius, settings.penalty
+        self.hessian = 0
+        self.stationarity, self.converged = np.inf, False
+        self.notes: dict[str, None] = {}
+
+    @property
+    def merit(self) -> float:
+        return self.trial.merit(self.scale, self.penalty)
+
+    @property
+    def balanced(self) -> bool:
+        return bool(np.abs(self.trial.lack).max() <= self.settings.defect)
+
+    @property
+    def stuck(self) -> bool:
+        s = self.settings
+        return self.radius < s.radius_min or self.penalty > s.penalty_max
+
+    def iterate(self) -> bool:
+        """One QP, and its step if it is good enough; whether it was."""
+        qp, trusted = subproblem(
+            self.problem,
+            self.trial,
+            self.model,
+            scale=self.scale,
+            hessian=self.hessian,
+            penalty=self.penalty,
+            radius=self.radius,
+        )
+        answer = solve_sparse(qp, solvers=self.settings.solvers)
+        self.notes.update(dict.fromkeys(answer.notes))
+        if answer.result is None:
+            self.radius *= 0.25
+            return False
+        n, m = len(self.model.gradient), len(self.trial.lack)
+        x, y = answer.result.x[:n], answer.result.y
+        # What the QP's conditions have beyond those of the problem here.
+        beyond = qp.H[:n, :n] @ x + np.where(trusted[0], np.minimum(y[:n], 0.0), 0.0)
+        beyond += np.where(trusted[1], np.maximum(y[:n], 0.0), 0.0)
+        self.stationarity = float(np.abs(beyond).max())
+        self.converged = self.balanced and self.stationarity <= self.settings.stationarity
+        accepted, predicted = self._take(x)
+        self._weigh(float(np.abs(y[len(qp.g) : len(qp.g) + m]).max()), predicted)
+        return accepted
+
+    def _take(self, x: np.ndarray) -> tuple[bool, float]:
+        """Take the step x if the merit falls; then choose trust region and Hessian."""
+        predictions = self.model.decrease(self.trial, x, self.scale, self.penalty)
+        predicted, merit = float(predictions[self.hessian]), self.merit
+        noise = 1e-13 * max(1.0, abs(merit))
+        there = _moved(self.problem, self.trial, x)
+        for _ in range(_CORRECTIONS):
+            if merit - there.merit(self.scale, self.penalty) >= 0.75 * predicted:
+                break
+            there = _corrected(self.problem, self.model, there, self.scale, self.penalty)
+        actual, far = merit - there.merit(self.scale, self.penalty), np.abs(x).max()
+        wrong = np.abs(predictions - actual) + noise
+        if wrong[1 - self.hessian] < 0.5 * wrong[self.hessian]:
+            self.hessian = 1 - self.hessian
+        if actual < 0.25 * predicted - noise:
+            self.radius = 0.25 * min(self.radius, far)
+        elif actual > 0.75 * predicted and far > 0.9 * self.radius:
+            self.radius = min(2.0 * self.radius, self.settings.radius_max)
+        accepted = bool(actual >= 0.1 * predicted - noise and actual >= -noise)
+        if accepted:
+            self.trial = there
+            if not self.converged:
+                self.model = approximate(self.problem, there)
+        return accepted, predicted
+
+    def _weigh(self, multiplier: float, predicted: float) -> None:
+        """Keep the penalty above the multipliers; raise it where only that can restore balance."""
+        if multiplier < 0.99 * self.penalty:
+            self.penalty = max(self.penalty, 2.0 * multiplier)
+        elif not self.balanced and predicted <= 1e-6 * max(1.0, self.merit):
+            self.penalty *= 10.0
+            self.radius = max(self.radius, self.settings.radius)
+
+
+def _moved(problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:
+    """The trial changed by x, shape (n,)."""
+    u_at, a_at = columns(problem.instants, problem.dynamics.layout.lines)
+    a = trial.a.copy()
+    a[1:] = np.clip(a[1:] + x[a_at], *problem.state_bounds)
+    return evaluate(problem, a, np.clip(trial.u + x[u_at], *problem.input_bounds))
+
+
+def _corrected(
+    problem: PlanningProblem, model: Model, there: Trial, scale: float, penalty: float
+) -> Trial:
+    """The motion moved towards balance at the same tensions, if that lowers the merit.
+
+    A Newton step on all a at once: the slope by a is block lower triangular.
+    """
+    _, a_at = columns(problem.instants, problem.dynamics.layout.lines)
+    slope = model.balance[: a_at.size][:, a_at.ravel()]
+    change = scipy.sparse.linalg.spsolve(slope.tocsc(), there.lack[: a_at.size])
+    if not np.isfinite(change).all():
+        return there
+    a = there.a.copy()
+    a[1:] = np.clip(a[1:] - change.reshape(a_at.shape), *problem.state_bounds)
+    moved = evaluate(problem, a, there.u)
+    return moved if moved.merit(scale, penalty) < there.merit(scale, penalty) else there
