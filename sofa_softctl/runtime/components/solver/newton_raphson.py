@@ -76,7 +76,7 @@ class NewtonRaphsonSolver(Component):
         """Check the numbers.
 
         Raises:
-            SceneError: no iteration at all, or a negative threshold.
+            SceneError: no iteration at all, or a line search that shortens nothing.
         """
         if self.maxNbIterationsNewton.get() < 1:
             raise self.fault(
