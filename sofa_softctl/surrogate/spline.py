@@ -18,9 +18,9 @@ its normal jumps by O(h^3), the order of its error. Measured, root mean squares 
 tests/surrogate/test_spline.py, whose slopes are about 1: in d = 2 the error of the value is
 0.010 h^4, of the gradient 0.033 h^3, the jump 0.12 h^3; in d = 3 0.023 h^4, 0.053 h^3, 0.24 h^3.
 
-Departure: Pan & Manocha 2020, IV-C, take the splines of their reference [35], Lalescu 2009, whose
-tensor products want mixed derivatives or differences over neighbouring cells, thus more corners
-than the 2^d that the paper counts.
+Departure: Jia, Pan, Manocha 2019, section IV-C, take the splines of their reference [35], Lalescu
+2009, whose tensor products want mixed derivatives or differences over neighbouring cells, thus more
+corners than the 2^d that the paper counts.
 
 Source: Adini & Clough 1961; Melosh 1963 (d = 2); the general d follows by the same conditions.
 """

@@ -1,0 +1,116 @@
+"""The cells of a hierarchical grid: where each lies, and which corners it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from sofa_softctl.surrogate import spline
+from sofa_softctl.surrogate.corners import FAILED, Corners, Key
+
+REFUSED = -1
+"""Number of a cell that has a failed corner, and of points that lie in none."""
+
+
+class Cells:
+    """Cells whose corners are known, in arrays that grow.
+
+    Args:
+        corners: The corners they share.
+    """
+
+    def __init__(self, corners: Corners) -> None:
+        d = len(corners.spacing)
+        self.corners = corners
+        self.size = 0
+        self.middle = np.empty((0, d))
+        """Middle of each cell [input], shape (capacity, d)."""
+        self.half = np.empty((0, d))
+        """Half its spacing [input], shape (capacity, d)."""
+        self.rows = np.empty((0, 1 << d), np.int64)
+        """Rows of its corners in `corners.data`, shape (capacity, 2^d)."""
+        self._offsets = ((spline.signs(d) + 1) // 2).tolist()
+        self._numbers: dict[Key, int] = {}
+
+    def find(self, keys: Iterable[Key]) -> list[int | None]:
+        """Numbers of cells; `REFUSED`, or None for those that were not wanted yet."""
+        return [self._numbers.get(key) for key in keys]
+
+    def want(self, keys: Iterable[Key]) -> None:
+        """Make cells known; their corners are evaluated first, all together."""
+        new = [key for key in dict.fromkeys(keys) if self.known(key) is None]
+        self.corners.want(corner for key in new for corner in self.corner_keys(key))
+        for key in new:
+            self.known(key)
+
+    def known(self, key: Key) -> int | None:
+        """Number of a cell, `REFUSED`, or None if the map was not yet asked at all its corners."""
+        if key in self._numbers:
+            return self._numbers[key]
+        asked = [self.corners.number(corner) for corner in self.corner_keys(key)]
+        if FAILED in asked:
+            self._numbers[key] = REFUSED
+            self.corners.counts.refused += 1
+            return REFUSED
+        rows = [row for row in asked if row is not None]
+        if len(rows) < len(asked):
+            return None
+        if self.size == len(self.rows):
+            self._grow()
+        number = self.size
+        self.rows[number] = rows
+        self.half[number] = 0.5 * self.corners.spacing / 2.0 ** key[0]
+        first, last = self.corners.points[[rows[0], rows[-1]]]
+        self.middle[number] = 0.5 * (first + last)
+        self._numbers[key] = number
+        self.size += 1
+        return number
+
+    def corner_keys(self, key: Key) -> list[Key]:
+        """Keys of the corners of a cell on its own level, in the order of `spline.signs`."""
+        level, *index = key
+        return [
+            (level, *(i + o for i, o in zip(index, offset, strict=True)))
+            for offset in self._offsets
+        ]
+
+    def evaluate(
+        self, number: np.ndarray, points: np.ndarray, rows: np.ndarray | None, gradient: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Splines of cells, shape (m,), at points, shape (m, d). See `spline.evaluate`."""
+        xi, half, corners = self.places(number, points)
+        return spline.evaluate(xi, half, corners, self.corners.data, rows=rows, gradient=gradient)
+
+    def curvature(
+        self, number: np.ndarray, points: np.ndarray, w: np.ndarray, rows: np.ndarray | None
+    ) -> np.ndarray:
+        """Second derivatives of w . f, shape (m, d, d). See `spline.curvature`."""
+        xi, half, corners = self.places(number, points)
+        return spline.curvature(xi, half, corners, self.corners.data, w, rows=rows)
+
+    def surplus(self, number: int, parent: int, rows: np.ndarray | None) -> float:
+        """How far the parent's spline is from the map, at most, at the corners of a cell.
+
+        These are exact errors of the parent: among them that in its middle, which is a corner of
+        each of its cells. The largest over the outputs.
+        """
+        at = self.rows[number]
+        points = self.corners.points[at]
+        coarse, _ = self.evaluate(np.full(len(at), parent), points, rows, False)
+        exact = self.corners.data[at, 0]
+        return float(np.abs(coarse - (exact if rows is None else exact[:, rows])).max())
+
+    def places(
+        self, number: np.ndarray, points: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Place in the cell, half its spacing and rows of its corners, of each point."""
+        half = self.half[number]
+        return (points - self.middle[number]) / half, half, self.rows[number]
+
+    def _grow(self) -> None:
+        for name in ("middle", "half", "rows"):
+            old = getattr(self, name)
+            new = np.empty((max(16, 2 * len(old)), old.shape[1]), old.dtype)
+            new[: len(old)] = old
+            setattr(self, name, new)

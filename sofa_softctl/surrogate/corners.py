@@ -1,0 +1,221 @@
+"""The corners of a hierarchical grid: each is evaluated once, for all cells and levels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sofa_softctl.errors import MapError
+from sofa_softctl.surrogate.evaluation import NONE, evaluate
+from sofa_softctl.surrogate.sample import ExactMap, Neighbour, Sample
+from sofa_softctl.surrogate.store import Store
+
+Key = tuple[int, ...]
+"""(level r, i_1, ..., i_d): the point origin + spacing i / 2^r, or the cell from there on."""
+FAILED = NONE
+"""Number of a corner where the map has no answer."""
+
+
+@dataclass
+class Counts:
+    """What a grid did so far. They only grow."""
+
+    exact: dict[int, int] = field(default_factory=dict)
+    """Corners for which the exact map was asked, by the level they belong to."""
+    from_store: int = 0
+    """Corners that the store knew."""
+    failed: int = 0
+    """Corners where the map has no answer."""
+    fallbacks: int = 0
+    """Queried points for which the exact map was asked itself."""
+    refused: int = 0
+    """Cells that cannot be used because a corner of theirs failed."""
+    queries: int = 0
+    """Points that were queried."""
+
+    @property
+    def evaluations(self) -> int:
+        """How often the exact map was asked in all."""
+        return sum(self.exact.values()) + self.fallbacks
+
+
+def lowest(key: Key) -> Key:
+    """The corner's key in lowest terms, so that it has one key on all levels."""
+    level, *index = key
+    while level > 0 and not any(i & 1 for i in index):
+        level, index = level - 1, [i >> 1 for i in index]
+    return (level, *index)
+
+
+class Corners:
+    """Samples at the corners of a grid, in one array that grows.
+
+    Args:
+        exact: The costly map.
+        spacing: Of level 0 [input], shape (d,).
+        origin: A corner of level 0 [input], shape (d,).
+        store: Where samples are kept and sought, besides memory.
+        executor: Evaluates several at a time.
+    """
+
+    def __init__(
+        self,
+        exact: ExactMap,
+        spacing: np.ndarray,
+        origin: np.ndarray,
+        *,
+        store: Store | None,
+        executor: Executor | None,
+    ) -> None:
+        self.exact, self.spacing, self.origin = exact, spacing, origin
+        self.store, self.executor = store, executor
+        self.counts = Counts()
+        self.failures: dict[Key, str] = {}
+        """Why the map has no answer, for the corners where it has none."""
+        self.size = 0
+        self._numbers: dict[Key, int] = {}
+        self._points = np.empty((0, len(spacing)))
+        self._data = np.empty((0, 1 + len(spacing), 0))
+
+    @property
+    def points(self) -> np.ndarray:
+        """Points that are known [input], shape (c, d)."""
+        return self._points[: self.size]
+
+    @property
+    def data(self) -> np.ndarray:
+        """Value (0) and gradient (1 + i) at each, shape (c, 1 + d, n)."""
+        return self._data[: self.size]
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs n; 0 as long as nothing is known."""
+        return self._data.shape[2]
+
+    def number(self, key: Key) -> int | None:
+        """Row of a corner in `points` and `data`, `FAILED`, or None where it is not known."""
+        return self._numbers.get(lowest(key))
+
+    def place(self, key: Key) -> np.ndarray:
+        """The point of a key [input], shape (d,); the same to the bit for all its keys."""
+        level, *index = key
+        return self.origin + self.spacing * (np.array(index) / 2.0**level)
+
+    def want(self, keys: Iterable[Key]) -> None:
+        """Make corners known, from the store or by asking the map; those that are known stay.
+
+        Raises:
+            WorkerError: A worker process was killed; what it had answered is kept.
+        """
+        new = [key for key in dict.fromkeys(map(lowest, keys)) if key not in self._numbers]
+        if self.store is not None:
+            new = [key for key in new if not self._sought(key, self.store)]
+        if not new:
+            return
+
+        def keep(i: int, answer: Sample | str) -> int:
+            self.counts.exact[new[i][0]] = self.counts.exact.get(new[i][0], 0) + 1
+            return self._keep(new[i], answer)
+
+        self._ask(np.array([self.place(key) for key in new]), keep)
+
+    def fall_back(self, points: np.ndarray) -> list[Sample]:
+        """The exact map itself at points, shape (m, d), which become no corners.
+
+        Raises:
+            MapError: It has no answer at one of them.
+        """
+        answers: dict[int, Sample | str] = {}
+
+        def keep(i: int, answer: Sample | str) -> int:
+            self.counts.fallbacks += 1
+            answers[i] = self._checked(points[i], answer)
+            return NONE
+
+        self._ask(points, keep)
+        samples = []
+        for i in range(len(points)):
+            answer = answers[i]
+            if isinstance(answer, str):
+                raise MapError(answer)
+            samples.append(answer)
+        return samples
+
+    def _ask(self, points: np.ndarray, keep: Callable[[int, Sample | str], int]) -> None:
+        evaluate(
+            self.exact,
+            points,
+            self.points.copy(),
+            self._neighbour,
+            keep,
+            scale=self.spacing,
+            executor=self.executor,
+        )
+
+    def _neighbour(self, number: int) -> Neighbour:
+        data = self._data[number].copy()
+        return Neighbour(self._points[number].copy(), Sample(data[0], data[1:].T))
+
+    def _sought(self, key: Key, store: Store) -> bool:
+        """Whether the store knows a corner, which is then known here."""
+        answer = store.get(self.place(key))
+        if answer is None:
+            return False
+        self.counts.from_store += 1
+        self._add(key, self._checked(self.place(key), answer))
+        return True
+
+    def _keep(self, key: Key, answer: Sample | str) -> int:
+        """Keep what the map answered, in memory first: a full disk must not lose it."""
+        u = self.place(key)
+        answer = self._checked(u, answer)
+        number = self._add(key, answer)
+        if self.store is not None:
+            if isinstance(answer, str):
+                self.store.failed(u, answer, level=key[0])
+            else:
+                self.store.put(u, answer, level=key[0])
+        return number
+
+    def _checked(self, u: np.ndarray, answer: Sample | str) -> Sample | str:
+        """The answer if it has the right shape; numbers that are not finite are no answer."""
+        if isinstance(answer, str):
+            return answer
+        value, gradient = np.asarray(answer.value, float), np.asarray(answer.gradient, float)
+        n = self.outputs or len(value)
+        if value.shape != (n,) or gradient.shape != (n, len(self.spacing)):
+            raise ValueError(
+                f"The sample at u = {u} must have a value of shape {(n,)} and a gradient of shape "
+                f"{(n, len(self.spacing))}. Got: {value.shape} and {gradient.shape}"
+            )
+        if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
+            return f"The exact map has no answer at u = {u}: it gave NaN or infinity."
+        return Sample(value, gradient)
+
+    def _add(self, key: Key, answer: Sample | str) -> int:
+        if isinstance(answer, str):
+            self._numbers[key] = FAILED
+            self.failures[key] = answer
+            self.counts.failed += 1
+            return FAILED
+        if self.size == len(self._points):
+            self._grow(len(answer.value))
+        number = self.size
+        self._points[number] = self.place(key)
+        self._data[number, 0] = answer.value
+        self._data[number, 1:] = answer.gradient.T
+        self._numbers[key] = number
+        self.size += 1
+        return number
+
+    def _grow(self, outputs: int) -> None:
+        capacity = max(16, 2 * self.size)
+        points, data = self.points, self.data
+        self._points = np.empty((capacity, points.shape[1]))
+        self._data = np.empty((capacity, data.shape[1], outputs))
+        self._points[: self.size] = points
+        if self.size:
+            self._data[: self.size] = data

@@ -1,0 +1,125 @@
+"""Many evaluations of an exact map, each from the nearest known point, in parallel if wanted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from sofa_softctl.errors import MapError, WorkerError
+from sofa_softctl.surrogate.sample import ExactMap, Neighbour, Sample
+
+NONE = -1
+"""Number of the nearest known point where none is known."""
+
+
+def evaluate(
+    exact: ExactMap,
+    points: np.ndarray,
+    known: np.ndarray,
+    neighbour: Callable[[int], Neighbour],
+    keep: Callable[[int, Sample | str], int],
+    *,
+    scale: np.ndarray,
+    executor: Executor | None = None,
+) -> None:
+    """Evaluate the map at points, always the one next that is nearest to a known point.
+
+    Args:
+        exact: The map. With processes it must be picklable, and it travels with every point.
+        points: Where, shape (p, d).
+        known: Points that are known already, shape (c, d).
+        neighbour: The known point of a number, to go on from.
+        keep: Is called with the place of each point and its sample, or why there is none, as soon
+            as it is known; returns the number of the point as a known one, or `NONE`.
+        scale: Length of each input that counts as one in distances, shape (d,).
+        executor: Evaluates as many points at a time as there are processors; None: one by one.
+
+    Raises:
+        WorkerError: A worker process was killed. Everything that was kept stays kept.
+    """
+    frontier = Frontier(points / scale, known / scale)
+
+    def learn(i: int, answer: Sample | str) -> None:
+        number = keep(i, answer)
+        if number != NONE:
+            frontier.learn(points[i] / scale, number)
+
+    def near(number: int) -> Neighbour | None:
+        return None if number == NONE else neighbour(number)
+
+    if executor is None:
+        while frontier.waiting:
+            i, number = frontier.take()
+            learn(i, ask(exact, points[i], near(number)))
+        return
+    running: dict[Future[Sample | str], int] = {}
+    try:
+        while frontier.waiting or running:
+            while frontier.waiting and len(running) <= (os.cpu_count() or 1):
+                i, number = frontier.take()
+                running[executor.submit(ask, exact, points[i], near(number))] = i
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in sorted(done, key=lambda each: each.exception() is not None):
+                learn(running[future], future.result())
+                del running[future]
+    except BrokenExecutor as error:
+        raise WorkerError(
+            f"A worker process ended while the exact map was evaluated at {len(running)} points, "
+            f"the first u = {points[min(running.values(), default=0)]}; {frontier.waiting} more "
+            "were waiting. It may have been killed for want of memory. What was answered is kept: "
+            "go on with a new executor, perhaps of fewer workers."
+        ) from error
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def ask(exact: ExactMap, u: np.ndarray, near: Neighbour | None) -> Sample | str:
+    """The sample at a point, or the message of the error if the map has none."""
+    try:
+        return exact(u, near)
+    except MapError as error:
+        return str(error)
+
+
+class Frontier:
+    """Points that wait to be evaluated; the one nearest to a known point is taken first.
+
+    While nothing is known, the one nearest to zero is.
+
+    Args:
+        points: Points that wait, shape (p, d).
+        known: Points that are known, shape (c, d); they are numbered from 0.
+    """
+
+    def __init__(self, points: np.ndarray, known: np.ndarray) -> None:
+        self._points = points
+        self._waits = np.ones(len(points), bool)
+        self._distance = np.full(len(points), np.inf)
+        self._nearest = np.full(len(points), NONE)
+        self._norm = np.linalg.norm(points, axis=1)
+        if len(known) and len(points):
+            distance, nearest = KDTree(known).query(points)
+            self._distance, self._nearest = np.asarray(distance), np.asarray(nearest)
+        self.waiting = len(points)
+
+    def take(self) -> tuple[int, int]:
+        """The next point, and the number of the known one nearest to it or `NONE`."""
+        distance = np.where(self._waits, self._distance, np.inf)
+        i = int(distance.argmin())
+        if distance[i] == np.inf:
+            i = int(np.where(self._waits, self._norm, np.inf).argmin())
+        self._waits[i] = False
+        self.waiting -= 1
+        return i, int(self._nearest[i])
+
+    def learn(self, point: np.ndarray, number: int) -> None:
+        """Another point is known."""
+        distance = np.linalg.norm(self._points - point, axis=1)
+        closer = distance < self._distance
+        self._distance[closer] = distance[closer]
+        self._nearest[closer] = number

@@ -1,0 +1,207 @@
+"""A costly map replaced by splines in the cells of a grid: what all such grids have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sofa_softctl.errors import MapError
+from sofa_softctl.surrogate.cells import REFUSED, Cells
+from sofa_softctl.surrogate.corners import Corners, Counts, Key
+from sofa_softctl.surrogate.embedding import Jet
+from sofa_softctl.surrogate.sample import ExactMap
+from sofa_softctl.surrogate.spline import DIMENSIONS
+from sofa_softctl.surrogate.store import Store
+
+SLACK = 1e-9
+"""How far a point may be beyond a bound and still count as inside [spacing of level 0]."""
+SHRINKS = 16.0
+"""Factor by which halving the spacing reduces the error: 2^4, as the splines are of order four."""
+
+
+@dataclass(frozen=True, eq=False)
+class Values(Jet):
+    """Values and gradients at points; the gradient has shape (0, n, d) if it was not asked for."""
+
+    exact: np.ndarray
+    """Whether the exact map itself was asked, shape (m,)."""
+
+
+class Interpolant(ABC):
+    """Splines in place of an exact map; `Grid` and `AdaptiveGrid` say in which cells.
+
+    Arguments: see `Grid`.
+    """
+
+    def __init__(
+        self,
+        exact: ExactMap,
+        spacing: ArrayLike,
+        *,
+        origin: ArrayLike = 0.0,
+        store: Store | None = None,
+        executor: Executor | None = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+    ) -> None:
+        bounds = (-np.inf if lower is None else lower, np.inf if upper is None else upper)
+        given = [np.atleast_1d(np.asarray(a, float)) for a in (spacing, origin, *bounds)]
+        h, start, self.lower, self.upper = (np.array(a) for a in np.broadcast_arrays(*given))
+        if h.ndim != 1 or len(h) not in DIMENSIONS:
+            raise ValueError(
+                f"spacing, origin, lower and upper must have shape (d,), d from 1 to "
+                f"{DIMENSIONS[-1]}. Got: {h.shape}"
+            )
+        if not (np.isfinite(h).all() and (h > 0.0).all()):
+            raise ValueError(f"spacing must be positive. Got: {h}")
+        if not (self.lower < self.upper).all():
+            raise ValueError(f"lower must be below upper. Got: {self.lower} and {self.upper}")
+        self.corners = Corners(exact, h, start, store=store, executor=executor)
+        self.cells = Cells(self.corners)
+
+    @property
+    def counts(self) -> Counts:
+        """What was done so far."""
+        return self.corners.counts
+
+    @property
+    def spacing(self) -> np.ndarray:
+        """Spacing of level 0 [input], shape (d,)."""
+        return self.corners.spacing
+
+    @property
+    def dimension(self) -> int:
+        """Number of inputs d."""
+        return len(self.spacing)
+
+    @property
+    def size(self) -> int:
+        """Number of outputs n; 0 as long as no corner is known."""
+        return self.corners.outputs
+
+    @property
+    def failures(self) -> list[tuple[np.ndarray, str]]:
+        """Corners where the map has no answer, and why."""
+        return [(self.corners.place(k), why) for k, why in self.corners.failures.items()]
+
+    def at(
+        self, points: ArrayLike, *, rows: ArrayLike | None = None, gradient: bool = True
+    ) -> Values:
+        """Values and gradients at points; what is missing is evaluated first.
+
+        Args:
+            points: Where [input], shape (m, d).
+            rows: Outputs that are wanted, shape (k,): the time goes with their number; None: all.
+            gradient: Whether the gradient is wanted as well.
+
+        Raises:
+            MapError: A point is outside or in a refused cell, and the map has no answer there.
+            WorkerError: A worker process was killed; what it had answered is kept.
+        """
+        points, chosen = self._points(points), _indices(rows)
+        number = self._located(points)
+        inside = number != REFUSED
+        if inside.all():
+            return Values(*self.cells.evaluate(number, points, chosen, gradient), ~inside)
+        samples = self.corners.fall_back(points[~inside])
+        n = (self.corners.outputs or len(samples[0].value)) if chosen is None else len(chosen)
+        pick = slice(None) if chosen is None else chosen
+        value = np.empty((len(points), n))
+        slope = np.empty((len(points) if gradient else 0, n, points.shape[1]))
+        value[~inside] = [sample.value[pick] for sample in samples]
+        if gradient:
+            slope[~inside] = [sample.gradient[pick] for sample in samples]
+        if inside.any():
+            found = self.cells.evaluate(number[inside], points[inside], chosen, gradient)
+            value[inside] = found[0]
+            if gradient:
+                slope[inside] = found[1]
+        return Values(value, slope, ~inside)
+
+    def curvature(
+        self, points: ArrayLike, weights: ArrayLike, *, rows: ArrayLike | None = None
+    ) -> np.ndarray:
+        """Second derivatives of the weighted sum of the outputs at points.
+
+        Args:
+            points: Where [input], shape (m, d).
+            weights: Of each output, or of those of `rows`, at each point, shape (m, n).
+            rows: Outputs that are wanted.
+
+        Returns:
+            Shape (m, d, d) [weight * output / input^2]; NaN outside and in refused cells, as the
+            exact map gives no second derivatives.
+        """
+        points, chosen, w = self._points(points), _indices(rows), np.asarray(weights, float)
+        number = self._located(points)
+        inside = number != REFUSED
+        total = np.full((*points.shape, points.shape[1]), np.nan)
+        if inside.any():
+            total[inside] = self.cells.curvature(number[inside], points[inside], w[inside], chosen)
+        return total
+
+    def cells_of(self, points: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where points lie in their cells, as `spline.evaluate` takes it.
+
+        Returns:
+            xi, shape (m, d), half the spacing, shape (m, d), and the rows of the cell's corners in
+            `corners.data`, shape (m, 2^d).
+
+        Raises:
+            MapError: A point is outside or in a refused cell.
+        """
+        points = self._points(points)
+        number = self._located(points)
+        if (number == REFUSED).any():
+            u = points[number == REFUSED][0]
+            raise MapError(
+                f"There is no cell to interpolate in at u = {u}: it is outside the bounds, or the "
+                "exact map has no answer at a corner of its cell."
+            )
+        return self.cells.places(number, points)
+
+    @abstractmethod
+    def error_estimate(self, points: ArrayLike, *, rows: ArrayLike | None = None) -> np.ndarray:
+        """Estimated largest error of the value in the cell of each point, shape (m,)."""
+
+    @abstractmethod
+    def _locate(self, points: np.ndarray) -> np.ndarray:
+        """Number of the cell of each point within the bounds, evaluating what is missing."""
+
+    def _located(self, points: np.ndarray) -> np.ndarray:
+        self.counts.queries += len(points)
+        number = np.full(len(points), REFUSED)
+        inside = self._inside(points)
+        if inside.any():
+            number[inside] = self._locate(points[inside])
+        return number
+
+    def _inside(self, points: np.ndarray) -> np.ndarray:
+        slack = SLACK * self.spacing
+        inside: np.ndarray = (points >= self.lower - slack) & (points <= self.upper + slack)
+        return np.all(inside, axis=1, keepdims=True)[:, 0]
+
+    def _keys(self, points: np.ndarray, level: int) -> list[Key]:
+        """Keys of the cells of points on a level. A point on a bound is in the cell inside."""
+        h, origin = self.spacing / 2.0**level, self.corners.origin
+        first = np.floor((self.lower - origin) / h + SLACK)
+        last = np.maximum(np.ceil((self.upper - origin) / h - SLACK) - 1.0, first)
+        index = np.clip(np.floor((points - origin) / h), first, last).astype(np.int64)
+        levels = np.full((len(index), 1), level)
+        return list(map(tuple, np.hstack((levels, index)).tolist()))
+
+    def _points(self, points: ArrayLike) -> np.ndarray:
+        array = np.asarray(points, float)
+        if array.ndim != 2 or array.shape[1] != len(self.spacing):
+            raise ValueError(f"points must have shape (m, {len(self.spacing)}). Got: {array.shape}")
+        if not np.isfinite(array).all():
+            raise ValueError("points must be finite. Got NaN or infinity")
+        return array
+
+
+def _indices(rows: ArrayLike | None) -> np.ndarray | None:
+    return None if rows is None else np.atleast_1d(np.asarray(rows, np.int64))
