@@ -57,7 +57,7 @@ class Dynamics:
     """The map a -> [x, L, …]; a and u in the same unit, tension over `force`."""
     layout: Layout
     """Which outputs are positions and lengths; as many lines as a has components."""
-    mass: np.ndarray | scipy.sparse.sparray | scipy.sparse.spmatrix
+    mass: np.ndarray | scipy.sparse.csr_array | scipy.sparse.csc_array
     """Mass of each coordinate, shape (3 N,), or the mass matrix, sparse, shape (3 N, 3 N)."""
     dt: float
     """Time step [time]."""
@@ -156,7 +156,7 @@ class Dynamics:
 
     def _times_mass(self, columns: np.ndarray) -> np.ndarray:
         """M times each column, shape (m, 3N, c)."""
-        if self.mass.ndim == 1:
+        if isinstance(self.mass, np.ndarray):
             return self.mass[:, None] * columns
         m, rows, c = columns.shape
         flat = self.mass @ columns.transpose(1, 0, 2).reshape(rows, m * c)

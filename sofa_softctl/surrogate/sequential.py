@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse.linalg
 
 from sofa_softctl.surrogate.approximation import Model, approximate, columns
-from sofa_softctl.surrogate.sparse_qp import solve_sparse
+from sofa_softctl.surrogate.sparse_qp import SparseQP, solve_sparse
 from sofa_softctl.surrogate.subproblem import subproblem
 from sofa_softctl.surrogate.transcription import PlanningProblem, Trial, evaluate
 
@@ -140,10 +140,7 @@ class _Search:
             return False
         n, m = len(self.model.gradient), len(self.trial.lack)
         x, y = answer.result.x[:n], answer.result.y
-        # What the QP's conditions have beyond those of the problem here.
-        beyond = qp.H[:n, :n] @ x + np.where(trusted[0], np.minimum(y[:n], 0.0), 0.0)
-        beyond += np.where(trusted[1], np.maximum(y[:n], 0.0), 0.0)
-        self.stationarity = float(np.abs(beyond).max())
+        self.stationarity = _violation(qp, x, y, m, trusted)
         self.converged = self.balanced and self.stationarity <= self.settings.stationarity
         accepted, predicted = self._take(x)
         self._weigh(float(np.abs(y[len(qp.g) : len(qp.g) + m]).max()), predicted)
@@ -181,6 +178,21 @@ class _Search:
         elif not self.balanced and predicted <= 1e-6 * max(1.0, self.merit):
             self.penalty *= 10.0
             self.radius = max(self.radius, self.settings.radius)
+
+
+def _violation(qp: SparseQP, x: np.ndarray, y: np.ndarray, m: int, trusted: np.ndarray) -> float:
+    """How far the QP's multipliers are from those of an optimum at x = 0.
+
+    They satisfy the QP's conditions at x. Those of the problem at 0 lack H x and the multipliers of
+    the trust region; and a limit that is reached only at x must not have a multiplier.
+    """
+    n = len(x)
+    beyond = np.where(trusted[0], np.minimum(y[:n], 0.0), 0.0)
+    beyond += np.where(trusted[1], np.maximum(y[:n], 0.0), 0.0)
+    slope = qp.H[:n, :n] @ x + beyond
+    limits = np.minimum(np.abs(y[:n] - beyond), np.abs(x))
+    rows = np.minimum(np.abs(y[len(qp.g) :]), np.abs(qp.A[:, :n] @ x))[m:]
+    return float(max(np.abs(slope).max(), limits.max(), rows.max(initial=0.0)))
 
 
 def _moved(problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:

@@ -1,0 +1,102 @@
+"""Sparse QPs: every solver on the same problems, and nothing believed unchecked."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from sofa_softctl.errors import ProblemError
+from sofa_softctl.inverse.checked import solve_checked
+from sofa_softctl.inverse.qp import QP, QPResult
+from sofa_softctl.surrogate.sparse_qp import SOLVERS, SparseQP, kkt_residual, solve_sparse
+
+
+def random_qp(seed, n=30, m=20):
+    """Feasible at a random point; equalities, ranges, one-sided rows, fixed and free variables."""
+    rng = np.random.default_rng(seed)
+    root = scipy.sparse.random_array((n, n), density=0.1, rng=rng)
+    A = scipy.sparse.random_array((m, n), density=0.2, rng=rng, format="csc")
+    x = rng.normal(size=n)
+    v = np.concatenate((x, A @ x))
+    lower, upper = v - rng.uniform(0.0, 0.5, n + m), v + rng.uniform(0.0, 0.5, n + m)
+    lower[n : n + 5] = upper[n : n + 5] = v[n : n + 5]
+    lower[:2] = upper[:2] = v[:2]
+    lower[2:6], upper[4:9], upper[n + 10 :] = -np.inf, np.inf, np.inf
+    H = scipy.sparse.csc_array(root @ root.T + 1e-3 * scipy.sparse.eye_array(n))
+    return SparseQP(H, rng.normal(size=n), scipy.sparse.csc_array(A), lower, upper)
+
+
+@pytest.mark.parametrize("name", sorted(SOLVERS))
+def test_every_solver_passes_the_check(name):
+    pytest.importorskip(name)
+    for seed in range(5):
+        qp = random_qp(seed)
+        answer = solve_sparse(qp, solvers=(name,))
+        assert answer.solver == name
+        assert answer.residual <= 1e-6
+        x = answer.result.x
+        assert (qp.lower[:30] <= x).all() and (x <= qp.upper[:30]).all()
+
+
+def test_the_cost_is_that_of_a_dense_solver():
+    for seed in range(5):
+        qp = random_qp(seed)
+        dense = QP(qp.H.toarray(), qp.g, qp.A.toarray(), qp.lower, qp.upper)
+        reference = solve_checked(dense, solvers=("daqp", "proxqp"), tolerance=1e-6).result.x
+        x = solve_sparse(qp).result.x
+        costs = [0.5 * z @ (qp.H @ z) + qp.g @ z for z in (x, reference)]
+        assert costs[0] == pytest.approx(costs[1], rel=1e-6, abs=1e-6)
+
+
+def test_a_wrong_answer_is_rejected_and_another_solver_is_asked(monkeypatch):
+    qp = random_qp(1)
+
+    def liar(qp):
+        return QPResult(np.zeros(30), np.zeros(50), "solved", 3, "it says all is well")
+
+    monkeypatch.setitem(SOLVERS, "liar", liar)
+    answer = solve_sparse(qp, solvers=("liar", "piqp"))
+    assert answer.solver == "piqp"
+    assert "liar: answer rejected (it says all is well), KKT residual" in answer.notes[0]
+    alone = solve_sparse(qp, solvers=("liar",))
+    assert alone.result is None
+    assert alone.residual > 1e-6
+
+
+def test_a_solver_that_is_not_installed_is_passed_over_and_named(monkeypatch):
+    def missing(qp):
+        raise ModuleNotFoundError("No module named 'absent'")
+
+    monkeypatch.setitem(SOLVERS, "absent", missing)
+    answer = solve_sparse(random_qp(2), solvers=("absent", "piqp"))
+    assert answer.solver == "piqp"
+    assert answer.notes == ("absent: not installed, pip install absent.",)
+
+
+def test_an_unknown_solver_is_refused_with_the_known_ones():
+    with pytest.raises(ProblemError, match="no sparse QP solver 'pipq'. Known: osqp, piqp"):
+        solve_sparse(random_qp(0), solvers=("pipq",))
+
+
+def test_contradicting_limits_have_no_answer():
+    qp = random_qp(3)
+    A = scipy.sparse.vstack((qp.A, qp.A[[0]]), format="csc")
+    far = qp.upper[30] + 1.0
+    qp = SparseQP(qp.H, qp.g, A, np.append(qp.lower, far), np.append(qp.upper, far))
+    assert solve_sparse(qp, solvers=("piqp",)).result is None
+
+
+def test_the_check_sees_each_condition():
+    """min 1/2 x^2 - x with x <= 1/2: x = 1/2, y = 1/2."""
+    qp = SparseQP(
+        scipy.sparse.csc_array([[1.0]]),
+        np.array([-1.0]),
+        scipy.sparse.csc_array((0, 1)),
+        np.array([-np.inf]),
+        np.array([0.5]),
+    )
+    one = np.ones(1)
+    assert kkt_residual(qp, 0.5 * one, 0.5 * one) == 0.0
+    assert kkt_residual(qp, 1.0 * one, 0.0 * one) == 0.5  # over the limit
+    assert kkt_residual(qp, 0.0 * one, 1.0 * one) == 0.5  # a multiplier, and no limit reached
+    assert kkt_residual(qp, 0.5 * one, 0.0 * one) == 0.5  # not stationary
+    assert kkt_residual(qp, np.nan * one, 0.0 * one) == np.inf
