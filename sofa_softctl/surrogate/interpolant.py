@@ -165,7 +165,7 @@ class Interpolant(ABC):
         return self.cells.places(number, points)
 
     @abstractmethod
-    def error_estimate(self, points: ArrayLike, *, rows: ArrayLike | None = None) -> np.ndarray:
+    def error_estimate(self, points: ArrayLike) -> np.ndarray:
         """Estimated largest error of the value in the cell of each point, shape (m,)."""
 
     @abstractmethod

@@ -251,12 +251,16 @@ def test_outside_the_bounds_the_map_itself_is_asked():
     np.testing.assert_array_equal(found.value[:2], exact_at(x)[0][:2])
 
 
-@pytest.mark.parametrize("h", [0.1, 0.3, 1 / 7])
-def test_points_on_the_bounds_need_no_corners_beyond_them(h):
-    """Also where 3 h / h is not 3 to the last digit; a rounding error beyond is inside."""
-    asked = Asked(fails=lambda u: (u > 3 * h * (1 + 1e-12)).any() or (u < -1e-12).any())
-    grid = Grid(asked, [h, h], lower=0.0, upper=3 * h)
-    x = np.array([[0.0, 0.0], [3 * h, 3 * h], [0.0, 3 * h], [3 * h + 1e-12, -1e-12]])
+@pytest.mark.parametrize(
+    ("h", "a", "b"),
+    [(0.1, 0.3, 0.7), (0.1, -0.7, 3 * 0.1), (0.3, 0.0, 0.9), (1 / 7, -3 / 7, 3 / 7)],
+)
+def test_points_on_the_bounds_need_no_corners_beyond_them(h, a, b):
+    """Also where a / h is not whole to the last digit; a rounding error beyond is inside."""
+    assert [0.3 / 0.1, 3 * 0.1 / 0.1] == [2.9999999999999996, 3.0000000000000004]
+    asked = Asked(fails=lambda u: (u > b + 1e-12).any() or (u < a - 1e-12).any())
+    grid = Grid(asked, [h, h], lower=a, upper=b)
+    x = np.array([[a, a], [b, b], [a, b], [b + 1e-12, a - 1e-12]])
     for _ in range(3):
         assert not grid.at(x).exact.any()
         np.testing.assert_allclose(grid.at(x).value, exact_at(x)[0], atol=1e-11)
