@@ -75,7 +75,7 @@ def approximate(problem: PlanningProblem, trial: Trial) -> Model:
     return Model(
         gradient=np.concatenate((by_u, gradient), axis=1).ravel(),
         hessians=(scipy.sparse.csc_array(hessian), scipy.sparse.csc_array(hessian + bend)),
-        balance=scipy.sparse.csc_array(_balance(problem, trial)),
+        balance=balance_slope(problem, trial),
         depth=np.concatenate(depths),
         depth_slope=scipy.sparse.csr_array(scipy.sparse.vstack(slopes)),
         depth_weight=np.concatenate(weights),
@@ -88,7 +88,7 @@ def columns(K: int, d: int) -> tuple[np.ndarray, np.ndarray]:
     return first, first + d
 
 
-def _balance(problem: PlanningProblem, trial: Trial) -> scipy.sparse.coo_array:
+def balance_slope(problem: PlanningProblem, trial: Trial) -> scipy.sparse.csc_array:
     """Slope of `Trial.lack`, shape (m, n)."""
     dynamics, K, d = problem.dynamics, problem.instants, problem.dynamics.layout.lines
     jet, n = trial.jet, 2 * d * (K - 1)
@@ -105,7 +105,7 @@ def _balance(problem: PlanningProblem, trial: Trial) -> scipy.sparse.coo_array:
     if problem.rest:
         ends = scatter(np.array([np.eye(d), -np.eye(d)]), rows[[0, 0]], a_at[[-1, -2]], (d, n))
         slope = scipy.sparse.vstack((slope, ends))
-    return scipy.sparse.coo_array(slope)
+    return scipy.sparse.csc_array(slope)
 
 
 def scatter(blocks: np.ndarray, rows: np.ndarray, cols: np.ndarray, shape: tuple[int, int]) -> Any:

@@ -150,7 +150,7 @@ def plan(
 def _plan(problem: PlanningProblem, ended: Ended, history: tuple[Iteration, ...]) -> Plan:
     trial = ended.trial
     miss, missed = _misses(problem, trial)
-    if not ended.balanced:
+    if ended.stuck and not ended.balanced:
         status = PlanStatus.CONTRADICTION
     elif not ended.converged:
         status = PlanStatus.NOT_CONVERGED
@@ -158,6 +158,8 @@ def _plan(problem: PlanningProblem, ended: Ended, history: tuple[Iteration, ...]
         status = PlanStatus.CLOSEST if missed else PlanStatus.SOLVED
     told = [] if status.ok else [status.value]
     notes = () if ended.converged else ended.notes
+    if not ended.balanced:
+        told.append(f"Steps lack balance by up to {trial.defect:.1e} of the force.")
     if missed:
         told.append(f"Largest distance from a goal: {miss:.3g}.")
     if trial.violation > 0.0:

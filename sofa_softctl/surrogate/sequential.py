@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse.linalg
 
-from sofa_softctl.surrogate.approximation import Model, approximate, columns
+from sofa_softctl.surrogate.approximation import approximate, balance_slope, columns
 from sofa_softctl.surrogate.sparse_qp import SparseQP, solve_sparse
 from sofa_softctl.surrogate.subproblem import subproblem
 from sofa_softctl.surrogate.transcription import PlanningProblem, Trial, evaluate
@@ -21,7 +21,7 @@ _CORRECTIONS = 3  # of a step that lost its balance
 class Settings:
     """Of the optimiser. The defaults are meant for a and u of the order of 1."""
 
-    iterations: int = 100
+    iterations: int = 200
     """Largest number of QPs in one round."""
     defect: float = 1e-9
     """Largest lack of balance of a plan that can be executed [-]."""
@@ -61,6 +61,8 @@ class Ended:
     """Whether all equations hold to `Settings.defect`."""
     converged: bool
     """Whether the first-order conditions hold."""
+    stuck: bool
+    """Whether trust region or penalty came to their ends, not the iterations."""
     stationarity: float
     """Their largest violation [-]."""
     notes: tuple[str, ...]
@@ -93,7 +95,14 @@ def optimise(
         tell(Stage(search.merit, trial.cost, trial.defect, radius, accepted))
         if search.converged or search.stuck:
             break
-    return Ended(trial, search.balanced, search.converged, search.stationarity, tuple(search.notes))
+    return Ended(
+        trial,
+        search.balanced,
+        search.converged,
+        search.stuck,
+        search.stationarity,
+        tuple(search.notes),
+    )
 
 
 class _Search:
@@ -155,7 +164,9 @@ class _Search:
         for _ in range(_CORRECTIONS):
             if merit - there.merit(self.scale, self.penalty) >= 0.75 * predicted:
                 break
-            there = _corrected(self.problem, self.model, there, self.scale, self.penalty)
+            there = _corrected(self.problem, there, self.scale, self.penalty)
+        if merit - there.merit(self.scale, self.penalty) < 0.75 * predicted:
+            there = self._second_order(there)
         actual, far = merit - there.merit(self.scale, self.penalty), np.abs(x).max()
         wrong = np.abs(predictions - actual) + noise
         if wrong[1 - self.hessian] < 0.5 * wrong[self.hessian]:
@@ -170,6 +181,32 @@ class _Search:
             if not self.converged:
                 self.model = approximate(self.problem, there)
         return accepted, predicted
+
+    def _second_order(self, there: Trial) -> Trial:
+        """A trial from the QP with what rows lack at `there`, if it is better: as if they bent.
+
+        Obstacles and rest at the end are kept by it; corrections towards balance lose them.
+        """
+        if not (self.problem.obstacles or self.problem.rest):
+            return there
+        trial, model = self.trial, self.model
+        x = np.concatenate((there.u - trial.u, (there.a - trial.a)[1:]), axis=1).ravel()
+        qp, _ = subproblem(
+            self.problem,
+            replace(trial, lack=there.lack - model.balance @ x),
+            replace(model, depth=there.depth - model.depth_slope @ x),
+            scale=self.scale,
+            hessian=self.hessian,
+            penalty=self.penalty,
+            radius=self.radius,
+        )
+        answer = solve_sparse(qp, solvers=self.settings.solvers)
+        if answer.result is None:
+            return there
+        bent = _moved(self.problem, trial, answer.result.x[: len(x)])
+        bent = _corrected(self.problem, bent, self.scale, self.penalty)
+        better = bent.merit(self.scale, self.penalty) < there.merit(self.scale, self.penalty)
+        return bent if better else there
 
     def _weigh(self, multiplier: float, predicted: float) -> None:
         """Keep the penalty above the multipliers; raise it where only that can restore balance."""
@@ -203,15 +240,13 @@ def _moved(problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:
     return evaluate(problem, a, np.clip(trial.u + x[u_at], *problem.input_bounds))
 
 
-def _corrected(
-    problem: PlanningProblem, model: Model, there: Trial, scale: float, penalty: float
-) -> Trial:
+def _corrected(problem: PlanningProblem, there: Trial, scale: float, penalty: float) -> Trial:
     """The motion moved towards balance at the same tensions, if that lowers the merit.
 
     A Newton step on all a at once: the slope by a is block lower triangular.
     """
     _, a_at = columns(problem.instants, problem.dynamics.layout.lines)
-    slope = model.balance[: a_at.size][:, a_at.ravel()]
+    slope = balance_slope(problem, there)[: a_at.size][:, a_at.ravel()]
     change = scipy.sparse.linalg.spsolve(slope.tocsc(), there.lack[: a_at.size])
     if not np.isfinite(change).all():
         return there

@@ -111,8 +111,13 @@ class Trial:
     """What equations lack: r / unit of all steps, then a_K - a_K-1 if asked for [-], shape (m,)."""
     defect: float
     """Largest |r| of a step over `Dynamics.unit` [-]."""
-    violation: float
-    """How far a point is inside an obstacle's margin, at most [length]."""
+    depth: np.ndarray
+    """How far points are inside margins, negative outside [length], shape (h,)."""
+
+    @property
+    def violation(self) -> float:
+        """How far a point is inside an obstacle's margin, at most [length]."""
+        return float(self.depth.max(initial=0.0))
 
     def merit(self, scale: float, penalty: float) -> float:
         """scale cost + penalty |lack|_1; infinite where a term has no value."""
@@ -142,5 +147,5 @@ def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> Trial:
         cost=float(cost),
         lack=lack,
         defect=float(np.linalg.norm(r, axis=1).max()),
-        violation=max((float(each.max(initial=0.0)) for each in depth), default=0.0),
+        depth=np.concatenate([np.zeros(0), *depth]),
     )
