@@ -108,6 +108,8 @@ class EquilibriumMap:
             line.init()
             line._initialised = True
             self.lines.append(line)
+        self.dt = float(root._data["dt"].get())
+        """The scene's time step [time]."""
         loop: Any = loop_of(root)
         loop.prepare()
         self.system = self._system(loop.systems)

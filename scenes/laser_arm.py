@@ -1,0 +1,217 @@
+"""A soft arm that hangs from a frame steers a laser beam over a metal plate.
+
+Robot: a bar of silicone, 100 mm long, with a line along each of its four edges and a laser at its
+tip. Mesh: meshes/arm.vtk (525 nodes, 1,575 degrees of freedom, as in the paper).
+Units: mm, kg, s, so forces in mN and stresses in kPa.
+Physics to expect: the lines bend the arm towards them; the spot moves by some 24 mm for a newton
+in one line; a plan made for the projected dynamics leaves the waves along the arm out.
+Paper: Jia, Pan, Manocha, "Fast motion planning for high-DOF robot systems using hierarchical
+system identification", sections III-B and V, Figs. 3 and 4, Table I.
+
+    softctl plan scenes/laser_arm.py --task circle --out circle.mcap
+    softctl run scenes/laser_arm.py --set plan=circle.mcap --movie circle.gif
+    softctl run scenes/laser_arm.py --set plan=circle.mcap --set correct=True --plot circle.png
+    runSofa -l SofaPython3 scenes/laser_arm.py --argv plan=circle.mcap
+"""
+
+import os
+
+import numpy as np
+
+from sofa_softctl import (
+    InverseController,
+    Playback,
+    add_constraint_solver,
+    add_effector,
+    parameters_from_argv,
+    read_record,
+)
+
+PLUGINS = """
+Sofa.Component.AnimationLoop Sofa.Component.Constraint.Lagrangian.Correction
+Sofa.Component.Constraint.Lagrangian.Solver Sofa.Component.Constraint.Projective
+Sofa.Component.Engine.Select Sofa.Component.IO.Mesh Sofa.Component.LinearSolver.Direct
+Sofa.Component.Mapping.Linear Sofa.Component.Mass Sofa.Component.ODESolver.Backward
+Sofa.Component.SolidMechanics.FEM.HyperElastic Sofa.Component.StateContainer
+Sofa.Component.Topology.Container.Constant Sofa.Component.Topology.Container.Dynamic SoftRobots
+""".split()
+"""What SOFA has to load for this scene."""
+UNITS = "mm, kg, s"
+DURATION = 2.0
+MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
+LENGTH, EDGE = 100.0, 8.0
+CORNERS = ((1, 1), (-1, 1), (-1, -1), (1, -1))
+"""Where the lines run, by their sign of x and y."""
+PLATE = -180.0
+"""Height of the plate that the laser cuts."""
+BEAM = [[0.0, 0.0, -LENGTH], [0.0, 0.0, -LENGTH - 40.0]]
+"""Where the beam leaves the arm at rest, and a point ahead on it."""
+
+
+SURROGATE = {"scale": 4000.0, "spacing": 0.5, "eta": 0.2, "points": ["/arm/beam"]}
+"""What planning has to know: the tension of a control of 1, the grid, and what the task looks at."""
+RADIUS, APPROACH = 20.0, 0.2
+"""Of the circle, and the share of the time in which the spot comes to it from the middle."""
+
+
+def laser(layout):
+    """The spot on the plate, as planning sees it."""
+    from sofa_softctl.surrogate.probes import Laser
+
+    tip, ahead = (layout.point(f"/arm/beam.{k}") for k in (0, 1))
+    return Laser(base=tip, tip=ahead, normal=(0.0, 0.0, 1.0), offset=PLATE)
+
+
+def smooth(share):
+    """From 0 to 1 with velocities and accelerations of 0 at both ends."""
+    s = np.clip(share, 0.0, 1.0)
+    return s * s * s * (10.0 + s * (6.0 * s - 15.0))
+
+
+def circle(layout, share):
+    """The spot cuts a circle. `share`: share of the time at each instant, shape (K,)."""
+    from sofa_softctl.surrogate.rewards import Effort, Following, Smoothness
+    from sofa_softctl.surrogate.robot import Task
+
+    radius = RADIUS * smooth(share / APPROACH)
+    angle = 2.0 * np.pi * smooth((share - APPROACH) / (1.0 - APPROACH))
+    path = [radius * np.cos(angle), radius * np.sin(angle), np.full(len(share), PLATE)]
+    spot = laser(layout)
+    return Task(
+        probe=spot,
+        outputs=(Following(spot, np.stack(path, axis=1), tolerance=0.01 * RADIUS),),
+        inputs=(Effort(1e-3), Smoothness(0.1)),
+    )
+
+
+def obstacles(layout, share):
+    """From one side of the plate to the other, around two discs that must not be burnt."""
+    from sofa_softctl.surrogate.obstacles import Obstacle, Sphere
+    from sofa_softctl.surrogate.rewards import Effort, Following, Smoothness
+    from sofa_softctl.surrogate.robot import Task
+
+    spot = laser(layout)
+    arrived = share > 0.9
+    path = np.where(arrived[:, None], [0.0, 25.0, PLATE], [0.0, 0.0, PLATE])
+    discs = [Sphere((x, y, PLATE), r) for x, y, r in ((2.0, 9.0, 5.0), (-6.0, 18.0, 4.0))]
+    return Task(
+        probe=spot,
+        outputs=(Following(spot, path, arrived.astype(float), tolerance=0.01 * RADIUS),),
+        inputs=(Effort(1e-3), Smoothness(50.0)),
+        obstacles=tuple(Obstacle(spot, disc, weight=10.0, margin=1.0) for disc in discs),
+        rest=True,
+    )
+
+
+TASKS = {"circle": circle, "obstacles": obstacles}
+"""What `softctl plan` can plan with this scene."""
+
+
+def hit(tip, ahead):
+    """Where the ray from the tip through the point ahead meets the plate, and how far that is.
+
+    The distance is in units of that between both points: the spot moves so much more.
+    """
+    far = (PLATE - tip[2]) / (ahead[2] - tip[2])
+    return tip + far * (ahead - tip), far
+
+
+class Aim:
+    """The goal of the point ahead of the tip, moved by what the spot lacks of the planned one."""
+
+    def __init__(self, beam, record):
+        self.beam, self.times, self.spots = beam, record.time, record.channels["plan.spot"]
+
+    def __call__(self, time):
+        tip, ahead = self.beam.position.value
+        wanted = [np.interp(time, self.times, self.spots[:, axis]) for axis in range(3)]
+        spot, far = hit(tip, ahead)
+        return ahead + (wanted - spot) / far
+
+
+@parameters_from_argv
+def createScene(
+    root,
+    plan="",
+    correct=False,
+    young_modulus=300.0,
+    poisson_ratio=0.4,
+    energy=1e-6,
+    dt=0.01,
+):
+    root.dt = dt
+    root.gravity = [0.0, 0.0, -9810.0]
+    root.addObject("RequiredPlugin", pluginName=PLUGINS)
+    root.addObject("FreeMotionAnimationLoop")
+    add_constraint_solver(root, maxIterations=100, tolerance=1e-6)
+
+    arm = root.addChild("arm")
+    arm.addObject("EulerImplicitSolver", rayleighMass=0.0, rayleighStiffness=0.0)
+    arm.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+    loader = arm.addObject("MeshVTKLoader", name="loader", filename=os.path.join(MESHES, "arm.vtk"))
+    arm.addObject("TetrahedronSetTopologyContainer", name="mesh", src="@loader")
+    arm.addObject("MechanicalObject", name="dofs")
+    arm.addObject("UniformMass", totalMass=0.0428)
+    shear = young_modulus / (2.0 * (1.0 + poisson_ratio))
+    bulk = 2.0 * shear * poisson_ratio / (1.0 - 2.0 * poisson_ratio)
+    arm.addObject(
+        "TetrahedronHyperelasticityFEMForceField",
+        name="elasticity",
+        materialName="StableNeoHookean",
+        ParameterSet=[shear, bulk],
+    )
+    arm.addObject("BoxROI", name="frame", box=[-11, -11, -1, 11, 11, 1])
+    arm.addObject("FixedProjectiveConstraint", indices="@frame.indices")
+    arm.addObject("LinearSolverConstraintCorrection")
+
+    lines = []
+    for number, (x, y) in enumerate(CORNERS):
+        node = arm.addChild(f"line_{number}")
+        path = [[EDGE * x, EDGE * y, z] for z in np.linspace(-5.0, 3.0 - LENGTH, 8)]
+        node.addObject("MechanicalObject", name="dofs", position=path)
+        lines.append(
+            node.addObject(
+                "CableConstraint",
+                name="line",
+                indices=list(range(len(path))),
+                pullPoint=[EDGE * x, EDGE * y, 0.0],
+                valueType="force",
+                value=[0.0],
+                minForce=0.0,
+            )
+        )
+        node.addObject("BarycentricMapping")
+
+    beam = add_beam(arm, np.array(loader.position.value))
+    if not plan:
+        return root
+    if not correct:
+        root.addObject(
+            Playback(root=root, actuators=lines, commands=plan, channel="plan.tension", factor=dt)
+        )
+        return root
+    effector = add_effector(beam.getContext(), 1)
+    root.addObject(
+        InverseController(
+            name="inverse",
+            root=root,
+            actuators=lines,
+            effectors=[effector],
+            goal=Aim(beam, read_record(plan)),
+            weight=[[1.0, 1.0, 0.0]],
+            energy=energy,
+        )
+    )
+    return root
+
+
+def add_beam(arm, positions):
+    """The tip and a point ahead of it on the beam, carried by one tetrahedron of the tip."""
+    corners = [[-10, -10, -LENGTH], [10, -10, -LENGTH], [0, 10, -LENGTH], [0, 0, 20 - LENGTH]]
+    nodes = [int(np.linalg.norm(positions - corner, axis=1).argmin()) for corner in corners]
+    holder = arm.addChild("holder")
+    holder.addObject("MeshTopology", name="mesh", position=positions.tolist(), tetrahedra=[nodes])
+    beam = arm.addChild("beam")
+    dofs = beam.addObject("MechanicalObject", name="dofs", position=BEAM)
+    beam.addObject("BarycentricMapping", input_topology="@../holder/mesh")
+    return dofs

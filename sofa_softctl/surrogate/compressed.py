@@ -1,0 +1,128 @@
+"""A grid whose positions are kept by a few coordinates: faster dynamics, the same inertia."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.surrogate import spline
+from sofa_softctl.surrogate.embedding import Jet, Layout
+from sofa_softctl.surrogate.grid import Grid
+
+KEPT = 1e-7
+"""Share of the corners' motion that coordinates are made for [-]."""
+
+
+class Compressed:
+    """The grid's interpolant with x = x_0 + M^-1/2 Q z: coordinates z in place of positions x.
+
+    Q is an orthonormal basis of all that corners and their gradients hold, M^1/2 (x - x_0), so that
+    z has mass one and every inertial term is the same as with x, to `KEPT`. Splines act on outputs
+    one by one, so that interpolating z is interpolating x. A hundred stand for 1,575 positions.
+
+    Args:
+        grid: Its outputs are ordered as `layout` says; lines and points stay as they are.
+        layout: Of the grid's outputs.
+        mass: Of each coordinate [mass], shape (3 N,).
+        coordinates: Number of coordinates z, a multiple of three; those not needed are 0.
+    """
+
+    def __init__(
+        self, grid: Grid, layout: Layout, mass: np.ndarray, *, coordinates: int = 150
+    ) -> None:
+        if coordinates % 3:
+            raise ValueError(f"coordinates must be a multiple of three. Got: {coordinates}")
+        self.grid, self.full, self.coordinates = grid, layout, coordinates
+        self.lost = 0.0
+        """Largest part of a corner's motion that found no place among the coordinates [-]."""
+        self.root_mass = np.sqrt(mass)
+        self._origin = np.empty(0)
+        self._basis = np.empty((len(mass), 0))
+        self._data = np.empty((0, 1 + self.dimension, self.size))
+
+    @property
+    def dimension(self) -> int:
+        """Number of inputs."""
+        return len(self.grid.spacing)
+
+    @property
+    def size(self) -> int:
+        """Number of outputs."""
+        return self.layout.size
+
+    @property
+    def layout(self) -> Layout:
+        """Which outputs are what; three coordinates count as a node."""
+        return Layout(self.coordinates // 3, self.full.lines, self.full.points)
+
+    @property
+    def mass(self) -> np.ndarray:
+        """Mass of each coordinate, shape (3 nodes,): one."""
+        return np.ones(self.coordinates)
+
+    def at(self, points: np.ndarray) -> Jet:
+        """See `Embedding`; NaN where the grid cannot be used: outside, and in refused cells."""
+        inside, *places = self._places(points)
+        self._take_over()
+        value = np.full((len(points), self.size), np.nan)
+        gradient = np.full((*value.shape, self.dimension), np.nan)
+        value[inside], gradient[inside] = spline.evaluate(*places, self._data)
+        return Jet(value, gradient)
+
+    def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """See `Embedding`."""
+        inside, *places = self._places(points)
+        found = np.full((len(points), self.dimension, self.dimension), np.nan)
+        found[inside] = spline.curvature(*places, self._data, weights[inside])
+        return found
+
+    def positions(self, points: np.ndarray) -> np.ndarray:
+        """Positions of all nodes [length], shape (m, N, 3), from the whole outputs."""
+        x = self.grid.at(points, gradient=False).value[:, self.full.position]
+        return x.reshape(len(points), -1, 3)
+
+    def _places(self, points):  # TODO grid.places
+        number = self.grid._located(points)
+        inside = number != -1
+        return (inside, *self.grid.cells.places(number[inside], points[inside]))
+
+    def _take_over(self) -> None:
+        """Bring the coordinates up to the corners that are known."""
+        data = self.grid.corners.data
+        if len(data) == len(self._data):
+            return
+        x = self.full.position
+        if not len(self._origin):
+            self._origin = data[0, 0, x].copy()
+        known = len(self._data)
+        new = data[known:, :, x] * self.root_mass
+        new[:, 0] -= self._origin * self.root_mass
+        self._extend(new.reshape(-1, new.shape[2]).T)
+        kept = np.zeros((len(data), 1 + self.dimension, self.size))
+        kept[:known] = self._data
+        kept[known:, :, : self._basis.shape[1]] = new @ self._basis
+        kept[known:, :, self.coordinates :] = data[known:, :, x.stop :]
+        self._data = kept
+
+    def _extend(self, columns: np.ndarray) -> None:
+        """Make coordinates for further columns (3 N, c), as many as there is room for.
+
+        Source: the randomised range finder of Halko, Martinsson, Tropp 2011, Algorithm 4.1.
+        """
+        largest = float(np.linalg.norm(columns, axis=0).max(initial=0.0))
+        room = self.coordinates - self._basis.shape[1]
+        left = _without(self._basis, columns)
+        if room and left.size:
+            rng = np.random.default_rng(0)
+            sketch = left @ rng.normal(size=(left.shape[1], min(room + 10, left.shape[1])))
+            Q, _ = np.linalg.qr(_without(self._basis, sketch))
+            U, size, _ = np.linalg.svd(Q.T @ left, full_matrices=False)
+            U = U[:, :room][:, size[:room] > KEPT * largest]
+            self._basis = np.hstack((self._basis, _without(self._basis, Q @ U)))
+            left = _without(self._basis, left)
+        missing = float(np.linalg.norm(left, axis=0).max(initial=0.0))
+        self.lost = max(self.lost, missing / largest if largest else 0.0)
+
+
+def _without(basis: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Columns (3 N, c) less what an orthonormal basis (3 N, k) has of them."""
+    return columns - basis @ (basis.T @ columns)

@@ -1,0 +1,150 @@
+"""The exact map f of a robot in a scene, as grid, dynamics and planner take it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.scene.equilibrium import (
+    Equilibrium,
+    EquilibriumMap,
+    Near,
+    equilibrium_map,
+    model_hash,
+)
+from sofa_softctl.surrogate.embedding import Jet, Layout
+from sofa_softctl.surrogate.sample import Neighbour, Sample
+
+
+class ExactMap:
+    """u -> [x, L, points]: equilibria of a scene's robot under line tensions scale * u.
+
+    Built when it is first asked, so that it travels to worker processes as a few words.
+
+    Args:
+        scene: Scene file.
+        scale: Tension of u = 1 [force].
+        points: Paths of nodes; their states' points come last in the outputs.
+        parameters: Of createScene.
+
+    Source: Jia, Pan, Manocha 2019, section IV-A.
+    """
+
+    def __init__(
+        self,
+        scene: str | Path,
+        *,
+        scale: float,
+        points: Sequence[str] = (),
+        parameters: dict[str, Any] | None = None,
+    ) -> None:
+        self.scene, self.scale, self.points = str(scene), scale, tuple(points)
+        self.parameters = dict(parameters or {})
+        self.seconds = 0.0
+        """Time that its evaluations took, in this process [s]."""
+        self._known: dict[bytes, Equilibrium] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("scene", "scale", "points", "parameters", "seconds")
+        return {name: vars(self)[name] for name in kept} | {"_known": {}}
+
+    @cached_property
+    def map(self) -> EquilibriumMap:
+        """The map of the scene."""
+        return equilibrium_map(
+            self.scene, scale=self.scale, points=self.points, parameters=self.parameters
+        )
+
+    @cached_property
+    def model(self) -> str:
+        """What tells the model from others."""
+        return model_hash(self.map)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Which outputs are what; watched points are called PATH.NUMBER."""
+        names = [
+            f"{path}.{number}"
+            for path, state in zip(self.points, self.map.watched, strict=True)
+            for number in range(state.count)
+        ]
+        return Layout(len(self.map.rest), self.dimension, tuple(names))
+
+    @property
+    def dimension(self) -> int:
+        """Number of lines."""
+        return self.map.dimension
+
+    @property
+    def size(self) -> int:
+        """Number of outputs."""
+        return self.layout.size
+
+    @property
+    def dt(self) -> float:
+        """The scene's time step [time]."""
+        return self.map.dt
+
+    @property
+    def count(self) -> int:
+        """Equilibria that were found in this process."""
+        return self.map.count
+
+    def masses(self) -> np.ndarray:
+        """Mass of each coordinate [mass], shape (3 N,)."""
+        return self.map.masses().ravel()
+
+    def __call__(self, u: np.ndarray, near: Neighbour | None = None) -> Sample:
+        """The equilibrium at u, sought from a known one.
+
+        Raises:
+            MapError: there is none, or the mesh is turned inside out there.
+        """
+        found = self._found(u, None if near is None else self._near(*near))
+        return self._sample(found)
+
+    def _found(self, u: np.ndarray, near: Equilibrium | Near | None) -> Equilibrium:
+        start = perf_counter()
+        found = self.map(u, near)
+        self.seconds += perf_counter() - start
+        return found
+
+    def _sample(self, found: Equilibrium) -> Sample:
+        d = self.dimension
+        value = (found.x.ravel(), found.lengths, found.points.ravel())
+        gradient = (found.x_u.reshape(-1, d), found.lengths_u, found.points_u.reshape(-1, d))
+        return Sample(np.concatenate(value), np.concatenate(gradient))
+
+    def _near(self, u: np.ndarray, sample: Sample) -> Near:
+        rows, n = self.layout.position, self.layout.nodes
+        gradient = sample.gradient[rows].reshape(n, 3, self.dimension)
+        return Near(u, np.asarray(sample.value[rows], float).reshape(n, 3), gradient)
+
+    def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """See `Embedding`; at points of the last `at`, which are not solved again."""
+        found = np.empty((len(points), self.dimension, self.dimension))
+        layout = self.layout
+        for k, (u, w) in enumerate(zip(points, weights, strict=True)):
+            known = self._known.get(u.tobytes())
+            at = self.map(u) if known is None else known
+            by_x = w[layout.position].reshape(-1, 3)
+            by_points = w[layout.length.stop :].reshape(-1, 3)
+            found[k] = self.map.curvature(at, by_x, w[layout.length], by_points)
+        return found
+
+    def at(self, points: np.ndarray) -> Jet:
+        """Outputs and gradients at the points, shape (m, d), each from the one before."""
+        values = np.empty((len(points), self.size))
+        gradients = np.empty((len(points), self.size, self.dimension))
+        near = None
+        self._known.clear()
+        for k, u in enumerate(points):
+            near = self._known[u.tobytes()] = self._found(u, near)
+            sample = self._sample(near)
+            values[k], gradients[k] = sample.value, sample.gradient
+        return Jet(values, gradients)

@@ -1,0 +1,157 @@
+"""A robot of a scene with all that planning needs: its map on a grid, and its dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.surrogate.compressed import Compressed
+from sofa_softctl.surrogate.dynamics import Dynamics
+from sofa_softctl.surrogate.exact import ExactMap
+from sofa_softctl.surrogate.grid import Grid
+from sofa_softctl.surrogate.obstacles import Obstacle
+from sofa_softctl.surrogate.planner import Iteration, Plan, plan
+from sofa_softctl.surrogate.probes import Probe
+from sofa_softctl.surrogate.rewards import InputCost, OutputCost
+from sofa_softctl.surrogate.sequential import Settings
+from sofa_softctl.surrogate.store import Store
+from sofa_softctl.surrogate.transcription import Limits, PlanningProblem
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a plan is for, as a scene file's TASKS give it."""
+
+    probe: Probe
+    """The point that it is about; it is recorded as plan.spot."""
+    outputs: tuple[OutputCost, ...] = ()
+    """Costs of the robot's outputs, such as `Following`."""
+    inputs: tuple[InputCost, ...] = ()
+    """Costs of the tensions: `Effort`, `Smoothness`."""
+    obstacles: tuple[Obstacle, ...] = ()
+    """What points keep out of."""
+    rest: bool = False
+    """Whether the robot is to rest in the end."""
+
+
+class PlannedRobot:
+    """A scene's robot for planning.
+
+    Lines that hang slack have coordinates a little above and below 0. So that this does not make
+    cells on both sides, 0 is in the middle of a cell of the finest level, and inside on all levels.
+
+    Args:
+        scene: Scene file.
+        scale: Tension of a control of 1 [force].
+        spacing: Delta x, spacing of the coarsest level [-].
+        eta: Spacing below which no level is made [-].
+        points: Paths of nodes whose points are outputs, such as ("/arm/beam",).
+        u_max: Largest control; plans take controls from 0 to it [-].
+        reach: How far coordinates may go beyond controls, which inertia asks for [-].
+        parameters: Of createScene.
+        dt: Time step of the projected dynamics [time]; None: the scene's.
+        store: File in which corners are kept for later runs; None: in memory alone.
+        executor: Evaluates several corners at a time.
+        exact: Plan with the exact map, without a grid.
+
+    Source: Jia, Pan, Manocha 2019, section IV and Algorithm 1.
+    """
+
+    def __init__(
+        self,
+        scene: str | Path,
+        *,
+        scale: float,
+        spacing: float = 0.5,
+        eta: float = 0.2,
+        points: Sequence[str] = (),
+        u_max: float = 1.0,
+        reach: float = 0.25,
+        parameters: dict[str, Any] | None = None,
+        dt: float | None = None,
+        store: str | Path | None = None,
+        executor: Executor | None = None,
+        exact: bool = False,
+    ) -> None:
+        self.map = ExactMap(scene, scale=scale, points=points, parameters=parameters)
+        self.rounds = max(int(np.ceil(np.log2(spacing / eta))), 0)
+        self.u_max, self.reach = u_max, reach
+        self.dt = self.map.dt if dt is None else dt
+        mass = self.map.masses()
+        self.grid: Grid | None = None
+        if exact:
+            self.rounds = 0
+            self.dynamics = Dynamics(self.map, self.map.layout, mass, self.dt, scale)
+            return
+        d = self.map.dimension
+        self.grid = Grid(
+            self.map,
+            np.full(d, spacing),
+            origin=-0.5 * spacing / 2**self.rounds,
+            store=None if store is None else Store(store, self.map.model),
+            executor=executor,
+        )
+        self.compressed = Compressed(self.grid, self.map.layout, mass)
+        layout, mass = self.compressed.layout, self.compressed.mass
+        self.dynamics = Dynamics(self.compressed, layout, mass, self.dt, scale)
+
+    @property
+    def evaluations(self) -> int:
+        """How often the exact map was evaluated, also by worker processes."""
+        return self.map.count if self.grid is None else self.grid.counts.evaluations
+
+    def plan(
+        self,
+        task: Task,
+        instants: int,
+        *,
+        settings: Settings | None = None,
+        progress: Callable[[Iteration], None] | None = None,
+    ) -> Plan:
+        """A plan from the equilibrium without tension, by Algorithm 1.
+
+        Args:
+            task: What it is for.
+            instants: K, number of instants.
+            settings: Of the optimiser.
+            progress: Called after each iteration.
+        """
+        problem = PlanningProblem(
+            self.dynamics,
+            instants,
+            np.zeros(self.map.dimension),
+            Limits(u_max=self.u_max, a_min=-self.reach, a_max=self.u_max + self.reach),
+            outputs=task.outputs,
+            inputs=task.inputs,
+            obstacles=task.obstacles,
+            u_before=np.zeros(self.map.dimension),
+            rest=task.rest,
+        )
+        return plan(
+            problem,
+            refine=None if self.grid is None else self._refine,
+            rounds=self.rounds,
+            settings=settings,
+            progress=progress,
+            evaluations=lambda: self.evaluations,
+        )
+
+    def _refine(self) -> None:
+        assert self.grid is not None
+        self.grid.refine()
+
+    def locate(self, probe: Probe, a: np.ndarray) -> np.ndarray:
+        """Where a probe is at coordinates a (K, d) [length], shape (K, 3)."""
+        value = self.dynamics.embedding.at(a).value
+        return probe.locate(value[:, list(probe.rows)])[0]
+
+    def positions(self, a: np.ndarray) -> np.ndarray:
+        """Positions of all nodes at coordinates a (K, d) [length], shape (K, N, 3)."""
+        if self.grid is None:
+            return self.dynamics.recover(a)
+        return self.compressed.positions(a)
