@@ -194,3 +194,4 @@ def test_a_step_that_is_cut_short_says_so(chain, make_dynamics):
     assert result.status is StepStatus.NOT_CONVERGED
     assert result.defect > 1e-10
     assert "smallest residual it reached" in result.message
+    assert step(dynamics, np.zeros(2), np.zeros(2), np.ones(2), iterations=0).a.tolist() == [0, 0]
