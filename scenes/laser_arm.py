@@ -92,12 +92,12 @@ def obstacles(layout, share):
 
     spot = laser(layout)
     arrived = share > 0.9
-    path = np.where(arrived[:, None], [0.0, 25.0, PLATE], [0.0, 0.0, PLATE])
-    discs = [Sphere((x, y, PLATE), r) for x, y, r in ((2.0, 9.0, 5.0), (-6.0, 18.0, 4.0))]
+    path = np.outer(smooth(share / 0.9), [0.0, 25.0, 0.0]) + [0.0, 0.0, PLATE]
+    discs = [Sphere((x, y, PLATE), r) for x, y, r in ((2.0, 9.0, 5.0), (-3.0, 19.0, 4.0))]
     return Task(
         probe=spot,
-        outputs=(Following(spot, path, arrived.astype(float), tolerance=0.01 * RADIUS),),
-        inputs=(Effort(1e-3), Smoothness(50.0)),
+        outputs=(Following(spot, path, np.where(arrived, 1.0, 1e-3)),),
+        inputs=(Effort(1e-3), Smoothness(10.0)),
         obstacles=tuple(Obstacle(spot, disc, weight=10.0, margin=1.0) for disc in discs),
         rest=True,
     )

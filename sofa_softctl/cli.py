@@ -179,6 +179,57 @@ def compare(
         raise typer.Exit(1)
 
 
+@app.command(
+    epilog="Examples:\n\n"
+    "  softctl plan scenes/laser_arm.py --task circle --out circle.mcap\n\n"
+    "  softctl plan scenes/laser_arm.py --task obstacles --store arm.corners --plot plan.png\n\n"
+    "  softctl plan scenes/laser_arm.py --task circle --exact --json"
+)
+def plan(
+    scene: Scene,
+    task: Annotated[str, typer.Option(help="One of the scene file's TASKS.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.mcap", help="The plan, for scenes to play back.")
+    ] = None,
+    instants: Annotated[int, typer.Option(help="Instants of the plan.", min=3)] = 200,
+    store: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keeps equilibria for later plans.")
+    ] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Plan without the grid, slowly.")] = False,
+    set_: Set = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Path, tensions and evaluations.")
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Plan a motion of a scene's robot on a grid of its equilibria."""
+    from sofa_softctl.surrogate.plan_scene import plan_scene
+    from sofa_softctl.view import terminal
+
+    show = terminal.Terminal(quiet=quiet or as_json)
+    with show.status("looking for equilibria") as tell:
+        found = plan_scene(
+            scene,
+            task,
+            instants=instants,
+            store=store,
+            exact=exact,
+            parameters=dict(_parameter(text) for text in set_ or ()),
+            progress=tell,
+        )
+    if out is not None:
+        found.write(out)
+    if plot is not None:
+        from sofa_softctl.view.plans import save_plan_plot
+
+        save_plan_plot(plot, found)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    elif not quiet:
+        terminal.show_plan(found)
+
+
 @app.command(epilog="Examples:\n\n  softctl components\n\n  softctl components CableConstraint")
 def components(
     name: Annotated[

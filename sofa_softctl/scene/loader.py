@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ class SceneFile:
     """Its createScene."""
     parameters: Mapping[str, Any]
     """Defaults of the parameters that createScene takes beside the root."""
+    module: ModuleType
+    """The file as a Python module, for what else it says of itself."""
     duration: float | None = None
     """The file's DURATION: simulated time of a run when the user gives none."""
     units: Units | None = None
@@ -59,7 +62,7 @@ def load_scene(path: str | Path) -> SceneFile:
         raise SceneError(f"'{path}': DURATION must be a positive number, got {duration!r}.")
     units = getattr(module, "UNITS", None)
     units = Units.parse(units) if units is not None else None
-    return SceneFile(Path(path), create, parameters_of(create), duration, units)
+    return SceneFile(Path(path), create, parameters_of(create), module, duration, units)
 
 
 def build_scene(create: Callable[..., Any], values: Mapping[str, Any] | None = None) -> Any:

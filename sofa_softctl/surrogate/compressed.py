@@ -45,6 +45,11 @@ class Compressed:
         return len(self.grid.spacing)
 
     @property
+    def used(self) -> int:
+        """Number of coordinates that are not 0."""
+        return self._basis.shape[1]
+
+    @property
     def size(self) -> int:
         """Number of outputs."""
         return self.layout.size
@@ -61,7 +66,7 @@ class Compressed:
 
     def at(self, points: np.ndarray) -> Jet:
         """See `Embedding`; NaN where the grid cannot be used: outside, and in refused cells."""
-        inside, *places = self._places(points)
+        inside, places = self.grid.places(points)
         self._take_over()
         value = np.full((len(points), self.size), np.nan)
         gradient = np.full((*value.shape, self.dimension), np.nan)
@@ -70,7 +75,7 @@ class Compressed:
 
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """See `Embedding`."""
-        inside, *places = self._places(points)
+        inside, places = self.grid.places(points)
         found = np.full((len(points), self.dimension, self.dimension), np.nan)
         found[inside] = spline.curvature(*places, self._data, weights[inside])
         return found
@@ -79,11 +84,6 @@ class Compressed:
         """Positions of all nodes [length], shape (m, N, 3), from the whole outputs."""
         x = self.grid.at(points, gradient=False).value[:, self.full.position]
         return x.reshape(len(points), -1, 3)
-
-    def _places(self, points):  # TODO grid.places
-        number = self.grid._located(points)
-        inside = number != -1
-        return (inside, *self.grid.cells.places(number[inside], points[inside]))
 
     def _take_over(self) -> None:
         """Bring the coordinates up to the corners that are known."""

@@ -164,6 +164,19 @@ class Interpolant(ABC):
             )
         return self.cells.places(number, points)
 
+    def places(
+        self, points: ArrayLike
+    ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Which points are in cells that can be used, (m,), and for those what `spline` wants.
+
+        That is xi, half the spacing, and the rows of their corners in `corners.data`. Corners that
+        are missing are evaluated first.
+        """
+        points = self._points(points)
+        number = self._located(points)
+        inside = number != REFUSED
+        return inside, self.cells.places(number[inside], points[inside])
+
     @abstractmethod
     def error_estimate(self, points: ArrayLike) -> np.ndarray:
         """Estimated largest error of the value in the cell of each point, shape (m,)."""

@@ -53,6 +53,7 @@ class PlannedRobot:
         points: Paths of nodes whose points are outputs, such as ("/arm/beam",).
         u_max: Largest control; plans take controls from 0 to it [-].
         reach: How far coordinates may go beyond controls, which inertia asks for [-].
+        rate: Largest change of a control [1 / time]; the robot starts without tension.
         parameters: Of createScene.
         dt: Time step of the projected dynamics [time]; None: the scene's.
         store: File in which corners are kept for later runs; None: in memory alone.
@@ -72,6 +73,7 @@ class PlannedRobot:
         points: Sequence[str] = (),
         u_max: float = 1.0,
         reach: float = 0.25,
+        rate: float = 5.0,
         parameters: dict[str, Any] | None = None,
         dt: float | None = None,
         store: str | Path | None = None,
@@ -80,7 +82,7 @@ class PlannedRobot:
     ) -> None:
         self.map = ExactMap(scene, scale=scale, points=points, parameters=parameters)
         self.rounds = max(int(np.ceil(np.log2(spacing / eta))), 0)
-        self.u_max, self.reach = u_max, reach
+        self.limits = Limits(u_max=u_max, rate=rate, a_min=-reach, a_max=u_max + reach)
         self.dt = self.map.dt if dt is None else dt
         mass = self.map.masses()
         self.grid: Grid | None = None
@@ -125,7 +127,7 @@ class PlannedRobot:
             self.dynamics,
             instants,
             np.zeros(self.map.dimension),
-            Limits(u_max=self.u_max, a_min=-self.reach, a_max=self.u_max + self.reach),
+            self.limits,
             outputs=task.outputs,
             inputs=task.inputs,
             obstacles=task.obstacles,

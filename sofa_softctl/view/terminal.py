@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,12 @@ class Terminal:
     def bar(self, text: str, total: int) -> _Bar:
         """A progress bar; a context that gives a function (done[, total])."""
         return _Bar(text, total, self.console)
+
+    @contextmanager
+    def status(self, text: str) -> Iterator[Callable[[str], None]]:
+        """A line that changes while work of unknown length goes on; gives the function for it."""
+        with self.console.status(text) as line:
+            yield line.update
 
     def show(self, summary: RunSummary) -> None:
         """Print the tables of a run."""
@@ -194,6 +201,34 @@ def show_profile(profile: Any) -> None:
     for phase, ms in sorted(profile.phases.items(), key=lambda entry: -entry[1]):
         table.add_row(phase, f"{ms:.3f}", f"{ms / total:.0%}")
     Console().print(table)
+
+
+def show_plan(found: Any) -> None:
+    """Print what came out of planning for a scene."""
+    console, told = Console(), found.to_dict()
+    table = Table(
+        title=f"Plan for {escape(told['scene'])}, {escape(told['task'])}: {found.plan.status.name}",
+        title_justify="left",
+        show_header=False,
+    )
+    corners = told["corners"] or {}
+    levels = ", ".join(f"{count} on level {level}" for level, count in corners.items())
+    equilibria = f"{told['evaluations']}" + (f" ({levels})" if levels else " (no grid)")
+    if told["from_store"]:
+        equilibria += f", {told['from_store']} from the store"
+    rows = {
+        "largest distance from a goal": f"{told['miss']:.3g}",
+        "out of balance by, over the force": f"{told['defect']:.1e}",
+        "degrees of freedom": f"{told['dofs']}",
+        "equilibria solved": equilibria,
+        "iterations": f"{told['iterations']}",
+        "time": f"{told['seconds']:.1f} s, {told['seconds_exact']:.1f} s of it equilibria",
+    }
+    for name, value in rows.items():
+        table.add_row(name, value)
+    console.print(table)
+    if found.plan.message:
+        console.print(found.plan.message, highlight=False)
 
 
 def show_papers(rows: list[Any], strategies: dict[str, dict[str, float]]) -> None:

@@ -1,0 +1,128 @@
+"""Planning for a scene file: what it says of its robot, a task of it, and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.loader import load_scene
+from sofa_softctl.scene.record import RecordWriter
+from sofa_softctl.surrogate.planner import Iteration, Plan
+from sofa_softctl.surrogate.robot import PlannedRobot, Task
+
+
+@dataclass(frozen=True, eq=False)
+class ScenePlan:
+    """A plan, and what it took."""
+
+    scene: str
+    """Scene file."""
+    name: str
+    """Name of the task."""
+    task: Task
+    """The task."""
+    robot: PlannedRobot
+    """The robot, with its grid."""
+    plan: Plan
+    """The plan."""
+    spot: np.ndarray
+    """Where the task's probe is at each instant [length], shape (K, 3)."""
+    seconds: float
+    """Time that it took [s]."""
+
+    def write(self, path: str | Path) -> None:
+        """Write it as a recording that scenes play back; a file that exists is replaced at once.
+
+        Each row tells of the end of a step, as recordings of runs do: plan.tension, what the lines
+        pull in that step [force]; plan.spot, where the probe then is [length]; plan.coordinates, a.
+        """
+        plan, dynamics = self.plan, self.robot.dynamics
+        d = plan.u.shape[1]
+        told = {"scene": self.scene, "task": self.name, "status": plan.status.name}
+        with RecordWriter(path, told) as file:
+            file.add_channel("plan.tension", shape=(d,), description="Tension of each line.")
+            file.add_channel("plan.spot", shape=(3,), description="Where the task's point is.")
+            file.add_channel("plan.coordinates", shape=(d,), description="Coordinates a.")
+            for k, u in enumerate(plan.u):
+                row = (dynamics.force * u, self.spot[k + 1], plan.a[k + 1])
+                names = ("plan.tension", "plan.spot", "plan.coordinates")
+                file.write((k + 1) * dynamics.dt, dict(zip(names, row, strict=True)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        plan, robot = self.plan, self.robot
+        counts = None if robot.grid is None else robot.grid.counts
+        return {
+            "scene": self.scene,
+            "task": self.name,
+            "status": plan.status.name,
+            "message": plan.message,
+            "miss": plan.miss,
+            "violation": plan.violation,
+            "defect": plan.defect,
+            "iterations": plan.iterations,
+            "dofs": 3 * robot.map.layout.nodes,
+            "evaluations": robot.evaluations,
+            "corners": None if counts is None else {str(k): v for k, v in counts.exact.items()},
+            "from_store": None if counts is None else counts.from_store,
+            "coordinates": None if robot.grid is None else robot.compressed.used,
+            "lost": None if robot.grid is None else robot.compressed.lost,
+            "seconds": self.seconds,
+            "seconds_exact": robot.map.seconds,
+        }
+
+
+def plan_scene(
+    scene: str | Path,
+    task: str,
+    *,
+    instants: int = 200,
+    store: str | Path | None = None,
+    exact: bool = False,
+    parameters: dict[str, Any] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> ScenePlan:
+    """Plan one of a scene file's TASKS for the robot that its SURROGATE describes.
+
+    Args:
+        scene: Scene file. SURROGATE holds arguments of `PlannedRobot`, TASKS functions
+            (layout, share of the time at each instant (K,)) -> `Task`.
+        task: Name of the task.
+        instants: K.
+        store: File in which equilibria are kept for later plans.
+        exact: Plan with the exact map instead of a grid.
+        parameters: Of createScene.
+        progress: Called with a line of text after each iteration.
+
+    Raises:
+        SceneError: the scene file has no SURROGATE or no such task.
+    """
+    module = load_scene(scene).module
+    known = getattr(module, "TASKS", {})
+    if not hasattr(module, "SURROGATE") or task not in known:
+        names = ", ".join(sorted(known)) or "none"
+        raise SceneError(
+            f"'{scene}' has no task '{task}' to plan. It has: {names}. A scene file that can be "
+            "planned for has SURROGATE and TASKS, see scenes/laser_arm.py."
+        )
+    start = perf_counter()
+    robot = PlannedRobot(scene, **module.SURROGATE, parameters=parameters, store=store, exact=exact)
+    share = np.arange(instants) / (instants - 1)
+    wanted: Task = known[task](robot.dynamics.layout, share)
+
+    def tell(step: Iteration) -> None:
+        if progress is not None:
+            progress(
+                f"round {step.round}: cost {step.cost:.4g}, out of balance by {step.defect:.1e}, "
+                f"{step.evaluations} equilibria"
+            )
+
+    found = robot.plan(wanted, instants, progress=tell)
+    spot = robot.locate(wanted.probe, found.a)
+    return ScenePlan(str(scene), task, wanted, robot, found, spot, perf_counter() - start)
