@@ -93,7 +93,7 @@ def obstacles(layout, share):
     spot = laser(layout)
     arrived = share > 0.9
     path = np.outer(smooth(share / 0.9), [0.0, 25.0, 0.0]) + [0.0, 0.0, PLATE]
-    discs = [Sphere((x, y, PLATE), r) for x, y, r in ((2.0, 9.0, 5.0), (-3.0, 19.0, 4.0))]
+    discs = [Sphere((x, y, PLATE), r) for x, y, r in ((2.0, 9.0, 5.0), (-6.0, 18.0, 4.0))]
     return Task(
         probe=spot,
         outputs=(Following(spot, path, np.where(arrived, 1.0, 1e-3)),),
