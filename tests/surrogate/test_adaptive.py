@@ -133,17 +133,47 @@ def test_a_cell_with_a_failed_corner_is_split_and_only_what_is_near_falls_back()
     assert grid.counts.failed == 1
 
 
+def test_where_the_middle_of_a_cell_failed_only_what_is_near_falls_back():
+    """At (1/4, 1/4): the cell cannot be judged, and no cell below it that touches it be used."""
+
+    def fails_in_the_middle(u, near):
+        if tuple(u) == (0.25, 0.25):
+            raise MapError("it folds")
+        return flat(u)
+
+    grid = AdaptiveGrid(fails_in_the_middle, [0.5, 0.5], 1e-3, greatest=3)
+    x = square(300, 11, high=0.5)
+    near = (np.abs(x - 0.25) < 0.5 / 2**3).all(axis=1)
+    np.testing.assert_array_equal(grid.at(x).exact, near)
+    assert 0 < near.sum() < 100
+    assert grid.counts.failed == 1
+
+
 def test_only_the_error_of_the_given_outputs_counts():
+
+    def wave(u, near=None):
+        return Sample(np.sin(3.0 * u[:1]), np.array([[3.0 * np.cos(3.0 * u[0]), 0.0]]))
+
     def both(u, near):
-        a, b = flat(u), bump(u)
+        a, b = bump(u), wave(u)
         return Sample(np.append(a.value, b.value), np.vstack((a.gradient, b.gradient)))
 
-    smooth = AdaptiveGrid(both, [0.25, 0.25], 1e-4, rows=[0])
-    every = AdaptiveGrid(both, [0.25, 0.25], 1e-4)
-    for grid in (smooth, every):
-        grid.at(square(100, 10))
-    assert max(smooth.leaves) == 0
-    assert max(every.leaves) >= 3
+    x = square(100, 10)
+    grids = [
+        AdaptiveGrid(*args, rows=rows)
+        for args, rows in (
+            ((both, [0.25, 0.25], 1e-5), [1]),
+            ((wave, [0.25, 0.25], 1e-5), None),
+            ((both, [0.25, 0.25], 1e-5), None),
+        )
+    ]
+    for grid in grids:
+        grid.at(x)
+    one, alone, every = grids
+    assert max(alone.leaves) >= 1
+    assert one.leaves == alone.leaves
+    np.testing.assert_array_equal(one.error_estimate(x), alone.error_estimate(x))
+    assert max(every.leaves) > max(one.leaves)
 
 
 def test_a_tolerance_that_is_not_positive_is_refused():
