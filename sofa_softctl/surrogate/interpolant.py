@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sofa_softctl.errors import MapError
 from sofa_softctl.surrogate.cells import REFUSED, Cells
 from sofa_softctl.surrogate.corners import Corners, Counts, Key
 from sofa_softctl.surrogate.embedding import Jet
@@ -143,26 +142,6 @@ class Interpolant(ABC):
         if inside.any():
             total[inside] = self.cells.curvature(number[inside], points[inside], w[inside], chosen)
         return total
-
-    def cells_of(self, points: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Where points lie in their cells, as `spline.evaluate` takes it.
-
-        Returns:
-            xi, shape (m, d), half the spacing, shape (m, d), and the rows of the cell's corners in
-            `corners.data`, shape (m, 2^d).
-
-        Raises:
-            MapError: A point is outside or in a refused cell.
-        """
-        points = self._points(points)
-        number = self._located(points)
-        if (number == REFUSED).any():
-            u = points[number == REFUSED][0]
-            raise MapError(
-                f"There is no cell to interpolate in at u = {u}: it is outside the bounds, or the "
-                "exact map has no answer at a corner of its cell."
-            )
-        return self.cells.places(number, points)
 
     def places(
         self, points: ArrayLike
