@@ -96,7 +96,8 @@ def bench(
 
 
 @app.command(
-    epilog="Examples:\n\n  softctl papers\n\n  softctl papers --contacts coulomb --strategies"
+    epilog="Examples:\n\n  softctl papers\n\n  softctl papers --contacts coulomb --strategies\n\n"
+    "  softctl papers --planning"
 )
 def papers(
     scenes: Annotated[
@@ -109,6 +110,10 @@ def papers(
     strategies: Annotated[
         bool, typer.Option(help="Also compare the strategies on problems of these scenes.")
     ] = False,
+    planning: Annotated[
+        bool,
+        typer.Option("--planning", help="Measure the paper on planning instead: its Table I."),
+    ] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -117,6 +122,16 @@ def papers(
     from sofa_softctl.view import terminal
 
     show = terminal.Terminal(quiet=quiet or as_json)
+    if planning:
+        from sofa_softctl.bench.planning import PaperRow, measure_planning
+
+        with show.status("planning with and without the grid, some minutes") as tell:
+            measured = measure_planning(scenes, tell)
+        if as_json:
+            typer.echo(json.dumps(measured.to_dict(), indent=2))
+        elif not quiet:
+            terminal.show_planning(measured, PaperRow())
+        return
     rows = []
     for row in TABLE_2:
         with show.bar(row.name, steps or 150) as advance:

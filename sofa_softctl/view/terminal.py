@@ -231,6 +231,40 @@ def show_plan(found: Any) -> None:
         console.print(found.plan.message, highlight=False)
 
 
+def show_planning(found: Any, paper: Any) -> None:
+    """Print the first row of Table I of the paper on planning beside what was measured."""
+    table = Table(
+        title="Jia, Pan, Manocha 2019, Table I, deformation arm: the paper / measured here",
+        title_justify="left",
+    )
+    for column in ("", "paper", "here"):
+        table.add_column(column, justify="left" if not column else "right")
+    rows = {
+        "degrees of freedom": "dofs",
+        "an equilibrium f [s]": "f",
+        "a step g [s]": "g",
+        "a step with the grid [s]": "g_grid",
+        "an iteration with the grid [s]": "iteration_grid",
+        "an iteration without [s]": "iteration",
+        "speed-up of the plan": "speedup",
+        "equilibria with the grid": "evaluations_grid",
+        "equilibria without": "evaluations",
+        "relative error of a step": "error",
+        "relative to the displacement": "error_of_displacement",
+        "tensions of both plans apart by": "apart",
+    }
+    for name, key in rows.items():
+        told = (getattr(source, key, None) for source in (paper, found))
+        table.add_row(name, *(_number(value) for value in told))
+    Console().print(table)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+
+
 def show_papers(rows: list[Any], strategies: dict[str, dict[str, float]]) -> None:
     """Print Table II of the paper beside what was measured, and the strategies if there are any."""
     console = Console()

@@ -1,0 +1,138 @@
+"""Table I of the paper on planning, its first row: with and without the grid, both measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sofa_softctl.surrogate.dynamics import Dynamics
+from sofa_softctl.surrogate.plan_scene import ScenePlan, plan_scene
+from sofa_softctl.surrogate.step import step
+
+STEPS = 20
+"""Steps of the plan on which errors and times are measured."""
+
+
+class PaperRow(NamedTuple):
+    """First row of Table I of Jia, Pan, Manocha 2019."""
+
+    dofs: int = 1575
+    """Degrees of freedom."""
+    f: float = 1.5
+    """An equilibrium [s]."""
+    g: float = 1.51
+    """A step with the exact map [s]."""
+    g_grid: float = 0.01
+    """A step with the grid [s]."""
+    iteration_grid: float = 5.5
+    """An iteration of the planner with the grid [s]."""
+    iteration: float = 305.0
+    """An iteration without, as the paper estimates it [s]."""
+    speedup: float = 20.0
+    """Of the whole plan [-]."""
+    evaluations_grid: int = 216
+    """Equilibria solved with the grid."""
+    evaluations: int = 4800
+    """Equilibria solved without."""
+    error: float = 7e-6
+    """Relative error of a step [-]."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The same, measured here; and what the paper does not give."""
+
+    dofs: int
+    f: float
+    g: float
+    g_grid: float
+    iteration_grid: float
+    iteration: float
+    speedup: float
+    evaluations_grid: int
+    evaluations: int
+    error: float
+    """Largest relative error of a step, positions from the arm's base [-]."""
+    error_of_displacement: float
+    """The same relative to the displacement from rest, where that is above a hundredth of its
+    largest [-]."""
+    apart: float
+    """Largest difference of tensions between both plans, over the force [-]."""
+    seconds_grid: float
+    """Time of the plan with the grid [s]."""
+    seconds: float
+    """Time of the plan without [s]."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, beside the paper's row."""
+        return asdict(self) | {"paper": PaperRow()._asdict()}
+
+
+def measure_planning(
+    folder: Path, progress: Callable[[str], None] | None = None, *, instants: int = 200
+) -> Measured:
+    """Plan the circle with and without the grid; compare plans, steps and times.
+
+    Args:
+        folder: Where the scenes are.
+        progress: Called with a line of text after each iteration.
+        instants: K.
+    """
+    scene = folder / "laser_arm.py"
+    plan_scene(scene, "circle", instants=4)  # kernels are compiled
+    grid = plan_scene(scene, "circle", instants=instants, progress=progress)
+    f = grid.robot.map.seconds / grid.robot.evaluations
+    exact = plan_scene(scene, "circle", instants=instants, exact=True, progress=progress)
+    steps = _steps(grid)
+    displacement = steps.displacement > 0.01 * steps.displacement.max()
+    return Measured(
+        dofs=3 * grid.robot.map.layout.nodes,
+        f=f,
+        g=float(np.median(steps.seconds)),
+        g_grid=float(np.median(steps.seconds_grid)),
+        iteration_grid=grid.seconds / grid.plan.iterations,
+        iteration=exact.seconds / exact.plan.iterations,
+        speedup=exact.seconds / grid.seconds,
+        evaluations_grid=grid.robot.evaluations,
+        evaluations=exact.robot.evaluations,
+        error=float((steps.error / steps.size).max()),
+        error_of_displacement=float((steps.error / steps.displacement)[displacement].max()),
+        apart=float(np.abs(grid.plan.u - exact.plan.u).max()),
+        seconds_grid=grid.seconds,
+        seconds=exact.seconds,
+    )
+
+
+class _Steps(NamedTuple):
+    """Steps of a plan, with the grid and with the exact map."""
+
+    error: np.ndarray
+    size: np.ndarray
+    displacement: np.ndarray
+    seconds: np.ndarray
+    seconds_grid: np.ndarray
+
+
+def _steps(found: ScenePlan) -> _Steps:
+    robot, plan = found.robot, found.plan
+    map_ = robot.map
+    exact = Dynamics(map_, map_.layout, map_.masses(), robot.dt, robot.dynamics.force)
+    rest = map_.map.rest.ravel()
+    rows = []
+    for k in np.linspace(2, len(plan.u) - 1, STEPS).astype(int):
+        positions, times = [], []
+        for dynamics in (exact, robot.dynamics):
+            start = perf_counter()
+            a = step(dynamics, plan.a[k], plan.a[k - 1], plan.u[k]).a
+            times.append(perf_counter() - start)
+            source = exact.recover if dynamics is exact else robot.positions
+            positions.append(source(a[None])[0].ravel())
+        true, surrogate = positions
+        sizes = (surrogate - true, true, true - rest)
+        rows.append((*(float(np.linalg.norm(x)) for x in sizes), *times))
+    return _Steps(*np.array(rows).T)
