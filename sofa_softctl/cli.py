@@ -245,6 +245,30 @@ def plan(
         terminal.show_plan(found)
 
 
+surrogate_app = typer.Typer(help="Equilibria that plans have kept.", no_args_is_help=True)
+app.add_typer(surrogate_app, name="surrogate")
+
+
+@surrogate_app.command(epilog="Example:\n\n  softctl surrogate info arm.corners")
+def info(
+    store: Annotated[Path, typer.Argument(help="File that softctl plan --store made.")],
+    as_json: Json = False,
+) -> None:
+    """Say what a store of equilibria holds, model by model."""
+    from sofa_softctl.surrogate.store import Store, models_in
+    from sofa_softctl.view import terminal
+
+    found = []
+    for model in models_in(store):
+        with Store(store, model) as opened:
+            found.append(opened.info())
+    if as_json:
+        told = [entry._asdict() for entry in map(terminal.stored_row, found)]
+        typer.echo(json.dumps(told, indent=2))
+    else:
+        terminal.show_stores(found)
+
+
 @app.command(epilog="Examples:\n\n  softctl components\n\n  softctl components CableConstraint")
 def components(
     name: Annotated[

@@ -284,6 +284,21 @@ class Store:
             raise StoreError(f"{self.path}: the store {what}. {advice}") from error
 
 
+def models_in(path: str | os.PathLike[str]) -> list[str]:
+    """Content hashes of the models in a store that exists, oldest first.
+
+    Raises:
+        StoreError: There is no such file, or it is none of ours.
+    """
+    if not Path(path).is_file():
+        raise StoreError(f"{path}: there is no such file. Give one that --store made.")
+    head = Path(path).read_bytes()[68:72]  # SQLite's application_id
+    if int.from_bytes(head, "big") != APPLICATION:
+        raise StoreError(f"{path}: expected a store of samples. Choose another file.")
+    with contextlib.closing(sqlite3.connect(path, timeout=PATIENCE)) as database:
+        return [row[0] for row in database.execute("SELECT hash FROM models ORDER BY id")]
+
+
 _TOLD = {
     "SQLITE_FULL": (
         "cannot grow, the disk is full",

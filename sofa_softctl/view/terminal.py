@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
@@ -229,6 +229,44 @@ def show_plan(found: Any) -> None:
     console.print(table)
     if found.plan.message:
         console.print(found.plan.message, highlight=False)
+
+
+class StoredRow(NamedTuple):
+    """What is told of one model in a store."""
+
+    model: str
+    equilibria: int
+    by_level: dict[int, int]
+    failed: int
+    created: str
+    version: str
+
+
+def stored_row(found: Any) -> StoredRow:
+    """What is told of a `StoreInfo`."""
+    return StoredRow(
+        model=found.model[:12],
+        equilibria=sum(found.samples.values()),
+        by_level=found.samples,
+        failed=found.failed,
+        created=found.created.strftime("%Y-%m-%d %H:%M"),
+        version=found.version,
+    )
+
+
+def show_stores(found: list[Any]) -> None:
+    """Print what a store holds, a line for each model."""
+    size = f", {found[0].size / 1e6:.1f} MB" if found else ""
+    name = escape(str(found[0].path)) if found else "The store"
+    table = Table(title=f"{name}: {len(found)} models{size}", title_justify="left")
+    for column in ("model", "equilibria", "by level", "without answer", "since", "version"):
+        table.add_column(column, justify="right" if column == "equilibria" else "left")
+    for row in map(stored_row, found):
+        levels = ", ".join(f"{level}: {count}" for level, count in row.by_level.items())
+        table.add_row(
+            row.model, f"{row.equilibria}", levels, f"{row.failed}", row.created, row.version
+        )
+    Console().print(table)
 
 
 def show_planning(found: Any, paper: Any) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.bench.papers import TABLE_2, compare_strategies, measure_row
+from sofa_softctl.bench.planning import PaperRow, measure_planning
 from sofa_softctl.inverse.corpus import random_problem
 from sofa_softctl.view import terminal
 
@@ -41,3 +42,14 @@ def test_strategies_are_compared_and_shown(ring, capsys):
     terminal.show_papers([ring], found)
     shown = capsys.readouterr().out
     assert "Circular" in shown and "pivoting" in shown
+
+
+def test_the_table_on_planning_is_filled_in():
+    """A short plan: the grid needs fewer equilibria, and both plans are the same."""
+    found = measure_planning(SCENES, instants=12)
+    assert found.dofs == 1575
+    assert found.evaluations_grid < found.evaluations
+    assert found.error < 7e-6 and found.apart < 1e-3
+    assert 0.0 < found.g_grid < found.g
+    terminal.show_planning(found, PaperRow())
+    assert found.to_dict()["paper"]["evaluations"] == 4800

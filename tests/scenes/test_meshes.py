@@ -69,7 +69,9 @@ def test_a_skin_encloses_its_body(body, skin, difference):
     )
 
 
-@pytest.mark.parametrize(("name", "axis"), [("gripper", 0), ("gripper", 2), ("beam", 0), ("arm", 0), ("arm", 1)])
+@pytest.mark.parametrize(
+    ("name", "axis"), [("gripper", 0), ("gripper", 2), ("beam", 0), ("arm", 0), ("arm", 1)]
+)
 def test_what_looks_symmetric_is(name, axis):
     """The mirrored nodes are the nodes; files keep four digits."""
     positions = read_mesh(MESHES / f"{name}.vtk").positions
