@@ -211,6 +211,9 @@ def plan(
         Path | None, typer.Option(metavar="FILE", help="Keeps equilibria for later plans.")
     ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Plan without the grid, slowly.")] = False,
+    workers: Annotated[
+        int, typer.Option(help="Processes that solve equilibria at the same time.", min=0)
+    ] = 0,
     set_: Set = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Path, tensions and evaluations.")
@@ -230,6 +233,7 @@ def plan(
             instants=instants,
             store=store,
             exact=exact,
+            workers=workers,
             parameters=dict(_parameter(text) for text in set_ or ()),
             progress=tell,
         )

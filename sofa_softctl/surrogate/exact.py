@@ -20,6 +20,9 @@ from sofa_softctl.scene.equilibrium import (
 from sofa_softctl.surrogate.embedding import Jet, Layout
 from sofa_softctl.surrogate.sample import Neighbour, Sample
 
+_TRAVELLED: dict[str, EquilibriumMap] = {}
+"""Maps of this process that came from another one, so that each is built once."""
+
 
 class ExactMap:
     """u -> [x, L, points]: equilibria of a scene's robot under line tensions scale * u.
@@ -53,9 +56,19 @@ class ExactMap:
         kept = ("scene", "scale", "points", "parameters", "seconds")
         return {name: vars(self)[name] for name in kept} | {"_known": {}}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        key = repr((self.scene, self.scale, self.points, sorted(self.parameters.items())))
+        if key not in _TRAVELLED:
+            _TRAVELLED[key] = self._build()
+        self.map = _TRAVELLED[key]
+
     @cached_property
     def map(self) -> EquilibriumMap:
         """The map of the scene."""
+        return self._build()
+
+    def _build(self) -> EquilibriumMap:
         return equilibrium_map(
             self.scene, scale=self.scale, points=self.points, parameters=self.parameters
         )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -85,6 +88,7 @@ def plan_scene(
     instants: int = 200,
     store: str | Path | None = None,
     exact: bool = False,
+    workers: int = 0,
     parameters: dict[str, Any] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> ScenePlan:
@@ -97,6 +101,7 @@ def plan_scene(
         instants: K.
         store: File in which equilibria are kept for later plans.
         exact: Plan with the exact map instead of a grid.
+        workers: Processes that solve equilibria at the same time; 0: this one alone.
         parameters: Of createScene.
         progress: Called with a line of text after each iteration.
 
@@ -111,10 +116,6 @@ def plan_scene(
             f"'{scene}' has no task '{task}' to plan. It has: {names}. A scene file that can be "
             "planned for has SURROGATE and TASKS, see scenes/laser_arm.py."
         )
-    start = perf_counter()
-    robot = PlannedRobot(scene, **module.SURROGATE, parameters=parameters, store=store, exact=exact)
-    share = np.arange(instants) / (instants - 1)
-    wanted: Task = known[task](robot.dynamics.layout, share)
 
     def tell(step: Iteration) -> None:
         if progress is not None:
@@ -123,6 +124,22 @@ def plan_scene(
                 f"{step.evaluations} equilibria"
             )
 
-    found = robot.plan(wanted, instants, progress=tell)
-    spot = robot.locate(wanted.probe, found.a)
+    start = perf_counter()
+    with ExitStack() as stack:
+        executor = None
+        if workers:
+            processes = ProcessPoolExecutor(workers, get_context("spawn"))
+            executor = stack.enter_context(processes)
+        robot = PlannedRobot(
+            scene,
+            **module.SURROGATE,
+            parameters=parameters,
+            store=store,
+            executor=executor,
+            exact=exact,
+        )
+        share = np.arange(instants) / (instants - 1)
+        wanted: Task = known[task](robot.dynamics.layout, share)
+        found = robot.plan(wanted, instants, progress=tell)
+        spot = robot.locate(wanted.probe, found.a)
     return ScenePlan(str(scene), task, wanted, robot, found, spot, perf_counter() - start)
