@@ -49,7 +49,7 @@ BEAM = [[0.0, 0.0, -LENGTH], [0.0, 0.0, -LENGTH - 40.0]]
 
 
 SURROGATE = {"scale": 4000.0, "spacing": 0.5, "eta": 0.2, "points": ["/arm/beam"]}
-"""What planning has to know: the tension of a control of 1, the grid, and what the task looks at."""
+"""What planning has to know: tension of a control of 1, the grid, and what tasks look at."""
 RADIUS, APPROACH = 20.0, 0.2
 """Of the circle, and the share of the time in which the spot comes to it from the middle."""
 
