@@ -20,11 +20,10 @@ import numpy as np
 
 from sofa_softctl import (
     InverseController,
-    Playback,
+    SurrogateController,
     add_constraint_solver,
     add_effector,
     parameters_from_argv,
-    read_record,
 )
 
 PLUGINS = """
@@ -119,14 +118,13 @@ def hit(tip, ahead):
 class Aim:
     """The goal of the point ahead of the tip, moved by what the spot lacks of the planned one."""
 
-    def __init__(self, beam, record):
-        self.beam, self.times, self.spots = beam, record.time, record.channels["plan.spot"]
+    def __init__(self, beam, plan):
+        self.beam, self.plan = beam, plan
 
     def __call__(self, time):
         tip, ahead = self.beam.position.value
-        wanted = [np.interp(time, self.times, self.spots[:, axis]) for axis in range(3)]
         spot, far = hit(tip, ahead)
-        return ahead + (wanted - spot) / far
+        return ahead + (self.plan.spot(time) - spot) / far
 
 
 @parameters_from_argv
@@ -185,10 +183,9 @@ def createScene(
     beam = add_beam(arm, np.array(loader.position.value))
     if not plan:
         return root
+    pulled = [] if correct else lines
+    surrogate = root.addObject(SurrogateController(root=root, lines=pulled, plan=plan))
     if not correct:
-        root.addObject(
-            Playback(root=root, actuators=lines, commands=plan, channel="plan.tension", factor=dt)
-        )
         return root
     effector = add_effector(beam.getContext(), 1)
     root.addObject(
@@ -197,7 +194,7 @@ def createScene(
             root=root,
             actuators=lines,
             effectors=[effector],
-            goal=Aim(beam, read_record(plan)),
+            goal=Aim(beam, surrogate),
             weight=[[1.0, 1.0, 0.0]],
             energy=energy,
         )

@@ -243,4 +243,10 @@ class _BuiltIn:
 
             return InverseController
 
+        def surrogate() -> type[Any]:
+            from sofa_softctl.surrogate.controller import SurrogateController
+
+            return SurrogateController
+
         register("inverse", inverse)
+        register("surrogate", surrogate)

@@ -25,8 +25,6 @@ class Playback(SceneController):
             with the valueType of the commands, "displacement" or "force".
         commands: Path of a recording.
         channel: The recording's channel with a column for each actuator.
-        factor: What the commands are multiplied by: dt for tensions, as SOFA's cables with
-            valueType "force" take impulses.
         name: Of the controller.
 
     Raises:
@@ -41,7 +39,6 @@ class Playback(SceneController):
         actuators: Sequence[Any],
         commands: str | os.PathLike[str],
         channel: str = "inverse.displacement",
-        factor: float = 1.0,
         name: str = "playback",
     ) -> None:
         super().__init__(name=name, root=root)
@@ -57,7 +54,7 @@ class Playback(SceneController):
                 f"{commands}: '{channel}' has shape {values.shape}, expected a column for each of "
                 f"the {len(actuators)} actuators. Give those of the recorded scene, in its order."
             )
-        self.actuators, self.times, self.commands = list(actuators), record.time, factor * values
+        self.actuators, self.times, self.commands = list(actuators), record.time, values
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:

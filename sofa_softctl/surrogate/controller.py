@@ -1,0 +1,81 @@
+"""Executing a plan in a scene: the lines pull as planned, and others are told where to be."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import RecordError
+from sofa_softctl.scene.compliance import ComplianceSystem
+from sofa_softctl.scene.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.record import read_record
+
+
+class SurrogateController(SceneController):
+    """Executes what `softctl plan` wrote, in open loop, or as the goal of another controller.
+
+    Stock components alone: cables whose valueType is "force". Each step's tensions are the plan's
+    for that step; after the last one they stay.
+
+    Args:
+        root: Root of the scene; it holds the constraint solver.
+        lines: The CableConstraints, in the order of the scene that was planned for. Empty: nothing
+            is pulled, and the plan is there for `spot` alone.
+        plan: The file.
+        name: Of the controller.
+
+    Data:
+        tension: What the plan pulls with in this step [force].
+        planned: Where the task's point is to be at the end of it [length].
+
+    Raises:
+        RecordError: the file cannot be read, is no plan, or one for another number of lines.
+    """
+
+    def __init__(
+        self,
+        *,
+        root: Any,
+        lines: Sequence[Any],
+        plan: str | os.PathLike[str],
+        name: str = "surrogate",
+    ) -> None:
+        super().__init__(name=name, root=root)
+        record = read_record(plan)
+        if "plan.tension" not in record.channels:
+            raise RecordError(f"{plan}: this recording is no plan. Make one with softctl plan.")
+        self.lines, self.times = list(lines), record.time
+        self.tensions, self.spots = record.channels["plan.tension"], record.channels["plan.spot"]
+        if lines and self.tensions.shape[1] != len(lines):
+            raise RecordError(
+                f"{plan}: the plan is for {self.tensions.shape[1]} lines, but {len(lines)} were "
+                "given. Give those of the scene that was planned for, in its order."
+            )
+        self.factor: Any = None
+        self.add_output("tension", np.zeros(len(self.tensions.T)), "Planned tensions [force].")
+        self.add_output("planned", np.zeros((1, 3)), "Where the task's point is to be [length].")
+
+    def spot(self, time: float) -> np.ndarray:
+        """Where the task's point is to be at a time [length], shape (3,)."""
+        return np.array([np.interp(time, self.times, column) for column in self.spots.T])
+
+    @pauses_on_error
+    def onAnimateBeginEvent(self, event: Any) -> None:
+        """The tensions of the step, as the multipliers that SOFA's cables take."""
+        del event
+        if self.factor is None:
+            system = ComplianceSystem(self.root)
+            self.keep(factor=[system.effort_factor(line) for line in self.lines])
+        end = self.time.value + self.dt.value
+        row = min(int(np.searchsorted(self.times, end - 1e-6 * self.dt.value)), len(self.times) - 1)
+        tension = self.tensions[row]
+        for line, force, factor in zip(self.lines, tension, self.factor, strict=False):
+            line.value.value = [float(force * factor)]
+        self.outputs["tension"].value = tension
+        self.outputs["planned"].value = self.spot(end)[None]
+
+    def hold(self) -> None:
+        """The lines keep pulling as they did: their own `value` says so."""
