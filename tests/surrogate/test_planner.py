@@ -175,6 +175,16 @@ def test_limits_and_rates_are_kept(problem):
     assert found.reward < plan(problem).reward
 
 
+def test_a_start_beyond_the_limits_is_moved_into_them(problem):
+    """Each tension as near as it may be, then as near to the one before as the rate asks."""
+    u = np.array([[9.0, -1.0]] * (K - 1))
+    assert problem.within_limits(u) == pytest.approx(np.array([[2.0, 0.0]] * (K - 1)))
+    slow = replace(problem, limits=Limits(u_max=2.0, rate=4.0), u_before=np.array([1.0, 1.0]))
+    moved = slow.within_limits(u)
+    assert moved[:3] == pytest.approx(np.array([[1.1, 0.9], [1.2, 0.8], [1.3, 0.7]]))
+    assert moved[-1] == pytest.approx([2.0, 0.0])
+
+
 def test_a_measured_start_is_where_the_plan_starts(problem):
     """A robot that moves: the first step has its momentum."""
     start = replace(problem, a_first=np.array([0.2, 0.1]), a_before=np.array([0.21, 0.08]))
@@ -205,6 +215,8 @@ def test_obstacles_on_the_way_are_avoided(problem):
     assert found.defect < 1e-8
     assert ball.distance(path)[0][1:].min() >= 0.005 - 1e-7
     assert found.violation <= 1e-7
+    assert found.stationarity <= 1e-6
+    assert found.status is PlanStatus.CLOSEST  # the path leads through the ball
     assert found.reward < free.reward
 
 
