@@ -118,7 +118,11 @@ def test_a_controller_of_a_name_that_is_taken_names_both_plugins(fresh):
     with pytest.raises(PluginError, match="Plugins 'built-in' and 'third' both register"):
         fresh.add(Controllers("inverse"), "third")
     assert fresh.names == ["built-in", "mine"]
-    assert sorted(fresh.controllers) == ["follower", "inverse", "surrogate"]  # nothing of the newcomers
+    assert sorted(fresh.controllers) == [
+        "follower",
+        "inverse",
+        "surrogate",
+    ]  # nothing of the newcomers
 
 
 def test_a_component_of_a_name_that_is_taken_names_both_plugins(fresh):
