@@ -80,6 +80,12 @@ class Compressed:
         found[inside] = spline.curvature(*places, self._data, weights[inside])
         return found
 
+    def coordinates_of(self, x: np.ndarray) -> np.ndarray:
+        """Coordinates z of positions x (N, 3) [length], as far as there are any for them."""
+        z = np.zeros(self.coordinates)
+        z[: self.used] = ((x.ravel() - self._origin) * self.root_mass) @ self._basis
+        return z
+
     def positions(self, points: np.ndarray) -> np.ndarray:
         """Positions of all nodes [length], shape (m, N, 3), from the whole outputs."""
         x = self.grid.at(points, gradient=False).value[:, self.full.position]

@@ -112,26 +112,36 @@ class PlannedRobot:
         task: Task,
         instants: int,
         *,
+        start: np.ndarray | None = None,
+        before: np.ndarray | None = None,
+        tension: np.ndarray | None = None,
         settings: Settings | None = None,
         progress: Callable[[Iteration], None] | None = None,
     ) -> Plan:
-        """A plan from the equilibrium without tension, by Algorithm 1.
+        """A plan by Algorithm 1.
 
         Args:
             task: What it is for.
             instants: K, number of instants.
+            start: Where the robot is, such as `nearest` finds it from measured positions [-], shape
+                (d,); None: at rest without tension.
+            before: Where it was a step earlier [-], shape (d,); None: it rests.
+            tension: Controls until now, from which the rate counts [-], shape (d,); None: those
+                that hold it where it is.
             settings: Of the optimiser.
             progress: Called after each iteration.
         """
+        first = np.zeros(self.map.dimension) if start is None else np.asarray(start, float)
         problem = PlanningProblem(
             self.dynamics,
             instants,
-            np.zeros(self.map.dimension),
+            first,
             self.limits,
             outputs=task.outputs,
             inputs=task.inputs,
             obstacles=task.obstacles,
-            u_before=np.zeros(self.map.dimension),
+            a_before=before,
+            u_before=np.maximum(first, 0.0) if tension is None else tension,
             rest=task.rest,
         )
         return plan(
@@ -142,6 +152,31 @@ class PlannedRobot:
             progress=progress,
             evaluations=lambda: self.evaluations,
         )
+
+    def nearest(self, x: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
+        """Coordinates of the shape of rest nearest to measured positions, by the nodes' masses.
+
+        Gauss-Newton steps, within the limits of coordinates.
+
+        Args:
+            x: Positions of all nodes [length], shape (N, 3).
+            guess: Where to start [-], shape (d,); None: at rest without tension.
+
+        Returns:
+            Shape (d,).
+        """
+        assert self.grid is not None, "the exact map has no coordinates to compare"
+        rows = self.dynamics.layout.position
+        a = np.zeros(self.map.dimension) if guess is None else np.array(guess, float)
+        for _ in range(30):
+            jet = self.dynamics.embedding.at(a[None])
+            missing = self.compressed.coordinates_of(x) - jet.value[0, rows]
+            step = np.linalg.lstsq(jet.gradient[0, rows], missing, rcond=None)[0]
+            there = np.clip(a + step, self.limits.a_min, self.limits.a_max)
+            moved, a = np.abs(there - a).max(), there
+            if moved < 1e-10:
+                break
+        return a
 
     def _refine(self) -> None:
         assert self.grid is not None

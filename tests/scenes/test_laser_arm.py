@@ -1,6 +1,7 @@
 """The arm plans a circle for its laser, and cuts it in the full simulation."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,21 @@ def test_steps_of_the_surrogate_are_steps_of_the_exact_map(planned):
         error = np.linalg.norm(surrogate - true)
         assert error / np.linalg.norm(true) < 7e-6
         assert error / np.linalg.norm(true - rest) < 7e-5
+
+
+def test_a_plan_goes_on_from_a_measured_state(planned):
+    """In the middle of the circle the arm is measured; the coordinates are found again, and a new
+    plan from there goes where the old one went."""
+    found, _ = planned
+    robot, a = found.robot, found.plan.a
+    k = 100
+    now, before = (robot.nearest(robot.positions(a[i][None])[0], a[i] + 0.02) for i in (k, k - 1))
+    assert now == pytest.approx(a[k], abs=1e-7) and before == pytest.approx(a[k - 1], abs=1e-7)
+    goal = found.task.outputs[0].goal[k:]
+    task = replace(found.task, outputs=(replace(found.task.outputs[0], goal=goal),))
+    again = robot.plan(task, len(goal), start=now, before=before, tension=found.plan.u[k - 1])
+    assert again.status.ok
+    assert robot.locate(task.probe, again.a) == pytest.approx(found.spot[k:], abs=0.01)
 
 
 def test_the_arm_swings_too_fast_on_its_shapes_of_rest(planned):
