@@ -57,7 +57,8 @@ class Stage:
         plotter.set_background(tuple(GROUND))
         self.bodies = [self._add_body(body) for body in animation.bodies]
         self.lines = [self._add_line(line) for line in animation.lines]
-        self.forces = [self._add_forces(forces) for forces in animation.forces]
+        pushed = [forces for forces in animation.forces if forces.points.shape[1]]
+        self.forces = [self._add_forces(forces) for forces in pushed]
         large_first = sorted(animation.markers, key=lambda marker: -marker.size)
         self.markers = [self._add_marker(marker) for marker in large_first]
         font = {"font_size": max(6, round(5 * self.pixel)), "color": "#5b6470"}

@@ -9,7 +9,7 @@ from PIL import Image
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.view import encoding, framing, movie, stage
 from sofa_softctl.view import renderer as vtk
-from sofa_softctl.view.animation import Animation, Body, Line, Marker
+from sofa_softctl.view.animation import Animation, Body, Forces, Line, Marker
 
 SCENE = Path(__file__).parents[2] / "scenes" / "finger.py"
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
@@ -60,6 +60,13 @@ def test_a_still_shows_the_body_inside_a_bright_frame(tmp_path, renderer):
     assert columns[0] >= 1
     assert columns[-1] <= 298
     assert [file.name for file in tmp_path.iterdir()] == ["still.png"]
+
+
+def test_a_run_in_which_nothing_touches_has_a_picture_too(tmp_path, renderer):
+    """Controllers of scenes without contacts have no forces at all to draw."""
+    nothing = Forces(np.zeros((6, 0, 3)), np.zeros((6, 0, 3)))
+    movie.save_still(tetrahedron_that_grows(forces=[nothing]), tmp_path / "still.png")
+    assert not is_ground(pixels(tmp_path / "still.png")).all()
 
 
 def test_a_taut_cable_is_brighter_and_wider_than_a_slack_one(tmp_path, renderer):
