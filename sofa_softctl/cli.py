@@ -119,7 +119,7 @@ def papers(
 ) -> None:
     """Measure the robots of the paper on inverse control through contacts: its Table II."""
     from sofa_softctl.bench.papers import TABLE_2, compare_strategies, measure_row
-    from sofa_softctl.view import terminal
+    from sofa_softctl.view import paper_tables, terminal
 
     show = terminal.Terminal(quiet=quiet or as_json)
     if planning:
@@ -130,7 +130,7 @@ def papers(
         if as_json:
             typer.echo(json.dumps(measured.to_dict(), indent=2))
         elif not quiet:
-            terminal.show_planning(measured, PaperRow())
+            paper_tables.show_planning(measured, PaperRow())
         return
     rows = []
     for row in TABLE_2:
@@ -143,7 +143,7 @@ def papers(
         found = {"table": [row.to_dict() for row in rows], "strategies": gaps}
         typer.echo(json.dumps(found, indent=2))
     elif not quiet:
-        terminal.show_papers(rows, gaps)
+        paper_tables.show_papers(rows, gaps)
 
 
 @app.command(
@@ -223,7 +223,7 @@ def plan(
 ) -> None:
     """Plan a motion of a scene's robot on a grid of its equilibria."""
     from sofa_softctl.surrogate.plan_scene import plan_scene
-    from sofa_softctl.view import terminal
+    from sofa_softctl.view import plan_tables, terminal
 
     show = terminal.Terminal(quiet=quiet or as_json)
     with show.status("looking for equilibria") as tell:
@@ -246,7 +246,7 @@ def plan(
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
     elif not quiet:
-        terminal.show_plan(found)
+        plan_tables.show_plan(found)
 
 
 surrogate_app = typer.Typer(help="Equilibria that plans have kept.", no_args_is_help=True)
@@ -260,17 +260,17 @@ def info(
 ) -> None:
     """Say what a store of equilibria holds, model by model."""
     from sofa_softctl.surrogate.store import Store, models_in
-    from sofa_softctl.view import terminal
+    from sofa_softctl.view import plan_tables
 
     found = []
     for model in models_in(store):
         with Store(store, model) as opened:
             found.append(opened.info())
     if as_json:
-        told = [entry._asdict() for entry in map(terminal.stored_row, found)]
+        told = [entry._asdict() for entry in map(plan_tables.stored_row, found)]
         typer.echo(json.dumps(told, indent=2))
     else:
-        terminal.show_stores(found)
+        plan_tables.show_stores(found)
 
 
 @app.command(epilog="Examples:\n\n  softctl components\n\n  softctl components CableConstraint")

@@ -65,7 +65,7 @@ def solve_qpcc(
         answer, pieces, converged = pivot(
             solver, [past.modes], pieces=search.pieces, flips=search.warm_flips, deadline=deadline
         )
-    if warm is None or _is_worse(answer, warm):
+    if _may_be_poor(answer, warm) and (answer is None or perf_counter() < deadline):
         starts = _starts(mechanics, before, past)
         other, more, converged = pivot(
             solver, starts, pieces=search.pieces, flips=search.flips, deadline=deadline
@@ -90,11 +90,15 @@ def solve_qpcc(
     return _solution(solver, found, held, warm, tolerance, (middle - start, end - middle))
 
 
-def _is_worse(answer: Answer | None, warm: ContactWarm) -> bool:
+def _may_be_poor(answer: Answer | None, warm: ContactWarm | None) -> bool:
     """Whether an answer that the one of the step before led to may be a poor local optimum."""
-    if answer is None or answer.violation > 0.0:
+    if answer is None or warm is None or answer.violation > 0.0:
         return True
     return answer.objective > WORSE * warm.objective
+
+
+WORSE = 1.1
+"""Rise of the objective from step to step from which on pivoting also starts anew [-]."""
 
 
 def _goes_on(search: Search, contacts: Contacts, known: bool) -> bool:
@@ -108,10 +112,6 @@ def _goes_on(search: Search, contacts: Contacts, known: bool) -> bool:
 
 AUTO_NODES = 100
 """Most relaxations of "exact" where `Search.strategy` is "auto" and there is no budget."""
-
-
-WORSE = 1.1
-"""Rise of the objective from step to step from which on pivoting also starts anew [-]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,33 +183,16 @@ def _solution(
 ) -> InverseSolution:
     """The answer with its evidence; or the held effort, and what the contacts do about it."""
     m, p, answer = solver.mechanics, solver.mechanics.problem, found.answer
-    notes = [note for checked in solver.asked for note in checked.notes]
     if answer is not None:
         effort, force, modes = answer.effort, answer.force, answer.modes
-        residual, qp_solver, notes = answer.checked.residual, answer.checked.solver, []
+        residual, qp_solver = answer.checked.residual, answer.checked.solver
     else:
         effort = np.clip(held, *effort_box(p)) / m.a_unit
         start = None if warm is None else _recalled(m, warm).force
         force, _ = contact_forces(m, effort, start)
         modes, qp_solver = modes_at(m, effort, force), ""
         residual = solver.asked[-1].residual if solver.asked else np.inf
-        notes.append("No modes of the contacts were found that the limits allow.")
     law = float(law_error(m, effort, force).max())
-    if law > LAW_ACCEPTED:
-        notes.append(
-            f"The contact forces at these efforts are off the contact law by {law:.1e} of the "
-            "largest gap: Gauss-Seidel did not converge."
-        )
-    if solver.indefinite:
-        notes.append(
-            f"The objective is not convex over the efforts (least eigenvalue "
-            f"{-solver.indefinite:.1e} of the largest); it was lifted to zero. Is W symmetric?"
-        )
-    if not found.converged:
-        notes.append(
-            f"The search ended early, after {found.pieces} pieces: raise `pieces`, `nodes` or "
-            "`budget` of `Search`."
-        )
     displacement = (m.W_aa @ effort + m.W_ac @ force) / m.a_unit + p.delta_a_free
     error = p.W_ea @ (effort * m.a_unit) + m.contacts.W_ec @ (force * m.c_unit) + p.delta_e_free
     gap = m.delta_c(effort, force) / m.c_unit
@@ -219,7 +202,7 @@ def _solution(
     margins = {"effort": margin * m.a_unit, "displacement": margin / m.a_unit}
     limits = solver.bounds.limits
     relaxed: tuple[str, ...] = ()
-    if warm is None or _is_worse(answer, warm):
+    if answer is None or answer.violation > 0.0:
         relaxed = exceeded_limits(p.names, limits, values, margins)
         relaxed += _exceeded_sums(solver, force, margin)
     objective = 0.5 * float(np.square(p.effector_weight * error).sum())
@@ -237,7 +220,7 @@ def _solution(
         build_time=times[0],
         solve_time=times[1],
         solver=qp_solver,
-        message=" ".join(dict.fromkeys(notes)),
+        message=" ".join(_notes(solver, found, law)),
         warm=_remembered(m, modes, effort * m.a_unit, force * m.c_unit, objective),
         contact_force=_frozen(force * m.c_unit),
         contact_gap=_frozen(gap),
@@ -251,6 +234,30 @@ def _solution(
         pieces=found.pieces,
         converged=found.converged,
     )
+
+
+def _notes(solver: PieceSolver, found: _Found, law: float) -> dict[str, None]:
+    """What to know of an answer, or of why there is none, each said once."""
+    notes: list[str] = []
+    if found.answer is None:
+        notes += [note for checked in solver.asked for note in checked.notes]
+        notes.append("No modes of the contacts were found that the limits allow.")
+    if law > LAW_ACCEPTED:
+        notes.append(
+            f"The contact forces at these efforts are off the contact law by {law:.1e} of the "
+            "largest gap: Gauss-Seidel did not converge."
+        )
+    if solver.indefinite:
+        notes.append(
+            f"The objective is not convex over the efforts (least eigenvalue "
+            f"{-solver.indefinite:.1e} of the largest); it was lifted to zero. Is W symmetric?"
+        )
+    if not found.converged:
+        notes.append(
+            f"The search ended early, after {found.pieces} pieces: raise `pieces`, `nodes` or "
+            "`budget` of `Search`."
+        )
+    return dict.fromkeys(notes)
 
 
 def _gap(found: _Found, m: Mechanics) -> float:

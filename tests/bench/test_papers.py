@@ -6,7 +6,7 @@ import pytest
 from sofa_softctl.bench.papers import TABLE_2, compare_strategies, measure_row
 from sofa_softctl.bench.planning import PaperRow, measure_planning
 from sofa_softctl.inverse.corpus import random_problem
-from sofa_softctl.view import terminal
+from sofa_softctl.view import paper_tables
 
 SCENES = Path(__file__).parents[2] / "scenes"
 
@@ -39,7 +39,7 @@ def test_strategies_are_compared_and_shown(ring, capsys):
     assert all(entry["count"] >= 5 for entry in found.values())
     assert found["exact, 300 nodes"]["largest"] <= 1e-3
     assert compare_strategies([]) == {}
-    terminal.show_papers([ring], found)
+    paper_tables.show_papers([ring], found)
     shown = capsys.readouterr().out
     assert "Circular" in shown and "pivoting" in shown
 
@@ -51,5 +51,5 @@ def test_the_table_on_planning_is_filled_in():
     assert found.evaluations_grid < found.evaluations
     assert found.error < 7e-6 and found.apart < 1e-3
     assert 0.0 < found.g_grid < found.g
-    terminal.show_planning(found, PaperRow())
+    paper_tables.show_planning(found, PaperRow())
     assert found.to_dict()["paper"]["evaluations"] == 4800

@@ -1,0 +1,94 @@
+"""The papers' tables beside what was measured here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+def show_planning(found: Any, paper: Any) -> None:
+    """Print the first row of Table I of the paper on planning beside what was measured."""
+    table = Table(
+        title="Jia, Pan, Manocha 2019, Table I, deformation arm: the paper / measured here",
+        title_justify="left",
+    )
+    for column in ("", "paper", "here"):
+        table.add_column(column, justify="left" if not column else "right")
+    rows = {
+        "degrees of freedom": "dofs",
+        "an equilibrium f [s]": "f",
+        "a step g [s]": "g",
+        "a step with the grid [s]": "g_grid",
+        "an iteration with the grid [s]": "iteration_grid",
+        "an iteration without [s]": "iteration",
+        "speed-up of the plan": "speedup",
+        "equilibria with the grid": "evaluations_grid",
+        "equilibria without": "evaluations",
+        "relative error of a step": "error",
+        "relative to the displacement": "error_of_displacement",
+        "tensions of both plans apart by": "apart",
+    }
+    for name, key in rows.items():
+        told = (getattr(source, key, None) for source in (paper, found))
+        table.add_row(name, *(_number(value) for value in told))
+    Console().print(table)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+
+
+def show_papers(rows: list[Any], strategies: dict[str, dict[str, float]]) -> None:
+    """Print Table II of the paper beside what was measured, and the strategies if there are any."""
+    console = Console()
+    table = Table(
+        title="Coevoet, Escande, Duriez 2019, Table II: the paper / measured here",
+        caption="Contact variables: three a contact, in the mean. Law: largest distance of a "
+        "contact from its law in any step.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    for column in (
+        "robot",
+        "contact variables",
+        "DOFs",
+        "ms for W",
+        "ms for QPs",
+        "law",
+        "ms step",
+    ):
+        table.add_column(column, justify="left" if column == "robot" else "right")
+    for row in rows:
+        paper = row.paper
+        table.add_row(
+            paper.name,
+            f"{paper.contacts:g} / {row.contacts:.0f}",
+            f"{paper.dofs} / {row.dofs}",
+            f"{paper.ms_w:g} / {row.ms_w:.2f}",
+            f"{paper.ms_qp:g} / {row.ms_qp:.2f}",
+            f"{row.law_error:.0e}",
+            f"{row.ms_step:.1f}",
+        )
+    console.print(table)
+    if not strategies:
+        return
+    gaps = Table(
+        title="Strategies from a cold start, beside the exact one: (objective - best) / best",
+        title_justify="left",
+    )
+    for column in ("strategy", "problems", "as good", "90 %", "99 %", "largest", "lost", "ms"):
+        gaps.add_column(column, justify="left" if column == "strategy" else "right")
+    for name, found in strategies.items():
+        gaps.add_row(
+            name,
+            f"{found['count']:.0f}",
+            f"{found['best']:.0%}",
+            *(f"{found[key]:.1e}" for key in ("p90", "p99", "largest")),
+            f"{found['lost']:.1%}",
+            f"{1e3 * found['time']:.2f}",
+        )
+    console.print(gaps)

@@ -1,0 +1,75 @@
+"""What the command line shows of plans, and of the equilibria that they keep."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+
+def show_plan(found: Any) -> None:
+    """Print what came out of planning for a scene."""
+    console, told = Console(), found.to_dict()
+    table = Table(
+        title=f"Plan for {escape(told['scene'])}, {escape(told['task'])}: {found.plan.status.name}",
+        title_justify="left",
+        show_header=False,
+    )
+    corners = told["corners"] or {}
+    levels = ", ".join(f"{count} on level {level}" for level, count in corners.items())
+    equilibria = f"{told['evaluations']}" + (f" ({levels})" if levels else " (no grid)")
+    if told["from_store"]:
+        equilibria += f", {told['from_store']} from the store"
+    rows = {
+        "largest distance from a goal": f"{told['miss']:.3g}",
+        "out of balance by, over the force": f"{told['defect']:.1e}",
+        "degrees of freedom": f"{told['dofs']}",
+        "equilibria solved": equilibria,
+        "iterations": f"{told['iterations']}",
+        "time": f"{told['seconds']:.1f} s, {told['seconds_exact']:.1f} s of it equilibria",
+    }
+    for name, value in rows.items():
+        table.add_row(name, value)
+    console.print(table)
+    if found.plan.message:
+        console.print(found.plan.message, highlight=False)
+
+
+class StoredRow(NamedTuple):
+    """What is told of one model in a store."""
+
+    model: str
+    equilibria: int
+    by_level: dict[int, int]
+    failed: int
+    created: str
+    version: str
+
+
+def stored_row(found: Any) -> StoredRow:
+    """What is told of a `StoreInfo`."""
+    return StoredRow(
+        model=found.model[:12],
+        equilibria=sum(found.samples.values()),
+        by_level=found.samples,
+        failed=found.failed,
+        created=found.created.strftime("%Y-%m-%d %H:%M"),
+        version=found.version,
+    )
+
+
+def show_stores(found: list[Any]) -> None:
+    """Print what a store holds, a line for each model."""
+    size = f", {found[0].size / 1e6:.1f} MB" if found else ""
+    name = escape(str(found[0].path)) if found else "The store"
+    table = Table(title=f"{name}: {len(found)} models{size}", title_justify="left")
+    for column in ("model", "equilibria", "by level", "without answer", "since", "version"):
+        table.add_column(column, justify="right" if column == "equilibria" else "left")
+    for row in map(stored_row, found):
+        levels = ", ".join(f"{level}: {count}" for level, count in row.by_level.items())
+        table.add_row(
+            row.model, f"{row.equilibria}", levels, f"{row.failed}", row.created, row.version
+        )
+    Console().print(table)
