@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse.linalg as sparse_linalg
 
 from sofa_softctl.errors import MapError, SceneError
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
+from sofa_softctl.runtime.exact_tangent import ExactTangent
 from sofa_softctl.runtime.kernels.blas import one_blas_thread
 from sofa_softctl.runtime.line_tension import LineTension
 from sofa_softctl.runtime.node import Node
@@ -113,9 +113,7 @@ class EquilibriumMap:
         loop: Any = loop_of(root)
         loop.prepare()
         self.system = self._system(loop.systems)
-        for field in self.system.force_fields:
-            field.exact_tangent = True
-        self.skew = any(field.skew for field in self.system.force_fields)
+        self.tangent = ExactTangent(self.system)
         self.rest = self._positions()
         self.size = float(np.ptp(self.rest, axis=0).max())
         self.count = 0
@@ -187,8 +185,8 @@ class EquilibriumMap:
         for line, weight in zip(self.lines, by_lengths, strict=True):
             g -= weight * self._line_force(line)
         self.system.project(g)
-        self.system.linear_solver.set_matrix(0.0, 1.0, 0.0)
-        a = self._back(g, 1e-12, transposed=True)
+        self.tangent.factorise()
+        a = self.tangent.solve(g, transposed=True)
         d = self.dimension
         columns = [np.ascontiguousarray(at.x_u[:, :, j]) for j in range(d)]
         found = np.zeros((d, d))
@@ -201,7 +199,8 @@ class EquilibriumMap:
                 for weight, line in zip(by_lengths, self.lines, strict=True):
                     line.measure()
                     change -= sign * weight / (2.0 * step) * self._line_force(line)
-                change -= sign / (2.0 * step) * self._transposed_product(a)
+                self._residual()
+                change -= sign / (2.0 * step) * self.tangent.transposed_product(a)
                 for k, line in enumerate(self.lines):
                     line.measure()
                     turned[k, j] += (
@@ -209,15 +208,6 @@ class EquilibriumMap:
                     )
             found[j] = [float(np.vdot(change, other)) for other in columns]
         return 0.5 * (found + found.T) + turned + turned.T
-
-    def _transposed_product(self, v: np.ndarray) -> np.ndarray:
-        """K^T v at the present position, shape (n, 3)."""
-        self._residual()
-        solver = self.system.linear_solver
-        product = solver.product(0.0, 1.0, 0.0, v)
-        self._add_skew(v, product, -1.0)
-        self.system.project(product)
-        return product
 
     def _pulled(self, by_points: np.ndarray) -> np.ndarray:
         """Forces on the watched points, passed on to the independent nodes, shape (n, 3)."""
@@ -259,7 +249,8 @@ class EquilibriumMap:
         for iteration in range(ITERATIONS):
             if size <= bound:
                 return iteration
-            x, step = self._positions(), self._solve(residual)
+            self.tangent.factorise()
+            x, step = self._positions(), self.tangent.solve(residual, precision=1e-4)
             if not np.isfinite(step).all():
                 return None
             share, before = 1.0, np.linalg.norm(residual)
@@ -285,55 +276,14 @@ class EquilibriumMap:
         self.system.project(force)
         return force
 
-    def _solve(self, force: np.ndarray, precision: float = 1e-4) -> np.ndarray:
-        """What forces do at the present position: K^-1 f with the exact K, shape (n, 3)."""
-        solver = self.system.linear_solver
-        solver.set_matrix(0.0, 1.0, 0.0)
-        return self._back(force, precision)
-
-    def _back(self, force: np.ndarray, precision: float, transposed: bool = False) -> np.ndarray:
-        """K^-1 f (or K^-T f) with the last factors, and GMRES for what is not symmetric."""
-        solver, shape = self.system.linear_solver, force.shape
-        first = solver.solve(force).copy()
-        if not self.skew:
-            return first
-        symmetric = solver.A()
-
-        def product(v: np.ndarray) -> np.ndarray:
-            whole = np.zeros(shape)
-            self._add_skew(v.reshape(shape), whole, -1.0 if transposed else 1.0)
-            self.system.project(whole)
-            return symmetric @ v + whole.ravel()
-
-        n = force.size
-        operator = sparse_linalg.LinearOperator((n, n), matvec=product, dtype=float)
-        factors = sparse_linalg.LinearOperator(
-            (n, n),
-            matvec=lambda v: solver.solve(v.reshape(shape)).ravel().copy(),
-            dtype=float,
-        )
-        found, _ = sparse_linalg.gmres(
-            operator, force.ravel(), x0=first.ravel(), rtol=precision, atol=0.0, M=factors
-        )
-        return found.reshape(shape)
-
-    def _add_skew(self, v: np.ndarray, out: np.ndarray, factor: float) -> None:
-        """out += factor times the antisymmetric part of K, times v."""
-        for field in self.system.force_fields:
-            start = self.system.offset.get(id(field.state))
-            if start is not None and field.skew:
-                rows = slice(start, start + field.state.count)
-                field.add_skew_product(out[rows], factor * v[rows])
-
     def _told(self, u: np.ndarray, steps: int) -> Equilibrium:
         """The equilibrium at the present position, with its derivatives."""
         residual = _largest(self._residual()) / self.unit_force
         unit = [self._line_force(line) for line in self.lines]
-        solver: Any = self.system.linear_solver
         x_u = np.empty((*self.rest.shape, self.dimension))
-        solver.set_matrix(0.0, 1.0, 0.0)
+        self.tangent.factorise()
         for j, force in enumerate(unit):
-            x_u[:, :, j] = self._back(self.scale * force, 1e-12)
+            x_u[:, :, j] = self.tangent.solve(self.scale * force)
         self._check_inside_out(u)
         lengths = np.array([line.measure() for line in self.lines])
         lengths_u = -np.einsum("knc,ncj->kj", np.array(unit), x_u)
@@ -349,7 +299,7 @@ class EquilibriumMap:
             points_u=np.concatenate([np.empty((0, 3, self.dimension)), *points_u]),
             residual=residual,
             iterations=steps,
-            stable=solver.positive_definite,
+            stable=self.tangent.positive_definite,
         )
 
     def _line_force(self, line: LineTension) -> np.ndarray:

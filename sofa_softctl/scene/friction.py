@@ -16,8 +16,9 @@ class FrictionWithoutCreep(SceneController):
     A contact that only constraints close, such as an object in a gripper that cables pull shut, is
     open all the time in that sense; SOFA then never sees how far gravity pulls the object down in
     the step, and every step lets it sink by that much, however large mu is. With this controller
-    in the scene the tangents hold all of the motion, W lambda + delta_free, as in the papers. For
-    contacts that close by themselves, such as a body on the ground, nothing changes.
+    in the scene the tangents hold all of the motion, W lambda + delta_free, as in the papers.
+    Contacts that close by themselves, such as a body on the ground, notice it only in the step in
+    which they close.
 
     `InverseController` sees contacts so by itself.
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sofa_softctl.surrogate.cells import REFUSED
 from sofa_softctl.surrogate.corners import Key
 from sofa_softctl.surrogate.interpolant import SHRINKS, Interpolant, _indices
-from sofa_softctl.surrogate.sample import ExactMap
+from sofa_softctl.surrogate.sample import CostlyMap
 from sofa_softctl.surrogate.store import Store
 
 
@@ -40,7 +40,7 @@ class AdaptiveGrid(Interpolant):
 
     def __init__(
         self,
-        exact: ExactMap,
+        exact: CostlyMap,
         spacing: ArrayLike,
         tolerance: float,
         *,

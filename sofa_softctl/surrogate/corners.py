@@ -10,7 +10,7 @@ import numpy as np
 
 from sofa_softctl.errors import MapError
 from sofa_softctl.surrogate.evaluation import NONE, evaluate
-from sofa_softctl.surrogate.sample import ExactMap, Neighbour, Sample
+from sofa_softctl.surrogate.sample import CostlyMap, Neighbour, Sample
 from sofa_softctl.surrogate.store import Store
 
 Key = tuple[int, ...]
@@ -63,7 +63,7 @@ class Corners:
 
     def __init__(
         self,
-        exact: ExactMap,
+        exact: CostlyMap,
         spacing: np.ndarray,
         origin: np.ndarray,
         *,

@@ -10,14 +10,14 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from sofa_softctl.errors import MapError, WorkerError
-from sofa_softctl.surrogate.sample import ExactMap, Neighbour, Sample
+from sofa_softctl.surrogate.sample import CostlyMap, Neighbour, Sample
 
 NONE = -1
 """Number of the nearest known point where none is known."""
 
 
 def evaluate(
-    exact: ExactMap,
+    exact: CostlyMap,
     points: np.ndarray,
     known: np.ndarray,
     neighbour: Callable[[int], Neighbour],
@@ -78,7 +78,7 @@ def evaluate(
             future.cancel()
 
 
-def ask(exact: ExactMap, u: np.ndarray, near: Neighbour | None) -> Sample | str:
+def ask(exact: CostlyMap, u: np.ndarray, near: Neighbour | None) -> Sample | str:
     """The sample at a point, or the message of the error if the map has none."""
     try:
         return exact(u, near)

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 from sofa_softctl.surrogate.cells import REFUSED
 from sofa_softctl.surrogate.corners import Counts, Key
 from sofa_softctl.surrogate.interpolant import SHRINKS, Interpolant, Values, _indices
-from sofa_softctl.surrogate.sample import ExactMap, Neighbour, Sample
+from sofa_softctl.surrogate.sample import CostlyMap, Neighbour, Sample
 
-__all__ = ["Counts", "ExactMap", "Grid", "Neighbour", "Sample", "Values"]
+__all__ = ["Counts", "CostlyMap", "Grid", "Neighbour", "Sample", "Values"]
 
 
 class Grid(Interpolant):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sofa_softctl.surrogate.cells import REFUSED, Cells
 from sofa_softctl.surrogate.corners import Corners, Counts, Key
 from sofa_softctl.surrogate.embedding import Jet
-from sofa_softctl.surrogate.sample import ExactMap
+from sofa_softctl.surrogate.sample import CostlyMap
 from sofa_softctl.surrogate.spline import DIMENSIONS
 from sofa_softctl.surrogate.store import Store
 
@@ -38,7 +38,7 @@ class Interpolant(ABC):
 
     def __init__(
         self,
-        exact: ExactMap,
+        exact: CostlyMap,
         spacing: ArrayLike,
         *,
         origin: ArrayLike = 0.0,

@@ -28,5 +28,5 @@ class Neighbour(NamedTuple):
     """Its sample."""
 
 
-ExactMap = Callable[[np.ndarray, Neighbour | None], Sample]
+CostlyMap = Callable[[np.ndarray, Neighbour | None], Sample]
 """u (d,) and the nearest known point, or None -> sample; raises `MapError` where there is none."""

@@ -35,7 +35,13 @@ def grid():
     return points * [10.0, 10.0, 10.0] - [10.0, 10.0, 0.0], np.array(elements)
 
 
-def arm(grid, elasticity="gradient", gravity=(0.0, -9810.0, 0.0), lines=((8, 8), (-8, 8), (0, -8))):
+def arm(
+    grid,
+    elasticity="gradient",
+    gravity=(0.0, -9810.0, 0.0),
+    lines=((8, 8), (-8, 8), (0, -8)),
+    linear_solver="SparseLDLSolver",
+):
     """A clamped beam along z with a line at each place, and its tip."""
     positions, tetrahedra = grid
     root = Node("root", dt=0.01, gravity=list(gravity))
@@ -43,7 +49,7 @@ def arm(grid, elasticity="gradient", gravity=(0.0, -9810.0, 0.0), lines=((8, 8),
     root.addObject("GenericConstraintSolver")
     body = root.addChild("arm")
     body.addObject("EulerImplicitSolver")
-    body.addObject("SparseLDLSolver")
+    body.addObject(linear_solver)
     body.addObject(
         "TetrahedronSetTopologyContainer",
         position=positions.tolist(),
@@ -165,6 +171,11 @@ def test_a_mesh_that_turns_inside_out_is_refused(grid):
     with pytest.raises(MapError, match="turned inside out|no equilibrium"):
         f(np.array([200.0, 200.0, 200.0]))
     assert f(np.array([1.0, 0.0, 0.0])).residual <= 1e-10  # and the map still works
+
+
+def test_an_iterative_linear_solver_is_refused(grid):
+    with pytest.raises(SceneError, match="is iterative, but equilibria need factors"):
+        map_of(arm(grid, linear_solver="CGLinearSolver"))
 
 
 def test_a_scene_without_cables_is_refused(grid):
