@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sofa_softctl.runtime.kernels.rows import Entries, add_rows_transposed
-from sofa_softctl.runtime.roles import ConstraintCorrection, LagrangianConstraint
+from sofa_softctl.runtime.roles import LagrangianConstraint
+from sofa_softctl.runtime.solver_roles import ConstraintCorrection
 from sofa_softctl.runtime.system_matrix import mappings_above
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from sofa_softctl.runtime.clock import Clock
 from sofa_softctl.runtime.components.collision.pipeline import CollisionPipeline
 from sofa_softctl.runtime.event import Event
 from sofa_softctl.runtime.node import Node
-from sofa_softctl.runtime.roles import AnimationLoop, Mapping
+from sofa_softctl.runtime.roles import Mapping
+from sofa_softctl.runtime.solver_roles import AnimationLoop
 from sofa_softctl.runtime.system import MechanicalSystem, place_follower
 
 if TYPE_CHECKING:

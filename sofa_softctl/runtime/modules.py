@@ -165,13 +165,13 @@ def _gui() -> dict[str, Any]:
 
 
 def _constraint_solver() -> dict[str, Any]:
-    from sofa_softctl.runtime.roles import ConstraintSolver
+    from sofa_softctl.runtime.solver_roles import ConstraintSolver
 
     return {"ConstraintSolverImpl": ConstraintSolver}
 
 
 def _linear_solver() -> dict[str, Any]:
-    from sofa_softctl.runtime.roles import LinearSolver
+    from sofa_softctl.runtime.solver_roles import LinearSolver
 
     names = ("Mat3x3d", "d")
     return {f"MatrixLinearSolverCompressedRowSparseMatrix{name}": LinearSolver for name in names}

@@ -12,10 +12,10 @@ from sofa_softctl.runtime.components.solver.default_loop import DefaultAnimation
 from sofa_softctl.runtime.event import Event
 from sofa_softctl.runtime.kernels.blas import one_blas_thread
 from sofa_softctl.runtime.node import Node
-from sofa_softctl.runtime.roles import AnimationLoop
 from sofa_softctl.runtime.scene_file import import_scene
 from sofa_softctl.runtime.scene_xml import load_xml
 from sofa_softctl.runtime.scripted import Scripted
+from sofa_softctl.runtime.solver_roles import AnimationLoop
 from sofa_softctl.runtime.where import describe
 
 

@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sofa_softctl.runtime.roles import (
-    Contribution,
-    ForceField,
-    LinearSolver,
-    Mapping,
-    Mass,
-    OdeSolver,
-    ProjectiveConstraint,
-)
+from sofa_softctl.runtime.roles import Contribution, ForceField, Mapping, Mass, ProjectiveConstraint
+from sofa_softctl.runtime.solver_roles import LinearSolver, OdeSolver
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject

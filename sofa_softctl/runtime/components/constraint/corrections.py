@@ -9,7 +9,7 @@ from sofa_softctl.runtime.components.mass.uniform import UniformMass
 from sofa_softctl.runtime.constraint_problem import Rows
 from sofa_softctl.runtime.data_types import Bool, Real, Reals
 from sofa_softctl.runtime.link import LinkType
-from sofa_softctl.runtime.roles import ConstraintCorrection
+from sofa_softctl.runtime.solver_roles import ConstraintCorrection
 from sofa_softctl.runtime.system import MechanicalSystem
 
 

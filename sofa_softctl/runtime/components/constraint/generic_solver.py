@@ -11,7 +11,7 @@ from sofa_softctl.runtime.kernels.gauss_seidel import (
     conjugate_gradient,
     gauss_seidel,
 )
-from sofa_softctl.runtime.roles import ConstraintSolver
+from sofa_softctl.runtime.solver_roles import ConstraintSolver
 
 
 class GenericConstraintSolver(ConstraintSolver):

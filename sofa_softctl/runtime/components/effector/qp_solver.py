@@ -20,7 +20,8 @@ from sofa_softctl.runtime.components.effector.inverse_contacts import (
 from sofa_softctl.runtime.components.effector.role import InverseRole
 from sofa_softctl.runtime.constraint_problem import ConstraintProblem
 from sofa_softctl.runtime.data_types import Bool, Int, Real, Reals, Text
-from sofa_softctl.runtime.roles import ConstraintSolver, LagrangianConstraint
+from sofa_softctl.runtime.roles import LagrangianConstraint
+from sofa_softctl.runtime.solver_roles import ConstraintSolver
 from sofa_softctl.status import Status
 
 _PER_ROW = {

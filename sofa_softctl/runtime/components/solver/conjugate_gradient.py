@@ -9,7 +9,7 @@ import scipy.sparse as sparse
 
 from sofa_softctl.runtime.constraint_problem import Rows
 from sofa_softctl.runtime.data_types import Bool, Int, Real
-from sofa_softctl.runtime.roles import LinearSolver
+from sofa_softctl.runtime.solver_roles import LinearSolver
 from sofa_softctl.runtime.system import MechanicalSystem
 from sofa_softctl.runtime.system_matrix import SystemMatrix
 

@@ -11,7 +11,7 @@ import scipy.sparse.linalg as sparse_linalg
 from sofa_softctl.runtime.constraint_problem import Rows
 from sofa_softctl.runtime.data_types import Bool, Int, Real, Text
 from sofa_softctl.runtime.kernels.cholesky import BlockCholesky
-from sofa_softctl.runtime.roles import LinearSolver
+from sofa_softctl.runtime.solver_roles import LinearSolver
 from sofa_softctl.runtime.system import MechanicalSystem
 from sofa_softctl.runtime.system_matrix import SystemMatrix
 

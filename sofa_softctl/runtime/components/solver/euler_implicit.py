@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.data_types import Bool, Int, Real
 from sofa_softctl.runtime.link import LinkType
-from sofa_softctl.runtime.roles import OdeSolver
+from sofa_softctl.runtime.solver_roles import OdeSolver
 from sofa_softctl.runtime.system import MechanicalSystem
 
 

@@ -11,7 +11,7 @@ from sofa_softctl.runtime.data_types import Bool
 from sofa_softctl.runtime.event import Event
 from sofa_softctl.runtime.kernels.rows import add_rows_transposed
 from sofa_softctl.runtime.loop import SteppingLoop
-from sofa_softctl.runtime.roles import ConstraintCorrection, ConstraintSolver
+from sofa_softctl.runtime.solver_roles import ConstraintCorrection, ConstraintSolver
 from sofa_softctl.runtime.system import MechanicalSystem
 
 

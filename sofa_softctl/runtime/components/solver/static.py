@@ -10,7 +10,7 @@ from sofa_softctl.runtime import message
 from sofa_softctl.runtime.components.solver.newton_raphson import NewtonRaphsonSolver
 from sofa_softctl.runtime.data_types import Bool, Int, Real
 from sofa_softctl.runtime.link import LinkType
-from sofa_softctl.runtime.roles import OdeSolver
+from sofa_softctl.runtime.solver_roles import OdeSolver
 from sofa_softctl.runtime.system import MechanicalSystem
 from sofa_softctl.runtime.where import describe
 
