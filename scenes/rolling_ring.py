@@ -140,6 +140,30 @@ def createScene(
 
     along, up = direction(slope if ground == "slope" else 0.0)
     centre = (RADIUS + CONTACT_DISTANCE) * up + [0.0, 0.0, WIDTH / 2.0]
+    cables, effector = add_ring(root, centre, mass, young_modulus)
+
+    def goal(time):
+        return centre + speed * max(time - SETTLE, 0.0) * along
+
+    root.addObject(
+        InverseController(
+            name="inverse",
+            root=root,
+            actuators=cables,
+            effectors=[effector],
+            goal=goal,
+            weight=[[1.0, 0.0 if ground != "slope" else 1.0, 1.0]],
+            goal_distance=lead,
+            energy=energy,
+            motor_speed=150.0,
+            contacts=contacts,
+        )
+    )
+    return root
+
+
+def add_ring(root, centre, mass, young_modulus):
+    """The ring with its skin; returns the cables, and the centre as an effector."""
     ring = root.addChild("ring")
     ring.addObject("EulerImplicitSolver", rayleighMass=0.02, rayleighStiffness=0.02)
     ring.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
@@ -200,22 +224,4 @@ def createScene(
         )
         node.addObject("BarycentricMapping")
     effector = add_center_effector(ring, np.array(loader.position.value))
-
-    def goal(time):
-        return centre + speed * max(time - SETTLE, 0.0) * along
-
-    root.addObject(
-        InverseController(
-            name="inverse",
-            root=root,
-            actuators=cables,
-            effectors=[effector],
-            goal=goal,
-            weight=[[1.0, 0.0 if ground != "slope" else 1.0, 1.0]],
-            goal_distance=lead,
-            energy=energy,
-            motor_speed=150.0,
-            contacts=contacts,
-        )
-    )
-    return root
+    return cables, effector

@@ -147,10 +147,33 @@ def createScene(
         responseParams=f"mu={friction}",
     )
 
+    cables = add_trunk(root, trunk_mesh, trunk_modulus, controlled=not commands)
+    states, effectors = add_cup(root, cup_modulus, controlled=not commands)
+    if commands:
+        root.addObject(FrictionWithoutCreep(root=root))
+        root.addObject(Playback(root=root, actuators=cables, commands=commands))
+        return root
+    root.addObject(
+        InverseController(
+            name="inverse",
+            root=root,
+            actuators=cables,
+            effectors=effectors,
+            goal=Path(states, tilt, period, flexible, shortening),
+            energy=energy,
+            contacts=contacts,
+            grasps=[Grasp("/cup", calibrate=CALIBRATE, share=share)],
+        )
+    )
+    return root
+
+
+def add_trunk(root, mesh, modulus, controlled):
+    """The arm with its hook; returns the cables, which take displacements if not controlled."""
     trunk = root.addChild("trunk")
     trunk.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.1)
     trunk.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
-    file = os.path.join(MESHES, trunk_mesh)
+    file = os.path.join(MESHES, mesh)
     trunk.addObject("MeshVTKLoader", name="loader", filename=file)
     trunk.addObject("MeshTopology", name="mesh", src="@loader")
     trunk.addObject("MechanicalObject", name="dofs")
@@ -159,7 +182,7 @@ def createScene(
         "TetrahedronFEMForceField",
         name="fem",
         method="large",
-        youngModulus=trunk_modulus,
+        youngModulus=modulus,
         poissonRatio=0.45,
     )
     trunk.addObject("BoxROI", name="foot", box=[-1, -20, -20, 1, 20, 20])
@@ -189,15 +212,19 @@ def createScene(
                     name="cable",
                     indices=list(range(len(path))),
                     hasPullPoint=False,
-                    valueType="displacement" if commands else "force",
+                    valueType="force" if controlled else "displacement",
                     value=[0.0],
                     minForce=0.0,
                     maxPositiveDisp=40.0,
-                    maxDispVariation=1e3 if commands else 1.0,
+                    maxDispVariation=1.0 if controlled else 1e3,
                 )
             )
             node.addObject("BarycentricMapping")
+    return cables
 
+
+def add_cup(root, modulus, controlled):
+    """The cup; returns the states of its four points, and if controlled their effectors."""
     cup = root.addChild("cup")
     cup.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.1)
     cup.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
@@ -210,7 +237,7 @@ def createScene(
         "TetrahedronFEMForceField",
         name="fem",
         method="large",
-        youngModulus=cup_modulus,
+        youngModulus=modulus,
         poissonRatio=0.4,
     )
     cup.addObject("LinearSolverConstraintCorrection")
@@ -226,24 +253,7 @@ def createScene(
         node = cup.addChild(f"point_{k}")
         place = (CUP + point).tolist()
         states.append(node.addObject("MechanicalObject", name="dofs", position=[place]))
-        if not commands:
+        if controlled:
             effectors.append(add_effector(node))
         node.addObject("BarycentricMapping")
-
-    if commands:
-        root.addObject(FrictionWithoutCreep(root=root))
-        root.addObject(Playback(root=root, actuators=cables, commands=commands))
-        return root
-    root.addObject(
-        InverseController(
-            name="inverse",
-            root=root,
-            actuators=cables,
-            effectors=effectors,
-            goal=Path(states, tilt, period, flexible, shortening),
-            energy=energy,
-            contacts=contacts,
-            grasps=[Grasp("/cup", calibrate=CALIBRATE, share=share)],
-        )
-    )
-    return root
+    return states, effectors
