@@ -71,69 +71,9 @@ def createScene(
         response="FrictionContactConstraint",
         responseParams=f"mu={friction}",
     )
-    ground = root.addChild("ground")
-    y = -RADIUS - CONTACT_DISTANCE
-    corners = [[-150.0, y, -151.0], [-150.0, y, 150.0], [400.0, y, 150.0], [400.0, y, -151.0]]
-    ground.addObject("MeshTopology", position=corners, triangles=[[0, 1, 2], [0, 2, 3]])
-    ground.addObject("MechanicalObject", name="dofs")
-    for kind in ("Triangle", "Line", "Point"):
-        ground.addObject(f"{kind}CollisionModel", moving=False, simulated=False)
-
-    ball = root.addChild("ball")
-    ball.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.05)
-    ball.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
-    file = os.path.join(MESHES, "ball.vtk")
-    loader = ball.addObject("MeshVTKLoader", name="loader", filename=file)
-    ball.addObject("MeshTopology", name="mesh", src="@loader")
-    ball.addObject("MechanicalObject", name="dofs")
-    ball.addObject("UniformMass", totalMass=0.184)
-    ball.addObject(
-        "TetrahedronFEMForceField",
-        name="fem",
-        method="large",
-        youngModulus=young_modulus,
-        poissonRatio=0.45,
-    )
-    ball.addObject("LinearSolverConstraintCorrection")
-    skin = ball.addChild("skin")
-    file = os.path.join(MESHES, "ball_skin.obj")
-    skin.addObject("MeshOBJLoader", name="loader", filename=file)
-    skin.addObject("MeshTopology", name="mesh", src="@loader")
-    skin.addObject("MechanicalObject", name="dofs")
-    for kind in ("Triangle", "Line", "Point"):
-        skin.addObject(f"{kind}CollisionModel")
-    skin.addObject("BarycentricMapping")
-
-    cavity = ball.addChild("cavity")
-    file = os.path.join(MESHES, "ball_cavity.obj")
-    cavity.addObject("MeshOBJLoader", name="loader", filename=file)
-    cavity.addObject("MeshTopology", name="mesh", src="@loader")
-    cavity.addObject("MechanicalObject", name="dofs")
-    actuators = [
-        cavity.addObject(
-            "SurfacePressureConstraint",
-            name="pressure",
-            triangles="@mesh.triangles",
-            valueType="pressure",
-            value=[0.0],
-            minPressure=0.0,
-            maxPressure=strongest * dt,
-        )
-    ]
-    cavity.addObject("BarycentricMapping")
-    cells = np.loadtxt(os.path.join(MESHES, "ball_cells.txt"), dtype=int)
-    for cell in range(CELLS):
-        actuators.append(
-            ball.addObject(
-                "YoungModulusActuator",
-                name=f"cell_{cell}",
-                forceField="@fem",
-                elements=np.flatnonzero(cells == cell).tolist(),
-                minYoung=softest,
-                maxYoung=stiffest,
-                maxYoungVariationRatio=0.2,
-            )
-        )
+    add_ground(root)
+    ball, loader = add_ball(root, young_modulus)
+    actuators = add_actuators(ball, strongest * dt, softest, stiffest)
 
     points = np.array([[0.0, RADIUS, 0.0], [RADIUS, 0.0, 0.0]])
     effectors = [add_center_effector(ball, np.array(loader.position.value))]
@@ -162,3 +102,78 @@ def createScene(
         )
     )
     return root
+
+
+def add_ground(root):
+    """A flat rectangle below the ball."""
+    ground = root.addChild("ground")
+    y = -RADIUS - CONTACT_DISTANCE
+    corners = [[-150.0, y, -151.0], [-150.0, y, 150.0], [400.0, y, 150.0], [400.0, y, -151.0]]
+    ground.addObject("MeshTopology", position=corners, triangles=[[0, 1, 2], [0, 2, 3]])
+    ground.addObject("MechanicalObject", name="dofs")
+    for kind in ("Triangle", "Line", "Point"):
+        ground.addObject(f"{kind}CollisionModel", moving=False, simulated=False)
+
+
+def add_ball(root, young_modulus):
+    """The ball with its skin; returns its node and the mesh."""
+    ball = root.addChild("ball")
+    ball.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.05)
+    ball.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+    file = os.path.join(MESHES, "ball.vtk")
+    loader = ball.addObject("MeshVTKLoader", name="loader", filename=file)
+    ball.addObject("MeshTopology", name="mesh", src="@loader")
+    ball.addObject("MechanicalObject", name="dofs")
+    ball.addObject("UniformMass", totalMass=0.184)
+    ball.addObject(
+        "TetrahedronFEMForceField",
+        name="fem",
+        method="large",
+        youngModulus=young_modulus,
+        poissonRatio=0.45,
+    )
+    ball.addObject("LinearSolverConstraintCorrection")
+    skin = ball.addChild("skin")
+    file = os.path.join(MESHES, "ball_skin.obj")
+    skin.addObject("MeshOBJLoader", name="loader", filename=file)
+    skin.addObject("MeshTopology", name="mesh", src="@loader")
+    skin.addObject("MechanicalObject", name="dofs")
+    for kind in ("Triangle", "Line", "Point"):
+        skin.addObject(f"{kind}CollisionModel")
+    skin.addObject("BarycentricMapping")
+    return ball, loader
+
+
+def add_actuators(ball, max_pressure, softest, stiffest):
+    """The pressure of the cavity, then the stiffness of each cell."""
+    cavity = ball.addChild("cavity")
+    file = os.path.join(MESHES, "ball_cavity.obj")
+    cavity.addObject("MeshOBJLoader", name="loader", filename=file)
+    cavity.addObject("MeshTopology", name="mesh", src="@loader")
+    cavity.addObject("MechanicalObject", name="dofs")
+    actuators = [
+        cavity.addObject(
+            "SurfacePressureConstraint",
+            name="pressure",
+            triangles="@mesh.triangles",
+            valueType="pressure",
+            value=[0.0],
+            minPressure=0.0,
+            maxPressure=max_pressure,
+        )
+    ]
+    cavity.addObject("BarycentricMapping")
+    cells = np.loadtxt(os.path.join(MESHES, "ball_cells.txt"), dtype=int)
+    for cell in range(CELLS):
+        actuators.append(
+            ball.addObject(
+                "YoungModulusActuator",
+                name=f"cell_{cell}",
+                forceField="@fem",
+                elements=np.flatnonzero(cells == cell).tolist(),
+                minYoung=softest,
+                maxYoung=stiffest,
+                maxYoungVariationRatio=0.2,
+            )
+        )
+    return actuators

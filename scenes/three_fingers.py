@@ -100,6 +100,31 @@ def createScene(
         responseParams=f"mu={friction}",
     )
 
+    effectors = add_beam(root, young_modulus)
+    motors, names = add_fingertips(root, damping, strongest)
+
+    def goal(time):
+        share = min(max(time - SETTLE, 0.0) / MOVE, 1.0)
+        return shape(share * share * (3.0 - 2.0 * share), lift, bend, turn)
+
+    root.addObject(
+        InverseController(
+            name="inverse",
+            root=root,
+            actuators=motors,
+            names=names,
+            effectors=effectors,
+            goal=goal,
+            energy=energy,
+            contacts=contacts,
+            grasps=[Grasp("/beam", calibrate=(0.2, SETTLE))],
+        )
+    )
+    return root
+
+
+def add_beam(root, young_modulus):
+    """The beam with its skin; returns its three points as effectors."""
     beam = root.addChild("beam")
     beam.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.05)
     beam.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
@@ -128,7 +153,12 @@ def createScene(
         node.addObject("MechanicalObject", name="dofs", position=[point.tolist()])
         effectors.append(add_effector(node))
         node.addObject("BarycentricMapping")
+    return effectors
 
+
+def add_fingertips(root, damping, strongest):
+    """Three balls; returns their motors along x, y and z, and what these are called."""
+    dt = root.dt.value
     motors, names = [], []
     for name, place in FINGERTIPS.items():
         tip = root.addChild(name)
@@ -152,22 +182,4 @@ def createScene(
                 )
             )
             names.append(f"{name} {'xyz'[axis]}")
-
-    def goal(time):
-        share = min(max(time - SETTLE, 0.0) / MOVE, 1.0)
-        return shape(share * share * (3.0 - 2.0 * share), lift, bend, turn)
-
-    root.addObject(
-        InverseController(
-            name="inverse",
-            root=root,
-            actuators=motors,
-            names=names,
-            effectors=effectors,
-            goal=goal,
-            energy=energy,
-            contacts=contacts,
-            grasps=[Grasp("/beam", calibrate=(0.2, SETTLE))],
-        )
-    )
-    return root
+    return motors, names
