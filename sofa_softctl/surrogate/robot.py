@@ -164,8 +164,14 @@ class PlannedRobot:
 
         Returns:
             Shape (d,).
+
+        Raises:
+            ValueError: the robot is planned for with the exact map.
         """
-        assert self.grid is not None, "the exact map has no coordinates to compare"
+        if self.grid is None:
+            raise ValueError(
+                "A robot with the exact map has no coordinates to compare: use a grid."
+            )
         rows = self.dynamics.layout.position
         a = np.zeros(self.map.dimension) if guess is None else np.array(guess, float)
         for _ in range(30):

@@ -43,6 +43,8 @@ def _plot_path(axes: Axes, found: Any) -> None:
     from matplotlib.patches import Circle
 
     for term in found.task.outputs:
+        if not hasattr(term, "goal"):  # a cost of the user's own
+            continue
         goal, weight = term.goal, np.broadcast_to(term.weight, len(term.goal))
         wanted = goal[weight > 0.0]
         axes.plot(*wanted.T[:2], color="0.7", linewidth=4.0, label="goal", solid_capstyle="round")

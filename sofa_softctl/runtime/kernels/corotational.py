@@ -151,6 +151,41 @@ def _edges(x: np.ndarray, element: np.ndarray, m: np.ndarray) -> None:
 
 
 @njit
+def _proper_frame(
+    x0: np.ndarray,
+    element: np.ndarray,
+    edges: np.ndarray,
+    frame0: np.ndarray,
+    rest: np.ndarray,
+    work: np.ndarray,
+    frame: np.ndarray,
+) -> bool:
+    """Frame of an inverted or nearly flat element (det F < 1e-6): a rotation, no reflection.
+
+    F = edges edges0^-1 in SOFA's sense; its rotation is applied to the frame at rest. False, and
+    nothing done, for all other elements. `rest` and `work` are (3, 3) for intermediate results.
+    """
+    _edges(x0, element, rest)
+    _cofactors(rest, work)
+    det0 = _determinant(rest)
+    if not _determinant(edges) / det0 < 1e-6:  # NaN is left to the polar decomposition
+        return False
+    deformation = np.zeros((3, 3))
+    for i in range(3):
+        for j in range(3):
+            for k in range(3):
+                deformation[i, j] += edges[i, k] * work[j, k] / det0
+    _rotation_factor(deformation, rest, work)
+    for i in range(3):
+        for j in range(3):
+            total = 0.0
+            for k in range(3):
+                total += rest[i, k] * frame0[k, j]
+            frame[i, j] = total
+    return True
+
+
+@njit
 def rest_frames(x0: np.ndarray, elements: np.ndarray, method: int, frames: np.ndarray) -> None:
     """Frame of each element at rest, rows = axes, shape (m, 3, 3).
 
@@ -220,26 +255,10 @@ def rotate(
                 _polar(edges, frame, work)
             else:
                 _edges(x, t, edges)
-                inverted = False
-                if method == SVD:
-                    _edges(x0, t, rest)
-                    _cofactors(rest, work)
-                    det0 = _determinant(rest)
-                    inverted = _determinant(edges) / det0 < 1e-6
-                    if inverted:
-                        deformation = np.zeros((3, 3))  # F = edges edges0^-1
-                        for i in range(3):
-                            for j in range(3):
-                                for k in range(3):
-                                    deformation[i, j] += edges[i, k] * work[j, k] / det0
-                        _rotation_factor(deformation, rest, work)
-                        for i in range(3):
-                            for j in range(3):
-                                total = 0.0
-                                for k in range(3):
-                                    total += rest[i, k] * frames0[e, k, j]
-                                frame[i, j] = total
-                if not inverted:
+                turned = method == SVD and _proper_frame(
+                    x0, t, edges, frames0[e], rest, work, frame
+                )
+                if not turned:
                     _polar(edges, frame, work)
             f0 = frames0[e]
             for i in range(3):
