@@ -302,7 +302,7 @@ def test_where_the_objective_rises_the_answer_is_as_good_as_from_a_cold_start():
         p = replace(p, contacts=replace(p.contacts, identity=(0, 1, 2, 3)))
         poor = solve(replace(p, contacts=other), search=PIVOTING).warm
         cold = solve(p, search=PIVOTING)
-        anew = solve(p, warm=poor._replace(objective=0.0), search=PIVOTING)
+        anew = solve(p, warm=poor._replace(objective=0.5 * cold.objective), search=PIVOTING)
         trusting = solve(p, warm=poor._replace(objective=1e9), search=PIVOTING)
         assert anew.objective <= trusting.objective * (1.0 + 1e-9)
         better += anew.objective < 0.99 * trusting.objective
