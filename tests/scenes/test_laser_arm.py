@@ -67,7 +67,7 @@ def test_steps_of_the_surrogate_are_steps_of_the_exact_map(planned):
 
 def test_a_plan_goes_on_from_a_measured_state(planned):
     """In the middle of the circle the arm is measured; the coordinates are found again, and a new
-    plan from there goes where the old one went, with its tensions: smoothness counts from the plan's
+    plan from there goes where the old one went, with its tensions: smoothness counts from a plan's
     first instant on, which makes 0.003; from rest it would be 0.03."""
     found, _ = planned
     robot, a = found.robot, found.plan.a
