@@ -23,6 +23,8 @@ HALVINGS = 12
 """Most halvings of a Newton step."""
 SMALLEST = 2.0**-8
 """Smallest step of the continuation, as a share of the way."""
+DESCENT = 300
+"""Most steps from an unstable balance, or from where a branch ends, down to a stable one."""
 
 
 class Near(NamedTuple):
@@ -59,7 +61,8 @@ class Equilibrium:
     iterations: int
     """Newton steps that it took."""
     stable: bool
-    """Whether the tangent was positive definite: a minimum of the energy, not a saddle."""
+    """False at a saddle of the energy, whose tangent is not positive definite: the robot leaves it.
+    True says less of elasticities without an energy, whose tangents are not symmetric."""
 
 
 class EquilibriumMap:
@@ -67,8 +70,9 @@ class EquilibriumMap:
 
     The lines are the scene's cables, with the tensions scale * u; negative ones push. Newton's
     method with the exact tangent, of the elastic forces as of the lines, which turn with the
-    robot; a line search on the size of the residual; and continuation in u where it fails. du/dx
-    by implicit differentiation with the last tangent.
+    robot; a line search on the size of the residual; and continuation in u where it fails. An
+    unstable balance is left for the stable one below it, and so is the end of a branch, where a
+    robot snaps to another shape. du/dx by implicit differentiation with the last tangent.
 
     Changes the scene: it gets force fields for the lines, and positions are those of the last
     equilibrium. Take a copy of one that shall run.
@@ -149,10 +153,66 @@ class EquilibriumMap:
         steps = self._newton(u, x)
         if steps is None and near is not None:
             steps = self._newton(u, near.x)
+        x = self.rest if near is None else near.x
         if steps is None:
-            steps = self._continue(start, u, self.rest if near is None else near.x)
+            steps = self._continue(start, u, x)
+        if not self._is_stable():
+            steps += self._leave(u, x)
         self.count += 1
         return self._told(u, steps)
+
+    def _is_stable(self) -> bool:
+        """Whether it rests here; the tangent is then that of this position."""
+        self._residual()
+        self.tangent.factorise()
+        return self.tangent.skew or self.tangent.positive_definite
+
+    def _leave(self, u: np.ndarray, x: np.ndarray) -> int:
+        """From an unstable balance down to a stable one: towards x, or where line 0 pulls.
+
+        It is left along the direction in which it gives way most: one step of inverse iteration
+        from a random one.
+        """
+        here = self._positions()
+        self.tangent.factorise_definite(0.0)
+        random = np.random.default_rng(0).normal(size=here.shape) * self.masses()
+        self.system.project(random)
+        way = self.tangent.solve(random, precision=1e-4)
+        way /= np.abs(way).max()
+        back = float(np.vdot(way, x - here))
+        if abs(back) < 1e-6 * self.size:
+            back = float(np.vdot(way, self._line_force(self.lines[0])))
+        steps = self._descend(u, here + np.copysign(1e-3 * self.size, back) * way)
+        if steps is None or not self._is_stable():
+            self._place(here)
+            self._is_stable()
+            return 0
+        return steps
+
+    def _descend(self, u: np.ndarray, x: np.ndarray) -> int | None:
+        """Downhill from x to an equilibrium: the number of steps, or None.
+
+        Newton steps with K + shift M, positive definite, at most a twentieth of the robot long, and
+        shorter where they would pass a minimum along the way: no energy is needed for that.
+        """
+        self._place(x)
+        residual, shift = self._residual(), 0.0
+        for iteration in range(DESCENT):
+            shift = self.tangent.factorise_definite(0.25 * shift)
+            step = self.tangent.solve(residual, precision=1e-4)
+            step *= min(1.0, 0.05 * self.size / max(float(np.abs(step).max()), 1e-300))
+            if not np.isfinite(step).all():
+                return None
+            x, downhill = self._positions(), float(np.vdot(residual, step))
+            for halving in range(HALVINGS):
+                self._place(x + 0.5**halving * step)
+                residual = self._residual()
+                if np.vdot(residual, step) >= -downhill:
+                    break
+            if shift == 0.0 and np.abs(step).max() < 1e-3 * self.size:
+                steps = self._newton(u, self._positions())
+                return None if steps is None else iteration + steps
+        return None
 
     def curvature(
         self, at: Equilibrium, by_x: np.ndarray, by_lengths: np.ndarray, by_points: np.ndarray
@@ -231,6 +291,10 @@ class EquilibriumMap:
             if steps is None:
                 step *= 0.5
                 if step < SMALLEST:
+                    self._pull(u)
+                    steps = self._descend(u, x)
+                    if steps is not None:
+                        return total + steps
                     raise MapError(
                         f"The robot has no equilibrium at u = {np.round(u, 6).tolist()} that could "
                         f"be reached from u = {np.round(start, 6).tolist()}: Newton's method ends "
@@ -281,7 +345,6 @@ class EquilibriumMap:
         residual = _largest(self._residual()) / self.unit_force
         unit = [self._line_force(line) for line in self.lines]
         x_u = np.empty((*self.rest.shape, self.dimension))
-        self.tangent.factorise()
         for j, force in enumerate(unit):
             x_u[:, :, j] = self.tangent.solve(self.scale * force)
         self._check_inside_out(u)
@@ -299,7 +362,7 @@ class EquilibriumMap:
             points_u=np.concatenate([np.empty((0, 3, self.dimension)), *points_u]),
             residual=residual,
             iterations=steps,
-            stable=self.tangent.positive_definite,
+            stable=self.tangent.skew or self.tangent.positive_definite,
         )
 
     def _line_force(self, line: LineTension) -> np.ndarray:

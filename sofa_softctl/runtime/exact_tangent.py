@@ -46,6 +46,25 @@ class ExactTangent:
         """Take K at the position of the last computed forces."""
         self.solver.set_matrix(0.0, 1.0, 0.0)
 
+    def factorise_definite(self, shift: float) -> float:
+        """Take K + shift M, with more shift where that is not positive definite; the shift.
+
+        A shift far below what K has along its diagonal, per mass, is none.
+        """
+        self.factorise()
+        stiff = np.abs(self.solver.A().diagonal()).sum()
+        mass = np.zeros_like(self.system.v)
+        self.system.add_product(mass, np.ones_like(mass), 1.0, 0.0, 0.0)
+        least = float(1e-6 * stiff / mass.sum())
+        if shift < least and self.positive_definite:
+            return 0.0
+        shift = max(shift, least)
+        self.solver.set_matrix(shift, 1.0, 0.0)
+        while not self.positive_definite:
+            shift *= 4.0
+            self.solver.set_matrix(shift, 1.0, 0.0)
+        return shift
+
     def solve(
         self, force: np.ndarray, *, precision: float = 1e-12, transposed: bool = False
     ) -> np.ndarray:

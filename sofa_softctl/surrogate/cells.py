@@ -7,10 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from sofa_softctl.surrogate import spline
+from sofa_softctl.surrogate.branches import Branches
 from sofa_softctl.surrogate.corners import FAILED, Corners, Key
 
 REFUSED = -1
-"""Number of a cell that has a failed corner, and of points that lie in none."""
+"""Number of a cell that cannot be used, and of points that lie in none."""
 
 
 class Cells:
@@ -30,7 +31,9 @@ class Cells:
         """Half its spacing [input], shape (capacity, d)."""
         self.rows = np.empty((0, 1 << d), np.int64)
         """Rows of its corners in `corners.data`, shape (capacity, 2^d)."""
+        self.branches = Branches(corners)
         self._offsets = ((spline.signs(d) + 1) // 2).tolist()
+        self._edges = _edges(spline.signs(d))
         self._numbers: dict[Key, int] = {}
 
     def find(self, keys: Iterable[Key]) -> list[int | None]:
@@ -42,20 +45,27 @@ class Cells:
         new = [key for key in dict.fromkeys(keys) if self.known(key) is None]
         self.corners.want(corner for key in new for corner in self.corner_keys(key))
         for key in new:
-            self.known(key)
+            if self.known(key) is None:
+                self._number(key, self.branches.follow(self.corner_keys(key), self._edges))
 
     def known(self, key: Key) -> int | None:
-        """Number of a cell, `REFUSED`, or None if the map was not yet asked at all its corners."""
+        """Number of a cell, `REFUSED`, or None if it takes evaluations to know."""
         if key in self._numbers:
             return self._numbers[key]
         asked = [self.corners.number(corner) for corner in self.corner_keys(key)]
         if FAILED in asked:
+            return self._number(key, None)
+        rows = [row for row in asked if row is not None]
+        if len(rows) < len(asked) or not self.branches.fits(rows, self._edges):
+            return None
+        return self._number(key, rows)
+
+    def _number(self, key: Key, rows: list[int] | None) -> int:
+        """Number a cell whose corners have these rows; None refuses it."""
+        if rows is None:
             self._numbers[key] = REFUSED
             self.corners.counts.refused += 1
             return REFUSED
-        rows = [row for row in asked if row is not None]
-        if len(rows) < len(asked):
-            return None
         if self.size == len(self.rows):
             self._grow()
         number = self.size
@@ -114,3 +124,9 @@ class Cells:
             new = np.empty((max(16, 2 * len(old)), old.shape[1]), old.dtype)
             new[: len(old)] = old
             setattr(self, name, new)
+
+
+def _edges(signs: np.ndarray) -> np.ndarray:
+    """Pairs of corners of a cell that differ in one coordinate, shape (d 2^(d-1), 2)."""
+    differ = (signs[:, None] != signs[None]).sum(axis=2)
+    return np.argwhere(np.triu(differ == 1))

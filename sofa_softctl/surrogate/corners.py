@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.evaluation import NONE, evaluate
+from sofa_softctl.surrogate.evaluation import NONE, ask, evaluate
 from sofa_softctl.surrogate.sample import CostlyMap, Neighbour, Sample
 from sofa_softctl.surrogate.store import Store
 
@@ -17,6 +17,8 @@ Key = tuple[int, ...]
 """(level r, i_1, ..., i_d): the point origin + spacing i / 2^r, or the cell from there on."""
 FAILED = NONE
 """Number of a corner where the map has no answer."""
+SAME = 1e-6
+"""Difference of values, relative to them, below which they are one solution found twice [-]."""
 
 
 @dataclass
@@ -29,17 +31,21 @@ class Counts:
     """Corners that the store knew."""
     failed: int = 0
     """Corners where the map has no answer."""
+    branching: int = 0
+    """Corners where the map has more than one answer, on different branches."""
+    again: int = 0
+    """Times that a corner was asked for again, to stay on a branch."""
     fallbacks: int = 0
     """Queried points for which the exact map was asked itself."""
     refused: int = 0
-    """Cells that cannot be used because a corner of theirs failed."""
+    """Cells that cannot be used: a corner failed, or the branch of the others ends before it."""
     queries: int = 0
     """Points that were queried."""
 
     @property
     def evaluations(self) -> int:
         """How often the exact map was asked in all."""
-        return sum(self.exact.values()) + self.fallbacks
+        return sum(self.exact.values()) + self.again + self.fallbacks
 
 
 def lowest(key: Key) -> Key:
@@ -48,6 +54,11 @@ def lowest(key: Key) -> Key:
     while level > 0 and not any(i & 1 for i in index):
         level, index = level - 1, [i >> 1 for i in index]
     return (level, *index)
+
+
+def _same(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two values are one solution, found twice."""
+    return bool(np.linalg.norm(first - second) <= SAME * (1.0 + np.linalg.norm(first)))
 
 
 class Corners:
@@ -77,6 +88,7 @@ class Corners:
         """Why the map has no answer, for the corners where it has none."""
         self.size = 0
         self._numbers: dict[Key, int] = {}
+        self._others: dict[Key, list[int]] = {}
         self._points = np.empty((0, len(spacing)))
         self._data = np.empty((0, 1 + len(spacing), 0))
 
@@ -99,6 +111,13 @@ class Corners:
         """Row of a corner in `points` and `data`, `FAILED`, or None where it is not known."""
         return self._numbers.get(lowest(key))
 
+    def rows(self, key: Key) -> list[int]:
+        """Rows of all answers that are known at a corner, the first one first."""
+        if self.store is not None and lowest(key) not in self._numbers:
+            self._sought(lowest(key), self.store)
+        first = self.number(key)
+        return [] if first in (None, FAILED) else [first, *self._others.get(lowest(key), [])]
+
     def place(self, key: Key) -> np.ndarray:
         """The point of a key [input], shape (d,); the same to the bit for all its keys."""
         level, *index = key
@@ -117,10 +136,35 @@ class Corners:
             return
 
         def keep(i: int, answer: Sample | str) -> int:
-            self.counts.exact[new[i][0]] = self.counts.exact.get(new[i][0], 0) + 1
             return self._keep(new[i], answer)
 
         self._ask(np.array([self.place(key) for key in new]), keep)
+
+    def ask_again(self, key: Key, row: int) -> int | None:
+        """Row of the answer at a corner when it is sought from the sample of a row, or None.
+
+        One that is not known yet is kept beside the others, as that of a further branch.
+        """
+        key, u = lowest(key), self.place(key)
+        if self._numbers.get(key) == FAILED:
+            return None
+        answer = self._checked(u, ask(self.exact, u, self._neighbour(row)))
+        if key not in self._numbers:
+            number = self._keep(key, answer)
+            return None if number == FAILED else number
+        self.counts.again += 1
+        if isinstance(answer, str):
+            return None
+        known = self.rows(key)
+        for other in known:
+            if _same(self._data[other, 0], answer.value):
+                return other
+        number = self._append(u, answer)
+        self.counts.branching += len(known) == 1
+        self._others.setdefault(key, []).append(number)
+        if self.store is not None:
+            self.store.put(u, answer, level=key[0], branch=len(known))
+        return number
 
     def fall_back(self, points: np.ndarray) -> list[Sample]:
         """The exact map itself at points, shape (m, d), which become no corners.
@@ -166,10 +210,15 @@ class Corners:
             return False
         self.counts.from_store += 1
         self._add(key, self._checked(self.place(key), answer))
+        others = [self._append(self.place(key), s) for s in store.further(self.place(key))]
+        if others:
+            self._others[key] = others
+            self.counts.branching += 1
         return True
 
     def _keep(self, key: Key, answer: Sample | str) -> int:
         """Keep what the map answered, in memory first: a full disk must not lose it."""
+        self.counts.exact[key[0]] = self.counts.exact.get(key[0], 0) + 1
         u = self.place(key)
         answer = self._checked(u, answer)
         number = self._add(key, answer)
@@ -201,13 +250,16 @@ class Corners:
             self.failures[key] = answer
             self.counts.failed += 1
             return FAILED
+        self._numbers[key] = number = self._append(self.place(key), answer)
+        return number
+
+    def _append(self, u: np.ndarray, answer: Sample) -> int:
         if self.size == len(self._points):
             self._grow(len(answer.value))
         number = self.size
-        self._points[number] = self.place(key)
+        self._points[number] = u
         self._data[number, 0] = answer.value
         self._data[number, 1:] = answer.gradient.T
-        self._numbers[key] = number
         self.size += 1
         return number
 

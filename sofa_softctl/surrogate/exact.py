@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.errors import MapError
 from sofa_softctl.scene.equilibrium import (
     Equilibrium,
     EquilibriumMap,
@@ -116,7 +117,7 @@ class ExactMap:
         """The equilibrium at u, sought from a known one.
 
         Raises:
-            MapError: there is none, or the mesh is turned inside out there.
+            MapError: there is none, it is unstable, or the mesh is turned inside out there.
         """
         found = self._found(u, None if near is None else self._near(*near))
         return self._sample(found)
@@ -125,6 +126,11 @@ class ExactMap:
         start = perf_counter()
         found = self.map(u, near)
         self.seconds += perf_counter() - start
+        if not found.stable:
+            raise MapError(
+                f"At u = {np.round(u, 6).tolist()} the robot is in unstable balance: it buckles, "
+                "and rests elsewhere. Give narrower limits."
+            )
         return found
 
     def _sample(self, found: Equilibrium) -> Sample:
@@ -151,13 +157,19 @@ class ExactMap:
         return found
 
     def at(self, points: np.ndarray) -> Jet:
-        """Outputs and gradients at the points, shape (m, d), each from the one before."""
-        values = np.empty((len(points), self.size))
-        gradients = np.empty((len(points), self.size, self.dimension))
+        """Outputs and gradients at the points, shape (m, d), each from the one before.
+
+        NaN where there is no equilibrium.
+        """
+        values = np.full((len(points), self.size), np.nan)
+        gradients = np.full((len(points), self.size, self.dimension), np.nan)
         near = None
         self._known.clear()
         for k, u in enumerate(points):
-            near = self._known[u.tobytes()] = self._found(u, near)
+            try:
+                near = self._known[u.tobytes()] = self._found(u, near)
+            except MapError:
+                continue
             sample = self._sample(near)
             values[k], gradients[k] = sample.value, sample.gradient
         return Jet(values, gradients)

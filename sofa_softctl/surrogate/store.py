@@ -5,8 +5,9 @@ package. Table `samples`: for a model and a point u the level of the grid that a
 and either `message`, why the map has no answer there, or the numbers: `value` (outputs,) and
 `gradient` (outputs, inputs) as raw little-endian arrays in row-major order, of 8 or 4 bytes each as
 `precision` says. The key is the point itself, d doubles, little-endian, never -0: so grids of any
-spacing over the same model share what they have in common. Write-ahead log, one transaction a
-sample, on disk when `put` returns.
+spacing over the same model share what they have in common; and `branch`, 0 for the first answer at
+a point, 1 and so on for others there. Write-ahead log, one transaction a sample, on disk when `put`
+returns.
 """
 
 from __future__ import annotations
@@ -29,34 +30,41 @@ from sofa_softctl.surrogate.sample import Sample
 
 APPLICATION = 0x736F6674
 """SQLite's application_id of our files, "soft"."""
-FORMAT = 1
+FORMAT = 2
 """Version of the tables, SQLite's user_version."""
 PRECISIONS: dict[str, np.dtype[Any]] = {"float64": np.dtype("<f8"), "float32": np.dtype("<f4")}
 PATIENCE = 30.0
 """How long to wait for another process that writes to the same file [s]."""
 
-_TABLES = f"""
-BEGIN IMMEDIATE;
+_COLUMNS = "point, level, outputs, inputs, precision, value, gradient, message"
+_CREATE = """
 CREATE TABLE IF NOT EXISTS models (
     id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, created TEXT NOT NULL, version TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS samples (
-    model INTEGER NOT NULL REFERENCES models, point BLOB NOT NULL, level INTEGER NOT NULL,
-    outputs INTEGER, inputs INTEGER, precision TEXT, value BLOB, gradient BLOB, message TEXT,
-    UNIQUE (model, point)
+    model INTEGER NOT NULL REFERENCES models, point BLOB NOT NULL, branch INTEGER NOT NULL,
+    level INTEGER NOT NULL, outputs INTEGER, inputs INTEGER, precision TEXT, value BLOB,
+    gradient BLOB, message TEXT, UNIQUE (model, point, branch)
 );
+"""
+_NEW = f"""
+BEGIN IMMEDIATE; {_CREATE}
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {FORMAT};
 COMMIT;
 """
-_PUT = """
-INSERT INTO samples (model, point, level, outputs, inputs, precision, value, gradient, message)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (model, point) DO UPDATE SET outputs = excluded.outputs, inputs = excluded.inputs,
-    precision = excluded.precision, value = excluded.value, gradient = excluded.gradient,
+_FROM_1 = f"""
+ALTER TABLE samples RENAME TO samples_1; {_CREATE}
+INSERT INTO samples (model, branch, {_COLUMNS}) SELECT model, 0, {_COLUMNS} FROM samples_1;
+DROP TABLE samples_1;
+PRAGMA user_version = {FORMAT};
+"""
+_PUT = f"""
+INSERT INTO samples (model, branch, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (model, point, branch) DO UPDATE SET outputs = excluded.outputs,
+    inputs = excluded.inputs, precision = excluded.precision, value = excluded.value, gradient = excluded.gradient,
     message = excluded.message
 """
-_COLUMNS = "point, level, outputs, inputs, precision, value, gradient, message"
 
 
 class Stored(NamedTuple):
@@ -82,6 +90,8 @@ class StoreInfo:
     """Number of samples by level."""
     failed: int
     """Number of points where the map has no answer."""
+    branching: int
+    """Number of points where it has several."""
     models: int
     """Number of models in the file."""
     size: int
@@ -132,12 +142,27 @@ class Store:
         Raises:
             StoreError: What the file holds there is damaged.
         """
-        query = f"SELECT {_COLUMNS} FROM samples WHERE model = ? AND point = ?"
+        query = f"SELECT {_COLUMNS} FROM samples WHERE model = ? AND point = ? AND branch = 0"
         row = self._run(query, self._model, _key(u)).fetchone()
         return None if row is None else self._stored(row).answer
 
-    def put(self, u: np.ndarray, sample: Sample, *, level: int = 0) -> None:
+    def further(self, u: np.ndarray) -> list[Sample]:
+        """Samples at a point on other branches than the first, in the order they were found."""
+        query = (
+            f"SELECT {_COLUMNS} FROM samples WHERE model = ? AND point = ? AND branch > 0 "
+            "AND message IS NULL ORDER BY branch"
+        )
+        rows = self._run(query, self._model, _key(u)).fetchall()
+        return [answer for row in rows if isinstance(answer := self._stored(row).answer, Sample)]
+
+    def put(self, u: np.ndarray, sample: Sample, *, level: int = 0, branch: int = 0) -> None:
         """Keep the sample at a point [input], shape (d,); it is on disk when this returns.
+
+        Args:
+            u: The point.
+            sample: Its sample.
+            level: Level of the grid that asked for it.
+            branch: 0 for the first answer at the point, 1 and so on for others.
 
         Raises:
             StoreError: It could not be written; what was there before is as it was.
@@ -155,11 +180,11 @@ class Store:
         if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
             raise ValueError(f"The sample at u = {u} has numbers beyond {self.precision}.")
         blobs = self.precision, value.tobytes(), gradient.tobytes()
-        self._run(_PUT, self._model, _key(u), level, *gradient.shape, *blobs, None)
+        self._run(_PUT, self._model, branch, _key(u), level, *gradient.shape, *blobs, None)
 
     def failed(self, u: np.ndarray, message: str, *, level: int = 0) -> None:
         """Keep that the map has no answer at a point, and why."""
-        self._run(_PUT, self._model, _key(u), level, *[None] * 5, message)
+        self._run(_PUT, self._model, 0, _key(u), level, *[None] * 5, message)
 
     def forget_failed(self) -> int:
         """Forget the points without an answer, so that they are tried again; how many they were."""
@@ -197,6 +222,9 @@ class Store:
             model=self.model,
             samples=dict(levels),
             failed=len(self) - sum(count for _, count in levels),
+            branching=self._run(
+                "SELECT COUNT(*) FROM samples WHERE model = ? AND branch = 1", self._model
+            ).fetchone()[0],
             models=self._run("SELECT COUNT(*) FROM models").fetchone()[0],
             size=sum(file.stat().st_size for file in files if file.exists()),
             created=datetime.fromisoformat(created),
@@ -235,13 +263,28 @@ class Store:
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = FULL")
         if application != APPLICATION:
-            self._database.executescript(_TABLES)
+            self._database.executescript(_NEW)
+        self._migrate()
         self._database.execute(
             "INSERT OR IGNORE INTO models (hash, created, version) VALUES (?, ?, ?)",
             (self.model, datetime.now(UTC).isoformat(), version("sofa-softctl")),
         )
         found = self._database.execute("SELECT id FROM models WHERE hash = ?", (self.model,))
         self._model = int(found.fetchone()[0])
+
+    def _migrate(self) -> None:
+        """Bring a file of format 1, which had one answer a point, to today's; all or nothing."""
+        if self._pragma("user_version") == FORMAT:
+            return
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            if self._pragma("user_version") == 1:  # no other process was faster
+                for statement in filter(str.strip, _FROM_1.split(";")):
+                    self._database.execute(statement)
+            self._database.execute("COMMIT")
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
 
     def _pragma(self, name: str) -> int:
         return int(self._database.execute(f"PRAGMA {name}").fetchone()[0])

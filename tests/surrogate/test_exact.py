@@ -6,11 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.errors import SceneError
+from sofa_softctl.errors import MapError, SceneError
+from sofa_softctl.runtime import equilibrium
 from sofa_softctl.scene.equilibrium import equilibrium_map, model_hash
 from sofa_softctl.surrogate.exact import ExactMap
+from sofa_softctl.surrogate.grid import Grid
+from sofa_softctl.surrogate.sample import Neighbour
 
 SCENE = Path(__file__).parents[2] / "scenes" / "laser_arm.py"
+STRIP = Path(__file__).with_name("heavy_strip.py")
 U = np.array([0.1, 0.0, 0.05, 0.0])
 
 
@@ -76,3 +80,55 @@ def test_second_derivatives_are_those_of_the_gradients(exact):
 def test_an_unknown_point_names_the_nodes_that_there_are():
     with pytest.raises(SceneError, match="No node '/arm/tip' with a state. Known: /arm, "):
         equilibrium_map(SCENE, scale=1.0, points=["/arm/tip"])
+
+
+@pytest.fixture
+def strip():
+    return ExactMap(STRIP, scale=100.0)
+
+
+def tip(sample, strip):
+    """Where its last node is, across: to the right if positive [mm]."""
+    return sample.value[strip.layout.node(strip.layout.nodes - 1)[0]]
+
+
+def led(strip, controls):
+    """Samples along controls, each sought from the one before."""
+    samples, near = [], None
+    for u in np.array(controls, float):
+        samples.append(strip(u, near))
+        near = Neighbour(u, samples[-1])
+    return samples
+
+
+def test_an_unstable_balance_is_left_for_a_stable_one(strip, monkeypatch):
+    """Upright it is in balance within 6 mm of its place; at rest it leans by more than half of its
+    length. Without the way down it is refused, and has no numbers in a plan."""
+    found = strip.map(np.zeros(2))
+    assert found.stable and found.residual < 1e-9
+    assert abs(tip(strip(np.zeros(2)), strip)) > 50.0
+    monkeypatch.setattr(equilibrium, "DESCENT", 0)
+    with pytest.raises(MapError, match="unstable balance"):
+        strip(np.zeros(2))
+    assert np.isnan(strip.at(np.zeros((1, 2))).value).all()
+
+
+def test_there_are_two_shapes_without_tension_and_either_is_kept_until_it_ends(strip):
+    """Mirror images but for the mesh, 4 %; a line of -0.5 pushes it over to the other side."""
+    right = led(strip, [[1.0, 0.0], [0.5, 0.0], [0.0, 0.0], [-0.25, 0.0], [-0.5, 0.0]])
+    left = strip(np.zeros(2))
+    assert [tip(sample, strip) > 50.0 for sample in right] == 4 * [True] + [False]
+    assert tip(left, strip) == pytest.approx(-tip(right[2], strip), rel=0.04)
+
+
+def test_cells_hold_one_shape_each(strip):
+    """Across the diagonal: each corner is asked from the nearest known one, and is left or right of
+    it. The cell on the diagonal takes one of both at all its corners."""
+    grid = Grid(strip, [0.25, 0.25], origin=-0.125)
+    for middle in ([1.25, 0.0], [1.0, 0.25], [0.5, 0.5], [0.25, 1.0], [0.25, 0.75]):
+        inside, _ = grid.places([middle])
+        assert inside.all()
+    assert grid.counts.branching > 0
+    across = strip.layout.node(strip.layout.nodes - 1)[0]
+    for rows in grid.cells.rows[: grid.cells.size]:
+        assert len(set(np.sign(grid.corners.data[rows, 0, across]))) == 1

@@ -194,6 +194,47 @@ def test_a_newer_format_is_refused(path):
     assert path.read_bytes() == before
 
 
+def test_a_file_of_format_1_is_brought_up_to_date_and_loses_nothing(path):
+    """As versions wrote it that knew one answer a point."""
+    with Store(path, "arm") as store:
+        store.put(np.zeros(2), sample(), level=3)
+        store.failed(np.ones(2), "it buckles")
+    old = sqlite3.connect(path)
+    old.executescript(
+        """
+        ALTER TABLE samples RENAME TO new;
+        CREATE TABLE samples (
+            model INTEGER NOT NULL REFERENCES models, point BLOB NOT NULL, level INTEGER NOT NULL,
+            outputs INTEGER, inputs INTEGER, precision TEXT, value BLOB, gradient BLOB,
+            message TEXT, UNIQUE (model, point)
+        );
+        INSERT INTO samples SELECT model, point, level, outputs, inputs, precision, value,
+            gradient, message FROM new;
+        DROP TABLE new;
+        PRAGMA user_version = 1;
+        """
+    )
+    old.close()
+    with Store(path, "arm") as store:
+        assert store.info().format == FORMAT
+        np.testing.assert_array_equal(store.get(np.zeros(2)).value, sample().value)
+        assert store.get(np.ones(2)) == "it buckles"
+        assert [each.level for each in store] == [3, 0]
+        store.put(np.zeros(2), sample(1), branch=1)
+        assert len(store.further(np.zeros(2))) == 1
+
+
+def test_answers_on_other_branches_are_kept_beside_the_first(path):
+    with Store(path, "arm") as store:
+        for branch in range(3):
+            store.put(np.zeros(2), sample(branch), branch=branch)
+        np.testing.assert_array_equal(store.get(np.zeros(2)).value, sample(0).value)
+        further = [found.value for found in store.further(np.zeros(2))]
+        np.testing.assert_array_equal(further, [sample(1).value, sample(2).value])
+        assert store.info().branching == 1
+        assert store.further(np.ones(2)) == []
+
+
 def test_a_damaged_sample_is_told(path):
     with Store(path, "arm") as store:
         store.put(np.zeros(2), sample())
