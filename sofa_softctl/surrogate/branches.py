@@ -13,7 +13,7 @@ AGREE = 0.25
 """Largest part of a change between two points that their gradients may leave unexplained [-]."""
 ROUNDING = 1e-8
 """Changes below this share of the values are not looked at [-]."""
-HALVINGS = 4
+HALVINGS = 6
 """How often the way to a corner is halved before its branch is said to end."""
 
 
@@ -56,25 +56,26 @@ class Branches:
         )
 
     def follow(self, keys: Sequence[Key], edges: np.ndarray) -> list[int] | None:
-        """Rows of a cell's corners on the branch of the one nearest to zero; None if it ends."""
+        """Rows of a cell's corners on the branch of the one nearest to zero.
+
+        None if the branch ends in the cell, or if two ways to a corner end on different branches.
+        """
         start = int(np.argmin([np.linalg.norm(self.corners.place(key)) for key in keys]))
         first = self.corners.number(keys[start])
         assert first is not None
         rows: dict[int, int] = {start: first}
-        waiting = deque([start])
+        waiting, seen = deque([start]), {start}
         both = np.concatenate((edges, edges[:, ::-1]))
         while waiting:
             k = waiting.popleft()
             for j in both[both[:, 0] == k, 1].tolist():
-                if j in rows:
-                    continue
                 row = self._follow(keys[k], rows[k], keys[j], HALVINGS)
-                if row is None:
+                if row is None or rows.setdefault(j, row) != row:
                     return None
-                rows[j] = row
-                waiting.append(j)
-        found = [rows[k] for k in range(len(keys))]
-        return found if self.fits(found, edges) else None
+                if j not in seen:
+                    seen.add(j)
+                    waiting.append(j)
+        return [rows[k] for k in range(len(keys))]
 
     def _follow(self, key: Key, row: int, to: Key, halvings: int) -> int | None:
         found = self._reach(row, to)

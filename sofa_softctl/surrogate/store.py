@@ -62,8 +62,8 @@ PRAGMA user_version = {FORMAT};
 _PUT = f"""
 INSERT INTO samples (model, branch, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (model, point, branch) DO UPDATE SET outputs = excluded.outputs,
-    inputs = excluded.inputs, precision = excluded.precision, value = excluded.value, gradient = excluded.gradient,
-    message = excluded.message
+    inputs = excluded.inputs, precision = excluded.precision, value = excluded.value,
+    gradient = excluded.gradient, message = excluded.message
 """
 
 
