@@ -1,7 +1,8 @@
 """A soft arm that hangs from a frame steers a laser beam over a metal plate.
 
 Robot: a bar of silicone, 100 mm long, with a line along each of its four edges and a laser at its
-tip. Mesh: meshes/arm.vtk (525 nodes, 1,575 degrees of freedom, as in the paper).
+tip. Mesh: meshes/arm.vtk (525 nodes, 1,575 degrees of freedom, as in the paper), or any other of
+the same bar, such as one of 5,082 nodes that meshes/arm.py writes: see the last lines below.
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: the lines bend the arm towards them; the spot moves by some 24 mm for a newton
 in one line; a plan made for the projected dynamics leaves the waves along the arm out.
@@ -12,6 +13,8 @@ system identification", sections III-B and V, Figs. 3 and 4, Table I.
     softctl run scenes/laser_arm.py --set plan=circle.mcap --movie circle.gif
     softctl run scenes/laser_arm.py --set plan=circle.mcap --set correct=True --plot circle.png
     runSofa -l SofaPython3 scenes/laser_arm.py --argv plan=circle.mcap
+    python scenes/meshes/arm.py --nodes 11 11 42 --out fine.vtk
+    softctl plan scenes/laser_arm.py --set mesh=$PWD/fine.vtk --task circle --out circle.mcap
 """
 
 import os
@@ -132,6 +135,7 @@ def createScene(
     root,
     plan="",
     correct=False,
+    mesh="arm.vtk",
     young_modulus=300.0,
     poisson_ratio=0.4,
     energy=1e-6,
@@ -146,7 +150,7 @@ def createScene(
     arm = root.addChild("arm")
     arm.addObject("EulerImplicitSolver", rayleighMass=0.0, rayleighStiffness=0.0)
     arm.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
-    loader = arm.addObject("MeshVTKLoader", name="loader", filename=os.path.join(MESHES, "arm.vtk"))
+    loader = arm.addObject("MeshVTKLoader", name="loader", filename=os.path.join(MESHES, mesh))
     arm.addObject("TetrahedronSetTopologyContainer", name="mesh", src="@loader")
     arm.addObject("MechanicalObject", name="dofs")
     arm.addObject("UniformMass", totalMass=0.0428)

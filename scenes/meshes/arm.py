@@ -1,29 +1,37 @@
 """Build the mesh of the arm with a laser (mm): arm.vtk, of the size of the paper's arm.
 
-Run by hand, `python scenes/meshes/arm.py`; the file beside it is its output and is committed.
+Run by hand, `python scenes/meshes/arm.py`; the file beside it is its output and is committed. Finer
+ones are made when they are wanted: `python scenes/meshes/arm.py --nodes 11 11 42 --out fine.vtk`.
 """
 
+import argparse
 import itertools
+from pathlib import Path
 
 import numpy as np
 from grid import grid_tetrahedra, oriented
 from make import HERE, Mesh, check, summary, write_vtk
 
 LENGTH, SIDE = 100.0, 20.0
-COUNTS = (5, 5, 21)
+NODES = (5, 5, 21)
+"""Along x, y and z; odd ones along x and y make a mesh that is its own mirror image."""
 
 
-def arm_mesh() -> Mesh:
+def arm_mesh(nodes: tuple[int, int, int] = NODES) -> Mesh:
     """A bar that hangs along -z from the origin."""
     half = SIDE / 2.0
-    axes = [np.linspace(-half, half, n) for n in COUNTS[:2]] + [np.linspace(-LENGTH, 0, COUNTS[2])]
-    return oriented(np.array(list(itertools.product(*axes))), grid_tetrahedra(COUNTS))
+    axes = [np.linspace(-half, half, n) for n in nodes[:2]] + [np.linspace(-LENGTH, 0, nodes[2])]
+    return oriented(np.array(list(itertools.product(*axes))), grid_tetrahedra(nodes))
 
 
 def main() -> None:
-    mesh = arm_mesh()
+    parser = argparse.ArgumentParser(description="Write the arm's mesh.")
+    parser.add_argument("--nodes", type=int, nargs=3, default=NODES, help="along x, y and z")
+    parser.add_argument("--out", type=Path, default=HERE / "arm.vtk")
+    asked = parser.parse_args()
+    mesh = arm_mesh(tuple(asked.nodes))
     check(mesh, np.zeros((1, 3)))
-    write_vtk(HERE / "arm.vtk", mesh, "arm with a laser, mm")
+    write_vtk(asked.out, mesh, "arm with a laser, mm")
     print("arm   ", summary(mesh))
 
 

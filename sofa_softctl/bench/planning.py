@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -16,6 +20,8 @@ from sofa_softctl.surrogate.step import step
 
 STEPS = 20
 """Steps of the plan on which errors and times are measured."""
+FINE = (11, 11, 42)
+"""Nodes along x, y and z of the arm's finer mesh: 5,082."""
 
 
 class PaperRow(NamedTuple):
@@ -74,7 +80,11 @@ class Measured:
 
 
 def measure_planning(
-    folder: Path, progress: Callable[[str], None] | None = None, *, instants: int = 200
+    folder: Path,
+    progress: Callable[[str], None] | None = None,
+    *,
+    instants: int = 200,
+    parameters: dict[str, Any] | None = None,
 ) -> Measured:
     """Plan the circle with and without the grid; compare plans, steps and times.
 
@@ -82,12 +92,14 @@ def measure_planning(
         folder: Where the scenes are.
         progress: Called with a line of text after each iteration.
         instants: K.
+        parameters: Of the scene, such as {"mesh": ...} with that of `finer_mesh`.
     """
     scene = folder / "laser_arm.py"
     plan_scene(scene, "circle", instants=4)  # kernels are compiled
-    grid = plan_scene(scene, "circle", instants=instants, progress=progress)
+    asked: dict[str, Any] = {"instants": instants, "parameters": parameters, "progress": progress}
+    grid = plan_scene(scene, "circle", **asked)
     f = grid.robot.map.seconds / grid.robot.evaluations
-    exact = plan_scene(scene, "circle", instants=instants, exact=True, progress=progress)
+    exact = plan_scene(scene, "circle", exact=True, **asked)
     steps = _steps(grid)
     displacement = steps.displacement > 0.01 * steps.displacement.max()
     return Measured(
@@ -106,6 +118,22 @@ def measure_planning(
         seconds_grid=grid.seconds,
         seconds=exact.seconds,
     )
+
+
+@contextmanager
+def finer_mesh(folder: Path, nodes: tuple[int, int, int] = FINE) -> Iterator[str]:
+    """A mesh of the same arm with more nodes, as a file that is there while the context is open.
+
+    Args:
+        folder: Where the scenes are.
+        nodes: Along x, y and z.
+    """
+    with TemporaryDirectory() as kept:
+        file = Path(kept) / "arm.vtk"
+        script = folder / "meshes" / "arm.py"
+        command = [sys.executable, str(script), "--nodes", *map(str, nodes), "--out", str(file)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        yield str(file)
 
 
 class _Steps(NamedTuple):

@@ -36,6 +36,48 @@ def show_planning(found: Any, paper: Any) -> None:
     Console().print(table)
 
 
+def show_projection(found: Any) -> None:
+    """Print a `Projection`: what each approximation costs, and how the arm swings when let go."""
+    console = Console()
+    table = Table(
+        title="The tip under projected dynamics: largest error over the size of the motion",
+        caption="full: the scene's steps, linearised; balanced: steps of the whole robot in "
+        "balance; projected: with the exact map; grid: with the grid.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    for column in ("", "let go", "along the plan"):
+        table.add_column(column, justify="left" if not column else "right")
+    columns = [each.to_dict() for each in (found.release, found.ramp)]
+    table.add_row("size of the motion in mm", *(f"{each['size']:.1f}" for each in columns))
+    for name, (one, other) in {
+        "linearisation": ("full", "balanced"),
+        "modelling": ("balanced", "projected"),
+        "interpolation": ("projected", "grid"),
+        "total": ("full", "grid"),
+    }.items():
+        errors = (f"{each['error'][name]:.2g}" for each in columns)
+        table.add_row(f"{name}: {one} to {other}", *errors)
+    console.print(table)
+
+    swings = Table(
+        title="Let go: swings a second as they are seen, less what implicit Euler slows them by, "
+        "and how they fade",
+        caption="decay: logarithm of the energy over that a swing later. growth: largest growth of "
+        "the energy in a step, over that at the start.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    for column in ("", "seen [Hz]", "natural [Hz]", "decay", "decay, half the step", "growth"):
+        swings.add_column(column, justify="left" if not column else "right")
+    for name, motion in found.release.motions.items():
+        seen, half = motion.swing(), found.halved.get(name)
+        row = (f"{seen.frequency:.2f}", f"{seen.natural:.2f}", f"{seen.decay:.2f}")
+        fades = "" if half is None else f"{half.swing().decay:.2f}"
+        swings.add_row(name, *row, fades, f"{motion.growth:.1g}")
+    console.print(swings)
+
+
 def _number(value: float | None) -> str:
     if value is None:
         return ""
