@@ -198,6 +198,7 @@ def compare(
     epilog="Examples:\n\n"
     "  softctl plan scenes/laser_arm.py --task circle --out circle.mcap\n\n"
     "  softctl plan scenes/laser_arm.py --task obstacles --store arm.corners --plot plan.png\n\n"
+    "  softctl plan scenes/laser_arm.py --task circle --movie circle.gif\n\n"
     "  softctl plan scenes/laser_arm.py --task circle --exact --json"
 )
 def plan(
@@ -218,16 +219,29 @@ def plan(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Path, tensions and evaluations.")
     ] = None,
+    movie: Annotated[
+        Path | None, typer.Option(metavar="FILE.gif|mp4", help="Movie of the plan.")
+    ] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Only say what the plan would take.")
+    ] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Plan a motion of a scene's robot on a grid of its equilibria."""
-    from sofa_softctl.surrogate.plan_scene import plan_scene
-    from sofa_softctl.view import plan_tables, terminal
+    from sofa_softctl.surrogate.plan_scene import prepare_scene
+    from sofa_softctl.view import plan_movie, plan_tables, plans, terminal
 
+    if estimate and exact:
+        raise SoftctlError("--estimate counts corners of the grid: leave out --exact.")
+    if movie is not None:
+        plan_movie.check_plan_movie(movie)
+    if plot is not None:
+        plans.check_suffix(plot)
     show = terminal.Terminal(quiet=quiet or as_json)
-    with show.status("looking for equilibria") as tell:
-        found = plan_scene(
+    with (
+        show.console.status("looking for a first equilibrium") as line,
+        prepare_scene(
             scene,
             task,
             instants=instants,
@@ -235,18 +249,35 @@ def plan(
             exact=exact,
             workers=workers,
             parameters=dict(_parameter(text) for text in set_ or ()),
-            progress=tell,
-        )
+        ) as ready,
+    ):
+        if ready.estimate is not None:
+            show.console.print(f"Expected: {ready.estimate}.", highlight=False)
+        if estimate:
+            if ready.estimate is None:
+                raise SoftctlError(
+                    "There is no estimate: no equilibrium was found near the start, or no plan "
+                    "with it alone. Plan without --estimate."
+                )
+            if as_json:
+                typer.echo(json.dumps(ready.estimate.to_dict(), indent=2))
+            return
+        watch = plan_tables.Watch(ready)
+        line.update(watch)
+        found = ready.plan(watch.steps.append)
+    told = found.to_dict()
     if out is not None:
         found.write(out)
     if plot is not None:
-        from sofa_softctl.view.plans import save_plan_plot
-
-        save_plan_plot(plot, found)
+        plans.save_plan_plot(plot, found)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2))
+        typer.echo(json.dumps(told, indent=2))
     elif not quiet:
         plan_tables.show_plan(found)
+    if movie is not None:
+        with show.bar("Rendering", 1) as advance:
+            plan_movie.save_plan_movie(movie, found, progress=advance)
+        show.console.print(f"Movie: {movie}", highlight=False, markup=False)
 
 
 surrogate_app = typer.Typer(help="Equilibria that plans have kept.", no_args_is_help=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.record import RecordWriter
+from sofa_softctl.surrogate.estimate import Estimate, estimate
 from sofa_softctl.surrogate.planner import Iteration, Plan
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
 
@@ -36,6 +37,8 @@ class ScenePlan:
     """The plan."""
     spot: np.ndarray
     """Where the task's probe is at each instant [length], shape (K, 3)."""
+    estimate: Estimate | None
+    """What it was expected to take; None without a grid, or where that could not be found out."""
     seconds: float
     """Time that it took [s]."""
 
@@ -73,12 +76,55 @@ class ScenePlan:
             "dofs": 3 * robot.map.layout.nodes,
             "evaluations": robot.evaluations,
             "corners": None if counts is None else {str(k): v for k, v in counts.exact.items()},
+            "estimate": None if self.estimate is None else self.estimate.to_dict(),
             "from_store": None if counts is None else counts.from_store,
             "coordinates": None if robot.grid is None else robot.compressed.used,
             "lost": None if robot.grid is None else robot.compressed.lost,
             "seconds": self.seconds,
             "seconds_exact": robot.map.seconds,
         }
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A task of a scene, rehearsed on the affine map: all that is known before the work."""
+
+    scene: str
+    """Scene file."""
+    name: str
+    """Name of the task."""
+    task: Task
+    """The task."""
+    instants: int
+    """K."""
+    robot: PlannedRobot
+    """The robot, with its grid."""
+    rehearsal: Plan | None
+    """The plan on the affine map; None if there is none."""
+    estimate: Estimate | None
+    """What the plan will take."""
+    started: float
+    """When that began, by `perf_counter` [s]."""
+
+    def plan(self, progress: Callable[[Iteration], None] | None = None) -> ScenePlan:
+        """Do the work. `progress` is called after each iteration."""
+        robot, task = self.robot, self.task
+        found = robot.plan(task, self.instants, guess=self.rehearsal, progress=progress)
+        spot = robot.locate(task.probe, found.a)
+        seconds = perf_counter() - self.started
+        return ScenePlan(self.scene, self.name, task, robot, found, spot, self.estimate, seconds)
+
+    def told(self, steps: Sequence[Iteration]) -> str:
+        """Where planning is after some iterations: a line of text, with equilibria until now."""
+        expected = "" if self.estimate is None else f" of ~{self.estimate.equilibria}"
+        line = f"{self.robot.evaluations}{expected} equilibria"
+        if not steps:
+            return line
+        step = steps[-1]
+        return (
+            f"{line}, round {step.round + 1} of {self.robot.rounds + 1}, iteration {len(steps)}, "
+            f"cost {step.cost:.3g}, imbalance {step.defect:.0e}"
+        )
 
 
 def plan_scene(
@@ -94,6 +140,42 @@ def plan_scene(
 ) -> ScenePlan:
     """Plan one of a scene file's TASKS for the robot that its SURROGATE describes.
 
+    Arguments as for `prepare_scene`; `progress` is called with a line of text after each iteration.
+    """
+    with prepare_scene(
+        scene,
+        task,
+        instants=instants,
+        store=store,
+        exact=exact,
+        workers=workers,
+        parameters=parameters,
+    ) as ready:
+        steps: list[Iteration] = []
+
+        def tell(step: Iteration) -> None:
+            steps.append(step)
+            if progress is not None:
+                progress(ready.told(steps))
+
+        return ready.plan(tell)
+
+
+@contextmanager
+def prepare_scene(
+    scene: str | Path,
+    task: str,
+    *,
+    instants: int = 200,
+    store: str | Path | None = None,
+    exact: bool = False,
+    workers: int = 0,
+    parameters: dict[str, Any] | None = None,
+) -> Iterator[Prepared]:
+    """A task of a scene file, and an estimate of what its plan takes; processes end with it.
+
+    Two equilibria are solved for that, which the plan needs anyway.
+
     Args:
         scene: Scene file. SURROGATE holds arguments of `PlannedRobot`, TASKS functions
             (layout, share of the time at each instant (K,)) -> `Task`.
@@ -103,7 +185,6 @@ def plan_scene(
         exact: Plan with the exact map instead of a grid.
         workers: Processes that solve equilibria at the same time; 0: this one alone.
         parameters: Of createScene.
-        progress: Called with a line of text after each iteration.
 
     Raises:
         SceneError: the scene file has no SURROGATE or no such task.
@@ -116,14 +197,6 @@ def plan_scene(
             f"'{scene}' has no task '{task}' to plan. It has: {names}. A scene file that can be "
             "planned for has SURROGATE and TASKS, see scenes/laser_arm.py."
         )
-
-    def tell(step: Iteration) -> None:
-        if progress is not None:
-            progress(
-                f"round {step.round}: cost {step.cost:.4g}, out of balance by {step.defect:.1e}, "
-                f"{step.evaluations} equilibria"
-            )
-
     start = perf_counter()
     with ExitStack() as stack:
         executor = None
@@ -140,6 +213,8 @@ def plan_scene(
         )
         share = np.arange(instants) / (instants - 1)
         wanted: Task = known[task](robot.dynamics.layout, share)
-        found = robot.plan(wanted, instants, progress=tell)
-        spot = robot.locate(wanted.probe, found.a)
-    return ScenePlan(str(scene), task, wanted, robot, found, spot, perf_counter() - start)
+        rehearsal = robot.rehearse(robot.problem(wanted, instants))
+        expected = None
+        if robot.grid is not None and rehearsal is not None:
+            expected = estimate(robot.grid, rehearsal.a, robot.rounds, workers=workers)
+        yield Prepared(str(scene), task, wanted, instants, robot, rehearsal, expected, start)

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sofa_softctl.surrogate.affine import Affine, affine_near
 from sofa_softctl.surrogate.compressed import Compressed
 from sofa_softctl.surrogate.dynamics import Dynamics
 from sofa_softctl.surrogate.exact import ExactMap
 from sofa_softctl.surrogate.grid import Grid
 from sofa_softctl.surrogate.obstacles import Obstacle
-from sofa_softctl.surrogate.planner import Iteration, Plan, plan
+from sofa_softctl.surrogate.planner import Iteration, Plan, PlanStatus, plan
 from sofa_softctl.surrogate.probes import Probe
 from sofa_softctl.surrogate.rewards import InputCost, OutputCost
 from sofa_softctl.surrogate.sequential import Settings
 from sofa_softctl.surrogate.store import Store
-from sofa_softctl.surrogate.transcription import Limits, PlanningProblem
+from sofa_softctl.surrogate.transcription import Limits, PlanningProblem, evaluate
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +116,11 @@ class PlannedRobot:
         start: np.ndarray | None = None,
         before: np.ndarray | None = None,
         tension: np.ndarray | None = None,
+        guess: Plan | None = None,
         settings: Settings | None = None,
         progress: Callable[[Iteration], None] | None = None,
     ) -> Plan:
-        """A plan by Algorithm 1.
+        """A plan by Algorithm 1, from that of `rehearse` on where it has a finite cost.
 
         Args:
             task: What it is for.
@@ -128,11 +130,37 @@ class PlannedRobot:
             before: Where it was a step earlier [-], shape (d,); None: it rests.
             tension: Controls until now, from which the rate counts [-], shape (d,); None: those
                 that hold it where it is.
+            guess: What `rehearse` gave, if it was asked already.
             settings: Of the optimiser.
             progress: Called after each iteration.
         """
+        problem = self.problem(task, instants, start=start, before=before, tension=tension)
+        guess = guess or self.rehearse(problem, settings)
+        if guess is not None and not self._is_start(problem, guess):
+            guess = None
+        return plan(
+            problem,
+            None if guess is None else guess.u,
+            None if guess is None else guess.a,
+            refine=None if self.grid is None else self._refine,
+            rounds=self.rounds if self.grid is None else self.rounds - self.grid.level,
+            settings=settings,
+            progress=progress,
+            evaluations=lambda: self.evaluations,
+        )
+
+    def problem(
+        self,
+        task: Task,
+        instants: int,
+        *,
+        start: np.ndarray | None = None,
+        before: np.ndarray | None = None,
+        tension: np.ndarray | None = None,
+    ) -> PlanningProblem:
+        """What `plan` solves; arguments as there."""
         first = np.zeros(self.map.dimension) if start is None else np.asarray(start, float)
-        problem = PlanningProblem(
+        return PlanningProblem(
             self.dynamics,
             instants,
             first,
@@ -144,14 +172,23 @@ class PlannedRobot:
             u_before=np.maximum(first, 0.0) if tension is None else tension,
             rest=task.rest,
         )
-        return plan(
-            problem,
-            refine=None if self.grid is None else self._refine,
-            rounds=self.rounds,
-            settings=settings,
-            progress=progress,
-            evaluations=lambda: self.evaluations,
-        )
+
+    def rehearse(self, problem: PlanningProblem, settings: Settings | None = None) -> Plan | None:
+        """A plan on the affine map that one equilibrium near the start gives, in milliseconds.
+
+        None where there is no such equilibrium, or no optimum.
+        """
+        first = problem.a_first
+        if self.grid is None:
+            jet = self.map.at(first[None])
+            affine: Affine | None = Affine(first, jet.value[0], jet.gradient[0])
+        else:
+            affine = affine_near(self.compressed, first)
+        if affine is None:
+            return None
+        dynamics = replace(self.dynamics, embedding=affine)
+        found = plan(replace(problem, dynamics=dynamics), settings=settings)
+        return found if found.status in (PlanStatus.SOLVED, PlanStatus.CLOSEST) else None
 
     def nearest(self, x: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
         """Coordinates of the shape of rest nearest to measured positions, by the nodes' masses.
@@ -183,6 +220,10 @@ class PlannedRobot:
             if moved < 1e-10:
                 break
         return a
+
+    def _is_start(self, problem: PlanningProblem, guess: Plan) -> bool:
+        """Whether a guess has a finite cost. The exact map is not asked: that would be costly."""
+        return self.grid is None or bool(np.isfinite(evaluate(problem, guess.a, guess.u).cost))
 
     def _refine(self) -> None:
         assert self.grid is not None

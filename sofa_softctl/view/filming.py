@@ -27,7 +27,7 @@ class Camera:
         check_renderer()  # before the run, not after it
         self.session = session
         self.path = path
-        self._bodies = _bodies_of(session)
+        self._bodies = bodies_of(session.nodes())
         self._cables = _cables_of(session)
         self._balls = _balls_of(session)
         self._controllers = [
@@ -44,7 +44,7 @@ class Camera:
         for k, (state, _) in enumerate(self._balls):
             frame["ball", k] = np.array(state.position.value, dtype=np.float32)[:, :3]
         for k, cable in enumerate(self._cables):
-            frame["cable", k] = _cable_points(cable)
+            frame["cable", k] = cable_points(cable)
             frame["tension", k] = np.array(float(cable.force.value))
         for k, controller in enumerate(self._controllers):
             frame["goal", k] = np.array(controller.goal.value)
@@ -63,7 +63,7 @@ class Camera:
 
         bodies: list[Body] = []
         for k, (state, triangles) in enumerate(self._bodies):
-            obstacle = _is_obstacle(state)
+            obstacle = is_obstacle(state)
             color = OBSTACLE_COLOR
             if not obstacle:
                 color = COLORS[sum(not body.obstacle for body in bodies) % len(COLORS)]
@@ -100,10 +100,10 @@ class Camera:
         save_movie(self.animation(), self.path, progress=progress)
 
 
-def _bodies_of(session: Session) -> list[tuple[Any, np.ndarray]]:
+def bodies_of(nodes: list[Any]) -> list[tuple[Any, np.ndarray]]:
     """States that have tetrahedra or triangles beside them, with their surfaces."""
     found = []
-    for node in session.nodes():
+    for node in nodes:
         state = own_state(node)
         if state is None or _is_skin(node):
             continue
@@ -146,7 +146,7 @@ def _is_skin(node: Any) -> bool:
     )
 
 
-def _is_obstacle(state: Any) -> bool:
+def is_obstacle(state: Any) -> bool:
     """Whether it can be touched, and nothing moves it."""
     models = [e for e in state.getContext().objects if e.getClassName().endswith("CollisionModel")]
     return bool(models) and not any(model.simulated.value for model in models)
@@ -161,7 +161,7 @@ def _cables_of(session: Session) -> list[Any]:
     ]
 
 
-def _cable_points(cable: Any) -> np.ndarray:
+def cable_points(cable: Any) -> np.ndarray:
     """Pull point, if there is one, and the points of the cable, shape (m, 3)."""
     state = cable.getContext().getMechanicalState()
     points = np.array(state.position.value)[np.array(cable.indices.value, dtype=int)]

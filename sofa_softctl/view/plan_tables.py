@@ -9,6 +9,20 @@ from rich.markup import escape
 from rich.table import Table
 
 
+class Watch:
+    """A line that tells where planning is, as it is when the terminal draws it.
+
+    So equilibria are counted between iterations too, where most of the time goes.
+    """
+
+    def __init__(self, ready: Any) -> None:
+        self.ready = ready
+        self.steps: list[Any] = []
+
+    def __rich__(self) -> str:
+        return str(self.ready.told(self.steps))
+
+
 def show_plan(found: Any) -> None:
     """Print what came out of planning for a scene."""
     console, told = Console(), found.to_dict()
@@ -17,9 +31,12 @@ def show_plan(found: Any) -> None:
         title_justify="left",
         show_header=False,
     )
-    corners = told["corners"] or {}
-    levels = ", ".join(f"{count} on level {level}" for level, count in corners.items())
-    equilibria = f"{told['evaluations']}" + (f" ({levels})" if levels else " (no grid)")
+    equilibria, exact = f"{told['evaluations']}", told["seconds_exact"]
+    if told["corners"] is None:
+        equilibria += " (no grid)"
+    elif told["corners"]:
+        levels = ", ".join(f"{n} on level {level}" for level, n in told["corners"].items())
+        equilibria += f" ({levels})"
     if told["from_store"]:
         equilibria += f", {told['from_store']} from the store"
     rows = {
@@ -28,8 +45,10 @@ def show_plan(found: Any) -> None:
         "degrees of freedom": f"{told['dofs']}",
         "equilibria solved": equilibria,
         "iterations": f"{told['iterations']}",
-        "time": f"{told['seconds']:.1f} s, {told['seconds_exact']:.1f} s of it equilibria",
+        "time": f"{told['seconds']:.1f} s" + (f", {exact:.1f} s of it equilibria" if exact else ""),
     }
+    if found.estimate is not None:
+        rows["expected"] = str(found.estimate)
     for name, value in rows.items():
         table.add_row(name, value)
     console.print(table)

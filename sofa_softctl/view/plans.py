@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SoftctlError
+from sofa_softctl.surrogate.obstacles import Box, Sphere
 from sofa_softctl.view.files import replacing
 from sofa_softctl.view.tracking import COLORS
 
@@ -27,8 +28,7 @@ def save_plan_plot(path: str | Path, found: Any) -> None:
     from matplotlib.figure import Figure
 
     path = Path(path)
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise SoftctlError(f"A plot needs a name in .png, .svg or .pdf, got '{path}'.")
+    check_suffix(path)
     figure = Figure(figsize=(12.0, 3.8), dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
     above, tensions, cost = figure.subplots(1, 3)
@@ -39,8 +39,14 @@ def save_plan_plot(path: str | Path, found: Any) -> None:
         figure.savefig(name)
 
 
+def check_suffix(path: Path) -> None:
+    """SoftctlError when no plot of that suffix can be written."""
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise SoftctlError(f"A plot needs a name in .png, .svg or .pdf, got '{path}'.")
+
+
 def _plot_path(axes: Axes, found: Any) -> None:
-    from matplotlib.patches import Circle
+    from matplotlib.patches import Circle, Rectangle
 
     for term in found.task.outputs:
         if not hasattr(term, "goal"):  # a cost of the user's own
@@ -52,11 +58,16 @@ def _plot_path(axes: Axes, found: Any) -> None:
             axes.plot(*wanted[0, :2], "o", color="0.7", markersize=9.0)
     for number, obstacle in enumerate(found.task.obstacles):
         shape = obstacle.shape
-        if hasattr(shape, "radius"):
-            label = "obstacle" if number == 0 else None
-            axes.add_patch(
-                Circle(shape.center[:2], shape.radius, color=COLORS[1], alpha=0.4, label=label)
-            )
+        look: dict[str, Any] = {
+            "color": COLORS[1],
+            "alpha": 0.4,
+            "label": "obstacle" if number == 0 else None,
+        }
+        if isinstance(shape, Sphere):
+            axes.add_patch(Circle(shape.center[:2], shape.radius, **look))
+        elif isinstance(shape, Box):
+            width, depth, _ = np.subtract(shape.upper, shape.lower)
+            axes.add_patch(Rectangle(shape.lower[:2], width, depth, **look))
     axes.plot(*found.spot.T[:2], color=COLORS[0], linewidth=1.3, label="plan")
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_title(f"{found.name}: path, from above", fontsize="medium")
@@ -78,14 +89,26 @@ def _plot_tensions(axes: Axes, found: Any) -> None:
 
 
 def _plot_evaluations(axes: Axes, found: Any) -> None:
-    history = found.plan.history
+    """What was solved, and what the same iterations would take without a grid.
+
+    That is K an iteration, as the paper counts; steps that are tried and not taken come on top.
+    """
+    history, K = found.plan.history, len(found.plan.a)
     number = np.arange(1, len(history) + 1)
-    axes.step(number, [step.evaluations for step in history], color=COLORS[0], where="mid")
+    solved = [step.evaluations for step in history]
+    grid = found.robot.grid is not None
+    label = "with the grid" if grid else "without a grid"
+    axes.step(number, solved, color=COLORS[0], where="mid", label=label)
+    if grid:
+        label = f"without, at least: {K} an iteration"
+        axes.plot(number, K * number, ".--", color="0.5", linewidth=1.0, label=label)
     starts = [k for k, step in enumerate(history) if k and step.round != history[k - 1].round]
     for k in starts:
         axes.axvline(k + 0.5, color="0.7", linewidth=0.8)
+    axes.set_yscale("symlog", linthresh=10.0)  # a store may leave nothing to solve
     axes.set_ylim(bottom=0)
     title = "Equilibria solved" + (", by refinement" if starts else "")
     axes.set_title(title, fontsize="medium")
     axes.set_xlabel("iteration")
+    axes.legend(fontsize="x-small", loc="lower right")
     axes.grid(alpha=0.3)

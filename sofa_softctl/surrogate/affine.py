@@ -1,0 +1,72 @@
+"""A robot's map as far as one equilibrium tells it: y(c) + y_a(c) (a - c)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl.surrogate.compressed import Compressed
+from sofa_softctl.surrogate.corners import FAILED
+from sofa_softctl.surrogate.embedding import Jet
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """An `Embedding` without curvature, for a plan before others are known.
+
+    The weakness of lines that act on a bent robot, or of a beam that stiffens, is left out. But the
+    plan made on it costs milliseconds, and comes near to the same corners of a grid.
+    """
+
+    center: np.ndarray
+    """c [-], shape (d,)."""
+    value: np.ndarray
+    """y(c) [length], shape (n,)."""
+    gradient: np.ndarray
+    """dy/da at c [length / unit of a], shape (n, d)."""
+
+    @property
+    def dimension(self) -> int:
+        """Number of inputs."""
+        return self.gradient.shape[1]
+
+    @property
+    def size(self) -> int:
+        """Number of outputs."""
+        return len(self.value)
+
+    def at(self, points: np.ndarray) -> Jet:
+        """See `Embedding`."""
+        value = self.value + (points - self.center) @ self.gradient.T
+        return Jet(value, np.broadcast_to(self.gradient, (len(points), *self.gradient.shape)))
+
+    def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """See `Embedding`: none."""
+        return np.zeros((len(points), self.dimension, self.dimension))
+
+
+def affine_near(compressed: Compressed, point: np.ndarray) -> Affine | None:
+    """That of the corner nearest to a point on the coarsest level; None if it has no answer.
+
+    A plan from there needs this corner anyway. Positions become d coordinates z = R (a - c) with
+    the same inertia, x_a^T M x_a = R^T R; the others are 0.
+
+    Args:
+        compressed: Says which outputs there are.
+        point: Shape (d,).
+    """
+    corners, layout = compressed.grid.corners, compressed.layout
+    nearest = np.round((point - corners.origin) / corners.spacing).astype(int)
+    key = (0, *nearest.tolist())
+    corners.want([key])
+    number = corners.number(key)
+    if number is None or number == FAILED:
+        return None
+    data, x = corners.data[number], compressed.full.position
+    gradient = np.zeros((layout.size, compressed.dimension))
+    motion = (data[1:, x] * compressed.root_mass).T  # (3 N, d)
+    gradient[: compressed.dimension] = np.linalg.qr(motion, mode="r")
+    gradient[layout.length.start :] = data[1:, x.stop :].T
+    value = np.concatenate((np.zeros(layout.length.start), data[0, x.stop :]))
+    return Affine(corners.place(key), value, gradient)

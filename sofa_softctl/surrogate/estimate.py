@@ -1,0 +1,112 @@
+"""What a plan will take, in equilibria, time and memory, told before they are solved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.surrogate.corners import Key, lowest
+from sofa_softctl.surrogate.grid import Grid
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The corners of the grid that a plan on the affine map comes near to, and what they cost.
+
+    Too few where the robot's own map leads the plan elsewhere, or the optimiser tries more cells.
+    """
+
+    corners: dict[int, int]
+    """Equilibria by level, with those that were solved to find out."""
+    known: int
+    """Corners that need no work: the store has them."""
+    each: float
+    """Time of one equilibrium [s]; 0 where none was left to be measured."""
+    size: int
+    """Memory, or disk if there is a store, of one equilibrium [bytes]: 8 (1 + d) n."""
+    workers: int = 0
+    """Processes that solve them at the same time; 0: this one alone."""
+    stored: bool = False
+    """Whether they go to disk."""
+
+    @property
+    def equilibria(self) -> int:
+        """How many are solved."""
+        return sum(self.corners.values())
+
+    @property
+    def seconds(self) -> float:
+        """Time for all of them [s]."""
+        return self.equilibria * self.each / max(self.workers, 1)
+
+    @property
+    def bytes(self) -> int:
+        """Memory or disk for all of them."""
+        return self.equilibria * self.size
+
+    def __str__(self) -> str:
+        """For people."""
+        if not self.equilibria:
+            return f"no equilibria: the store has all {self.known}"
+        where = "on disk" if self.stored else "in memory"
+        known = f"; {self.known} more are in the store" if self.known else ""
+        return (
+            f"about {self.equilibria} equilibria, {_time(self.seconds)}, "
+            f"{self.bytes / 1e6:.2g} MB {where}{known}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "equilibria": self.equilibria,
+            "corners": {str(level): count for level, count in sorted(self.corners.items())},
+            "from_store": self.known,
+            "seconds": self.seconds,
+            "bytes": self.bytes,
+        }
+
+
+def estimate(grid: Grid, a: np.ndarray, rounds: int, *, workers: int = 0) -> Estimate:
+    """What a plan takes that goes along the coordinates a, shape (K, d), on levels 0 to `rounds`.
+
+    Corners that the store has are read from it. The time of one equilibrium is measured: one that
+    the plan needs is solved, or two.
+    """
+    keys, corners = corners_near(grid, a, rounds), grid.corners
+    if corners.store is not None:
+        corners.want([key for key in keys if corners.store.get(corners.place(key)) is not None])
+    missing = [key for key in keys if corners.number(key) is None]
+    levels = [level for level, count in grid.counts.exact.items() for _ in range(count)]
+    levels += [key[0] for key in missing]
+    return Estimate(
+        corners={level: levels.count(level) for level in sorted(set(levels))},
+        known=grid.counts.from_store,
+        each=_seconds_of(grid, missing),
+        size=8 * (1 + grid.dimension) * grid.size,
+        workers=workers,
+        stored=corners.store is not None,
+    )
+
+
+def corners_near(grid: Grid, a: np.ndarray, rounds: int) -> list[Key]:
+    """Corners of all cells that points a (K, d) lie in on levels 0 to `rounds`, in lowest terms."""
+    cells = [key for level in range(rounds + 1) for key in grid._keys(a, level)]
+    corners = [grid.cells.corner_keys(cell) for cell in dict.fromkeys(cells)]
+    return list(dict.fromkeys(lowest(key) for each in corners for key in each))
+
+
+def _seconds_of(grid: Grid, missing: list[Key]) -> float:
+    """Time of one equilibrium; not of the first one of this process, which loads the kernels."""
+    each = 0.0
+    for key in missing[: 1 if grid.counts.evaluations else 2]:
+        start = perf_counter()
+        grid.corners.want([key])
+        each = perf_counter() - start
+    return each
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds < 100.0 else f"{seconds / 60.0:.0f} min"

@@ -1,0 +1,207 @@
+"""The movie of a plan: the robot's whole shape, its lines, and what its task is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.surrogate.obstacles import Box, HalfSpace, Sphere
+from sofa_softctl.surrogate.probes import Laser
+from sofa_softctl.surrogate.rewards import Following
+from sofa_softctl.view.animation import Animation, Body, Line, Marker, frames_at
+from sofa_softctl.view.filming import (
+    COLORS,
+    GOAL_COLOR,
+    OBSTACLE_COLOR,
+    TIP_COLOR,
+    bodies_of,
+    cable_points,
+    is_obstacle,
+)
+from sofa_softctl.view.movie import Progress, check_suffix, save_movie
+from sofa_softctl.view.renderer import check_renderer
+from sofa_softctl.view.surface import balls
+
+RATE = 20.0
+"""Frames a second."""
+LANDSCAPE, PORTRAIT = (640, 480), (400, 600)
+"""Sizes [pixel]; the second one for robots that stand or hang."""
+PLATE_COLOR, PATH_COLOR, KEEP_OUT_COLOR = "#aeb6c1", "#e9ecf0", "#5d7fa3"
+BEAM_COLOR, CUT_COLOR = "#ff2a1a", "#6b140b"
+BOX = np.array([(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)])
+"""Faces of a box whose corners are counted in binary, x last; counterclockwise from outside."""
+
+
+def save_plan_movie(path: str | Path, found: Any, *, progress: Progress | None = None) -> None:
+    """Write a movie in real time, .gif or .mp4, of a `ScenePlan`."""
+    animation = plan_animation(found)
+    low, high = animation.bounds()
+    along = np.abs(animation.up) / np.linalg.norm(animation.up)
+    tall = along @ (high - low) > ((1.0 - along) * (high - low)).max()
+    size = PORTRAIT if tall else LANDSCAPE
+    save_movie(animation, path, size=size, frame_rate=RATE, progress=progress)
+
+
+def check_plan_movie(path: Path) -> None:
+    """SoftctlError when no movie can be written: before planning, not after it."""
+    check_suffix(path)
+    check_renderer()
+
+
+def plan_animation(found: Any) -> Animation:
+    """What a `ScenePlan` plans, in as many frames as its movie shows.
+
+    The robot and its lines are placed in a copy of the scene, so that all that they carry follows.
+    """
+    robot, plan = found.robot, found.plan
+    time = robot.dynamics.dt * np.arange(len(plan.a))
+    shown = frames_at(time, RATE)
+    bodies, lines = _robot(found, shown)
+    gravity = np.asarray(_root(robot).gravity.value, dtype=float)
+    up = -gravity if gravity.any() else np.array([0.0, 1.0, 0.0])
+    scene = Animation(time[shown], bodies, lines, up=up)
+    goals = [term.goal for term in found.task.outputs if isinstance(term, Following)]
+    if isinstance(found.task.probe, Laser):
+        _add_laser(scene, found, goals, shown)
+    else:
+        scene.markers.append(Marker("point", found.spot[shown], TIP_COLOR, 0.7))
+        scene.markers.extend(Marker("goal", goal[shown], GOAL_COLOR) for goal in goals)
+    low, high = scene.bounds()
+    for obstacle in found.task.obstacles:
+        scene.bodies.extend(_solid(obstacle.shape, len(shown), 0.5 * (low + high), high - low))
+    return scene
+
+
+def _root(robot: Any) -> Any:
+    return robot.map.map.cables[0].getContext().getRoot()
+
+
+def _robot(found: Any, shown: np.ndarray) -> tuple[list[Body], list[Line]]:
+    """Bodies and cables of the scene, placed where the plan has them in the frames."""
+    robot, plan = found.robot, found.plan
+    system, cables = robot.map.map.system, robot.map.map.cables
+    surfaces = bodies_of(nodes_of(_root(robot)))
+    places: list[list[np.ndarray]] = [[] for _ in surfaces]
+    paths: list[list[np.ndarray]] = [[] for _ in cables]
+    for x in robot.positions(plan.a[shown]):
+        for state in system.states:
+            first = system.offset[id(state)]
+            state.position.value = x[first : first + state.count]
+        system.propagate()
+        for kept, (state, _) in zip(places, surfaces, strict=True):
+            kept.append(np.array(state.position.value, dtype=np.float32))
+        for kept, cable in zip(paths, cables, strict=True):
+            kept.append(cable_points(cable))
+    tension = robot.dynamics.force * np.vstack((plan.u[:1], plan.u))[shown]
+    bodies = []
+    for number, (kept, (state, triangles)) in enumerate(zip(places, surfaces, strict=True)):
+        obstacle = is_obstacle(state)
+        color = OBSTACLE_COLOR if obstacle else COLORS[number % len(COLORS)]
+        bodies.append(Body(state.getPathName(), np.array(kept), triangles, color, obstacle))
+    lines = [
+        Line(cable.getPathName(), np.array(kept), pull)
+        for cable, kept, pull in zip(cables, paths, tension.T, strict=True)
+    ]
+    return bodies, lines
+
+
+def _add_laser(scene: Animation, found: Any, goals: list[np.ndarray], shown: np.ndarray) -> None:
+    """The beam, the plate that it cuts, the path that is wanted, and what is cut until then.
+
+    The cut is a strip whose points to come wait where the spot is. The plate faces away, so that it
+    is opaque from the robot's side, and in the picture as a whole.
+    """
+    probe, frames = found.task.probe, len(shown)
+    y = found.robot.dynamics.embedding.at(found.plan.a[shown]).value
+    start, spot = y[:, list(probe.base)], found.spot[shown]
+    normal = np.asarray(probe.normal) / np.linalg.norm(probe.normal)
+    if normal @ (start[0] - spot[0]) < 0.0:
+        normal = -normal  # towards the robot
+    reached = np.concatenate([found.spot, *goals])
+    low, high = reached.min(axis=0), reached.max(axis=0)
+    plate, triangles = _plate(0.5 * (low + high), -normal, 0.75 * float((high - low).max()))
+    scene.bodies.append(Body("plate", np.tile(plate, (frames, 1, 1)), triangles, PLATE_COLOR))
+    low, high = scene.bounds()
+    width = 0.007 * float(np.linalg.norm(high - low))
+    for goal in goals:
+        strip, triangles = _strip(goal + 0.15 * width * normal, normal, 1.8 * width)
+        scene.bodies.append(_still("goal", strip, triangles, PATH_COLOR, frames))
+    strip, triangles = _strip(found.spot + 0.3 * width * normal, normal, width)
+    until = np.minimum(np.arange(len(found.spot)), shown[:, None])  # (frames, K)
+    cut = strip.reshape(-1, 2, 3)[until].reshape(frames, -1, 3)
+    scene.bodies.append(Body("cut", cut, triangles, CUT_COLOR, obstacle=True))
+    beam, triangles = _beam(start, spot, normal, 0.4 * width)
+    scene.bodies.append(Body("beam", beam, triangles, BEAM_COLOR, obstacle=True))
+    points, triangles = balls(spot[:, None], np.array([width]))
+    scene.bodies.append(Body("spot", points, triangles, BEAM_COLOR, obstacle=True))
+
+
+def _solid(shape: Any, frames: int, middle: np.ndarray, size: np.ndarray) -> list[Body]:
+    """An obstacle's surface; of a half-space the part near the robot. Others are not shown."""
+    if isinstance(shape, Sphere):
+        points, triangles = balls(np.array([[shape.center]], float), np.array([shape.radius]))
+        return [Body("obstacle", np.tile(points, (frames, 1, 1)), triangles, KEEP_OUT_COLOR)]
+    if isinstance(shape, Box):
+        ends = np.array([shape.lower, shape.upper], float)
+        corners = [(ends[i, 0], ends[j, 1], ends[k, 2]) for k, j, i in np.ndindex(2, 2, 2)]
+        points = np.tile(np.array(corners), (frames, 1, 1))
+        return [Body("obstacle", points, _halves(BOX), KEEP_OUT_COLOR)]
+    if isinstance(shape, HalfSpace):
+        normal = np.asarray(shape.normal, float) / np.linalg.norm(shape.normal)
+        foot = middle + (shape.offset - middle @ normal) * normal
+        wall = _plate(foot, normal, 0.6 * float(size.max()))
+        return [_still("obstacle", *wall, OBSTACLE_COLOR, frames)]
+    return []
+
+
+def _still(name: str, points: np.ndarray, triangles: np.ndarray, color: str, frames: int) -> Body:
+    return Body(name, np.tile(points, (frames, 1, 1)), triangles, color, obstacle=True)
+
+
+def _halves(faces: np.ndarray) -> np.ndarray:
+    """Two triangles for each face of four corners."""
+    return np.concatenate((faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]))
+
+
+def _across(normal: np.ndarray) -> np.ndarray:
+    """Two directions that are normal to one, and to each other, shape (2, 3)."""
+    first = np.cross(normal, np.eye(3)[np.abs(normal).argmin()])
+    first /= np.linalg.norm(first)
+    return np.stack((first, np.cross(normal, first)))
+
+
+def _plate(middle: np.ndarray, normal: np.ndarray, half: float) -> tuple[np.ndarray, np.ndarray]:
+    """A square: points (4, 3), triangles."""
+    signs = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
+    return middle + half * signs @ _across(normal), _halves(np.array([[0, 1, 2, 3]]))
+
+
+def _strip(path: np.ndarray, normal: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
+    """A band along a path (m, 3) in a plane: points (2 m, 3), left and right in turn; triangles.
+
+    Where the path rests, its direction is the last one, or else the first.
+    """
+    side = np.cross(normal, np.gradient(path, axis=0))
+    length = np.linalg.norm(side, axis=1)
+    moving = np.flatnonzero(length > 1e-9 * max(1e-300, length.max()))
+    if len(moving):
+        known = np.searchsorted(moving, np.arange(len(path)), side="right") - 1
+        at = moving[np.maximum(known, 0)]
+        side = 0.5 * width * side[at] / length[at, None]
+    points = np.stack((path + side, path - side), axis=1).reshape(-1, 3)
+    k = 2 * np.arange(len(path) - 1)[:, None]
+    return points, _halves(k + [0, 1, 3, 2])
+
+
+def _beam(
+    start: np.ndarray, end: np.ndarray, normal: np.ndarray, radius: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """A rod of eight sides between points that move (frames, 3): (frames, 16, 3), triangles."""
+    angle = np.arange(8) * np.pi / 4.0
+    ring = radius * np.stack((np.cos(angle), np.sin(angle)), axis=1) @ _across(normal)
+    k = np.arange(8)[:, None]
+    sides = np.hstack((k, (k + 1) % 8, (k + 1) % 8 + 8, k + 8))
+    return np.concatenate((start[:, None] + ring, end[:, None] + ring), axis=1), _halves(sides)

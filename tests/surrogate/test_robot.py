@@ -1,0 +1,68 @@
+"""Plans of a scene's robot: where they start, how far they refine, and what is told meanwhile."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sofa_softctl.scene.loader import load_scene
+from sofa_softctl.surrogate.estimate import Estimate
+from sofa_softctl.surrogate.plan_scene import Prepared
+from sofa_softctl.surrogate.planner import PlanStatus
+from sofa_softctl.surrogate.robot import PlannedRobot
+from sofa_softctl.surrogate.sequential import Settings
+from sofa_softctl.view.plan_tables import Watch
+
+SCENE = Path(__file__).parents[2] / "scenes" / "laser_arm.py"
+K = 12
+
+
+@pytest.fixture(scope="module")
+def planned():
+    """The circle in few instants, on two levels: robot, task, rehearsal and plan."""
+    module = load_scene(SCENE).module
+    robot = PlannedRobot(SCENE, **{**module.SURROGATE, "eta": 0.3}, dt=0.2)
+    task = module.circle(robot.dynamics.layout, np.arange(K) / (K - 1))
+    rehearsal = robot.rehearse(robot.problem(task, K))
+    return robot, task, rehearsal, robot.plan(task, K, guess=rehearsal)
+
+
+def test_a_plan_starts_from_the_rehearsal(planned):
+    """Its first iteration is within a percent of the optimum; from rest it costs seven times."""
+    robot, task, rehearsal, found = planned
+    assert rehearsal.status is PlanStatus.SOLVED
+    first = robot.plan(task, K).history[0]
+    unknown = replace(rehearsal, u=np.full((K - 1, 4), np.nan))
+    from_rest = robot.plan(task, K, guess=unknown)
+    assert first.cost == pytest.approx(-found.reward, rel=0.01)
+    assert from_rest.history[0].cost > -3.0 * found.reward
+    assert from_rest.u == pytest.approx(found.u, abs=1e-4)  # also where a guess has no finite cost
+
+
+def test_a_second_plan_refines_no_further(planned):
+    """eta is the spacing below which no level is made."""
+    robot, task, _, found = planned
+    again = robot.plan(task, K)
+    assert robot.grid.level == robot.rounds == 1
+    assert {step.round for step in found.history} == {0, 1}
+    assert {step.round for step in again.history} == {0}
+
+
+def test_where_no_optimum_is_found_there_is_no_rehearsal(planned):
+    robot, task, _, _ = planned
+    assert robot.rehearse(robot.problem(task, K), Settings(iterations=1)) is None
+
+
+def test_the_line_that_is_watched_counts_equilibria_between_iterations(planned):
+    robot, task, rehearsal, found = planned
+    expected = Estimate({0: 16, 1: 15}, known=0, each=0.02, size=63_400)
+    watch = Watch(Prepared("arm.py", "circle", task, K, robot, rehearsal, expected, 0.0))
+    solved = robot.evaluations
+    assert watch.__rich__() == f"{solved} of ~31 equilibria"
+    robot.grid.counts.fallbacks += 1
+    watch.steps.extend(found.history)
+    line = watch.__rich__()
+    last = f"round 2 of 2, iteration {found.iterations}, cost"
+    assert line.startswith(f"{solved + 1} of ~31 equilibria, {last}")
+    assert len(line) <= 78  # a terminal of 80, with the wheel before it
