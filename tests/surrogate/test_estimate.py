@@ -104,7 +104,7 @@ def test_memory_is_that_of_the_samples():
 
 
 def test_plans_of_the_arm_take_what_was_expected(planned):
-    """Within a tenth. With circles of up to 55 mm instead of 20, it was found to be 12 % too few:
+    """Within a tenth. With circles of up to 55 mm instead of 20, it was 11 % too few:
     lines that bend the arm more turn away from the affine map."""
     ready, found = planned
     assert found.plan.status.ok

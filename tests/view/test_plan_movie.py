@@ -85,9 +85,12 @@ def test_the_cut_is_the_path_until_now(found, seen):
 
 
 def test_a_path_that_rests_keeps_its_direction():
-    path = np.array([[0, 0, 0], [0, 0, 0], [0, 0, 0], [1, 0, 0], [2, 0, 0], [2, 0, 0], [2, 0, 0]])
-    points, _ = plan_movie._strip(path.astype(float), np.array([0.0, 0.0, 1.0]), 0.5)
-    assert points.reshape(7, 2, 3)[:, 0] - path == pytest.approx(np.tile([0.0, 0.25, 0.0], (7, 1)))
+    way = [(0, 0), (0, 0), (0, 0), (1, 0), (2, 0), (3, 0), (3, 0), (3, 0), (3, 1), (3, 2), (3, 2)]
+    path = np.array([(*at, 0.0) for at in (*way, (3, 2))])
+    points, _ = plan_movie._strip(path, np.array([0.0, 0.0, 1.0]), 0.5)
+    left = points.reshape(-1, 2, 3)[:, 0] - path
+    assert left[:7] == pytest.approx(np.tile([0.0, 0.25, 0.0], (7, 1)))
+    assert left[7:] == pytest.approx(np.tile([-0.25, 0.0, 0.0], (5, 1)))
     still, _ = plan_movie._strip(np.zeros((3, 3)), np.array([0.0, 0.0, 1.0]), 0.5)
     assert not still.any()
 
