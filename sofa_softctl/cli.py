@@ -215,6 +215,9 @@ def plan(
     workers: Annotated[
         int, typer.Option(help="Processes that solve equilibria at the same time.", min=0)
     ] = 0,
+    tolerance: Annotated[
+        float | None, typer.Option(help="Refine only where positions are further off than this.")
+    ] = None,
     set_: Set = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Path, tensions and evaluations.")
@@ -248,6 +251,7 @@ def plan(
             store=store,
             exact=exact,
             workers=workers,
+            tolerance=tolerance,
             parameters=dict(_parameter(text) for text in set_ or ()),
         ) as ready,
     ):

@@ -20,6 +20,8 @@ from sofa_softctl.surrogate.step import step
 
 STEPS = 20
 """Steps of the plan on which errors and times are measured."""
+TOLERANCE = 0.01
+"""Error of positions that the adaptive grid allows [mm]."""
 FINE = (11, 11, 42)
 """Nodes along x, y and z of the arm's finer mesh: 5,082."""
 
@@ -69,6 +71,10 @@ class Measured:
     largest [-]."""
     apart: float
     """Largest difference of tensions between both plans, over the force [-]."""
+    evaluations_adaptive: int
+    """Equilibria where only cells are split whose error is above `TOLERANCE`."""
+    apart_adaptive: float
+    """As `apart`, for that plan [-]."""
     seconds_grid: float
     """Time of the plan with the grid [s]."""
     seconds: float
@@ -99,6 +105,7 @@ def measure_planning(
     asked: dict[str, Any] = {"instants": instants, "parameters": parameters, "progress": progress}
     grid = plan_scene(scene, "circle", **asked)
     f = grid.robot.map.seconds / grid.robot.evaluations
+    adaptive = plan_scene(scene, "circle", tolerance=TOLERANCE, **asked)
     exact = plan_scene(scene, "circle", exact=True, **asked)
     steps = _steps(grid)
     displacement = steps.displacement > 0.01 * steps.displacement.max()
@@ -115,6 +122,8 @@ def measure_planning(
         error=float((steps.error / steps.size).max()),
         error_of_displacement=float((steps.error / steps.displacement)[displacement].max()),
         apart=float(np.abs(grid.plan.u - exact.plan.u).max()),
+        evaluations_adaptive=adaptive.robot.evaluations,
+        apart_adaptive=float(np.abs(adaptive.plan.u - exact.plan.u).max()),
         seconds_grid=grid.seconds,
         seconds=exact.seconds,
     )

@@ -32,7 +32,7 @@ class AdaptiveGrid(Interpolant):
     Args:
         exact, spacing, origin, store, executor, lower, upper: As for `Grid`.
         tolerance: Estimated error of the value above which a cell is split [output].
-        greatest: Level of the smallest cells, spacing / 2^greatest, which are never split.
+        level: Level of the smallest cells, spacing / 2^level, which are not split; may be set.
         rows: Outputs whose error counts; None: all.
 
     Source: Jia, Pan, Manocha 2019, section IV-C, has one spacing at a time; this is a departure.
@@ -44,7 +44,7 @@ class AdaptiveGrid(Interpolant):
         spacing: ArrayLike,
         tolerance: float,
         *,
-        greatest: int = 6,
+        level: int = 6,
         rows: ArrayLike | None = None,
         origin: ArrayLike = 0.0,
         store: Store | None = None,
@@ -63,7 +63,7 @@ class AdaptiveGrid(Interpolant):
         )
         if not tolerance > 0.0:
             raise ValueError(f"tolerance must be positive. Got: {tolerance}")
-        self.tolerance, self.greatest = tolerance, greatest
+        self.tolerance, self.level = tolerance, level
         self._rows = _indices(rows)
         self._estimates: dict[Key, float] = {}
 
@@ -90,7 +90,7 @@ class AdaptiveGrid(Interpolant):
         points = self._points(points)
         estimate = np.full(len(points), np.nan)
         waiting = np.flatnonzero(self._inside(points))
-        for level in range(self.greatest + 1):
+        for level in range(self.level + 1):
             keys = self._keys(points[waiting], level)
             estimate[waiting] = [self._estimates.get(key, np.nan) for key in keys]
             waiting = waiting[[key in self._estimates and self._split(key) for key in keys]]
@@ -101,7 +101,7 @@ class AdaptiveGrid(Interpolant):
     def _locate(self, points: np.ndarray) -> np.ndarray:
         number = np.full(len(points), REFUSED)
         waiting = np.arange(len(points))
-        for level in range(self.greatest + 1):
+        for level in range(self.level + 1):
             keys = self._keys(points[waiting], level)
             self._judge(list(dict.fromkeys(key for key in keys if key not in self._estimates)))
             number[waiting] = self.cells.find(keys)
@@ -111,7 +111,7 @@ class AdaptiveGrid(Interpolant):
         return number
 
     def _split(self, key: Key) -> bool:
-        return key[0] < self.greatest and not self._estimates[key] <= self.tolerance
+        return key[0] < self.level and not self._estimates[key] <= self.tolerance
 
     def _judge(self, keys: list[Key]) -> None:
         """Estimate the errors of cells of one level; NaN where that is not possible."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from sofa_softctl.surrogate import spline
 from sofa_softctl.surrogate.embedding import Jet, Layout
-from sofa_softctl.surrogate.grid import Grid
+from sofa_softctl.surrogate.interpolant import Interpolant
 
 KEPT = 1e-7
 """Share of the corners' motion that coordinates are made for [-]."""
@@ -27,7 +27,7 @@ class Compressed:
     """
 
     def __init__(
-        self, grid: Grid, layout: Layout, mass: np.ndarray, *, coordinates: int = 150
+        self, grid: Interpolant, layout: Layout, mass: np.ndarray, *, coordinates: int = 150
     ) -> None:
         if coordinates % 3:
             raise ValueError(f"coordinates must be a multiple of three. Got: {coordinates}")

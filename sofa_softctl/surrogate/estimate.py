@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.surrogate.corners import Key, lowest
-from sofa_softctl.surrogate.grid import Grid
+from sofa_softctl.surrogate.interpolant import Interpolant
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Estimate:
         }
 
 
-def estimate(grid: Grid, a: np.ndarray, rounds: int, *, workers: int = 0) -> Estimate:
+def estimate(grid: Interpolant, a: np.ndarray, rounds: int, *, workers: int = 0) -> Estimate:
     """What a plan takes that goes along the coordinates a, shape (K, d), on levels 0 to `rounds`.
 
     Corners that the store has are read from it. The time of one equilibrium is measured: one that
@@ -91,14 +91,14 @@ def estimate(grid: Grid, a: np.ndarray, rounds: int, *, workers: int = 0) -> Est
     )
 
 
-def corners_near(grid: Grid, a: np.ndarray, rounds: int) -> list[Key]:
+def corners_near(grid: Interpolant, a: np.ndarray, rounds: int) -> list[Key]:
     """Corners of all cells that points a (K, d) lie in on levels 0 to `rounds`, in lowest terms."""
     cells = [key for level in range(rounds + 1) for key in grid._keys(a, level)]
     corners = [grid.cells.corner_keys(cell) for cell in dict.fromkeys(cells)]
     return list(dict.fromkeys(lowest(key) for each in corners for key in each))
 
 
-def _seconds_of(grid: Grid, missing: list[Key]) -> float:
+def _seconds_of(grid: Interpolant, missing: list[Key]) -> float:
     """Time of one equilibrium; not of the first one of this process, which loads the kernels."""
     each = 0.0
     for key in missing[: 1 if grid.counts.evaluations else 2]:

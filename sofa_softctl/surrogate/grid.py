@@ -36,13 +36,6 @@ class Grid(Interpolant):
     Source: Jia, Pan, Manocha 2019, section IV-C, with the splines of `spline`.
     """
 
-    level = 0
-    """Level of the cells that are used; may be set."""
-
-    def refine(self) -> None:
-        """Halve the spacing."""
-        self.level += 1
-
     def error_estimate(self, points: ArrayLike, *, rows: ArrayLike | None = None) -> np.ndarray:
         """Estimated largest error of the value in the cell of each point. Evaluates nothing.
 

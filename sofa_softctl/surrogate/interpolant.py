@@ -36,6 +36,9 @@ class Interpolant(ABC):
     Arguments: see `Grid`.
     """
 
+    level = 0
+    """Level of the cells that are used, or of the smallest of them; may be set."""
+
     def __init__(
         self,
         exact: CostlyMap,
@@ -61,6 +64,10 @@ class Interpolant(ABC):
             raise ValueError(f"lower must be below upper. Got: {self.lower} and {self.upper}")
         self.corners = Corners(exact, h, start, store=store, executor=executor)
         self.cells = Cells(self.corners)
+
+    def refine(self) -> None:
+        """Halve the spacing, or the smallest one."""
+        self.level += 1
 
     @property
     def counts(self) -> Counts:

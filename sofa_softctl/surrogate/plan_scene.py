@@ -78,6 +78,8 @@ class ScenePlan:
             "corners": None if counts is None else {str(k): v for k, v in counts.exact.items()},
             "estimate": None if self.estimate is None else self.estimate.to_dict(),
             "from_store": None if counts is None else counts.from_store,
+            "branching": None if counts is None else counts.branching,
+            "refused": None if counts is None else counts.refused,
             "coordinates": None if robot.grid is None else robot.compressed.used,
             "lost": None if robot.grid is None else robot.compressed.lost,
             "seconds": self.seconds,
@@ -135,6 +137,7 @@ def plan_scene(
     store: str | Path | None = None,
     exact: bool = False,
     workers: int = 0,
+    tolerance: float | None = None,
     parameters: dict[str, Any] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> ScenePlan:
@@ -149,6 +152,7 @@ def plan_scene(
         store=store,
         exact=exact,
         workers=workers,
+        tolerance=tolerance,
         parameters=parameters,
     ) as ready:
         steps: list[Iteration] = []
@@ -170,6 +174,7 @@ def prepare_scene(
     store: str | Path | None = None,
     exact: bool = False,
     workers: int = 0,
+    tolerance: float | None = None,
     parameters: dict[str, Any] | None = None,
 ) -> Iterator[Prepared]:
     """A task of a scene file, and an estimate of what its plan takes; processes end with it.
@@ -184,6 +189,8 @@ def prepare_scene(
         store: File in which equilibria are kept for later plans.
         exact: Plan with the exact map instead of a grid.
         workers: Processes that solve equilibria at the same time; 0: this one alone.
+        tolerance: Split only cells whose positions are estimated to be further off [length]; None:
+            as SURROGATE says, or all.
         parameters: Of createScene.
 
     Raises:
@@ -205,7 +212,7 @@ def prepare_scene(
             executor = stack.enter_context(processes)
         robot = PlannedRobot(
             scene,
-            **module.SURROGATE,
+            **module.SURROGATE | ({} if tolerance is None else {"tolerance": tolerance}),
             parameters=parameters,
             store=store,
             executor=executor,

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.surrogate.adaptive import AdaptiveGrid
 from sofa_softctl.surrogate.affine import Affine, affine_near
 from sofa_softctl.surrogate.compressed import Compressed
 from sofa_softctl.surrogate.dynamics import Dynamics
 from sofa_softctl.surrogate.exact import ExactMap
 from sofa_softctl.surrogate.grid import Grid
+from sofa_softctl.surrogate.interpolant import Interpolant
 from sofa_softctl.surrogate.obstacles import Obstacle
 from sofa_softctl.surrogate.planner import Iteration, Plan, PlanStatus, plan
 from sofa_softctl.surrogate.probes import Probe
@@ -51,6 +53,8 @@ class PlannedRobot:
         scale: Tension of a control of 1 [force].
         spacing: Delta x, spacing of the coarsest level [-].
         eta: Spacing below which no level is made [-].
+        tolerance: Estimated error of positions above which a cell is split in a later round
+            [length]; None: all are.
         points: Paths of nodes whose points are outputs, such as ("/arm/beam",).
         u_max: Largest control; plans take controls from 0 to it [-].
         reach: How far coordinates may go beyond controls, which inertia asks for [-].
@@ -71,6 +75,7 @@ class PlannedRobot:
         scale: float,
         spacing: float = 0.5,
         eta: float = 0.2,
+        tolerance: float | None = None,
         points: Sequence[str] = (),
         u_max: float = 1.0,
         reach: float = 0.25,
@@ -86,19 +91,21 @@ class PlannedRobot:
         self.limits = Limits(u_max=u_max, rate=rate, a_min=-reach, a_max=u_max + reach)
         self.dt = self.map.dt if dt is None else dt
         mass = self.map.masses()
-        self.grid: Grid | None = None
+        self.grid: Interpolant | None = None
         if exact:
             self.rounds = 0
             self.dynamics = Dynamics(self.map, self.map.layout, mass, self.dt, scale)
             return
         d = self.map.dimension
-        self.grid = Grid(
-            self.map,
-            np.full(d, spacing),
-            origin=-0.5 * spacing / 2**self.rounds,
-            store=None if store is None else Store(store, self.map.model),
-            executor=executor,
-        )
+        given: dict[str, Any] = {
+            "origin": -0.5 * spacing / 2**self.rounds,
+            "store": None if store is None else Store(store, self.map.model),
+            "executor": executor,
+        }
+        if tolerance is None:
+            self.grid = Grid(self.map, np.full(d, spacing), **given)
+        else:
+            self.grid = AdaptiveGrid(self.map, np.full(d, spacing), tolerance, level=0, **given)
         self.compressed = Compressed(self.grid, self.map.layout, mass)
         layout, mass = self.compressed.layout, self.compressed.mass
         self.dynamics = Dynamics(self.compressed, layout, mass, self.dt, scale)

@@ -29,6 +29,8 @@ def show_planning(found: Any, paper: Any) -> None:
         "relative error of a step": "error",
         "relative to the displacement": "error_of_displacement",
         "tensions of both plans apart by": "apart",
+        "equilibria with the adaptive grid": "evaluations_adaptive",
+        "its tensions apart by": "apart_adaptive",
     }
     for name, key in rows.items():
         told = (getattr(source, key, None) for source in (paper, found))

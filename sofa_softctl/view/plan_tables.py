@@ -47,6 +47,10 @@ def show_plan(found: Any) -> None:
         "iterations": f"{told['iterations']}",
         "time": f"{told['seconds']:.1f} s" + (f", {exact:.1f} s of it equilibria" if exact else ""),
     }
+    if told["branching"]:
+        rows["several shapes"] = f"at {told['branching']} corners, kept apart"
+    if told["refused"]:
+        rows["cells without use"] = f"{told['refused']}: the robot buckles, folds or snaps there"
     if found.estimate is not None:
         rows["expected"] = str(found.estimate)
     for name, value in rows.items():
@@ -62,6 +66,7 @@ class StoredRow(NamedTuple):
     model: str
     equilibria: int
     by_level: dict[int, int]
+    branching: int
     failed: int
     created: str
     version: str
@@ -73,6 +78,7 @@ def stored_row(found: Any) -> StoredRow:
         model=found.model[:12],
         equilibria=sum(found.samples.values()),
         by_level=found.samples,
+        branching=found.branching,
         failed=found.failed,
         created=found.created.strftime("%Y-%m-%d %H:%M"),
         version=found.version,
@@ -84,11 +90,18 @@ def show_stores(found: list[Any]) -> None:
     size = f", {found[0].size / 1e6:.1f} MB" if found else ""
     name = escape(str(found[0].path)) if found else "The store"
     table = Table(title=f"{name}: {len(found)} models{size}", title_justify="left")
-    for column in ("model", "equilibria", "by level", "without answer", "since", "version"):
+    columns = ("model", "equilibria", "by level", "several", "without answer", "since", "version")
+    for column in columns:
         table.add_column(column, justify="right" if column == "equilibria" else "left")
     for row in map(stored_row, found):
         levels = ", ".join(f"{level}: {count}" for level, count in row.by_level.items())
         table.add_row(
-            row.model, f"{row.equilibria}", levels, f"{row.failed}", row.created, row.version
+            row.model,
+            f"{row.equilibria}",
+            levels,
+            f"{row.branching}",
+            f"{row.failed}",
+            row.created,
+            row.version,
         )
     Console().print(table)

@@ -65,6 +65,17 @@ def test_steps_of_the_surrogate_are_steps_of_the_exact_map(planned):
         assert error / np.linalg.norm(true - rest) < 7e-5
 
 
+def test_where_the_map_is_good_enough_already_nothing_is_refined(planned):
+    """Level 0 is off by 0.04 mm, level 1 by 0.004: a tolerance of 0.01 stops there, with less than
+    half of the equilibria; tensions are off by what the tip lacks, 0.004 mm of 25 a unit."""
+    uniform, _ = planned
+    found = plan_scene(SCENE, "circle", tolerance=0.01)
+    assert found.plan.status.ok
+    assert set(found.robot.grid.leaves) == {1}
+    assert found.robot.evaluations < 0.5 * uniform.robot.evaluations
+    assert found.plan.u == pytest.approx(uniform.plan.u, abs=2e-4)
+
+
 def test_a_plan_goes_on_from_a_measured_state(planned):
     """In the middle of the circle the arm is measured; the coordinates are found again, and a new
     plan from there goes where the old one went, with its tensions: smoothness counts from a plan's

@@ -35,7 +35,7 @@ def test_a_local_feature_takes_less_than_half_the_evaluations_of_a_uniform_grid(
     x, held_out = square(4000, 3), square(2000, 4)
     uniform = Grid(bump, [0.25, 0.25])
     uniform.level = 4
-    adaptive = AdaptiveGrid(bump, [0.25, 0.25], 1e-5, greatest=8)
+    adaptive = AdaptiveGrid(bump, [0.25, 0.25], 1e-5, level=8)
     for grid in (uniform, adaptive):
         grid.at(x)
     evaluations = [grid.counts.evaluations for grid in (uniform, adaptive)]
@@ -49,7 +49,7 @@ def test_a_local_feature_takes_less_than_half_the_evaluations_of_a_uniform_grid(
 def test_errors_held_out_are_near_their_estimates_and_the_tolerance():
     """Nine of ten below their estimate; the largest at most four times the tolerance, as the bump
     is not resolved by the cells that find it."""
-    grid = AdaptiveGrid(bump, [0.25, 0.25], 1e-5, greatest=8)
+    grid = AdaptiveGrid(bump, [0.25, 0.25], 1e-5, level=8)
     grid.at(square(4000, 3))
     held_out = square(2000, 4)
     error = errors(grid, held_out)
@@ -122,7 +122,7 @@ def test_a_cell_with_a_failed_corner_is_split_and_only_what_is_near_falls_back()
             raise MapError("it folds at 0")
         return flat(u)
 
-    grid = AdaptiveGrid(fails_at_zero, [0.5, 0.5], 1e-3, greatest=3)
+    grid = AdaptiveGrid(fails_at_zero, [0.5, 0.5], 1e-3, level=3)
     x = square(300, 9, high=0.5)
     found = grid.at(x)
     near = (x < 0.5 / 2**3).all(axis=1)
@@ -141,7 +141,7 @@ def test_where_the_middle_of_a_cell_failed_only_what_is_near_falls_back():
             raise MapError("it folds")
         return flat(u)
 
-    grid = AdaptiveGrid(fails_in_the_middle, [0.5, 0.5], 1e-3, greatest=3)
+    grid = AdaptiveGrid(fails_in_the_middle, [0.5, 0.5], 1e-3, level=3)
     x = square(300, 11, high=0.5)
     near = (np.abs(x - 0.25) < 0.5 / 2**3).all(axis=1)
     np.testing.assert_array_equal(grid.at(x).exact, near)

@@ -96,7 +96,7 @@ def test_a_cell_in_which_a_branch_ends_is_refused_and_the_adaptive_grid_splits_i
     """
     points = np.stack((np.linspace(-0.14, 0.09, 24), np.full(24, 0.1)), axis=1)
     assert made().at(points).exact.all()
-    grid = AdaptiveGrid(cusp, 2 * [SPACING], 1e-2, origin=[0.1, 0.0], greatest=4)
+    grid = AdaptiveGrid(cusp, 2 * [SPACING], 1e-2, origin=[0.1, 0.0], level=4)
     by_map = grid.at(points).exact
     assert 0 < by_map.sum() <= 6
     assert np.abs(points[by_map, 0]).max() < 0.05
