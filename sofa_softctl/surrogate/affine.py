@@ -15,8 +15,8 @@ from sofa_softctl.surrogate.embedding import Jet
 class Affine:
     """An `Embedding` without curvature, for a plan before others are known.
 
-    The weakness of lines that act on a bent robot, or of a beam that stiffens, is left out. But the
-    plan made on it costs milliseconds, and comes near to the same corners of a grid.
+    It leaves out that lines turn with the robot, and that bodies stiffen. But the plan made on it
+    costs milliseconds, and comes near to the same corners of a grid.
     """
 
     center: np.ndarray
