@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sofa_softctl.surrogate.dynamics import Dynamics
-from sofa_softctl.surrogate.plan_scene import ScenePlan, plan_scene
+from sofa_softctl.surrogate.plan_scene import ScenePlan, plan_scene, prepare_scene
 from sofa_softctl.surrogate.step import step
 
 STEPS = 20
@@ -64,6 +64,8 @@ class Measured:
     speedup: float
     evaluations_grid: int
     evaluations: int
+    evaluations_rehearsed: int
+    """Equilibria solved without the grid, but from the plan on the affine map, as with it."""
     error: float
     """Largest relative error of a step, positions from the arm's base [-]."""
     error_of_displacement: float
@@ -119,6 +121,7 @@ def measure_planning(
         speedup=exact.seconds / grid.seconds,
         evaluations_grid=grid.robot.evaluations,
         evaluations=exact.robot.evaluations,
+        evaluations_rehearsed=_rehearsed(scene, instants, parameters),
         error=float((steps.error / steps.size).max()),
         error_of_displacement=float((steps.error / steps.displacement)[displacement].max()),
         apart=float(np.abs(grid.plan.u - exact.plan.u).max()),
@@ -143,6 +146,16 @@ def finer_mesh(folder: Path, nodes: tuple[int, int, int] = FINE) -> Iterator[str
         command = [sys.executable, str(script), "--nodes", *map(str, nodes), "--out", str(file)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         yield str(file)
+
+
+def _rehearsed(scene: Path, instants: int, parameters: dict[str, Any] | None) -> int:
+    """Equilibria that a plan with the exact map takes from the plan on the affine map on."""
+    with prepare_scene(
+        scene, "circle", instants=instants, exact=True, parameters=parameters
+    ) as ready:
+        robot, task = ready.robot, ready.task
+        robot.plan(task, instants, guess=robot.rehearse(robot.problem(task, instants)))
+        return robot.evaluations
 
 
 class _Steps(NamedTuple):

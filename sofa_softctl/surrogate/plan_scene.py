@@ -220,8 +220,9 @@ def prepare_scene(
         )
         share = np.arange(instants) / (instants - 1)
         wanted: Task = known[task](robot.dynamics.layout, share)
-        rehearsal = robot.rehearse(robot.problem(wanted, instants))
-        expected = None
+        rehearsal, expected = None, None
+        if robot.grid is not None:
+            rehearsal = robot.rehearse(robot.problem(wanted, instants))
         if robot.grid is not None and rehearsal is not None:
             expected = estimate(robot.grid, rehearsal.a, robot.rounds, workers=workers)
         yield Prepared(str(scene), task, wanted, instants, robot, rehearsal, expected, start)

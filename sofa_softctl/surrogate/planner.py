@@ -159,7 +159,8 @@ def _plan(problem: PlanningProblem, ended: Ended, history: tuple[Iteration, ...]
     told = [] if status.ok else [status.value]
     notes = () if ended.converged else ended.notes
     if not ended.balanced:
-        told.append(f"Steps lack balance by up to {trial.defect:.1e} of the force.")
+        advice = "" if status is PlanStatus.CONTRADICTION else " Do not execute it."
+        told.append(f"Steps lack balance by up to {trial.defect:.1e} of the force.{advice}")
     if missed:
         told.append(f"Largest distance from a goal: {miss:.3g}.")
     if trial.violation > 0.0:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.errors import MapError
 from sofa_softctl.surrogate.adaptive import AdaptiveGrid
 from sofa_softctl.surrogate.affine import Affine, affine_near
 from sofa_softctl.surrogate.compressed import Compressed
@@ -129,6 +130,8 @@ class PlannedRobot:
     ) -> Plan:
         """A plan by Algorithm 1, from that of `rehearse` on where it has a finite cost.
 
+        With the exact map from rest on, as without anything of this package, unless a guess is given.
+
         Args:
             task: What it is for.
             instants: K, number of instants.
@@ -142,7 +145,8 @@ class PlannedRobot:
             progress: Called after each iteration.
         """
         problem = self.problem(task, instants, start=start, before=before, tension=tension)
-        guess = guess or self.rehearse(problem, settings)
+        if guess is None and self.grid is not None:
+            guess = self.rehearse(problem, settings)
         if guess is not None and not self._is_start(problem, guess):
             guess = None
         return plan(
@@ -165,8 +169,13 @@ class PlannedRobot:
         before: np.ndarray | None = None,
         tension: np.ndarray | None = None,
     ) -> PlanningProblem:
-        """What `plan` solves; arguments as there."""
+        """What `plan` solves; arguments as there.
+
+        Raises:
+            MapError: the grid cannot be used where the robot starts, on any level.
+        """
         first = np.zeros(self.map.dimension) if start is None else np.asarray(start, float)
+        self._find_level(first)
         return PlanningProblem(
             self.dynamics,
             instants,
@@ -227,6 +236,20 @@ class PlannedRobot:
             if moved < 1e-10:
                 break
         return a
+
+    def _find_level(self, a: np.ndarray) -> None:
+        """Refine until the cell of a can be used."""
+        if self.grid is None:
+            return
+        while not self.grid.places(a[None])[0][0]:
+            if self.grid.level >= self.rounds:
+                told = [why for _, why in self.grid.failures[-1:]]
+                raise MapError(
+                    f"There is no plan from a = {np.round(a, 3).tolist()}: near it the robot "
+                    "buckles, folds, or snaps to another shape, on every level of the grid. Give "
+                    f"a smaller eta, or another start. {' '.join(told)}".strip()
+                )
+            self.grid.refine()
 
     def _is_start(self, problem: PlanningProblem, guess: Plan) -> bool:
         """Whether a guess has a finite cost. The exact map is not asked: that would be costly."""

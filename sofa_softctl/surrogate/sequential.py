@@ -247,7 +247,10 @@ def _corrected(problem: PlanningProblem, there: Trial, scale: float, penalty: fl
     """
     _, a_at = columns(problem.instants, problem.dynamics.layout.lines)
     slope = balance_slope(problem, there)[: a_at.size][:, a_at.ravel()]
-    change = scipy.sparse.linalg.spsolve(slope.tocsc(), there.lack[: a_at.size])
+    try:
+        change = scipy.sparse.linalg.splu(slope.tocsc()).solve(there.lack[: a_at.size])
+    except RuntimeError:  # it is singular: the robot buckles at one of the instants
+        return there
     if not np.isfinite(change).all():
         return there
     a = there.a.copy()

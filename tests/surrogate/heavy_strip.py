@@ -59,4 +59,7 @@ def createScene(root, young_modulus=60.0):
             value=[0.0],
         )
         line.addObject("BarycentricMapping")
+    tip = strip.addChild("tip")
+    tip.addObject("MechanicalObject", position=[[0.0, 0.0, LENGTH]])
+    tip.addObject("BarycentricMapping")
     return root
