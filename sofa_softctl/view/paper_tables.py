@@ -26,6 +26,7 @@ def show_planning(found: Any, paper: Any) -> None:
         "speed-up of the plan": "speedup",
         "equilibria with the grid": "evaluations_grid",
         "equilibria without": "evaluations",
+        "equilibria without, from the plan on the affine map": "evaluations_rehearsed",
         "relative error of a step": "error",
         "relative to the displacement": "error_of_displacement",
         "tensions of both plans apart by": "apart",
@@ -78,6 +79,37 @@ def show_projection(found: Any) -> None:
         fades = "" if half is None else f"{half.swing().decay:.2f}"
         swings.add_row(name, *row, fades, f"{motion.growth:.1g}")
     console.print(swings)
+
+
+def show_convergence(rows: Any) -> None:
+    """Print rows of `measure_convergence`: in brackets by what factor a level is better."""
+    from sofa_softctl.bench.convergence import ERRORS, observed_order
+
+    table = Table(
+        title="Jia, Pan, Manocha 2019, Lemma IV.1: plans of the planar arm come to the exact one",
+        caption="Largest difference of tensions, over the force, and of coordinates; of the "
+        "reward, relative; of positions along the exact plan, in mm.",
+        title_justify="left",
+        caption_justify="left",
+        show_footer=True,
+    )
+    table.add_column("spacing", "order", justify="right")
+    table.add_column("equilibria", justify="right")
+    table.add_column("s", justify="right")
+    for name in ERRORS:
+        table.add_column(name, f"{observed_order(rows, name):.1f}", justify="right")
+    before = None
+    for row in rows:
+        if row.level is None:
+            table.add_row("exact", str(row.equilibria), f"{row.seconds:.1f}")
+            continue
+        errors = [f"{getattr(row, name):.1e}" for name in ERRORS]
+        if before is not None:
+            better = (getattr(before, name) / getattr(row, name) for name in ERRORS)
+            errors = [f"{one} ({by:.0f})" for one, by in zip(errors, better, strict=True)]
+        table.add_row(f"{row.spacing:g}", str(row.equilibria), f"{row.seconds:.1f}", *errors)
+        before = row
+    Console().print(table)
 
 
 def _number(value: float | None) -> str:
