@@ -97,7 +97,7 @@ def bench(
 
 @app.command(
     epilog="Examples:\n\n  softctl papers\n\n  softctl papers --contacts coulomb --strategies\n\n"
-    "  softctl papers --planning"
+    "  softctl papers --planning --plot projection.png"
 )
 def papers(
     scenes: Annotated[
@@ -112,8 +112,12 @@ def papers(
     ] = False,
     planning: Annotated[
         bool,
-        typer.Option("--planning", help="Measure the paper on planning instead: its Table I."),
+        typer.Option("--planning", help="Measure the paper on planning instead, some minutes."),
     ] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.png", help="With --planning: what projecting the motion costs."),
+    ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -123,14 +127,7 @@ def papers(
 
     show = terminal.Terminal(quiet=quiet or as_json)
     if planning:
-        from sofa_softctl.bench.planning import PaperRow, measure_planning
-
-        with show.status("planning with and without the grid, some minutes") as tell:
-            measured = measure_planning(scenes, tell)
-        if as_json:
-            typer.echo(json.dumps(measured.to_dict(), indent=2))
-        elif not quiet:
-            paper_tables.show_planning(measured, PaperRow())
+        _measure_planning(show, scenes, plot, quiet=quiet, as_json=as_json)
         return
     rows = []
     for row in TABLE_2:
@@ -144,6 +141,36 @@ def papers(
         typer.echo(json.dumps(found, indent=2))
     elif not quiet:
         paper_tables.show_papers(rows, gaps)
+
+
+def _measure_planning(
+    show: Any, scenes: Path, plot: Path | None, *, quiet: bool, as_json: bool
+) -> None:
+    """Table I of the paper on planning, its Lemma IV.1, and what the projection costs."""
+    from sofa_softctl.bench.convergence import measure_convergence
+    from sofa_softctl.bench.planning import PaperRow, measure_planning
+    from sofa_softctl.bench.projection import measure_projection
+    from sofa_softctl.view import paper_tables, plans, projections
+
+    if plot is not None:
+        plans.check_suffix(plot)
+    with show.status("planning with and without the grid") as tell:
+        row = measure_planning(scenes, tell)
+        levels = measure_convergence(scenes, tell)
+        costs = measure_projection(scenes, tell)
+    if plot is not None:
+        projections.save_projection_plot(plot, costs)
+    if as_json:
+        told = {
+            "table": row.to_dict(),
+            "convergence": [level.to_dict() for level in levels],
+            "projection": costs.to_dict(),
+        }
+        typer.echo(json.dumps(told, indent=2))
+    elif not quiet:
+        paper_tables.show_planning(row, PaperRow())
+        paper_tables.show_convergence(levels)
+        paper_tables.show_projection(costs)
 
 
 @app.command(

@@ -145,12 +145,11 @@ class ExactMap:
         return Near(u, np.asarray(sample.value[rows], float).reshape(n, 3), gradient)
 
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """See `Embedding`; at points of the last `at`, which are not solved again."""
+        """See `Embedding`; points of the last `at` are not solved again."""
         found = np.empty((len(points), self.dimension, self.dimension))
-        layout = self.layout
+        layout, at = self.layout, None
         for k, (u, w) in enumerate(zip(points, weights, strict=True)):
-            known = self._known.get(u.tobytes())
-            at = self.map(u) if known is None else known
+            at = self._known.get(u.tobytes()) or self.map(u, at)
             by_x = w[layout.position].reshape(-1, 3)
             by_points = w[layout.length.stop :].reshape(-1, 3)
             found[k] = self.map.curvature(at, by_x, w[layout.length], by_points)

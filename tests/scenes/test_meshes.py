@@ -16,6 +16,7 @@ NODES = {
     "beam": 450,
     "gripper": 784,
     "arm": 525,
+    "planar_arm": 220,
 }
 """Nodes of each; three times as many DOFs are within 6 % of those of the paper's Table II where it
 names the robot: 2,200 for the ring, 3,000 for the ball, 2,127 for the trunk, 3,765 for the cup,
