@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 
@@ -35,7 +36,7 @@ def show_planning(found: Any, paper: Any) -> None:
     }
     for name, key in rows.items():
         told = (getattr(source, key, None) for source in (paper, found))
-        table.add_row(name, *(_number(value) for value in told))
+        table.add_row(escape(name), *(_number(value) for value in told))
     Console().print(table)
 
 
