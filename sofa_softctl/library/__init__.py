@@ -1,0 +1,1 @@
+"""Libraries of optimal trajectories that depend on parameters, refined when they are asked."""

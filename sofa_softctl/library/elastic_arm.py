@@ -1,0 +1,201 @@
+"""A planar arm of two links with springs between motors and links, which picks and places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sofa_softctl.library.ocp import (
+    Mirror,
+    OptimalControlProblem,
+    Parameter,
+    Symbol,
+    Variable,
+)
+from sofa_softctl.library.shooting import casadi
+
+LENGTH = (0.22, 0.22)
+"""Of the links [m]."""
+MASS = (0.75, 0.88)
+"""Of the links, the hand in the second [kg]."""
+CENTRE = (0.20, 0.19)
+"""Of mass of each link, from its joint, where it is a point [m]."""
+FRICTION = (0.040, 0.030)
+"""Of the joints [N m s / rad]."""
+REDUCTION = 205.0
+"""Of the gears [-]."""
+MOTOR_INERTIA = 0.50e-6 * REDUCTION**2
+"""At the link's side [kg m^2]."""
+MOTOR_FRICTION = 0.22e-6 * REDUCTION**2
+"""At the link's side [N m s / rad]."""
+STIFFNESS = (0.316, 1.772)
+"""Mean of the best ones [N m / rad]."""
+CLOSING = 0.1
+"""Time in which the hand closes [s]."""
+"""All from Marcucci et al., Table 1 and section 2."""
+
+
+def inertia(q: Symbol, m: Symbol) -> tuple[Symbol, Symbol, Symbol]:
+    """M_11, M_12, M_22 of the links with a point mass m at the tip [kg m^2]."""
+    ca = casadi()
+    (l1, l2), (c1, c2), (m1, m2) = LENGTH, CENTRE, MASS
+    coupled = (m2 * c2 + m * l2) * l1 * ca.cos(q[1])
+    outer = m2 * c2**2 + m * l2**2
+    return m1 * c1**2 + (m2 + m) * l1**2 + outer + 2.0 * coupled, outer + coupled, outer
+
+
+def bias(q: Symbol, dq: Symbol, m: Symbol) -> list[Symbol]:
+    """c: Coriolis, centrifugal and friction torques [N m]; the arm moves in a level plane."""
+    ca = casadi()
+    turn = (MASS[1] * CENTRE[1] + m * LENGTH[1]) * LENGTH[0] * ca.sin(q[1])
+    return [
+        -turn * (2.0 * dq[0] * dq[1] + dq[1] ** 2) + FRICTION[0] * dq[0],
+        turn * dq[0] ** 2 + FRICTION[1] * dq[1],
+    ]
+
+
+def tip(q: Symbol) -> tuple[Symbol, Symbol]:
+    """Distance from the base [m] and direction relative to that of q_1 = 0 [rad].
+
+    Source: xi in polar coordinates rho, alpha. With |q_2| < pi the direction is continuous: it is
+    q_1 plus that within the second link's reach.
+    """
+    ca = casadi()
+    l1, l2 = LENGTH
+    rho = ca.sqrt(l1**2 + l2**2 + 2.0 * l1 * l2 * ca.cos(q[1]))
+    return rho, q[0] + ca.atan2(l2 * ca.sin(q[1]), l1 + l2 * ca.cos(q[1]))
+
+
+def _accelerations(matrix: tuple[Symbol, Symbol, Symbol], torque: list[Symbol]) -> list[Symbol]:
+    a, b, d = matrix
+    determinant = a * d - b * b
+    first, second = torque
+    return [(d * first - b * second) / determinant, (a * second - b * first) / determinant]
+
+
+def soft_dynamics(x: Symbol, tau: Symbol, K: Symbol, p: Symbol) -> list[Symbol]:
+    """(1): x = [q, dq, theta, dtheta], K the stiffness of both springs; p[-1] the object's mass."""
+    q, dq, theta, dtheta, m = x[0:2], x[2:4], x[4:6], x[6:8], p[5]
+    c = bias(q, dq, m)
+    spring = [K[j] * (theta[j] - q[j]) for j in range(2)]
+    links = _accelerations(inertia(q, m), [spring[j] - c[j] for j in range(2)])
+    motors = [(tau[j] - MOTOR_FRICTION * dtheta[j] - spring[j]) / MOTOR_INERTIA for j in range(2)]
+    return [dq[0], dq[1], *links, dtheta[0], dtheta[1], *motors]
+
+
+def rigid_dynamics(x: Symbol, tau: Symbol, z: Symbol, p: Symbol) -> list[Symbol]:
+    """(2): x = [q, dq]."""
+    q, dq, m = x[0:2], x[2:4], p[5]
+    a, b, d = inertia(q, m)
+    c = bias(q, dq, m)
+    torque = [tau[j] - c[j] - MOTOR_FRICTION * dq[j] for j in range(2)]
+    return [dq[0], dq[1], *_accelerations((a + MOTOR_INERTIA, b, d + MOTOR_INERTIA), torque)]
+
+
+PARAMETERS = (
+    Parameter("direction of the end from q_1 [rad]", -2.5, 2.5),
+    Parameter("q_2 at the start [rad]", -np.pi / 2, np.pi / 2),
+    Parameter("theta_1 - q_1 at the start [rad]", -0.8, 0.8),
+    Parameter("theta_2 - q_2 at the start [rad]", -0.8, 0.8),
+    Parameter("distance of the end from the base [m]", 0.31, 0.44),
+    Parameter("mass of the object [kg]", 0.0, 0.5),
+)
+"""alpha_f - q_1, q_2, theta_1 - q_1, theta_2 - q_2, rho_f, m. Source: section 5.1."""
+TORQUE, SPEED = 5.0, 4.0
+"""Limits [N m], [rad / s]."""
+
+
+def arm(
+    actuation: str = "constant",
+    *,
+    stiffness: Sequence[float] = STIFFNESS,
+    horizon: float = 2.0,
+    tolerance: float = 0.010,
+) -> OptimalControlProblem:
+    """The problem (OCP) of the paper's section 2.
+
+    Args:
+        actuation: "rigid" (R), "constant" (CS) or "variable" (VS), where the springs' stiffness is
+            optimised.
+        stiffness: Of both springs, where it is constant [N m / rad].
+        horizon: Of a motion [s].
+        tolerance: Largest error of a grasp [m].
+    """
+    ca = casadi()
+    inputs = [Variable(f"tau_{j} [N m]", -TORQUE, TORQUE) for j in (1, 2)]
+    angles = [Variable("q_1 [rad]"), Variable("q_2 [rad]", -np.pi / 2, np.pi / 2)]
+    fast = [Variable(f"dq_{j} [rad/s]", -SPEED, SPEED) for j in (1, 2)]
+    soft = actuation != "rigid"
+    names = ("rigid", "constant", "variable")
+    if actuation not in names:
+        raise ValueError(f"There is no actuation '{actuation}'. Known: {', '.join(names)}.")
+    states, design = [*angles, *fast], []
+    if soft:
+        states = [*angles, *(Variable(f"dq_{j} [rad/s]") for j in (1, 2))]
+        states += [Variable(f"theta_{j} [rad]") for j in (1, 2)]
+        states += [Variable(f"dtheta_{j} [rad/s]", -SPEED, SPEED) for j in (1, 2)]
+    if actuation == "variable":
+        design = [Variable(f"K_{j} [N m/rad]", 0.05, 50.0, guess=1.0) for j in (1, 2)]
+
+    def dynamics(x: Symbol, u: Symbol, z: Symbol, p: Symbol) -> list[Symbol]:
+        if not soft:
+            return rigid_dynamics(x, u, z, p)
+        return soft_dynamics(x, u, z if actuation == "variable" else list(stiffness), p)
+
+    def initial(z: Symbol, p: Symbol) -> list[Symbol]:
+        links = [0.0, p[1], 0.0, 0.0]
+        return [*links, p[2], p[1] + p[3], 0.0, 0.0] if soft else links
+
+    def terminal(x: Symbol, z: Symbol, p: Symbol) -> list[Symbol]:
+        rho, alpha = tip(x)
+        still = [x[j] for j in ((2, 3, 6, 7) if soft else (2, 3))]
+        return [rho - p[4], alpha - p[0], *still]
+
+    def guess(p: np.ndarray, share: np.ndarray) -> np.ndarray:
+        s = share[:, None] ** 2 * (3.0 - 2.0 * share[:, None])
+        bend = np.arccos(np.clip((p[4] ** 2 - 2 * LENGTH[0] ** 2) / (2 * LENGTH[0] ** 2), -1, 1))
+        bend *= -1.0 if p[1] < 0.0 else 1.0
+        ends = np.array([[0.0, p[1]], [p[0] - 0.5 * bend, bend]])
+        q = ends[0] + s * (ends[1] - ends[0])
+        dq = np.gradient(q, horizon * share, axis=0)
+        return np.hstack((q, dq, q, dq)) if soft else np.hstack((q, dq))
+
+    def error(x: np.ndarray, z: np.ndarray, p: np.ndarray) -> float:
+        return grasp_error(x, p)
+
+    return OptimalControlProblem(
+        name=f"elastic arm, {actuation}" if soft else "arm, rigid",
+        states=states,
+        inputs=inputs,
+        design=design,
+        parameters=PARAMETERS,
+        dynamics=dynamics,
+        initial=initial,
+        cost=lambda x, u, z, p: ca.sumsqr(u),
+        terminal=terminal,
+        guess=guess,
+        error=error,
+        tolerance=tolerance,
+        horizon=horizon,
+        mirror=Mirror((-1, -1, -1, -1, 1, 1), len(states) * (-1,), (-1, -1)),
+    )
+
+
+def grasp_error(x: np.ndarray, p: np.ndarray) -> float:
+    """e_g: how far tip and object are apart at most while the hand closes [m].
+
+    |xi - xi_f| + t_g |dxi/dt|, at the end x of a motion. Source: section 5.1.
+    """
+    q, dq = x[0:2], x[2:4]
+    first, both = q[0], q[0] + q[1]
+    l1, l2 = LENGTH
+    at = np.array([l1 * np.cos(first) + l2 * np.cos(both), l1 * np.sin(first) + l2 * np.sin(both)])
+    goal = p[4] * np.array([np.cos(p[0]), np.sin(p[0])])
+    jacobian = np.array(
+        [
+            [-l1 * np.sin(first) - l2 * np.sin(both), -l2 * np.sin(both)],
+            [l1 * np.cos(first) + l2 * np.cos(both), l2 * np.cos(both)],
+        ]
+    )
+    return float(np.linalg.norm(at - goal) + CLOSING * np.linalg.norm(jacobian @ dq))

@@ -1,0 +1,147 @@
+"""Optimal control problems that depend on parameters, declared in Python with CasADi's symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Symbol = Any
+"""A CasADi column of symbols or numbers; casadi is an extra, imported where it is used."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A state, an input, or a constant that is optimised; and what it may be."""
+
+    name: str
+    """What people know it by, with its unit in brackets."""
+    lower: float = -np.inf
+    """Least value."""
+    upper: float = np.inf
+    """Largest value."""
+    guess: float = 0.0
+    """Where the solver may start."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that is known only when a motion is asked for."""
+
+    name: str
+    """What people know it by, with its unit in brackets."""
+    lower: float
+    """Least value for which libraries are meant."""
+    upper: float
+    """Largest value."""
+
+
+def no_residual(x: Symbol, z: Symbol, p: Symbol) -> Symbol:
+    """Nothing is asked for."""
+    return []
+
+
+@dataclass(frozen=True)
+class OptimalControlProblem:
+    """Find inputs u(t), and constants z, that cost least on the way from a start to an end.
+
+    minimise the mean of `cost` over the time, plus `final_cost`, subject to x' = `dynamics`,
+    x(0) = `initial`, 0 = `terminal` at the end, 0 <= `path` at the start of each interval, and the
+    limits of the variables. All functions take CasADi columns and give a column, or a list.
+    Parameters p may stand anywhere.
+
+    Direct multiple shooting with `intervals` of constant input, each of `steps` steps of the
+    explicit Runge-Kutta method of order four.
+
+    Source: Marcucci et al., "Parametric trajectory libraries for online motion planning with
+        application to soft robots", section 2.
+    """
+
+    name: str
+    """What people know it by."""
+    states: Sequence[Variable]
+    """x."""
+    inputs: Sequence[Variable]
+    """u."""
+    parameters: Sequence[Parameter]
+    """p."""
+    dynamics: Callable[[Symbol, Symbol, Symbol, Symbol], Symbol]
+    """(x, u, z, p) -> x'."""
+    initial: Callable[[Symbol, Symbol], Symbol]
+    """(z, p) -> x at the start."""
+    cost: Callable[[Symbol, Symbol, Symbol, Symbol], Symbol]
+    """(x, u, z, p) -> cost a time; its mean counts. Constant inputs: taken at the start."""
+    horizon: float
+    """T [time]."""
+    terminal: Callable[[Symbol, Symbol, Symbol], Symbol] = no_residual
+    """(x, z, p) -> what is 0 at the end."""
+    final_cost: Callable[[Symbol, Symbol, Symbol], Symbol] | None = None
+    """(x, z, p) -> cost of the end."""
+    path: Callable[[Symbol, Symbol, Symbol, Symbol], Symbol] | None = None
+    """(x, u, z, p) -> what is not negative at the start of each interval."""
+    design: Sequence[Variable] = ()
+    """z, constants that are optimised."""
+    guess: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    """(p, shares of the time (N + 1,)) -> states to start from, shape (N + 1, n). Numbers."""
+    error: Callable[[np.ndarray, np.ndarray, np.ndarray], float] | None = None
+    """(simulated x at the end, z, p) -> how far the task is missed. Numbers."""
+    tolerance: float = np.inf
+    """Largest error with which a motion is good."""
+    mirror: Mirror | None = None
+    """Motions that follow from others by changes of sign, if there are any."""
+    intervals: int = 30
+    """N."""
+    steps: int = 5
+    """Steps of integration an interval."""
+
+    def __post_init__(self) -> None:
+        for name in ("states", "inputs", "parameters"):
+            if not getattr(self, name):
+                raise ValueError(f"'{self.name}' needs {name}.")
+        if not (self.horizon > 0.0 and self.intervals > 0 and self.steps > 0):
+            raise ValueError(
+                f"'{self.name}': horizon, intervals and steps must be positive. Got: "
+                f"{self.horizon}, {self.intervals}, {self.steps}"
+            )
+        for each in (*self.states, *self.inputs, *self.design, *self.parameters):
+            if not each.lower < each.upper:
+                raise ValueError(
+                    f"'{self.name}': lower of '{each.name}' must be below upper. Got: "
+                    f"{each.lower} and {each.upper}"
+                )
+
+    @property
+    def lower(self) -> np.ndarray:
+        """Least parameters, shape (n_p,)."""
+        return np.array([each.lower for each in self.parameters])
+
+    @property
+    def upper(self) -> np.ndarray:
+        """Largest parameters, shape (n_p,)."""
+        return np.array([each.upper for each in self.parameters])
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """A symmetry: with p turned by `parameters`, x by `states` and u by `inputs` are optimal."""
+
+    parameters: Sequence[int]
+    """1 or -1 for each parameter."""
+    states: Sequence[int]
+    """1 or -1 for each state."""
+    inputs: Sequence[int]
+    """1 or -1 for each input."""
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """A motion of a problem: inputs over time, and the states they lead through."""
+
+    u: np.ndarray
+    """Inputs of each interval, shape (N, n_u)."""
+    x: np.ndarray
+    """States at its ends, shape (N + 1, n_x)."""
+    z: np.ndarray = field(default_factory=lambda: np.empty(0))
+    """Constants that were optimised, shape (n_z,)."""
