@@ -105,7 +105,8 @@ class OptimalControlProblem:
                 f"'{self.name}': horizon, intervals and steps must be positive. Got: "
                 f"{self.horizon}, {self.intervals}, {self.steps}"
             )
-        for each in (*self.states, *self.inputs, *self.design, *self.parameters):
+        limited: list[Variable | Parameter] = [*self.states, *self.inputs, *self.design]
+        for each in (*limited, *self.parameters):
             if not each.lower < each.upper:
                 raise ValueError(
                     f"'{self.name}': lower of '{each.name}' must be below upper. Got: "
