@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -36,19 +37,27 @@ CLOSING = 0.1
 """All from Marcucci et al., Table 1 and section 2."""
 
 
+def cos(x: Symbol) -> Symbol:
+    """Of a number or a symbol: with numbers the formulas below need no CasADi."""
+    return math.cos(x) if isinstance(x, float) else casadi().cos(x)
+
+
+def sin(x: Symbol) -> Symbol:
+    """Of a number or a symbol."""
+    return math.sin(x) if isinstance(x, float) else casadi().sin(x)
+
+
 def inertia(q: Symbol, m: Symbol) -> tuple[Symbol, Symbol, Symbol]:
     """M_11, M_12, M_22 of the links with a point mass m at the tip [kg m^2]."""
-    ca = casadi()
     (l1, l2), (c1, c2), (m1, m2) = LENGTH, CENTRE, MASS
-    coupled = (m2 * c2 + m * l2) * l1 * ca.cos(q[1])
+    coupled = (m2 * c2 + m * l2) * l1 * cos(q[1])
     outer = m2 * c2**2 + m * l2**2
     return m1 * c1**2 + (m2 + m) * l1**2 + outer + 2.0 * coupled, outer + coupled, outer
 
 
 def bias(q: Symbol, dq: Symbol, m: Symbol) -> list[Symbol]:
     """c: Coriolis, centrifugal and friction torques [N m]; the arm moves in a level plane."""
-    ca = casadi()
-    turn = (MASS[1] * CENTRE[1] + m * LENGTH[1]) * LENGTH[0] * ca.sin(q[1])
+    turn = (MASS[1] * CENTRE[1] + m * LENGTH[1]) * LENGTH[0] * sin(q[1])
     return [
         -turn * (2.0 * dq[0] * dq[1] + dq[1] ** 2) + FRICTION[0] * dq[0],
         turn * dq[0] ** 2 + FRICTION[1] * dq[1],
@@ -74,9 +83,9 @@ def _accelerations(matrix: tuple[Symbol, Symbol, Symbol], torque: list[Symbol]) 
     return [(d * first - b * second) / determinant, (a * second - b * first) / determinant]
 
 
-def soft_dynamics(x: Symbol, tau: Symbol, K: Symbol, p: Symbol) -> list[Symbol]:
-    """(1): x = [q, dq, theta, dtheta], K the stiffness of both springs; p[-1] the object's mass."""
-    q, dq, theta, dtheta, m = x[0:2], x[2:4], x[4:6], x[6:8], p[5]
+def soft_dynamics(x: Symbol, tau: Symbol, K: Symbol, m: Symbol) -> list[Symbol]:
+    """(1): x = [q, dq, theta, dtheta], K the stiffness of both springs, m the object's mass."""
+    q, dq, theta, dtheta = x[0:2], x[2:4], x[4:6], x[6:8]
     c = bias(q, dq, m)
     spring = [K[j] * (theta[j] - q[j]) for j in range(2)]
     links = _accelerations(inertia(q, m), [spring[j] - c[j] for j in range(2)])
@@ -112,6 +121,7 @@ def arm(
     stiffness: Sequence[float] = STIFFNESS,
     horizon: float = 2.0,
     tolerance: float = 0.010,
+    settled: bool = False,
 ) -> OptimalControlProblem:
     """The problem (OCP) of the paper's section 2.
 
@@ -121,6 +131,8 @@ def arm(
         stiffness: Of both springs, where it is constant [N m / rad].
         horizon: Of a motion [s].
         tolerance: Largest error of a grasp [m].
+        settled: The springs are relaxed at the end, q = theta, so that the robot stays there.
+            Source: section 6, for plans that take too long to go on from the move before.
     """
     ca = casadi()
     inputs = [Variable(f"tau_{j} [N m]", -TORQUE, TORQUE) for j in (1, 2)]
@@ -130,6 +142,8 @@ def arm(
     names = ("rigid", "constant", "variable")
     if actuation not in names:
         raise ValueError(f"There is no actuation '{actuation}'. Known: {', '.join(names)}.")
+    if settled and not soft:
+        raise ValueError("A rigid arm has no springs to settle: leave `settled` out.")
     states, design = [*angles, *fast], []
     if soft:
         states = [*angles, *(Variable(f"dq_{j} [rad/s]") for j in (1, 2))]
@@ -141,7 +155,7 @@ def arm(
     def dynamics(x: Symbol, u: Symbol, z: Symbol, p: Symbol) -> list[Symbol]:
         if not soft:
             return rigid_dynamics(x, u, z, p)
-        return soft_dynamics(x, u, z if actuation == "variable" else list(stiffness), p)
+        return soft_dynamics(x, u, z if actuation == "variable" else list(stiffness), p[5])
 
     def initial(z: Symbol, p: Symbol) -> list[Symbol]:
         links = [0.0, p[1], 0.0, 0.0]
@@ -150,7 +164,8 @@ def arm(
     def terminal(x: Symbol, z: Symbol, p: Symbol) -> list[Symbol]:
         rho, alpha = tip(x)
         still = [x[j] for j in ((2, 3, 6, 7) if soft else (2, 3))]
-        return [rho - p[4], alpha - p[0], *still]
+        relaxed = [x[4 + j] - x[j] for j in range(2)] if settled else []
+        return [rho - p[4], alpha - p[0], *still, *relaxed]
 
     def guess(p: np.ndarray, share: np.ndarray) -> np.ndarray:
         s = share[:, None] ** 2 * (3.0 - 2.0 * share[:, None])
@@ -165,7 +180,7 @@ def arm(
         return grasp_error(x, p)
 
     return OptimalControlProblem(
-        name=f"elastic arm, {actuation}" if soft else "arm, rigid",
+        name=f"elastic arm, {actuation}{', settled' * settled}" if soft else "arm, rigid",
         states=states,
         inputs=inputs,
         design=design,
@@ -182,20 +197,31 @@ def arm(
     )
 
 
-def grasp_error(x: np.ndarray, p: np.ndarray) -> float:
-    """e_g: how far tip and object are apart at most while the hand closes [m].
-
-    |xi - xi_f| + t_g |dxi/dt|, at the end x of a motion. Source: section 5.1.
-    """
-    q, dq = x[0:2], x[2:4]
+def position(q: np.ndarray | Sequence[float]) -> np.ndarray:
+    """xi: the tip in the plane, q_1 = 0 along x [m], shape (2,)."""
     first, both = q[0], q[0] + q[1]
     l1, l2 = LENGTH
-    at = np.array([l1 * np.cos(first) + l2 * np.cos(both), l1 * np.sin(first) + l2 * np.sin(both)])
-    goal = p[4] * np.array([np.cos(p[0]), np.sin(p[0])])
-    jacobian = np.array(
+    x = l1 * np.cos(first) + l2 * np.cos(both)
+    return np.array([x, l1 * np.sin(first) + l2 * np.sin(both)])
+
+
+def jacobian(q: np.ndarray | Sequence[float]) -> np.ndarray:
+    """Of `position` [m / rad], shape (2, 2)."""
+    first, both = q[0], q[0] + q[1]
+    l1, l2 = LENGTH
+    return np.array(
         [
             [-l1 * np.sin(first) - l2 * np.sin(both), -l2 * np.sin(both)],
             [l1 * np.cos(first) + l2 * np.cos(both), l2 * np.cos(both)],
         ]
     )
-    return float(np.linalg.norm(at - goal) + CLOSING * np.linalg.norm(jacobian @ dq))
+
+
+def grasp_error(x: np.ndarray, p: np.ndarray) -> float:
+    """e_g: how far tip and object are apart at most while the hand closes [m].
+
+    |xi - xi_f| + t_g |dxi/dt|, at the end x of a motion. Source: section 5.1.
+    """
+    goal = p[4] * np.array([np.cos(p[0]), np.sin(p[0])])
+    speed = np.linalg.norm(jacobian(x[0:2]) @ x[2:4])
+    return float(np.linalg.norm(position(x[0:2]) - goal) + CLOSING * speed)
