@@ -12,6 +12,7 @@ SoftctlError                what every error of this package is
 ├── MapError                the exact map has no answer at a point (ArithmeticError)
 ├── ProblemError            an optimisation problem is malformed (ValueError)
 ├── RecordError             a recording cannot be written or read (ValueError)
+├── LibraryError            a library of motions cannot be used, written or read (ValueError)
 ├── StoreError              a store of samples cannot be opened, written or read (ValueError)
 └── WorkerError             a process that evaluated the exact map ended (RuntimeError)
 """
@@ -77,6 +78,10 @@ class ProblemError(SoftctlError, ValueError):
 
 class RecordError(SoftctlError, ValueError):
     """A recording cannot be written or read."""
+
+
+class LibraryError(SoftctlError, ValueError):
+    """A library of motions is empty, of another problem, or cannot be written or read."""
 
 
 class StoreError(SoftctlError, ValueError):

@@ -89,6 +89,11 @@ class OptimalControlProblem:
     """(simulated x at the end, z, p) -> how far the task is missed. Numbers."""
     tolerance: float = np.inf
     """Largest error with which a motion is good."""
+    draw: Callable[[np.random.Generator, Any, np.ndarray | None], tuple[np.ndarray, Any]] | None = (
+        None
+    )
+    """(random numbers, what it kept, state at the end of the last motion) -> parameters of a random
+    task, and what it keeps for the next: numbers, lists and dicts. None: anywhere in the limits."""
     mirror: Mirror | None = None
     """Motions that follow from others by changes of sign, if there are any."""
     intervals: int = 30

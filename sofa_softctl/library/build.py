@@ -1,0 +1,266 @@
+"""Building a library: random tasks until a thousand in a row need no new motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor
+from dataclasses import asdict, dataclass, field
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sofa_softctl.errors import WorkerError
+from sofa_softctl.library.entry import Entry, entry_of
+from sofa_softctl.library.file import LibraryFile
+from sofa_softctl.library.library import TrajectoryLibrary
+from sofa_softctl.library.ocp import OptimalControlProblem
+from sofa_softctl.library.shooting import NlpStatus, Program
+
+CHAINS = 8
+"""Chains of tasks that go on side by side; the library does not depend on the number of workers."""
+KEEP_EVERY = 2.0
+"""Time after which counts are written even if there is no new motion [s]."""
+
+
+@dataclass
+class Counts:
+    """What building did so far, over all its runs."""
+
+    plannings: int = 0
+    """Random problems."""
+    solved: int = 0
+    """Nonlinear programs that were solved."""
+    infeasible: int = 0
+    """Of these, those without a solution: skipped."""
+    degenerate: int = 0
+    """Of these, those whose optimum has no sensitivity: not kept."""
+    by_sensitivity: int = 0
+    """Problems that the linear correction answered well enough."""
+    by_qp: int = 0
+    """Problems that the tangent QP answered well enough."""
+    run: int = 0
+    """Problems in a row, until now, that needed no new motion."""
+    longest: int = 0
+    """The longest such run."""
+    seconds: float = 0.0
+    """Time that it took [s]."""
+
+
+@dataclass
+class Chain:
+    """Tasks in a row, each from where the last one ended."""
+
+    rng: np.random.Generator
+    """What they are drawn with."""
+    state: Any = None
+    """What the problem's `draw` keeps between them."""
+    end: np.ndarray | None = None
+    """State at the end of the last motion, shape (n_x,); None: none yet."""
+
+    def draw(self, problem: OptimalControlProblem) -> np.ndarray:
+        """The next parameters, shape (n_p,)."""
+        if problem.draw is None:
+            return self.rng.uniform(problem.lower, problem.upper)
+        p, self.state = problem.draw(self.rng, self.state, self.end)
+        return np.asarray(p, float)
+
+    def to_json(self) -> dict[str, Any]:
+        """For a file."""
+        end = None if self.end is None else self.end.tolist()
+        return {"rng": self.rng.bit_generator.state, "state": self.state, "end": end}
+
+    @staticmethod
+    def from_json(told: dict[str, Any]) -> Chain:
+        """What `to_json` told."""
+        rng = np.random.default_rng()
+        rng.bit_generator.state = told["rng"]
+        end = None if told["end"] is None else np.array(told["end"])
+        return Chain(rng, told["state"], end)
+
+
+class Solved(NamedTuple):
+    """What solving one problem came to."""
+
+    status: NlpStatus
+    """Of the nonlinear program."""
+    entry: Entry | None
+    """The motion; None where there is none, or a degenerate one."""
+    why: str
+    """Why there is none."""
+    end: np.ndarray | None
+    """Where the optimum ends, shape (n_x,)."""
+
+
+@dataclass
+class Progress:
+    """Where building is, for people."""
+
+    motions: int
+    """In the library."""
+    counts: Counts
+    """What was done."""
+    wanted: int
+    """Successes in a row at which it ends."""
+
+
+@dataclass
+class Builder:
+    """Algorithm 1 for a problem and a file.
+
+    Tasks are drawn in several chains, one of each a round. Those that the library as it is at the
+    beginning of the round does not answer well enough are solved, by the workers at the same time,
+    and added in the order of the chains.
+
+    Source: Marcucci et al., Algorithm 1.
+    """
+
+    program: Program
+    """Of the problem."""
+    file: LibraryFile
+    """Where motions are kept."""
+    successes: int = 1000
+    """n_succ at which it ends."""
+    seed: int = 0
+    """Of all random numbers."""
+    executor: Executor | None = None
+    """Solves several at a time; `make` gives its processes the problem."""
+    make: Callable[[], OptimalControlProblem] | None = None
+    """Makes the problem anew in a worker; it must be picklable."""
+    library: TrajectoryLibrary = field(init=False)
+    counts: Counts = field(init=False)
+    chains: list[Chain] = field(init=False)
+    skipped: list[list[float]] = field(init=False)
+    """Parameters at which there is no solution or a degenerate one."""
+
+    def __post_init__(self) -> None:
+        self.file.check(self.program.digest)
+        self.library = self.file.library()
+        told = self.file.about("state")
+        if told is None:
+            seeds = np.random.SeedSequence(self.seed).spawn(CHAINS)
+            self.chains = [Chain(np.random.default_rng(seed)) for seed in seeds]
+            self.counts, self.skipped = Counts(), []
+        else:
+            self.chains = [Chain.from_json(each) for each in told["chains"]]
+            self.counts, self.skipped = Counts(**told["counts"]), told["skipped"]
+
+    @property
+    def done(self) -> bool:
+        """Whether enough tasks in a row needed no new motion."""
+        return self.counts.run >= self.successes
+
+    def build(self, progress: Callable[[Progress], None] | None = None) -> TrajectoryLibrary:
+        """Go on until it is done.
+
+        Raises:
+            WorkerError: A worker process was killed; what was found until then is kept.
+            LibraryError: The file could not be written; it is as it was.
+        """
+        begin, before = perf_counter(), self.counts.seconds
+        kept = begin
+        while not self.done:
+            new = self.round()
+            now = perf_counter()
+            self.counts.seconds = before + now - begin
+            if new or self.done or now - kept > KEEP_EVERY:
+                self.keep(new)
+                kept = now
+            if progress is not None:
+                progress(Progress(len(self.library), self.counts, self.successes))
+        return self.library
+
+    def keep(self, new: list[Entry]) -> None:
+        """Write new motions and the state to the file."""
+        state = {
+            "counts": asdict(self.counts),
+            "chains": [each.to_json() for each in self.chains],
+            "skipped": self.skipped,
+            "successes": self.successes,
+        }
+        self.file.append(new, self.library.errors, state)
+
+    def round(self) -> list[Entry]:
+        """One task of each chain; the motions that are new."""
+        asked = [(chain, chain.draw(self.program.problem)) for chain in self.chains]
+        good = [self._answered(chain, p) for chain, p in asked]
+        poor = [pair for pair, answered in zip(asked, good, strict=True) if not answered]
+        solved = iter(self._solve([p for _, p in poor]))
+        new = []
+        for (chain, p), answered in zip(asked, good, strict=True):
+            if self.done:
+                break
+            self.counts.plannings += 1
+            if answered:
+                self.counts.run += 1
+                self.counts.longest = max(self.counts.longest, self.counts.run)
+                continue
+            entry = self._take(chain, p, next(solved))
+            if entry is not None:
+                new.append(entry)
+        return new
+
+    def _answered(self, chain: Chain, p: np.ndarray) -> bool:
+        """Whether the library answers well enough; the chain then goes on from there."""
+        if not len(self.library):
+            return False
+        answer, problem = self.library.query(p), self.program.problem
+        if not answer.status.ok:
+            return False
+        x = self.program.simulate(answer.v, p)
+        error = np.inf if problem.error is None else problem.error(x[-1], answer.motion.z, p)
+        if np.isfinite(error):
+            self.library.learn(answer.nearest, answer.distance, error)
+        if not error <= problem.tolerance:
+            return False
+        chain.end = x[-1]
+        self.counts.by_sensitivity += answer.status.name == "SENSITIVITY"
+        self.counts.by_qp += answer.status.name == "TANGENT_QP"
+        return True
+
+    def _take(self, chain: Chain, p: np.ndarray, solved: Solved) -> Entry | None:
+        """Count what was solved; the new motion, if there is one."""
+        self.counts.solved += 1
+        if solved.end is not None:
+            chain.end = solved.end
+        if solved.entry is not None:
+            self.counts.run = 0
+            self.library.add(solved.entry)
+            return solved.entry
+        self.counts.infeasible += not solved.status.ok
+        self.counts.degenerate += solved.status.ok
+        self.skipped.append([*p.tolist(), solved.why])  # type: ignore[list-item]
+        return None
+
+    def _solve(self, asked: list[np.ndarray]) -> list[Solved]:
+        if self.executor is None:
+            return [solve(self.program, p) for p in asked]
+        assert self.make is not None
+        try:
+            return list(self.executor.map(_solve_anew, [self.make] * len(asked), asked))
+        except BrokenExecutor as error:
+            raise WorkerError(
+                "A worker process ended while a motion was planned. It may have been killed for "
+                "want of memory. The library has all motions until then: start again, perhaps with "
+                "fewer workers, and it goes on."
+            ) from error
+
+
+def solve(program: Program, p: np.ndarray) -> Solved:
+    """The optimum at parameters p as an entry of a library."""
+    optimum = program.solve(p)
+    if not optimum.status.ok:
+        return Solved(optimum.status, None, optimum.status.value, None)
+    entry, regular = entry_of(program, optimum)
+    return Solved(optimum.status, entry, str(regular), optimum.v[program.x_at[-1]])
+
+
+_PROGRAMS: dict[Any, Program] = {}
+"""Programs of this process, so that each is made once."""
+
+
+def _solve_anew(make: Callable[[], OptimalControlProblem], p: np.ndarray) -> Solved:
+    key = repr(make)
+    if key not in _PROGRAMS:
+        _PROGRAMS[key] = Program(make())
+    return solve(_PROGRAMS[key], p)

@@ -1,0 +1,241 @@
+"""A library in one file that outlives its making, and every kill: SQLite, no pickle.
+
+Table `about`: one row a name, values as JSON: version of the package, name and digest of the problem,
+its parameters, limits and layout, and what the making of the library goes on from. Table `entries`:
+one row a motion, its arrays as an .npz file and the error that was seen with it. New motions and the
+state of the making are written in one transaction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from sofa_softctl.errors import LibraryError
+from sofa_softctl.library.entry import Entry
+from sofa_softctl.library.library import Shape, Signs, TrajectoryLibrary
+from sofa_softctl.library.ocp import Parameter
+
+APPLICATION = 0x6C696272
+"""SQLite's application_id of our files, "libr"."""
+FORMAT = 1
+"""Version of the tables, SQLite's user_version."""
+PATIENCE = 30.0
+"""How long to wait for another process that writes to the same file [s]."""
+
+_TABLES = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE entries (id INTEGER PRIMARY KEY, data BLOB NOT NULL, error REAL);
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {FORMAT};
+COMMIT;
+"""
+
+
+class LibraryFile:
+    """A library's file, open for reading and writing.
+
+    Args:
+        path: The file; it must exist, see `create`.
+
+    Raises:
+        LibraryError: There is no such file, it is none of ours, damaged, or newer.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise LibraryError(
+                f"{path}: there is no such library. Make it with softctl library build."
+            )
+        if self.path.read_bytes()[68:72] != APPLICATION.to_bytes(4, "big"):
+            raise LibraryError(f"{path}: expected a library of motions. Choose another file.")
+        with self._using():
+            self._database = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
+            found = self._database.execute("PRAGMA user_version").fetchone()[0]
+        if found > FORMAT:
+            self.close()
+            raise LibraryError(
+                f"{path}: the library has format {found}, this version of softctl reads formats up "
+                f"to {FORMAT}. Update softctl or choose another file."
+            )
+
+    @staticmethod
+    def create(path: str | os.PathLike[str], name: str, digest: str, shape: Shape) -> LibraryFile:
+        """A new, empty library of a problem.
+
+        Raises:
+            LibraryError: The file exists, or cannot be written.
+        """
+        if Path(path).exists():
+            raise LibraryError(f"{path} exists already. Choose another file, or go on with it.")
+        made = Path(f"{path}.new")
+        made.unlink(missing_ok=True)
+        about = {
+            "version": version("sofa-softctl"),
+            "problem": name,
+            "digest": digest,
+            "shape": _shape_to_json(shape),
+            "state": None,
+        }
+        try:
+            with contextlib.closing(sqlite3.connect(made, isolation_level=None)) as database:
+                database.executescript(_TABLES)
+                rows = [(key, json.dumps(value)) for key, value in about.items()]
+                database.execute("BEGIN")
+                database.executemany("INSERT INTO about VALUES (?, ?)", rows)
+                database.execute("COMMIT")
+            made.replace(path)
+        except (sqlite3.Error, OSError) as error:
+            made.unlink(missing_ok=True)
+            raise LibraryError(
+                f"{path}: the library cannot be made ({error}). Choose a folder that exists, may "
+                "be written to and has room."
+            ) from error
+        return LibraryFile(path)
+
+    def about(self, name: str) -> Any:
+        """A value by its name: version, problem, digest, state."""
+        row = self._run("SELECT value FROM about WHERE name = ?", name).fetchone()
+        if row is None:
+            raise LibraryError(f"{self.path}: the library is damaged: it has no {name}.")
+        return json.loads(row[0])
+
+    @property
+    def shape(self) -> Shape:
+        """Of the problem."""
+        return _shape_from_json(self.about("shape"))
+
+    def check(self, digest: str) -> None:
+        """LibraryError unless the library is for the problem of this digest."""
+        found = self.about("digest")
+        if found != digest:
+            raise LibraryError(
+                f"{self.path}: the library is for another problem, '{self.about('problem')}' with "
+                f"digest {found[:12]}. Got: {digest[:12]}. Build one for this problem, or take the "
+                "problem that it was built for."
+            )
+
+    def __len__(self) -> int:
+        return int(self._run("SELECT COUNT(*) FROM entries").fetchone()[0])
+
+    def library(self) -> TrajectoryLibrary:
+        """All motions, in memory."""
+        rows = self._run("SELECT id, data, error FROM entries ORDER BY id").fetchall()
+        entries, errors = [], []
+        for number, data, error in rows:
+            try:
+                entries.append(Entry.from_bytes(data))
+            except (ValueError, KeyError, OSError) as reason:
+                raise LibraryError(
+                    f"{self.path}: motion {number} is damaged ({reason}). Restore the file from a "
+                    "copy, or build it anew."
+                ) from reason
+            errors.append(np.nan if error is None else error)
+        return TrajectoryLibrary(self.shape, entries, errors)
+
+    def append(self, entries: Sequence[Entry], errors: Sequence[float], state: Any) -> None:
+        """Keep further motions, the errors of all, and the state of the making, at once.
+
+        Args:
+            entries: Those that are new.
+            errors: Of all motions of the library, these included.
+            state: What goes into JSON.
+
+        Raises:
+            LibraryError: It could not be written; the file is as it was.
+        """
+        told = [(None if np.isnan(e) else float(e), k + 1) for k, e in enumerate(errors)]
+        with self._using():
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                self._database.executemany(
+                    "INSERT INTO entries (data) VALUES (?)",
+                    [(each.to_bytes(),) for each in entries],
+                )
+                self._database.executemany("UPDATE entries SET error = ? WHERE id = ?", told)
+                self._database.execute(
+                    "UPDATE about SET value = ? WHERE name = 'state'", (json.dumps(state),)
+                )
+                self._database.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self._database.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Close the file. A second call does nothing."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _run(self, statement: str, *arguments: Any) -> sqlite3.Cursor:
+        with self._using():
+            return self._database.execute(statement, arguments)
+
+    @contextlib.contextmanager
+    def _using(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise LibraryError(
+                f"{self.path}: the library cannot be used ({error}). What was kept before is "
+                "intact unless the file is damaged: free space, check who else uses it, or restore "
+                "it from a copy."
+            ) from error
+
+
+def load(path: str | os.PathLike[str]) -> TrajectoryLibrary:
+    """The library of a file.
+
+    Raises:
+        LibraryError: There is no such file, it is none of ours, damaged, or newer.
+    """
+    with LibraryFile(path) as file:
+        return file.library()
+
+
+def _shape_to_json(shape: Shape) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "parameters": [[each.name, each.lower, each.upper] for each in shape.parameters],
+        "horizon": shape.horizon,
+        "mirror": None,
+    }
+    for name in ("lower", "upper", "x_at", "u_at", "z_at"):
+        told[name] = getattr(shape, name).tolist()
+    if shape.mirror is not None:
+        told["mirror"] = [shape.mirror.p.tolist(), shape.mirror.v.tolist()]
+    return told
+
+
+def _shape_from_json(told: dict[str, Any]) -> Shape:
+    mirror = told["mirror"]
+    return Shape(
+        parameters=tuple(Parameter(*each) for each in told["parameters"]),
+        lower=np.array(told["lower"]),
+        upper=np.array(told["upper"]),
+        x_at=np.array(told["x_at"], int),
+        u_at=np.array(told["u_at"], int),
+        z_at=np.array(told["z_at"], int),
+        horizon=told["horizon"],
+        mirror=None if mirror is None else Signs(np.array(mirror[0]), np.array(mirror[1])),
+    )

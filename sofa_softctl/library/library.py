@@ -1,0 +1,301 @@
+"""Libraries of optimal motions: the nearest one, adapted to the parameters that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from sofa_softctl.errors import LibraryError
+from sofa_softctl.library.entry import Entry
+from sofa_softctl.library.ocp import Motion, Parameter
+from sofa_softctl.library.shooting import Program
+from sofa_softctl.threads import one_blas_thread
+
+FEASIBLE = 1e-7
+"""By how much linearised limits may be exceeded, in the units of what is limited."""
+TREE = 2000
+"""Entries from which a tree finds the nearest one faster than comparing all."""
+
+
+class AnswerStatus(Enum):
+    """How a motion was found. The value is a sentence for people; compare by member."""
+
+    SENSITIVITY = "The nearest motion, corrected linearly: no limit is reached or left."
+    TANGENT_QP = "The nearest motion, corrected by the tangent QP, as limits are reached or left."
+    INFEASIBLE = (
+        "No change of the nearest motion keeps all limits to first order: it is given as it is. "
+        "Do not execute it. Ask for less, or add motions to the library near these parameters."
+    )
+    FAILED = "No QP solver gave an answer that passed the check: do not execute this motion."
+    LATE = (
+        "There was no time for the tangent QP: the linear correction, cut off at the limits. "
+        "Limits of states may be exceeded. Give a larger budget."
+    )
+
+    @property
+    def ok(self) -> bool:
+        """Whether the motion obeys all constraints to first order."""
+        return self in (AnswerStatus.SENSITIVITY, AnswerStatus.TANGENT_QP)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A motion for the parameters that were asked for, and how far it can be trusted."""
+
+    p: np.ndarray
+    """Parameters, shape (n_p,)."""
+    v: np.ndarray
+    """Unknowns, shape (n_v,)."""
+    motion: Motion
+    """Inputs, states, constants."""
+    status: AnswerStatus
+    """How it was found."""
+    nearest: int
+    """Number of the entry that it comes from."""
+    mirrored: bool
+    """Whether that entry was mirrored."""
+    distance: float
+    """From it, in the library's metric."""
+    predicted_error: float
+    """Error that such a distance had when the library was built; NaN if that is not known."""
+    outside: tuple[str, ...]
+    """Parameters that are beyond what the library is meant for: the answer extrapolates."""
+    seconds: float
+    """Time that it took [s]."""
+    notes: tuple[str, ...] = ()
+    """What QP solvers reported."""
+
+    @property
+    def message(self) -> str:
+        """What to know, in words; empty if all went well."""
+        told = [] if self.status.ok else [self.status.value]
+        if self.outside:
+            told.append(f"Beyond the library's range: {', '.join(self.outside)}.")
+        return " ".join((*told, *self.notes))
+
+
+class Signs(NamedTuple):
+    """The mirror symmetry of a problem, as signs."""
+
+    p: np.ndarray
+    """Of the parameters, shape (n_p,)."""
+    v: np.ndarray
+    """Of the unknowns, shape (n_v,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What has to be known of a problem to use its library."""
+
+    parameters: tuple[Parameter, ...]
+    """p."""
+    lower: np.ndarray
+    """Least unknowns, shape (n_v,)."""
+    upper: np.ndarray
+    """Largest unknowns, shape (n_v,)."""
+    x_at: np.ndarray
+    """Places of the states in v, shape (N + 1, n_x)."""
+    u_at: np.ndarray
+    """Places of the inputs in v, shape (N, n_u)."""
+    z_at: np.ndarray
+    """Places of the constants in v, shape (n_z,)."""
+    horizon: float
+    """T [time]."""
+    mirror: Signs | None = None
+    """Its symmetry, if it has one."""
+
+    def motion(self, v: np.ndarray) -> Motion:
+        """The motion that unknowns hold."""
+        return Motion(v[self.u_at], v[self.x_at], v[self.z_at])
+
+
+def shape_of(program: Program) -> Shape:
+    """The shape of a program.
+
+    Raises:
+        ValueError: Its mirror does not turn the limits into themselves.
+    """
+    problem, mirror = program.problem, None
+    if problem.mirror is not None:
+        signs = np.ones(program.size)
+        signs[program.x_at] = problem.mirror.states
+        signs[program.u_at] = problem.mirror.inputs
+        turned = np.where(signs > 0.0, program.lower, -program.upper)
+        if not (turned == program.lower).all():
+            raise ValueError(
+                f"'{problem.name}': the mirror does not fit the limits: what changes sign must "
+                "have limits that are each other's negative."
+            )
+        mirror = Signs(np.array(problem.mirror.parameters, float), signs)
+    return Shape(
+        parameters=tuple(problem.parameters),
+        lower=program.lower,
+        upper=program.upper,
+        x_at=program.x_at,
+        u_at=program.u_at,
+        z_at=program.z_at,
+        horizon=problem.horizon,
+        mirror=mirror,
+    )
+
+
+class TrajectoryLibrary:
+    """Optimal motions of a problem, by their parameters.
+
+    Args:
+        shape: Of the problem.
+        entries: The motions.
+        errors: For each, the largest error over the squared distance that was seen with it; NaN
+            where nothing was.
+
+    Source: Marcucci et al., section 5: Algorithm 1's steps that approximate.
+    """
+
+    def __init__(
+        self, shape: Shape, entries: Sequence[Entry] = (), errors: Sequence[float] = ()
+    ) -> None:
+        self.shape = shape
+        self.entries: list[Entry] = []
+        self.errors: list[float] = []
+        self._p = np.empty((0, len(shape.parameters)))
+        self._slopes = np.zeros(len(shape.parameters))
+        self._tree: KDTree | None = None
+        self._qp_seconds = 0.0
+        for number, entry in enumerate(entries):
+            self.add(entry, errors[number] if len(errors) else np.nan)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @property
+    def scale(self) -> np.ndarray:
+        """Length of each axis of parameters in the metric, shape (n_p,).
+
+        The mean over all motions of how much inputs change with it: so those are near whose inputs
+        are alike.
+        """
+        return self._slopes / max(len(self.entries), 1)
+
+    def add(self, entry: Entry, error: float = np.nan) -> None:
+        """Add a motion."""
+        if len(self.entries) == len(self._p):
+            grown = np.empty((max(64, 2 * len(self._p)), self._p.shape[1]))
+            grown[: len(self._p)] = self._p
+            self._p = grown
+        self._p[len(self.entries)] = entry.p
+        self.entries.append(entry)
+        self.errors.append(error)
+        self._slopes += np.linalg.norm(entry.v_p[self.shape.u_at.ravel()], axis=0)
+        self._tree = None
+
+    def learn(self, number: int, distance: float, error: float) -> None:
+        """An answer from an entry at this distance had this error."""
+        ratio = error / max(distance, 1e-9) ** 2
+        self.errors[number] = float(np.fmax(self.errors[number], ratio))
+
+    def nearest(self, p: np.ndarray) -> tuple[int, bool, float]:
+        """Number of the entry nearest to parameters p, whether mirrored, and the distance.
+
+        Raises:
+            LibraryError: The library is empty.
+        """
+        if not self.entries:
+            raise LibraryError("The library is empty: build it first, softctl library build.")
+        queries = [p] if self.shape.mirror is None else [p, self.shape.mirror.p * p]
+        scale = self.scale
+        if len(self.entries) < TREE:
+            known = self._p[: len(self.entries)]
+            far = [np.square((known - query) * scale).sum(axis=1) for query in queries]
+            best = [int(each.argmin()) for each in far]
+            distances = [float(np.sqrt(each[k])) for each, k in zip(far, best, strict=True)]
+        else:
+            if self._tree is None:
+                self._tree = KDTree(self._p[: len(self.entries)] * scale)
+            found = [self._tree.query(query * scale) for query in queries]
+            distances, best = [float(d) for d, _ in found], [int(k) for _, k in found]
+        which = int(np.argmin(distances))
+        return best[which], which == 1, distances[which]
+
+    def query(
+        self, p: np.ndarray, *, budget: float = np.inf, refine: bool = True, refuse: bool = False
+    ) -> Answer:
+        """The motion for parameters p.
+
+        Args:
+            p: Parameters, shape (n_p,).
+            budget: Time for the answer [s]. Where the QP would take longer, by what it took so far,
+                the linear correction is given, and said to be that.
+            refine: Whether the nearest motion is adapted at all.
+            refuse: Raise for parameters beyond the library's range instead of extrapolating.
+
+        Raises:
+            LibraryError: The library is empty, p is not finite or of a wrong shape, or beyond the
+                range with `refuse`.
+        """
+        start = perf_counter()
+        p = self._checked(p)
+        outside = tuple(
+            f"{each.name} = {value:.4g} not in [{each.lower:.4g}, {each.upper:.4g}]"
+            for each, value in zip(self.shape.parameters, p, strict=True)
+            if not each.lower - 1e-12 <= value <= each.upper + 1e-12
+        )
+        if outside and refuse:
+            raise LibraryError(f"Beyond the library's range: {', '.join(outside)}.")
+        number, mirrored, distance = self.nearest(p)
+        entry, mirror = self.entries[number], self.shape.mirror
+        asked = p if not mirrored or mirror is None else mirror.p * p
+        with one_blas_thread():
+            v, status, notes = self._adapt(entry, asked - entry.p, start + budget, refine)
+        if mirrored and mirror is not None:
+            v = mirror.v * v
+        return Answer(
+            p=p,
+            v=v,
+            motion=self.shape.motion(v),
+            status=status,
+            nearest=number,
+            mirrored=mirrored,
+            distance=distance,
+            predicted_error=self.errors[number] * distance**2,
+            outside=outside,
+            seconds=perf_counter() - start,
+            notes=notes,
+        )
+
+    def _adapt(
+        self, entry: Entry, dp: np.ndarray, end: float, refine: bool
+    ) -> tuple[np.ndarray, AnswerStatus, tuple[str, ...]]:
+        """(5) where (6c) and (6d) hold, else the tangent QP."""
+        if not refine:
+            return entry.v, AnswerStatus.SENSITIVITY, ()
+        v = entry.v + entry.v_p @ dp
+        lower, upper = self.shape.lower, self.shape.upper
+        within = bool(((v >= lower - FEASIBLE) & (v <= upper + FEASIBLE)).all())
+        within = within and bool((entry.path + entry.path_p @ dp >= -FEASIBLE).all())
+        if within and bool((entry.mu + entry.mu_p @ dp >= 0.0).all()):
+            return v, AnswerStatus.SENSITIVITY, ()
+        begin = perf_counter()
+        if begin + self._qp_seconds > end:
+            return np.clip(v, lower, upper), AnswerStatus.LATE, ()
+        found = entry.qp.solve(dp)
+        self._qp_seconds = max(0.9 * self._qp_seconds, perf_counter() - begin)
+        if found.result is None:
+            contradict = any("contradict" in note for note in found.notes)
+            status = AnswerStatus.INFEASIBLE if contradict else AnswerStatus.FAILED
+            return entry.v, status, found.notes
+        return entry.v + entry.qp.change(found.result.x, dp), AnswerStatus.TANGENT_QP, ()
+
+    def _checked(self, p: Any) -> np.ndarray:
+        given = np.asarray(p, float)
+        names = [each.name for each in self.shape.parameters]
+        if given.shape != (len(names),) or not np.isfinite(given).all():
+            raise LibraryError(
+                f"Parameters must be {len(names)} finite numbers: {', '.join(names)}. Got: {p}"
+            )
+        return given

@@ -1,0 +1,128 @@
+"""How an optimum changes with the parameters, and whether that is well defined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lu_factor, lu_solve
+
+from sofa_softctl.library.shooting import Derivatives, Optimum
+
+ACTIVE = 1e-6
+"""Multiplier, over the largest slope of the cost, from which an inequality counts as active [-]."""
+INDEPENDENT = 1e-9
+"""Least singular value of the active constraints over their largest [-]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Regularity:
+    """Whether the optimum is an isolated one whose active inequalities stay for small changes."""
+
+    licq: bool
+    """Active constraints are linearly independent, so that multipliers are unique."""
+    sosc: bool
+    """Second-order sufficient conditions: the reduced Hessian is positive definite."""
+    strict: bool
+    """Strict complementarity: no inequality is at its limit without a multiplier."""
+    stationarity: float
+    """Largest violation of (3a), over the largest slope of the cost or 1e-3 [-]."""
+    independence: float
+    """Least singular value of the active constraints over their largest [-]."""
+    curvature: float
+    """Least eigenvalue of the reduced Hessian over its largest [-]."""
+    separation: float
+    """Least of max(h, mu), mu over the largest slope of the cost [-]."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether sensitivities exist, Theorem 2."""
+        return self.licq and self.sosc and self.strict
+
+    def __str__(self) -> str:
+        """What is missing, for people."""
+        missing = {
+            "active constraints depend on each other (LICQ)": self.licq,
+            "the reduced Hessian is not positive definite (SOSC)": self.sosc,
+            "a limit is reached without a force on it (strict complementarity)": self.strict,
+        }
+        return "; ".join(what for what, good in missing.items() if not good)
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """Derivatives of unknowns and multipliers by the parameters, at fixed active inequalities."""
+
+    active: np.ndarray
+    """Places of the active inequalities in h, shape (n_a,)."""
+    v_p: np.ndarray
+    """d_p v*, shape (n_v, n_p)."""
+    lam_p: np.ndarray
+    """d_p lambda*, shape (n_g, n_p)."""
+    mu_p: np.ndarray
+    """d_p mu* of the active inequalities, shape (n_a, n_p)."""
+
+
+def active_set(optimum: Optimum, at: Derivatives) -> np.ndarray:
+    """Places in h of inequalities whose multiplier exceeds their slack, shape (n_a,).
+
+    IPOPT ends with mu h = 1e-10 or so: of an active one h is small, of another one mu.
+    """
+    return np.flatnonzero(optimum.mu / _slope(at) > np.maximum(at.h, 0.0))
+
+
+def regularity(optimum: Optimum, at: Derivatives, active: np.ndarray) -> Regularity:
+    """Check LICQ, SOSC and strict complementarity. Source: Marcucci et al., Theorems 1 and 2."""
+    slope = _slope(at)
+    rows = _active_rows(at, active)
+    _, values, basis = np.linalg.svd(rows)
+    independence = float(values[-1] / values[0]) if rows.shape[0] <= rows.shape[1] else 0.0
+    licq = independence > INDEPENDENT
+    free = basis[np.count_nonzero(values > INDEPENDENT * values[0]) :].T
+    eigenvalues = np.linalg.eigvalsh(free.T @ (at.l_vv @ free)) if free.size else np.ones(1)
+    curvature = float(eigenvalues[0] / np.abs(eigenvalues).max())
+    separation = float(np.maximum(at.h, optimum.mu / slope).min(initial=np.inf))
+    lack = at.f_v - at.g_v.T @ optimum.lam - at.h_v.T @ optimum.mu
+    return Regularity(
+        licq=licq,
+        sosc=curvature > INDEPENDENT,
+        strict=separation > ACTIVE,
+        stationarity=float(np.abs(lack).max() / slope),
+        independence=independence,
+        curvature=curvature,
+        separation=separation,
+    )
+
+
+def sensitivity(at: Derivatives, active: np.ndarray) -> Sensitivity:
+    """Solve (4) for d_p y*, with the active inequalities as equations and the others left out.
+
+    With strict complementarity that is (4): where mu is not 0 its third row says that h stays 0,
+    where h is not 0 that mu does.
+
+    Raises:
+        ValueError: The matrix is singular: LICQ or SOSC does not hold.
+    """
+    n_v, n_p = at.l_vp.shape
+    rows = _active_rows(at, active)
+    m = len(rows)
+    kkt = np.zeros((n_v + m, n_v + m))
+    kkt[:n_v, :n_v] = at.l_vv.toarray()
+    kkt[:n_v, n_v:] = -rows.T
+    kkt[n_v:, :n_v] = rows
+    right = -np.concatenate((at.l_vp, at.g_p, at.h_p[active]))
+    factors = lu_factor(kkt)
+    found = lu_solve(factors, right)
+    if not np.isfinite(found).all():
+        raise ValueError("The KKT matrix (4) is singular: there is no sensitivity here.")
+    n_g = at.g_v.shape[0]
+    return Sensitivity(active, found[:n_v], found[n_v : n_v + n_g], found[n_v + n_g :])
+
+
+def _active_rows(at: Derivatives, active: np.ndarray) -> np.ndarray:
+    """d_v c_a, the equations and the active inequalities, shape (n_g + n_a, n_v)."""
+    return np.concatenate((at.g_v.toarray(), at.h_v.tocsr()[active].toarray()))
+
+
+def _slope(at: Derivatives) -> float:
+    return max(float(np.abs(at.f_v).max()), 1e-3)

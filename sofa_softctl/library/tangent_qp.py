@@ -1,0 +1,176 @@
+"""The tangent QP at an optimum, condensed to its free directions and made convex."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import qr
+
+from sofa_softctl.inverse.checked import Checked, solve_checked
+from sofa_softctl.inverse.qp import QP
+from sofa_softctl.library.shooting import Derivatives, Optimum
+
+LEAST = 1e-6
+"""epsilon: least eigenvalue that convexification leaves, over the mean one of the Hessian [-]."""
+SOLVERS = ("daqp", "proxqp")
+"""QP solvers, in the order in which they are asked; answers are checked."""
+
+
+@dataclass(frozen=True, eq=False)
+class TangentQP:
+    """min 1/2 z^T H z + (d + D dp)^T z  subject to  lower <= A z + a <= upper, z_2 >= c.
+
+    z = [z_1, z_2]: directions that keep all active constraints, then the active inequalities
+    themselves, which so become bounds. With dp the change of the parameters,
+
+        a = a_p dp,  c = c_p dp,  v = v* + Z z + Y dp.
+
+    Departure from (ctQP): rows of A come once, with a lower and an upper limit, where the paper has
+    two; and all limits are those of unknowns v or of `path`, less their value at the optimum.
+    """
+
+    H: np.ndarray
+    """Reduced Hessian, positive definite, shape (n, n)."""
+    d: np.ndarray
+    """Slope at dp = 0: the multipliers of the active inequalities, shape (n,)."""
+    D: np.ndarray
+    """Its change with dp, shape (n, n_p)."""
+    rows: np.ndarray
+    """Places in v of the unknowns that are limited: the first rows of A."""
+    path_z: np.ndarray
+    """Rows of A of the inequalities `path`, shape (m - rows, n)."""
+    path_p: np.ndarray
+    """Rows of a_p of these, shape (m - rows, n_p)."""
+    lower: np.ndarray
+    """Least change of each, shape (m,)."""
+    upper: np.ndarray
+    """Largest change, shape (m,)."""
+    c_p: np.ndarray
+    """Change of the bounds on z_2 with dp, shape (n_a, n_p)."""
+    Z: np.ndarray
+    """[Z_1, Z~_2], shape (n_v, n)."""
+    Y: np.ndarray
+    """Change of v with dp that keeps the equations, shape (n_v, n_p)."""
+
+    @cached_property
+    def A(self) -> np.ndarray:
+        """Rows of the inequalities, shape (m, n)."""
+        return np.concatenate((self.Z[self.rows], self.path_z))
+
+    @cached_property
+    def a_p(self) -> np.ndarray:
+        """Their change with dp, shape (m, n_p)."""
+        return np.concatenate((self.Y[self.rows], self.path_p))
+
+    def problem(self, dp: np.ndarray) -> QP:
+        """The QP for a change of the parameters, shape (n_p,)."""
+        n, n_a = len(self.d), len(self.c_p)
+        bound = np.full(n, -np.inf)
+        bound[n - n_a :] = self.c_p @ dp
+        shift = self.a_p @ dp
+        return QP(
+            H=self.H,
+            g=self.d + self.D @ dp,
+            A=self.A,
+            lower=np.concatenate((bound, self.lower - shift)),
+            upper=np.concatenate((np.full(n, np.inf), self.upper - shift)),
+        )
+
+    def solve(self, dp: np.ndarray, *, tolerance: float = 1e-6) -> Checked:
+        """Ask the solvers, and check. `change` turns the answer's x into a change of v."""
+        return solve_checked(self.problem(dp), solvers=SOLVERS, tolerance=tolerance)
+
+    def change(self, z: np.ndarray, dp: np.ndarray) -> np.ndarray:
+        """Change of the unknowns v, shape (n_v,)."""
+        return np.asarray(self.Z @ z + self.Y @ dp)
+
+
+def condense(
+    optimum: Optimum,
+    at: Derivatives,
+    active: np.ndarray,
+    limits: tuple[np.ndarray, np.ndarray],
+) -> TangentQP:
+    """The condensed tangent QP at an optimum.
+
+    Bases by QR: Z_3 of the range of g_v^T, [Z_1, Z_2] of its complement, Z_2 of what the active
+    inequalities see of that; Z~_2 = Z_2 (h_a,v Z_2)^-1. H is made positive definite by adding
+    h_a,v^T Lambda h_a,v with the least symmetric Lambda that leaves eigenvalues of at least `LEAST`
+    of Lambda - S; this does not move the solution while active inequalities stay active.
+
+    Args:
+        optimum: The optimum.
+        at: Derivatives there.
+        active: Places of the active inequalities in h.
+        limits: Least and largest of the unknowns v; infinite where there is none, shape (n_v,).
+
+    Source: Marcucci et al., sections 4.2 and 4.3. All costs are divided by the mean curvature, so
+        that the solvers' tolerances mean something.
+    """
+    n_v, n_p = at.l_vp.shape
+    n_g, n_a = at.g_v.shape[0], len(active)
+    L = at.l_vv.toarray()
+    Q, _ = qr(at.g_v.toarray().T)
+    Z3, rest = Q[:, :n_g], Q[:, n_g:]
+    z3_p = -np.linalg.solve(at.g_v @ Z3, at.g_p)  # (n_g, n_p)
+    Y = Z3 @ z3_p
+    h_v = at.h_v.tocsr()
+    seen = h_v[active] @ rest  # (n_a, n_v - n_g)
+    turned, _ = qr(seen.T) if n_a else (np.eye(rest.shape[1]), None)
+    Z1, Z2 = rest @ turned[:, n_a:], rest @ turned[:, :n_a]
+    Z2 = Z2 @ np.linalg.inv(h_v[active] @ Z2) if n_a else Z2
+    Z = np.hstack((Z1, Z2))
+    H = Z.T @ L @ Z
+    H[len(H) - n_a :, len(H) - n_a :] += _convexification(H, n_a)
+    scale = 1.0 / (np.trace(H) / len(H))
+    d = np.concatenate((np.zeros(Z1.shape[1]), optimum.mu[active]))
+    rows, path, lower, upper = _inequalities(optimum, at, active, limits)
+    path_v = at.h_v.tocsr()[path]
+    return TangentQP(
+        H=scale * 0.5 * (H + H.T),
+        d=scale * d,
+        D=scale * (Z.T @ (L @ Y + at.l_vp)),
+        rows=rows,
+        path_z=path_v @ Z,
+        path_p=path_v @ Y + at.h_p[path],
+        lower=lower,
+        upper=upper,
+        c_p=-(h_v[active] @ Y + at.h_p[active]),
+        Z=Z,
+        Y=Y,
+    )
+
+
+def _convexification(H: np.ndarray, n_a: int) -> np.ndarray:
+    """Lambda, shape (n_a, n_a): S + Lambda's eigenvalues clipped, closed form of section 4.3."""
+    free = len(H) - n_a
+    R, mixed, own = H[:free, :free], H[:free, free:], H[free:, free:]
+    S = mixed.T @ np.linalg.solve(R, mixed) - own
+    values, vectors = np.linalg.eigh(0.5 * (S + S.T))
+    least = LEAST * float(np.trace(R)) / max(free, 1)
+    return np.asarray((vectors * np.maximum(values + least, 0.0)) @ vectors.T)
+
+
+def _inequalities(
+    optimum: Optimum,
+    at: Derivatives,
+    active: np.ndarray,
+    limits: tuple[np.ndarray, np.ndarray],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Of the inequalities that are not active: places in v, those of `path` in h, the limits."""
+    least, most = (each - optimum.v for each in limits)
+    low, high = (np.flatnonzero(np.isfinite(each)) for each in limits)
+    is_active = np.zeros(len(at.h), bool)
+    is_active[active] = True
+    least[low[is_active[: len(low)]]] = -np.inf
+    most[high[is_active[len(low) : len(low) + len(high)]]] = np.inf
+    rows = np.flatnonzero(np.isfinite(least) | np.isfinite(most))
+    path = len(low) + len(high) + np.flatnonzero(~is_active[len(low) + len(high) :])
+    return (
+        rows,
+        path,
+        np.concatenate((np.minimum(least[rows], 0.0), np.minimum(-at.h[path], 0.0))),
+        np.concatenate((np.maximum(most[rows], 0.0), np.full(len(path), np.inf))),
+    )
