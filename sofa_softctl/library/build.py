@@ -57,13 +57,19 @@ class Chain:
     """What the problem's `draw` keeps between them."""
     end: np.ndarray | None = None
     """State at the end of the last motion, shape (n_x,); None: none yet."""
+    drawn: Any = None
+    """The state if the task that was drawn last is done."""
 
     def draw(self, problem: OptimalControlProblem) -> np.ndarray:
-        """The next parameters, shape (n_p,)."""
+        """Parameters of a next task, shape (n_p,)."""
         if problem.draw is None:
             return self.rng.uniform(problem.lower, problem.upper)
-        p, self.state = problem.draw(self.rng, self.state, self.end)
+        p, self.drawn = problem.draw(self.rng, self.state, self.end)
         return np.asarray(p, float)
+
+    def finish(self, end: np.ndarray) -> None:
+        """The task that was drawn last is done, and ended there."""
+        self.state, self.end = self.drawn, end
 
     def to_json(self) -> dict[str, Any]:
         """For a file."""
@@ -213,7 +219,7 @@ class Builder:
             self.library.learn(answer.nearest, answer.distance, error)
         if not error <= problem.tolerance:
             return False
-        chain.end = x[-1]
+        chain.finish(x[-1])
         self.counts.by_sensitivity += answer.status.name == "SENSITIVITY"
         self.counts.by_qp += answer.status.name == "TANGENT_QP"
         return True
@@ -222,7 +228,7 @@ class Builder:
         """Count what was solved; the new motion, if there is one."""
         self.counts.solved += 1
         if solved.end is not None:
-            chain.end = solved.end
+            chain.finish(solved.end)
         if solved.entry is not None:
             self.counts.run = 0
             self.library.add(solved.entry)

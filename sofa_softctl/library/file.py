@@ -1,9 +1,9 @@
 """A library in one file that outlives its making, and every kill: SQLite, no pickle.
 
-Table `about`: one row a name, values as JSON: version of the package, name and digest of the problem,
-its parameters, limits and layout, and what the making of the library goes on from. Table `entries`:
-one row a motion, its arrays as an .npz file and the error that was seen with it. New motions and the
-state of the making are written in one transaction.
+Table `about`: one row a name, values as JSON: version of the package, name and digest of the
+problem, its parameters, limits and layout, and what the making of the library goes on from. Table
+`entries`: one row a motion, its arrays as an .npz file and the error that was seen with it. New
+motions and the state of the making are written in one transaction.
 """
 
 from __future__ import annotations

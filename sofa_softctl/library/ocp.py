@@ -93,7 +93,8 @@ class OptimalControlProblem:
         None
     )
     """(random numbers, what it kept, state at the end of the last motion) -> parameters of a random
-    task, and what it keeps for the next: numbers, lists and dicts. None: anywhere in the limits."""
+    task, and what it keeps for the next if this one is done: numbers, lists, dicts; both None at
+    first. Without it, tasks are anywhere within the limits of the parameters."""
     mirror: Mirror | None = None
     """Motions that follow from others by changes of sign, if there are any."""
     intervals: int = 30
