@@ -13,7 +13,7 @@ import numpy as np
 from sofa_softctl.errors import WorkerError
 from sofa_softctl.library.entry import Entry, entry_of
 from sofa_softctl.library.file import LibraryFile
-from sofa_softctl.library.library import TrajectoryLibrary
+from sofa_softctl.library.library import AnswerStatus, TrajectoryLibrary
 from sofa_softctl.library.ocp import OptimalControlProblem
 from sofa_softctl.library.shooting import NlpStatus, Program
 
@@ -190,14 +190,16 @@ class Builder:
         """One task of each chain; the motions that are new."""
         asked = [(chain, chain.draw(self.program.problem)) for chain in self.chains]
         good = [self._answered(chain, p) for chain, p in asked]
-        poor = [pair for pair, answered in zip(asked, good, strict=True) if not answered]
+        poor = [pair for pair, answered in zip(asked, good, strict=True) if answered is None]
         solved = iter(self._solve([p for _, p in poor]))
         new = []
         for (chain, p), answered in zip(asked, good, strict=True):
             if self.done:
                 break
             self.counts.plannings += 1
-            if answered:
+            if answered is not None:
+                self.counts.by_sensitivity += answered is AnswerStatus.SENSITIVITY
+                self.counts.by_qp += answered is AnswerStatus.TANGENT_QP
                 self.counts.run += 1
                 self.counts.longest = max(self.counts.longest, self.counts.run)
                 continue
@@ -206,23 +208,21 @@ class Builder:
                 new.append(entry)
         return new
 
-    def _answered(self, chain: Chain, p: np.ndarray) -> bool:
-        """Whether the library answers well enough; the chain then goes on from there."""
+    def _answered(self, chain: Chain, p: np.ndarray) -> AnswerStatus | None:
+        """How the library answers, if well enough; the chain then goes on from there."""
         if not len(self.library):
-            return False
+            return None
         answer, problem = self.library.query(p), self.program.problem
         if not answer.status.ok:
-            return False
+            return None
         x = self.program.simulate(answer.v, p)
         error = np.inf if problem.error is None else problem.error(x[-1], answer.motion.z, p)
         if np.isfinite(error):
             self.library.learn(answer.nearest, answer.distance, error)
         if not error <= problem.tolerance:
-            return False
+            return None
         chain.finish(x[-1])
-        self.counts.by_sensitivity += answer.status.name == "SENSITIVITY"
-        self.counts.by_qp += answer.status.name == "TANGENT_QP"
-        return True
+        return answer.status
 
     def _take(self, chain: Chain, p: np.ndarray, solved: Solved) -> Entry | None:
         """Count what was solved; the new motion, if there is one."""

@@ -34,7 +34,7 @@ def cart(force=3.0, speed=np.inf, intervals=10, **given):
     return OptimalControlProblem(**arguments | given)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_cart():
     return cart
 

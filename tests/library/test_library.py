@@ -1,0 +1,140 @@
+"""Queries: which motion is nearest, how it is adapted, and what is told."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import LibraryError
+from sofa_softctl.library import library as module
+from sofa_softctl.library.build import solve
+from sofa_softctl.library.library import AnswerStatus, TrajectoryLibrary, shape_of
+from sofa_softctl.library.shooting import Program
+
+
+def entry_at(program, *p):
+    return solve(program, np.array(p)).entry
+
+
+@pytest.fixture(scope="module")
+def program(make_cart):
+    return Program(make_cart())
+
+
+@pytest.fixture
+def carts(program):
+    """Motions at three distances."""
+    entries = [entry_at(program, d, 0.0) for d in (0.1, 0.4, 0.62)]
+    return TrajectoryLibrary(shape_of(program), entries)
+
+
+def test_a_query_gives_the_optimum_for_a_linear_robot(carts, program):
+    for p, status in (
+        ([0.2, 0.1], AnswerStatus.SENSITIVITY),
+        ([0.52, 0.0], AnswerStatus.TANGENT_QP),
+        ([-0.3, 0.05], AnswerStatus.SENSITIVITY),
+    ):
+        answer = carts.query(p)
+        assert answer.status is status and answer.message == ""
+        np.testing.assert_allclose(answer.v, program.solve(np.array(p)).v, atol=2e-6)
+        np.testing.assert_array_equal(answer.motion.u, answer.v[program.u_at])
+        np.testing.assert_array_equal(answer.motion.x, answer.v[program.x_at])
+
+
+def test_mirrored_motions_are_found_and_mirrored_back(carts):
+    answer, other = carts.query([-0.38, 0.02]), carts.query([0.38, -0.02])
+    assert answer.mirrored and not other.mirrored
+    assert answer.nearest == other.nearest == 1
+    np.testing.assert_allclose(answer.v, -other.v, atol=1e-12)
+    lone = TrajectoryLibrary(replace(carts.shape, mirror=None), carts.entries)
+    assert lone.query([-0.38, 0.02]).nearest == 0
+
+
+def test_distances_count_by_how_much_inputs_change(carts, program):
+    """d_p u of the cart: 6 N a metre and 4 N a metre a second, at the first instant."""
+    slopes = [np.linalg.norm(e.v_p[program.u_at.ravel()], axis=0) for e in carts.entries]
+    np.testing.assert_allclose(carts.scale, np.mean(slopes, axis=0))
+    number, mirrored, distance = carts.nearest(np.array([0.3, 0.1]))
+    apart = np.linalg.norm((carts.entries[number].p - [0.3, 0.1]) * carts.scale)
+    assert not mirrored and distance == pytest.approx(apart)
+    others = [np.linalg.norm((e.p - [0.3, 0.1]) * carts.scale) for e in carts.entries]
+    assert distance == pytest.approx(min(others))
+
+
+def test_a_tree_finds_the_same(carts, monkeypatch):
+    queries = np.random.default_rng(0).uniform([-1.0, -0.5], [1.0, 0.5], (50, 2))
+    compared = [carts.nearest(p) for p in queries]
+    monkeypatch.setattr(module, "TREE", 1)
+    for p, known in zip(queries, compared, strict=True):
+        found = carts.nearest(p)
+        assert found[:2] == known[:2] and found[2] == pytest.approx(known[2])
+
+
+def test_what_cannot_be_is_said(carts):
+    """0.75 m in a second are the most with 3 N, so 0.99 m has no feasible point."""
+    answer = carts.query([0.99, 0.0])
+    assert answer.status is AnswerStatus.INFEASIBLE and not answer.status.ok
+    assert "Do not execute it" in answer.message
+    np.testing.assert_array_equal(answer.v, carts.entries[2].v)
+
+
+def test_without_refinement_the_nearest_motion_is_given(carts):
+    answer = carts.query([0.42, 0.0], refine=False)
+    np.testing.assert_array_equal(answer.v, carts.entries[1].v)
+
+
+def test_without_time_for_the_qp_the_linear_correction_is_cut_off_and_said(carts, program):
+    """The first QP tells how long they take; with no budget at all even the first is left out."""
+    answer = carts.query([0.52, 0.0], budget=0.0)
+    assert answer.status is AnswerStatus.LATE and not answer.status.ok
+    assert (answer.v <= program.upper).all() and (answer.v >= program.lower).all()
+    assert carts.query([0.52, 0.0], budget=10.0).status is AnswerStatus.TANGENT_QP
+    assert carts.query([0.2, 0.0], budget=0.0).status is AnswerStatus.SENSITIVITY
+
+
+def test_parameters_beyond_the_range_are_flagged_or_refused(carts):
+    answer = carts.query([0.2, 0.7])
+    assert len(answer.outside) == 1
+    assert "speed [m/s] = 0.7 not in [-0.5, 0.5]" in answer.message
+    with pytest.raises(LibraryError, match="Beyond the library's range: speed"):
+        carts.query([0.2, 0.7], refuse=True)
+
+
+@pytest.mark.parametrize("p", [[0.1], [0.1, np.nan], [0.1, 0.2, 0.3]])
+def test_bad_parameters_are_refused_by_name(carts, p):
+    with pytest.raises(LibraryError, match="2 finite numbers: distance .m., speed .m/s.. Got: "):
+        carts.query(p)
+
+
+def test_an_empty_library_is_said(program):
+    with pytest.raises(LibraryError, match="The library is empty: build it first"):
+        TrajectoryLibrary(shape_of(program)).query([0.1, 0.0])
+
+
+def test_errors_that_were_seen_predict_others_by_the_square_of_the_distance(carts):
+    assert np.isnan(carts.query([0.2, 0.0]).predicted_error)
+    number, _, distance = carts.nearest(np.array([0.2, 0.0]))
+    carts.learn(number, distance, 0.004)
+    carts.learn(number, distance, 0.001)  # the larger one stays
+    near = carts.query([0.15, 0.0])
+    assert near.nearest == number
+    assert near.predicted_error == pytest.approx(0.004 * (near.distance / distance) ** 2)
+
+
+def test_a_mirror_that_does_not_fit_the_limits_is_refused(make_cart):
+    uneven = make_cart()
+    uneven = replace(uneven, inputs=[replace(uneven.inputs[0], upper=2.0)])
+    with pytest.raises(ValueError, match="mirror does not fit the limits"):
+        shape_of(Program(uneven))
+
+
+def test_the_arm_is_refined_to_a_tenth_of_its_error(arm_program, arm_entry):
+    """The paper: 32.2 mm without refinement, 1.92 mm with it."""
+    arm = TrajectoryLibrary(shape_of(arm_program), [arm_entry])
+    p = arm_entry.p + [0.06, -0.06, 0.04, 0.02, 0.004, 0.01]
+    errors = []
+    for refine in (False, True):
+        answer = arm.query(p, refine=refine)
+        x = arm_program.simulate(answer.v, p)
+        errors.append(arm_program.problem.error(x[-1], answer.motion.z, p))
+    assert errors[0] > 0.01 and errors[1] < 0.1 * errors[0]
