@@ -54,7 +54,11 @@ class Channel:
 
 
 def channels_of(root: Any) -> list[Channel]:
-    """Channels of a scene: positions of states, force and displacement of cables, controllers."""
+    """Channels of a scene: positions of states, force and displacement of cables, controllers.
+
+    A controller of any other class lists its own in `recorded`: name of a Data -> (unit in words,
+    meaning).
+    """
     found: list[Channel] = []
     contacts = any(e.getClassName() == "CollisionPipeline" for e in root.objects)
     for node in nodes_of(root):
@@ -69,6 +73,10 @@ def channels_of(root: Any) -> list[Channel]:
                 found += [_channel(entry, name, *about) for name, about in _OUTPUTS.items()]
                 if contacts:
                     found += [_contacts(entry, name, *about) for name, about in _CONTACTS.items()]
+            else:
+                recorded = getattr(type(entry), "recorded", None)
+                named = recorded if isinstance(recorded, dict) else {}
+                found += [_channel(entry, name, *about) for name, about in named.items()]
     return found
 
 

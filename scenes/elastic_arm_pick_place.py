@@ -1,0 +1,218 @@
+"""An arm with springs between its motors and its links picks three objects up, and places them.
+
+Robot: two links of 0.22 m that turn in a level plane, moved by geared motors through springs of
+0.7 N m/rad, with a hand that takes 0.1 s to close. Masses, inertias and friction are those of the
+paper's Table 1; bodies are drawn as simple blocks, the narrow ones on top point to where the
+springs would be relaxed.
+Units: m, kg, s, so forces in N and torques in N m.
+Physics to expect: the arm swings at some 0.4 Hz with little damping, and weighs 0.1 kg more with an
+object. The motors follow the plan to a few milliradians, so that the hand comes to its goals within
+millimetres. Plans end with relaxed springs, and the next is made when the robot is at rest.
+Paper: Marcucci, Garabini, Gasparri, Artoni, Gabiccini, Bicchi, "Parametric trajectory libraries for
+online motion planning with application to soft robots", section 6, Fig. 4.
+
+    softctl run scenes/elastic_arm_pick_place.py --record arm.mcap --movie arm.gif
+    softctl run scenes/elastic_arm_pick_place.py --set planning_time=measured
+    runSofa -l SofaPython3 scenes/elastic_arm_pick_place.py
+"""
+
+import numpy as np
+
+from sofa_softctl import parameters_from_argv
+from sofa_softctl.errors import SceneError, SoftctlError
+from sofa_softctl.library.pick_place import Move, PickAndPlace, nlp_planner
+from sofa_softctl.library.plant import FINGER, FRAMES, ElasticArm
+
+PLUGINS = """
+Sofa.Component.AnimationLoop Sofa.Component.Collision.Geometry Sofa.Component.Mapping.NonLinear
+Sofa.Component.StateContainer Sofa.Component.Topology.Container.Constant
+Sofa.Component.Topology.Container.Dynamic
+""".split()
+"""What SOFA has to load for this scene."""
+UNITS = "m, kg, s"
+DURATION = 16.0
+OBJECTS = ((0.15, 0.40), (0.20, 0.30), (0.30, 0.25))
+"""Where the objects are picked up."""
+TRAY = (-0.30, 0.30)
+"""Where each is put."""
+MASS, HORIZON = 0.1, 1.5
+"""Of an object; time of a motion."""
+ANGLES = (np.radians(90.0), np.radians(30.0))
+"""Of the links at the start: the paper has no numbers."""
+RADIUS, THICKNESS, GROUND = 0.02, 0.03, -0.10
+"""Of an object; height of the floor under the plane in which the arm moves."""
+
+
+def planner(plan, library, stiffness):
+    """What plans a motion from its parameters, and whether it needs the robot at rest."""
+    if plan == "nlp":
+        return nlp_planner(stiffness, HORIZON), True
+    if plan == "library":
+        raise SoftctlError(
+            "plan=library needs the file of a library of the arm's motions: give it with "
+            f"--set library=FILE. Got: '{library}'."
+        )
+    raise SceneError(f"plan must be nlp or library; got '{plan}'.")
+
+
+@parameters_from_argv
+def createScene(
+    root,
+    plan="nlp",
+    library="",
+    stiffness=0.7,
+    stiffness_error=0.0,
+    planning_time="0.853",
+    rest=0.01,
+    bandwidth=40.0,
+    dt=0.01,
+):
+    """Build the scene.
+
+    stiffness_error: how much stiffer the plans take the springs to be, as a share. planning_time:
+    simulated time that planning takes; the paper's mean, or 'measured'. rest: swing of a spring
+    that counts as rest [rad].
+    """
+    root.dt = dt
+    root.gravity = [0.0, 0.0, -9.81]
+    root.addObject("RequiredPlugin", pluginName=PLUGINS)
+    root.addObject("DefaultAnimationLoop")
+    springs = (stiffness, stiffness)
+    believed = [(1.0 + stiffness_error) * each for each in springs]
+    plans, settle = planner(plan, library, believed)
+
+    frames, objects = add_bodies(root)
+    arm = ElasticArm(
+        root=root,
+        frames=frames,
+        objects=objects,
+        masses=len(OBJECTS) * [MASS],
+        thickness=THICKNESS,
+        ground=GROUND,
+        angles=ANGLES,
+        stiffness=springs,
+        bandwidth=bandwidth,
+    )
+    root.addObject(arm)
+    moves = [Move(*at, pick) for spot in OBJECTS for at, pick in ((spot, True), (TRAY, False))]
+    measured = planning_time == "measured"
+    root.addObject(
+        PickAndPlace(
+            root=root,
+            arm=arm,
+            moves=moves,
+            plan=plans,
+            horizon=HORIZON,
+            settle=settle,
+            rest=rest,
+            planning_time=None if measured else float(planning_time),
+        )
+    )
+    return root
+
+
+def add_bodies(root):
+    """Everything that can be seen; returns the frames of the arm and those of the objects."""
+    add_floor(root)
+    still = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    things = root.addChild("things")
+    objects = things.addObject(
+        "MechanicalObject",
+        name="dofs",
+        template="Rigid3",
+        position=[[*spot, *still[2:]] for spot in OBJECTS],
+    )
+    robot = root.addChild("robot")
+    frames = robot.addObject(
+        "MechanicalObject", name="dofs", template="Rigid3", position=len(FRAMES) * [still]
+    )
+    frame = {name: number for number, name in enumerate(FRAMES)}
+    add_blocks(
+        robot,
+        "bars",
+        (frame["base"], disc(0.05, GROUND, 0.03)),
+        (frame["link 1"], bar(-0.03, 0.25, 0.04, 0.03, 0.05)),
+        (frame["link 2"], bar(-0.03, 0.18, 0.034, 0.052, 0.07)),
+    )
+    add_blocks(
+        robot,
+        "motors",
+        (frame["motor 1"], bar(-0.02, 0.11, 0.012, 0.052, 0.062)),
+        (frame["motor 2"], bar(-0.02, 0.11, 0.012, 0.072, 0.082)),
+    )
+    add_blocks(things, "blocks", *((k, disc(RADIUS, 0.0, THICKNESS)) for k in range(len(OBJECTS))))
+    length = 0.02 - FINGER[0]
+    add_blocks(
+        robot,
+        "hand",
+        (frame["hand"], bar(FINGER[0] - 0.02, FINGER[0], 0.06, 0.0, 0.052)),
+        (frame["left finger"], bar(-0.008, length, 0.01, 0.002, 0.03)),
+        (frame["right finger"], bar(-0.008, length, 0.01, 0.002, 0.03)),
+    )
+    return frames, objects
+
+
+def add_floor(root):
+    """A floor, stands under the objects, and a tray where they are put."""
+    floor = root.addChild("floor")
+    corners = [
+        [x, y, GROUND - 0.005] for x, y in ((-0.5, -0.2), (0.5, -0.2), (0.5, 0.5), (-0.5, 0.5))
+    ]
+    floor.addObject("MeshTopology", position=corners, triangles=[[0, 1, 2], [0, 2, 3]])
+    floor.addObject("MechanicalObject", name="dofs", position=corners)
+    floor.addObject("TriangleCollisionModel", simulated=False, moving=False)
+    stands = [disc(RADIUS, GROUND, -0.001, at) for at in OBJECTS]
+    stands.append(disc(0.05, GROUND - 0.004, GROUND, TRAY))
+    points, tetrahedra = joined(stands)
+    targets = root.addChild("targets")
+    targets.addObject("TetrahedronSetTopologyContainer", position=points, tetrahedra=tetrahedra)
+    targets.addObject("MechanicalObject", name="dofs")
+    targets.addObject("TetrahedronSetGeometryAlgorithms", drawTetrahedra=True)
+
+
+def add_blocks(node, name, *parts):
+    """A body of blocks, each with the frame that carries it."""
+    points, tetrahedra = joined([block for _, block in parts])
+    child = node.addChild(name)
+    child.addObject("TetrahedronSetTopologyContainer", position=points, tetrahedra=tetrahedra)
+    child.addObject("MechanicalObject", name="dofs")
+    child.addObject("TetrahedronSetGeometryAlgorithms", drawTetrahedra=True)
+    frames = [number for number, block in parts for _ in block[0]]
+    child.addObject("RigidMapping", rigidIndexPerPoint=frames)
+
+
+def joined(blocks):
+    """Points and tetrahedra of several blocks."""
+    points = [point for block in blocks for point in block[0]]
+    first = np.cumsum([0, *(len(block[0]) for block in blocks)])
+    tetrahedra = [
+        [int(k + node) for node in tetrahedron]
+        for k, block in zip(first, blocks, strict=False)
+        for tetrahedron in block[1]
+    ]
+    return points, tetrahedra
+
+
+def bar(start, end, width, low, high):
+    """A bar along x with its corners cut, from one height to another."""
+    half, cut = 0.5 * width, 0.3 * width
+    outline = [(start, cut - half), (start + cut, -half), (end - cut, -half), (end, cut - half)]
+    return prism(outline + [(x, -y) for x, y in outline[::-1]], low, high)
+
+
+def disc(radius, low, high, centre=(0.0, 0.0)):
+    """A round block."""
+    angles = np.linspace(0.0, 2.0 * np.pi, 20, endpoint=False)
+    outline = np.array(centre) + radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    return prism(outline.tolist(), low, high)
+
+
+def prism(outline, low, high):
+    """A convex polygon (x, y) between two heights: points, and three tetrahedra a triangle."""
+    n = len(outline)
+    points = [[float(x), float(y), z] for z in (low, high) for x, y in outline]
+    tetrahedra = []
+    for b in range(1, n - 1):
+        a, c = 0, b + 1
+        tetrahedra += [[a, b, c, n + c], [a, b, n + c, n + b], [a, n + b, n + c, n + a]]
+    return points, tetrahedra

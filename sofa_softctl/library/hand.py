@@ -1,0 +1,99 @@
+"""The hand at the arm's tip: when it closes and opens, and how far it is off then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sofa_softctl.library.elastic_arm import CLOSING
+
+
+def is_time(distance: float, rate: float, closing: float) -> bool:
+    """Whether the hand starts to close or to open: t_g / 2 |d/dt |xi - xi_f|| > |xi - xi_f|.
+
+    At constant speed it is then half done at the goal. A plan that ends at rest comes to its goal
+    as (T - t)^n, and the hand starts n t_g / 2 before the end: with n = 2, where the acceleration
+    does not end at 0, it has closed at the end.
+
+    Args:
+        distance: |xi - xi_f| between tip and goal [m].
+        rate: Its derivative [m/s].
+        closing: t_g, the time that closing takes [s].
+
+    Source: section 6, where the norm's derivative stands as d_r ||xi(q) - xi_f||_t_g; units say
+        that the closing time is a factor.
+    """
+    return 0.5 * abs(rate) * closing > distance
+
+
+@dataclass(frozen=True)
+class Action:
+    """One closing or opening of the hand."""
+
+    time: float
+    """When it was done [s]."""
+    closed: bool
+    """Whether it closed."""
+    distance: float
+    """Between tip and goal at that time [m]."""
+    largest: float
+    """Largest of these distances since the hand began [m]."""
+    held: int
+    """The object that was caught or let go; -1: none."""
+
+
+@dataclass
+class Hand:
+    """A hand that is asked to close or open at a goal, and begins when it is time."""
+
+    closing: float = CLOSING
+    """t_g, the time that closing takes, and opening [s]."""
+    share: float = 0.0
+    """How far it is closed [-]."""
+    goal: np.ndarray | None = None
+    """Where it is to close or open, shape (2,) [m]; None: nowhere."""
+    close: bool = False
+    """Whether it is to be closed."""
+    moving: bool = False
+    """Whether it has begun."""
+    largest: float = 0.0
+    """Largest distance to the goal since it began [m]."""
+    actions: list[Action] = field(default_factory=list)
+    """What it did."""
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is asked of it any more."""
+        return self.goal is None
+
+    def ask(self, goal: np.ndarray, *, close: bool) -> None:
+        """Close, or open, at a place (x, y) [m]."""
+        self.goal, self.close = np.asarray(goal, float), close
+        self.moving, self.largest = False, 0.0
+
+    def advance(self, at: np.ndarray, velocity: np.ndarray, h: float) -> bool:
+        """Go on by a time h with the tip there at its end; True when closed or open just then."""
+        if self.goal is None:
+            return False
+        apart = at - self.goal
+        distance = float(np.linalg.norm(apart))
+        if self.moving:
+            self.share += h / self.closing if self.close else -h / self.closing
+        else:
+            rate = float(apart @ velocity) / distance if distance > 0.0 else 0.0
+            self.moving = is_time(distance, rate, self.closing)
+        if self.moving:
+            self.largest = max(self.largest, distance)
+        whole = 1e-9  # of sums of h
+        if self.share < 1.0 - whole if self.close else self.share > whole:
+            return False
+        self.share = float(self.close)
+        return True
+
+    def finish(self, time: float, at: np.ndarray, held: int) -> None:
+        """Note what was done; nothing is asked any more."""
+        assert self.goal is not None
+        distance = float(np.linalg.norm(at - self.goal))
+        self.actions.append(Action(time, self.close, distance, self.largest, held))
+        self.goal, self.moving = None, False

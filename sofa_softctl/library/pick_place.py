@@ -1,0 +1,211 @@
+"""Picking objects up and putting them down: one planned motion after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError, SoftctlError
+from sofa_softctl.library.elastic_arm import arm as arm_problem
+from sofa_softctl.library.ocp import Motion
+from sofa_softctl.library.plant import ElasticArm
+from sofa_softctl.scene.controller import SceneController, pauses_on_error
+
+Planner = Callable[[np.ndarray], Motion]
+"""Parameters p of `elastic_arm.PARAMETERS` -> a motion of the arm; SoftctlError: there is none."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """One motion, and what the hand does at its end."""
+
+    x: float
+    """Where the hand is to come to [m]."""
+    y: float
+    """Where the hand is to come to [m]."""
+    pick: bool
+    """Whether it closes there; else it opens."""
+
+
+def parameters(q: Sequence[float], theta: Sequence[float], goal: Move, mass: float) -> np.ndarray:
+    """p of a motion from rest at angles q, motors at theta [rad], with a mass [kg] in the hand.
+
+    alpha_f - q_1 is taken between -pi and pi. Source: section 5.1.
+    """
+    turn = np.arctan2(goal.y, goal.x) - q[0]
+    turn -= 2.0 * np.pi * np.round(turn / (2.0 * np.pi))
+    rho = np.hypot(goal.x, goal.y)
+    return np.array([turn, q[1], theta[0] - q[0], theta[1] - q[1], rho, mass])
+
+
+def nlp_planner(stiffness: Sequence[float], horizon: float) -> Planner:
+    """Solves the optimal control problem for each motion, with relaxed springs at its end.
+
+    Source: section 6, Fig. 4a.
+
+    Raises:
+        SoftctlError: CasADi is not installed; of the planner: the problem has no solution at p.
+    """
+    from sofa_softctl.library.shooting import Program
+
+    program = Program(arm_problem(stiffness=stiffness, horizon=horizon, settled=True))
+
+    def plan(p: np.ndarray) -> Motion:
+        found = program.solve(p)
+        if not found.status.ok:
+            names = [each.name for each in program.problem.parameters]
+            at = ", ".join(f"{name}: {value:.4g}" for name, value in zip(names, p, strict=True))
+            raise SoftctlError(f"There is no plan for {at}. {found.status.value}")
+        return program.motion(found.v)
+
+    return plan
+
+
+class PickAndPlace(SceneController):
+    """Moves an `ElasticArm` from goal to goal, each motion planned from the state it begins in.
+
+    At the end of a step: the state is read, a motion planned, and after `planning_time` it begins.
+    With `settle`, the robot comes to rest before it is read. The motion is over when its time is,
+    and the hand has done its part: where the closing rule asked for nothing until then, the hand
+    begins at the end (the rule would wait for ever when the goal is missed at low speed).
+
+    Args:
+        root: Root of the scene.
+        arm: The robot.
+        moves: Motions, in their order.
+        plan: Plans one.
+        horizon: Of a motion [s].
+        settle: Whether to wait for rest before each motion.
+        planning_time: Simulated time that planning takes [s]. None: what it took in fact, so that
+            runs are no longer the same from one to the next.
+        rest: Swing of one spring, alone, with whose energy the robot counts as at rest [rad].
+        name: Of the controller.
+
+    Data:
+        goal: Where the hand is to come to [m].
+        phase: What it does: settle, plan, move or done.
+        planning_time: What planning took, motion by motion, measured [s].
+        started: When each motion began [s].
+        duration: When all was done; 0 before [s].
+
+    Raises:
+        SceneError: there are no moves, or a motion cannot be planned.
+
+    Source: section 6.
+    """
+
+    recorded: ClassVar[dict[str, tuple[str, str]]] = {
+        "goal": ("length", "Where the hand is to come to"),
+    }
+
+    def __init__(
+        self,
+        *,
+        root: Any,
+        arm: ElasticArm,
+        moves: Sequence[Move],
+        plan: Planner,
+        horizon: float,
+        settle: bool,
+        planning_time: float | None = None,
+        rest: float = 0.01,
+        name: str = "pick_and_place",
+    ) -> None:
+        super().__init__(name=name, root=root)
+        if not moves:
+            raise SceneError(f"{self.made_at}: give at least one move.")
+        self.arm, self.moves, self.plan = arm, list(moves), plan
+        self.horizon, self.settle, self.rest = float(horizon), settle, rest
+        self.taken = planning_time
+        self.add_output("goal", np.zeros((1, 3)), "Where the hand is to come to [length].")
+        self.add_output("phase", "settle", "What it does: settle, plan, move or done.")
+        self.add_output("planning_time", [], "What planning took, each time, measured [s].")
+        self.add_output("started", [], "When each motion began [s].")
+        self.add_output("duration", [0.0], "When all was done; 0 before [s].")
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self.keep(number=0, current="settle", until=0.0, motion=None, turn=0.0)
+        self.keep(seconds=[], starts=[])
+        for name in ("planning_time", "started"):
+            self.outputs[name].value = []
+        self.outputs["duration"].value = [0.0]
+        self._tell("settle")
+
+    def snapshot(self) -> dict[str, Any]:
+        """What the controller carries from step to step."""
+        names = ("number", "current", "until", "motion", "turn")
+        kept = {name: self.__dict__[name] for name in names}
+        return kept | {"seconds": list(self.seconds), "starts": list(self.starts)}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Take over what `snapshot` gave."""
+        self.keep(**snapshot)
+
+    @pauses_on_error
+    def onAnimateEndEvent(self, event: Any) -> None:
+        """Go from phase to phase; several may end at once."""
+        del event
+        now = float(self.time.value)
+        phases = {"settle": self._settled, "plan": self._planned, "move": self._moved}
+        while self.current in phases:
+            following = phases[self.current](now)
+            if following == self.current:
+                break
+            self._tell(following)
+
+    def _settled(self, now: float) -> str:
+        """Plan from here when the robot rests."""
+        arm = self.arm
+        if self.settle and arm.stored > 0.5 * min(arm.stiffness) * self.rest**2:
+            return "settle"
+        goal, q, theta = self.moves[self.number], arm.state.x[0:2], arm.state.x[4:6]
+        begin = perf_counter()
+        try:
+            motion = self.plan(parameters(q, theta, goal, arm.mass))
+        except SoftctlError as error:
+            raise SceneError(f"Motion {self.number + 1} of {len(self.moves)}: {error}") from error
+        seconds = perf_counter() - begin
+        self.keep(motion=motion, turn=q[0], until=now + (self.taken or 0.0))
+        if self.taken is None:
+            self.keep(until=now + seconds)
+        self.seconds.append(seconds)
+        self.outputs["planning_time"].value = self.seconds
+        return "plan"
+
+    def _planned(self, now: float) -> str:
+        """Go when planning is over."""
+        if now < self.until - 1e-9:
+            return "plan"
+        goal = self.moves[self.number]
+        self.arm.follow(self.motion, now, self.horizon, self.turn)
+        self.arm.state.hand.ask(np.array([goal.x, goal.y]), close=goal.pick)
+        self.keep(until=now + self.horizon)
+        self.starts.append(now)
+        self.outputs["started"].value = self.starts
+        return "move"
+
+    def _moved(self, now: float) -> str:
+        """Go on when the motion is over and the hand has done its part."""
+        if now < self.until - 1e-9:
+            return "move"
+        hand = self.arm.state.hand
+        if not hand.done:
+            hand.moving = True
+            return "move"
+        self.keep(number=self.number + 1)
+        if self.number < len(self.moves):
+            return "settle"
+        self.outputs["duration"].value = [now]
+        return "done"
+
+    def _tell(self, phase: str) -> None:
+        self.keep(current=phase)
+        self.outputs["phase"].value = phase
+        goal = self.moves[min(self.number, len(self.moves) - 1)]
+        self.outputs["goal"].value = [[goal.x, goal.y, self.arm.height]]

@@ -1,0 +1,317 @@
+"""The elastic arm inside a scene: its dynamics in the scene's steps, its hand, what it carries."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.library.arm_motion import (
+    Command,
+    Motors,
+    Reference,
+    State,
+    Torques,
+    caught,
+    energy,
+    rk4,
+)
+from sofa_softctl.library.elastic_arm import CLOSING, LENGTH, STIFFNESS, TORQUE, jacobian, position
+from sofa_softctl.library.hand import Hand
+from sofa_softctl.library.ocp import Motion
+from sofa_softctl.scene.controller import SceneController, pauses_on_error
+
+
+@dataclass
+class ArmState:
+    """What the arm carries from step to step."""
+
+    x: State
+    """q, dq, theta, dtheta [rad], [rad/s]."""
+    motors: Motors
+    """The motors' position control."""
+    command: Command
+    """What gives the torques: `motors`, or `Torques`."""
+    hand: Hand
+    """The hand."""
+    places: np.ndarray
+    """Poses of the objects, as Rigid3 has them, shape (n, 7)."""
+    torque: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    """Of the motors in the last substep [N m]."""
+    held: int = -1
+    """Object in the hand; -1: none."""
+    grip: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    """Its place in the hand's axes, and its angle there [m], [rad]."""
+
+
+FRAMES = ("base", "link 1", "link 2", "motor 1", "motor 2", "hand", "left finger", "right finger")
+"""Bodies of the state `frames`, in this order. A motor's x axis: where its spring is relaxed."""
+FINGER, SPREAD = np.array([-0.035, 0.022]), 0.5
+"""Where a finger turns, in the hand's axes [m], and its angle when the hand is open [rad]."""
+
+
+class ElasticArm(SceneController):
+    """The planar arm with springs between motors and links, as a robot in a scene.
+
+    It moves about the scene's z axis, in SI units, and is in no mechanical system of the scene:
+    each step advances equation (1) by `substeps` steps of the explicit Runge-Kutta method of order
+    four, and places the frames. The motors follow a reference under PID control, or give torques.
+
+    The hand takes `closing` to close and to open, and begins by the rule of section 6. When it has
+    closed, an object within `reach` of the tip is caught: it was at rest, goes on with the hand
+    (`arm_motion.caught`), and keeps its place in the hand's axes, while the dynamics have its mass
+    at the tip, as (1) has. When the hand has opened, the links keep their speed, and the object
+    stops there, and falls to the `ground` or onto those that lie there.
+
+    Args:
+        root: Root of the scene.
+        frames: MechanicalObject of template Rigid3 with a body for each of `FRAMES`.
+        objects: One with a body for each object that can be carried; None: there are none.
+        masses: Of the objects [kg].
+        thickness: Of an object: how far one that is put onto another stands above it [m].
+        ground: Height that objects fall to when they are let go [m]; None: they do not fall.
+        angles: q at the start, springs relaxed, at rest [rad].
+        stiffness: Of both springs [N m / rad].
+        bandwidth: Of the motors' position control [1/s].
+        torque_limit: Of the motors, at the link's side [N m].
+        closing: Time in which the hand closes [s].
+        reach: From how far the hand catches an object [m].
+        substeps: Of a step.
+        name: Of the component.
+
+    Data:
+        q: Angles of the links [rad].
+        theta: Angles of the motors, at the link's side [rad].
+        reference: Where the motors are to be [rad].
+        torque: Of the motors [N m].
+        tip: Where the hand is [m].
+        hand: How far it is closed: 0 to 1.
+        held: Number of the object in the hand; -1: none.
+        energy: Kinetic, and of the springs [J].
+        grasp_error: Distance of tip and goal when the hand had closed or opened, each time [m].
+
+    Raises:
+        SceneError: frames, objects and masses do not fit; a number that must be positive is not.
+
+    Source: Marcucci et al., (1), Table 1 and section 6.
+    """
+
+    recorded: ClassVar[dict[str, tuple[str, str]]] = {
+        "q": ("rad", "Angles of the links"),
+        "theta": ("rad", "Angles of the motors"),
+        "reference": ("rad", "Where the motors are to be"),
+        "torque": ("N m", "Torques of the motors"),
+        "tip": ("length", "Where the hand is"),
+        "hand": ("", "How far the hand is closed, 0 to 1"),
+        "held": ("", "Number of the object in the hand, -1 for none"),
+    }
+
+    def __init__(
+        self,
+        *,
+        root: Any,
+        frames: Any,
+        objects: Any = None,
+        masses: Sequence[float] = (),
+        thickness: float = 0.0,
+        ground: float | None = None,
+        angles: Sequence[float] = (0.0, 0.0),
+        stiffness: Sequence[float] = STIFFNESS,
+        bandwidth: float = 40.0,
+        torque_limit: float = TORQUE,
+        closing: float = CLOSING,
+        reach: float = 0.04,
+        substeps: int = 5,
+        name: str = "arm",
+    ) -> None:
+        super().__init__(name=name, root=root)
+        positive = {
+            "stiffness": min(stiffness),
+            "bandwidth": bandwidth,
+            "torque_limit": torque_limit,
+            "closing": closing,
+            "substeps": substeps,
+        }
+        for what, value in positive.items():
+            if not value > 0:
+                raise SceneError(f"{self.made_at}: '{what}' must be positive, got {value:g}.")
+        count = 0 if objects is None else len(objects.position.value)
+        if len(frames.position.value) != len(FRAMES) or count != len(masses):
+            raise SceneError(
+                f"{self.made_at}: the arm needs {len(FRAMES)} frames ({', '.join(FRAMES)}) and a "
+                f"mass for each object. Got: {len(frames.position.value)} frames, {count} objects, "
+                f"{len(masses)} masses."
+            )
+        self.frames, self.objects, self.masses = frames, objects, [float(m) for m in masses]
+        self.stiffness = [float(k) for k in stiffness]
+        self.bandwidth, self.torque_limit = bandwidth, torque_limit
+        self.closing, self.reach, self.substeps = closing, reach, int(substeps)
+        self.thickness, self.ground, self.height = (
+            thickness,
+            ground,
+            float(np.array(frames.position.value)[0, 2]),
+        )
+        self.start: State = [*map(float, angles), 0.0, 0.0, *map(float, angles), 0.0, 0.0]
+        laid = np.empty((0, 7)) if objects is None else np.array(objects.position.value, float)
+        self.laid = laid
+        two = np.zeros(2)
+        self.add_output("q", two, "Angles of the links [rad].")
+        self.add_output("theta", two, "Angles of the motors [rad].")
+        self.add_output("reference", two, "Where the motors are to be [rad].")
+        self.add_output("torque", two, "Torques of the motors [N m].")
+        self.add_output("tip", np.zeros((1, 3)), "Where the hand is [length].")
+        self.add_output("hand", [0.0], "How far the hand is closed, 0 to 1.")
+        self.add_output("held", [-1.0], "Number of the object in the hand, -1 for none.")
+        self.add_output("energy", [0.0], "Kinetic energy and that of the springs [J].")
+        self.add_output("grasp_error", [], "Distance of tip and goal when the hand acted [length].")
+        self.reset()
+
+    def reset(self) -> None:
+        """Back to rest at the first angles, the hand open, the objects where they were."""
+        h = float(self.dt.value) / self.substeps
+        still = np.array([self.start[4:6]] * 2)
+        motors = Motors(
+            Reference(0.0, 1.0, still, np.zeros((2, 2))), h, self.bandwidth, self.torque_limit
+        )
+        hand, places = Hand(self.closing), self.laid.copy()
+        self.keep(state=ArmState(list(self.start), motors, motors, hand, places))
+        self._show()
+
+    def snapshot(self) -> dict[str, Any]:
+        """What the arm carries from step to step."""
+        return {"state": copy.deepcopy(self.state)}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Take over what `snapshot` gave."""
+        self.keep(state=copy.deepcopy(snapshot["state"]))
+
+    @property
+    def mass(self) -> float:
+        """Of the object in the hand [kg]."""
+        return self.masses[self.state.held] if self.state.held >= 0 else 0.0
+
+    @property
+    def stored(self) -> float:
+        """Kinetic energy and that of the springs [J]."""
+        return energy(self.state.x, self.stiffness, self.mass)
+
+    def follow(self, motion: Motion, start: float, horizon: float, turn: float = 0.0) -> None:
+        """Let the motors follow a planned motion, under PID control.
+
+        Args:
+            motion: The plan, states as in (1).
+            start: When it begins [s].
+            horizon: How long it takes [s].
+            turn: The robot's angle that is q_1 = 0 in the plan [rad].
+        """
+        self.state.motors.reference = Reference.of(motion, start, horizon, turn)
+        self.state.command = self.state.motors
+
+    def push(self, torques: np.ndarray, start: float, horizon: float) -> None:
+        """Let the motors give torques (N, 2) [N m], each for its share of the horizon [s]."""
+        self.state.command = Torques(start, horizon, np.asarray(torques, float))
+
+    @pauses_on_error
+    def onAnimateBeginEvent(self, event: Any) -> None:
+        """Go on by a step, and place all frames where they are at its end."""
+        del event
+        state, start, dt = self.state, float(self.time.value), float(self.dt.value)
+        h = state.motors.step = dt / self.substeps
+        for k in range(self.substeps):
+            state.torque = list(state.command(start + k * h, state.x))
+            state.x = rk4(state.x, state.torque, self.stiffness, self.mass, h)
+            at, velocity = position(state.x), jacobian(state.x) @ state.x[2:4]
+            if state.hand.advance(at, velocity, h):
+                self._act(start + (k + 1) * h)
+        self._carry()
+        self._show()
+        self.outputs["reference"].value = state.motors.reference.at(start + dt)[0]
+
+    def _act(self, time: float) -> None:
+        """The hand has just closed or opened: catch, or let go."""
+        state, at = self.state, position(self.state.x)
+        if state.hand.close:
+            self._catch(at)
+            state.hand.finish(time, at, state.held)
+        else:
+            self._carry()
+            let_go, state.held = state.held, -1
+            self._put(let_go)
+            state.hand.finish(time, at, let_go)
+        self.outputs["grasp_error"].value = [action.distance for action in state.hand.actions]
+
+    def _catch(self, at: np.ndarray) -> None:
+        """Take the nearest object, if there is one within reach of the tip."""
+        state = self.state
+        apart = np.linalg.norm(state.places[:, :2] - at, axis=1)
+        near = int(apart.argmin()) if len(apart) else -1
+        if near < 0 or apart[near] > self.reach:
+            return
+        angle, before = state.x[0] + state.x[1], self.mass
+        offset = _turned(state.places[near, :2] - at, -angle)
+        state.grip = np.array([*offset, _yaw(state.places[near]) - angle])
+        state.held = near
+        state.x = caught(state.x, before, self.mass)
+
+    def _carry(self) -> None:
+        """Place the object in the hand."""
+        state = self.state
+        if state.held >= 0:
+            angle = state.x[0] + state.x[1]
+            at = position(state.x) + _turned(state.grip[:2], angle)
+            state.places[state.held] = _pose(at, self.height, state.grip[2] + angle)
+
+    def _put(self, number: int) -> None:
+        """Let an object fall, onto others that lie there."""
+        if number < 0 or self.ground is None:
+            return
+        places = self.state.places
+        others = np.delete(places, number, axis=0)
+        here = np.linalg.norm(others[:, :2] - places[number, :2], axis=1) < self.reach
+        places[number, 2] = max([*(others[here, 2] + self.thickness), self.ground])
+
+    def _show(self) -> None:
+        """Tell where everything is, in frames and Data."""
+        state, z = self.state, self.height
+        x, hand = state.x, state.hand
+        first, both = x[0], x[0] + x[1]
+        elbow = LENGTH[0] * np.array([math.cos(first), math.sin(first)])
+        base, tip = np.zeros(2), position(x)
+        spread = SPREAD * (1.0 - hand.share)
+        left, right = (tip + _turned(FINGER * [1.0, side], both) for side in (1.0, -1.0))
+        self.frames.position.value = [
+            _pose(base, z, 0.0),
+            _pose(base, z, first),
+            _pose(elbow, z, both),
+            _pose(base, z, x[4]),
+            _pose(elbow, z, first + x[5]),
+            _pose(tip, z, both),
+            _pose(left, z, both + spread),
+            _pose(right, z, both - spread),
+        ]
+        if self.objects is not None:
+            self.objects.position.value = state.places.tolist()
+        told = {"q": x[0:2], "theta": x[4:6], "torque": state.torque, "tip": [[*tip, z]]}
+        told |= {"hand": [hand.share], "held": [float(state.held)], "energy": [self.stored]}
+        for name, value in told.items():
+            self.outputs[name].value = value
+
+
+def _turned(vector: np.ndarray, angle: float) -> np.ndarray:
+    c, s = math.cos(angle), math.sin(angle)
+    return np.array([c * vector[0] - s * vector[1], s * vector[0] + c * vector[1]])
+
+
+def _pose(at: np.ndarray, z: float, angle: float) -> list[float]:
+    """As SOFA's Rigid3 has it: a place, and a quaternion about z."""
+    return [float(at[0]), float(at[1]), z, 0.0, 0.0, math.sin(0.5 * angle), math.cos(0.5 * angle)]
+
+
+def _yaw(pose: np.ndarray) -> float:
+    """The angle about z of such a pose [rad]."""
+    return 2.0 * math.atan2(pose[5], pose[6])
