@@ -106,7 +106,7 @@ class OptimalControlProblem:
         for name in ("states", "inputs", "parameters"):
             if not getattr(self, name):
                 raise ValueError(f"'{self.name}' needs {name}.")
-        if not (self.horizon > 0.0 and self.intervals > 0 and self.steps > 0):
+        if not (0.0 < self.horizon < np.inf and self.intervals > 0 and self.steps > 0):
             raise ValueError(
                 f"'{self.name}': horizon, intervals and steps must be positive. Got: "
                 f"{self.horizon}, {self.intervals}, {self.steps}"
@@ -117,6 +117,23 @@ class OptimalControlProblem:
                 raise ValueError(
                     f"'{self.name}': lower of '{each.name}' must be below upper. Got: "
                     f"{each.lower} and {each.upper}"
+                )
+        for given in self.parameters:
+            if not np.isfinite((given.lower, given.upper)).all():
+                raise ValueError(
+                    f"'{self.name}': limits of parameter '{given.name}' must be finite, random "
+                    f"tasks are drawn within them. Got: {given.lower} and {given.upper}"
+                )
+        if self.mirror is not None:
+            self._check_mirror(self.mirror)
+
+    def _check_mirror(self, mirror: Mirror) -> None:
+        for name in ("parameters", "states", "inputs"):
+            signs, wanted = list(getattr(mirror, name)), len(getattr(self, name))
+            if len(signs) != wanted or not set(signs) <= {1, -1}:
+                raise ValueError(
+                    f"'{self.name}': mirror needs 1 or -1 for each of the {wanted} {name}. "
+                    f"Got: {signs}"
                 )
 
     @property

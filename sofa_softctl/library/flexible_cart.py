@@ -1,0 +1,156 @@
+"""A cart that carries a flexible pole from rest to rest, and may choose how stiff its foot is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.library.formulas import casadi
+from sofa_softctl.library.ocp import (
+    Mirror,
+    OptimalControlProblem,
+    Parameter,
+    Symbol,
+    Variable,
+)
+
+CART = 1.0
+"""Mass [kg]."""
+RAIL_FRICTION = 0.5
+"""Of the cart [N s / m]."""
+LENGTH = (0.2, 0.2)
+"""Of the lower and the upper half of the pole, which have no mass [m]."""
+JOINT_MASS = 0.05
+"""In the middle of the pole [kg]."""
+STIFFNESS = (4.0, 3.0)
+"""Of the springs at the foot and in the middle; they are straight at rest [N m / rad]."""
+DAMPING = (0.004, 0.003)
+"""Of these [N m s / rad]."""
+GRAVITY = 9.81
+"""[m / s^2]."""
+FORCE, SPEED = 8.0, 1.2
+"""Limits of the cart [N], [m / s]."""
+
+
+def inertia(angles: Symbol, tip_mass: Symbol) -> list[list[Symbol]]:
+    """Of cart, lower and upper half: of [s, a_1, a_2], a being angles from the vertical."""
+    ca, (l1, l2) = casadi(), LENGTH
+    both, a1, a2 = JOINT_MASS + tip_mass, angles[0], angles[1]
+    first, second = both * l1 * ca.cos(a1), tip_mass * l2 * ca.cos(a2)
+    across = tip_mass * l1 * l2 * ca.cos(a1 - a2)
+    return [
+        [CART + both, first, second],
+        [first, both * l1**2, across],
+        [second, across, tip_mass * l2**2],
+    ]
+
+
+def forces(x: Symbol, u: Symbol, foot: Symbol, tip_mass: Symbol) -> list[Symbol]:
+    """All but inertia, along [s, a_1, a_2], with the centrifugal ones."""
+    ca, (l1, l2) = casadi(), LENGTH
+    both, (a1, a2), (ds, w1, w2) = JOINT_MASS + tip_mass, (x[1], x[2]), (x[3], x[4], x[5])
+    turn = tip_mass * l1 * l2 * ca.sin(a1 - a2)
+    middle = STIFFNESS[1] * (a2 - a1) + DAMPING[1] * (w2 - w1)
+    lower = both * l1 * ca.sin(a1)
+    upper = tip_mass * l2 * ca.sin(a2)
+    return [
+        u[0] - RAIL_FRICTION * ds + lower * w1**2 + upper * w2**2,
+        lower * GRAVITY - turn * w2**2 - foot * a1 - DAMPING[0] * w1 + middle,
+        upper * GRAVITY + turn * w1**2 - middle,
+    ]
+
+
+def sway(x: Symbol) -> Symbol:
+    """How far the tip is ahead of the cart [m]."""
+    ca = casadi()
+    return LENGTH[0] * ca.sin(x[1]) + LENGTH[1] * ca.sin(x[2])
+
+
+def flexible_cart(
+    *,
+    tuned: bool = False,
+    sway_max: float = 0.03,
+    horizon: float = 1.2,
+    tolerance: float = 0.005,
+) -> OptimalControlProblem:
+    """Move over a distance in a given time with little force, and stand still with a still pole.
+
+    State: [s, a_1, a_2] and its rate; the halves of the pole lean by the angles a. The mean of
+    force^2 and of the weighted (a_1^2 + a_2^2) counts, and the price of the spring.
+
+    Args:
+        tuned: Whether the stiffness of the spring at the foot is optimised, at a price.
+        sway_max: How far the tip may be from above the cart [m].
+        horizon: Of a motion [s].
+        tolerance: Largest residual swing of the tip [m].
+    """
+    ca = casadi()
+    soft, stiff = 0.5 * STIFFNESS[0], 2.0 * STIFFNESS[0]
+    design = [Variable("stiffness of the foot [N m/rad]", soft, stiff, guess=STIFFNESS[0])]
+
+    def foot(z: Symbol) -> Symbol:
+        return z[0] if tuned else STIFFNESS[0]
+
+    def dynamics(x: Symbol, u: Symbol, z: Symbol, p: Symbol) -> Symbol:
+        M = [ca.horzcat(*row) for row in inertia(x[1:3], p[1])]
+        accelerations = ca.solve(ca.vertcat(*M), ca.vertcat(*forces(x, u, foot(z), p[1])))
+        return ca.vertcat(x[3:6], accelerations)
+
+    def guess(p: np.ndarray, share: np.ndarray) -> np.ndarray:
+        x = np.zeros((len(share), 6))
+        x[:, 0] = p[0] * share**2 * (3.0 - 2.0 * share)
+        x[:, 3] = p[0] * 6.0 * share * (1.0 - share) / horizon
+        return x
+
+    def error(x: np.ndarray, z: np.ndarray, p: np.ndarray) -> float:
+        return residual_swing(x, float(foot(z)), p)
+
+    return OptimalControlProblem(
+        name="flexible cart, tuned" if tuned else "flexible cart",
+        states=[
+            Variable("cart [m]"),
+            Variable("lower half [rad]"),
+            Variable("upper half [rad]"),
+            Variable("speed of the cart [m/s]", -SPEED, SPEED),
+            Variable("rate of the lower half [rad/s]"),
+            Variable("rate of the upper half [rad/s]"),
+        ],
+        inputs=[Variable("force [N]", -FORCE, FORCE)],
+        design=design if tuned else [],
+        parameters=[
+            Parameter("distance [m]", -0.8, 0.8),
+            Parameter("mass of the tip [kg]", 0.05, 0.2),
+            Parameter("lean of the pole at the start [rad]", -0.05, 0.05),
+            Parameter("its rate [rad/s]", -0.3, 0.3),
+            Parameter("weight of its lean [N^2/rad^2]", 0.0, 50.0),
+        ],
+        dynamics=dynamics,
+        initial=lambda z, p: [0.0, p[2], p[2], 0.0, p[3], p[3]],
+        cost=lambda x, u, z, p: u[0] ** 2 + p[4] * (x[1] ** 2 + x[2] ** 2),
+        final_cost=(lambda x, z, p: 0.1 * (z[0] / STIFFNESS[0]) ** 2) if tuned else None,
+        terminal=lambda x, z, p: [x[0] - p[0], *(x[j] for j in range(1, 6))],
+        path=lambda x, u, z, p: [sway_max - sway(x), sway_max + sway(x)],
+        guess=guess,
+        error=error,
+        tolerance=tolerance,
+        horizon=horizon,
+        mirror=Mirror((-1, 1, -1, -1, 1), (-1,) * 6, (-1,)),
+    )
+
+
+def residual_swing(x: np.ndarray, foot: float, p: np.ndarray) -> float:
+    """Largest distance of the tip from its goal after the cart has been stopped at once [m].
+
+    A bound: the pole's two modes as if their peaks came together, small angles, no damping.
+    """
+    (l1, l2), tip = LENGTH, np.array(LENGTH)
+    both, upper = JOINT_MASS + p[1], p[1]
+    M = np.array([[both * l1**2, upper * l1 * l2], [upper * l1 * l2, upper * l2**2]])
+    K = np.array([[foot + STIFFNESS[1], -STIFFNESS[1]], [-STIFFNESS[1], STIFFNESS[1]]])
+    K -= GRAVITY * np.diag([both * l1, upper * l2])
+    # The stop leaves the pole's momentum about its joints: M rates + [both l1, upper l2] speed.
+    rates = x[4:6] + np.linalg.solve(M, np.array([both * l1, upper * l2]) * x[3])
+    root = np.linalg.inv(np.linalg.cholesky(M))
+    squares, modes = np.linalg.eigh(root @ K @ root.T)
+    shapes = root.T @ modes  # M-orthonormal, (2, 2)
+    peaks = np.hypot(shapes.T @ M @ x[1:3], shapes.T @ M @ rates / np.sqrt(squares))
+    return float(abs(x[0] - p[0]) + np.abs(tip @ shapes) @ peaks)

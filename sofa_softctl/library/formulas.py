@@ -1,0 +1,111 @@
+"""The formulas of an optimal control problem as CasADi functions: checked, and told from others."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from sofa_softctl.errors import SoftctlError
+from sofa_softctl.library.ocp import OptimalControlProblem
+
+
+def casadi() -> Any:
+    """CasADi, which is an extra.
+
+    Raises:
+        SoftctlError: It is not installed.
+    """
+    try:
+        import casadi as module
+    except ImportError as error:
+        raise SoftctlError(
+            "Optimal control problems need CasADi: pip install 'sofa-softctl[library]'. Libraries "
+            "that exist are used without it."
+        ) from error
+    return module
+
+
+def formulas(problem: OptimalControlProblem) -> dict[str, Any]:
+    """Each formula of the problem as a function that gives a column.
+
+    Returns:
+        dynamics, cost, path: of (x, u, z, p); initial: of (z, p); terminal, final_cost: of
+        (x, z, p). Those that are not asked for give nothing.
+
+    Raises:
+        ValueError: One has the wrong number of rows.
+        SoftctlError: CasADi is not installed.
+    """
+    ca = casadi()
+    sizes = (problem.states, problem.inputs, problem.design, problem.parameters)
+    x, u, z, p = (ca.SX.sym(name, len(s)) for name, s in zip("xuzp", sizes, strict=True))
+    n = len(problem.states)
+    return {
+        name: _function(problem, name, given, rows)
+        for name, given, rows in (
+            ("dynamics", [x, u, z, p], n),
+            ("initial", [z, p], n),
+            ("cost", [x, u, z, p], 1),
+            ("terminal", [x, z, p], None),
+            ("final_cost", [x, z, p], 1),
+            ("path", [x, u, z, p], None),
+        )
+    }
+
+
+def _function(problem: OptimalControlProblem, name: str, given: list[Any], rows: int | None) -> Any:
+    ca, formula = casadi(), getattr(problem, name)
+    told = [] if formula is None else formula(*given)
+    column = ca.SX(ca.vertcat(*told) if isinstance(told, list | tuple) else told)
+    if column.is_empty():
+        column = ca.SX(0, 1)
+    asked = rows if formula is not None else 0
+    if column.shape[1] != 1 or (asked is not None and column.shape[0] != asked):
+        wanted = "a column" if asked is None else f"a column of {asked} rows"
+        why = ", one for each state" if asked == len(problem.states) and asked != 1 else ""
+        raise ValueError(
+            f"'{problem.name}': {name} must give {wanted}{why}. Got: shape {column.shape}. "
+            "Return a list, or a CasADi column."
+        )
+    return ca.Function(name, given, [column])
+
+
+def digest(problem: OptimalControlProblem) -> str:
+    """What tells the problem from others: formulas, limits of variables, sizes and times.
+
+    Not names, guesses, nor where its libraries are meant to be used: they leave optima as they
+    are. It is the same in every process and does not depend on the place of a term in memory.
+    """
+    told = [f"{name} {_told(function)}" for name, function in formulas(problem).items()]
+    for name in ("states", "inputs", "design"):
+        limits = [(float(v.lower).hex(), float(v.upper).hex()) for v in getattr(problem, name)]
+        told.append(f"{name} {limits}")
+    told.append(f"parameters {len(problem.parameters)}")
+    told.append(f"{float(problem.horizon).hex()} {problem.intervals} {problem.steps} RK4")
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
+
+def _told(function: Any) -> str:
+    """A digest of what a function of scalar symbols computes.
+
+    Each operation is told by its name and the digests of what it takes (a Merkle tree), so common
+    terms and the numbering of intermediate results do not matter. CasADi's text would not do: it
+    rounds constants to six digits.
+    """
+    ca = casadi()
+    names = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
+    work: dict[int, str] = {}
+    out = []
+    for k in range(function.n_instructions()):
+        operation, to = function.instruction_id(k), function.instruction_output(k)
+        takes = function.instruction_input(k)
+        if operation == ca.OP_CONST:
+            work[to[0]] = float(function.instruction_constant(k)).hex()
+        elif operation == ca.OP_INPUT:
+            work[to[0]] = f"input {takes}"
+        elif operation == ca.OP_OUTPUT:
+            out.append(f"{to} {work[takes[0]]}")
+        else:
+            term = f"{names[operation]} {[work[i] for i in takes]}"
+            work[to[0]] = hashlib.sha256(term.encode()).hexdigest()
+    return hashlib.sha256(f"{function.size_out(0)} {out}".encode()).hexdigest()
