@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
 from sofa_softctl.errors import LibraryError
@@ -223,7 +224,7 @@ class TrajectoryLibrary:
         return best[which], which == 1, distances[which]
 
     def query(
-        self, p: np.ndarray, *, budget: float = np.inf, refine: bool = True, refuse: bool = False
+        self, p: ArrayLike, *, budget: float = np.inf, refine: bool = True, refuse: bool = False
     ) -> Answer:
         """The motion for parameters p.
 

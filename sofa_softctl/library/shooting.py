@@ -305,6 +305,14 @@ class Program:
         """f."""
         return float(self._cost(v, p))
 
+    def defect(self, v: np.ndarray, p: np.ndarray) -> float:
+        """Largest violation of the equations g."""
+        return float(np.abs(self._defects(v, p).full()).max())
+
+    @cached_property
+    def _defects(self) -> Any:
+        return casadi().Function("defects", [self._v, self._p], [self._g])
+
     @cached_property
     def _cost(self) -> Any:
         return casadi().Function("cost", [self._v, self._p], [self._f])

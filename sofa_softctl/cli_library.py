@@ -1,0 +1,193 @@
+"""The commands of `softctl library`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sofa_softctl.errors import LibraryError
+
+app = typer.Typer(help="Libraries of optimal motions.", no_args_is_help=True)
+
+ProblemName = Annotated[
+    str, typer.Argument(help="Name of a problem, or FILE.py:NAME of a file's PROBLEMS.")
+]
+LibraryPath = Annotated[Path, typer.Argument(help="File that softctl library build made.")]
+Seed = Annotated[int, typer.Option(help="Of the random tasks.", min=0)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+
+
+@app.command(
+    epilog="Examples:\n\n"
+    "  softctl library build elastic_arm --estimate\n\n"
+    "  softctl library build elastic_arm --out arm.library --workers 2\n\n"
+    "  softctl library build my_robot.py:reach --out reach.library --successes 200"
+)
+def build(
+    problem: ProblemName,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The library; goes on if it exists.")
+    ] = None,
+    successes: Annotated[
+        int, typer.Option(help="Ends when so many tasks in a row need no new motion.", min=1)
+    ] = 1000,
+    workers: Annotated[int, typer.Option(help="Processes that solve at the same time.", min=0)] = 0,
+    seed: Seed = 0,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Only say what motions cost.")
+    ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Build a library, or go on with one: random tasks until enough in a row are known."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    from sofa_softctl.library import build as building
+    from sofa_softctl.library.file import LibraryFile
+    from sofa_softctl.library.library import shape_of
+    from sofa_softctl.library.problems import load_problem
+    from sofa_softctl.library.shooting import Program
+    from sofa_softctl.library.verify import estimate as cost_of
+    from sofa_softctl.view import libraries, terminal
+
+    show = terminal.Terminal(quiet=quiet or as_json)
+    program = Program(load_problem(problem))
+    if estimate or out is None:
+        if not estimate:
+            raise LibraryError("Say where the library goes, --out FILE, or ask for --estimate.")
+        with show.console.status("solving five tasks"):
+            told = cost_of(program)
+        libraries.show_estimate(*told, workers=workers, as_json=as_json)
+        return
+    if out.exists():
+        file = LibraryFile(out)
+    else:
+        file = LibraryFile.create(out, program.problem.name, program.digest, shape_of(program))
+    with ExitStack() as stack:
+        stack.enter_context(file)
+        stack.enter_context(_stopping(out))
+        executor = None
+        if workers:
+            processes = ProcessPoolExecutor(workers, get_context("spawn"))
+            executor = stack.enter_context(processes)
+        builder = building.Builder(
+            program,
+            file,
+            successes=successes,
+            seed=seed,
+            executor=executor,
+            make=partial(load_problem, problem),
+        )
+        line = stack.enter_context(show.console.status("looking for a first motion"))
+        watch = libraries.Watch(builder)
+        line.update(watch)
+        builder.build()
+    libraries.show_built(builder, out, quiet=quiet, as_json=as_json)
+
+
+@contextmanager
+def _stopping(out: Path) -> Iterator[None]:
+    """Say at Ctrl-C what is left of a library that was begun."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"Stopped. {out} has all motions: the same command goes on with it.", err=True)
+        raise typer.Exit(130) from None
+
+
+@app.command(
+    epilog="Example:\n\n  softctl library query arm.library 1.2 0.8 0.0 0.0 0.36 0.4 --out move.csv"
+)
+def query(
+    library: LibraryPath,
+    parameters: Annotated[list[float], typer.Argument(help="One number for each parameter.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Inputs and states over time.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a library for a motion."""
+    from sofa_softctl.library.file import load
+    from sofa_softctl.view import libraries
+
+    known = load(library)
+    answer = known.query(parameters)
+    if out is not None:
+        libraries.write_csv(out, known, answer)
+    libraries.show_answer(known, answer, as_json=as_json)
+
+
+@app.command(epilog="Example:\n\n  softctl library info arm.library --plot coverage.png")
+def info(
+    library: LibraryPath,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Where its motions are.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a library holds."""
+    from sofa_softctl.library.file import LibraryFile
+    from sofa_softctl.view import libraries
+
+    with LibraryFile(library) as file:
+        libraries.show_info(file, as_json=as_json)
+        if plot is not None:
+            libraries.save_coverage_plot(plot, file.library())
+
+
+@app.command(
+    epilog="Example:\n\n"
+    "  softctl library verify arm.library elastic_arm --tasks 1000 --plot accuracy.png"
+)
+def verify(
+    library: LibraryPath,
+    problem: ProblemName,
+    tasks: Annotated[int, typer.Option(help="Random tasks.", min=1)] = 1000,
+    seed: Seed = 1,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Errors, costs and times.")
+    ] = None,
+    compiled: Annotated[
+        bool, typer.Option("--compiled", help="Compare with a solver translated to C.")
+    ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Compare a library's answers to tasks it has never seen with the optima."""
+    from sofa_softctl.library.file import LibraryFile
+    from sofa_softctl.library.problems import load_problem
+    from sofa_softctl.library.shooting import Program
+    from sofa_softctl.library.verify import verify as check
+    from sofa_softctl.view import libraries, terminal
+
+    show = terminal.Terminal(quiet=quiet or as_json)
+    program = Program(load_problem(problem), compiled=compiled)
+    with LibraryFile(library) as file:
+        file.check(program.digest)
+        known = file.library()
+    with show.bar("Tasks", tasks) as advance:
+        found = check(known, program, tasks, seed=seed, progress=advance)
+    if plot is not None:
+        libraries.save_verification_plot(plot, found)
+    libraries.show_verification(found, quiet=quiet, as_json=as_json)
+
+
+@app.command(epilog="Example:\n\n  softctl library export arm.library arm.npz")
+def export(
+    library: LibraryPath,
+    out: Annotated[Path, typer.Argument(help="FILE.npz or FILE.csv.")],
+) -> None:
+    """Write parameters, costs, inputs and states of all motions."""
+    from sofa_softctl.library.file import load
+    from sofa_softctl.view import libraries
+
+    libraries.export(out, load(library))
+    typer.echo(json.dumps({"written": str(out)}))

@@ -1,0 +1,196 @@
+"""How good a library's answers are: random tasks that it has never seen, solved as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.library.build import Chain
+from sofa_softctl.library.entry import Entry
+from sofa_softctl.library.library import Answer, AnswerStatus, TrajectoryLibrary
+from sofa_softctl.library.shooting import NlpStatus, Optimum, Program
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """Answers to tasks, compared with the optima."""
+
+    statuses: dict[str, int]
+    """Number of answers of each status."""
+    errors: np.ndarray
+    """Simulated error of each answer that may be executed [of the problem]."""
+    predicted: np.ndarray
+    """What the library predicted for it."""
+    unrefined: np.ndarray
+    """Error of the nearest motion as it is."""
+    costs: np.ndarray
+    """Cost of each answer."""
+    optimal: np.ndarray
+    """Cost of the optimum; NaN where none was found."""
+    defects: np.ndarray
+    """Largest violation of an equation of the program by the answer."""
+    stationarity: np.ndarray
+    """Largest violation of (3a) by the answer, with the best multipliers, over the largest slope of
+    the cost [-]."""
+    seconds: np.ndarray
+    """Time of each answer, search included [s]."""
+    seconds_optimal: np.ndarray
+    """Time of the solver from its own guess [s]."""
+    seconds_warm: np.ndarray
+    """Time of the solver from the nearest motion and its multipliers [s]."""
+    tolerance: float
+    """Largest error with which a motion is good."""
+    infeasible: int
+    """Tasks without a solution, which do not count above."""
+
+    @property
+    def loss(self) -> float:
+        """Mean cost of the answers over that of the optima, less one [-]."""
+        known = np.isfinite(self.optimal)
+        return float(self.costs[known].mean() / self.optimal[known].mean() - 1.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: distributions by mean, median, 99th percentile and largest."""
+        told: dict[str, Any] = {"statuses": self.statuses, "loss": self.loss}
+        for name, value in asdict(self).items():
+            if isinstance(value, np.ndarray):
+                told[name] = _distribution(value)
+        told["good"] = float((self.errors <= self.tolerance).mean())
+        return told | {"tolerance": self.tolerance, "infeasible": self.infeasible}
+
+
+def verify(
+    library: TrajectoryLibrary,
+    program: Program,
+    tasks: int = 1000,
+    *,
+    seed: int = 1,
+    solve: bool = True,
+    progress: Callable[[int], None] | None = None,
+) -> Verification:
+    """Ask for random tasks, in a chain as when it was built, but with other random numbers.
+
+    Args:
+        library: The library.
+        program: Of its problem.
+        tasks: How many.
+        seed: Of the random numbers; another than that of the building.
+        solve: Whether to solve each task, for costs and times.
+        progress: Called after each with how many are done.
+    """
+    chain = Chain(np.random.default_rng([7, seed]))
+    rows: list[tuple[float, ...]] = []
+    counts, infeasible = {each.name: 0 for each in AnswerStatus}, 0
+    while len(rows) < tasks:
+        p = chain.draw(program.problem)
+        answer = library.query(p)
+        cold = program.solve(p) if solve or not answer.status.ok else None
+        if cold is not None and not cold.status.ok and not answer.status.ok:
+            infeasible += 1
+            continue
+        counts[answer.status.name] += 1
+        entry = library.entries[answer.nearest]
+        warm = _warm(program, p, entry) if solve and not answer.mirrored else None
+        x = program.simulate(answer.v, p)
+        chain.finish(x[-1] if answer.status.ok or cold is None else cold.v[program.x_at[-1]])
+        rows.append(_row(library, program, answer, x, cold, warm))
+        if progress is not None:
+            progress(len(rows))
+    columns = dict(zip(_MEASURED, np.array(rows).T, strict=True))
+    return Verification(
+        statuses=counts,
+        tolerance=program.problem.tolerance,
+        infeasible=infeasible,
+        **columns,
+    )
+
+
+def _warm(program: Program, p: np.ndarray, entry: Entry) -> Optimum:
+    """The optimum at p, from the nearest motion and its multipliers."""
+    known = program.solve(entry.p, entry.v)
+    return program.solve(p, known.v, multipliers=(known.lam, known.mu))
+
+
+_MEASURED = (
+    "errors",
+    "predicted",
+    "unrefined",
+    "costs",
+    "optimal",
+    "defects",
+    "stationarity",
+    "seconds",
+    "seconds_optimal",
+    "seconds_warm",
+)
+"""Fields of `Verification` in the order of `_row`."""
+
+
+def _row(
+    library: TrajectoryLibrary,
+    program: Program,
+    answer: Answer,
+    x: np.ndarray,
+    cold: Optimum | None,
+    warm: Optimum | None,
+) -> tuple[float, ...]:
+    p, problem = answer.p, program.problem
+    assert problem.error is not None
+    plain = library.query(p, refine=False)
+    found = cold if cold is not None and cold.status.ok else None
+    return (
+        problem.error(x[-1], answer.motion.z, p),
+        answer.predicted_error,
+        problem.error(program.simulate(plain.v, p)[-1], plain.motion.z, p),
+        program.cost(answer.v, p),
+        np.nan if found is None else found.cost,
+        *_optimality(program, answer),
+        answer.seconds,
+        np.nan if found is None else found.seconds,
+        np.nan if warm is None or not warm.status.ok else warm.seconds,
+    )
+
+
+def _optimality(program: Program, answer: Answer) -> tuple[float, float]:
+    """Violation of the equations, and of stationarity with the best multipliers."""
+    none = np.zeros(program.equations), np.zeros(program.inequalities)
+    at = program.derivatives(
+        Optimum(answer.p, answer.v, *none, cost=0.0, status=NlpStatus.NOT_CONVERGED, seconds=0.0)
+    )
+    rows = np.concatenate((at.g_v.toarray(), at.h_v.tocsr()[at.h < 1e-6].toarray()))
+    multipliers = np.linalg.lstsq(rows.T, at.f_v, rcond=None)[0]
+    left = np.abs(at.f_v - rows.T @ multipliers).max()
+    return program.defect(answer.v, answer.p), float(left / np.abs(at.f_v).max())
+
+
+def _distribution(values: np.ndarray) -> dict[str, float] | None:
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return None
+    low, high = np.percentile(known, [50, 99])
+    return {
+        "mean": float(known.mean()),
+        "median": float(low),
+        "p99": float(high),
+        "largest": float(known.max()),
+    }
+
+
+def estimate(program: Program, tasks: int = 5) -> tuple[float, int]:
+    """Time to solve a task and make its motion [s], and its size in the file [bytes]."""
+    from sofa_softctl.library.build import solve
+
+    chain, seconds, sizes = Chain(np.random.default_rng(0)), [], []
+    for _ in range(tasks):
+        start = perf_counter()
+        found = solve(program, chain.draw(program.problem))
+        seconds.append(perf_counter() - start)
+        if found.end is not None:
+            chain.finish(found.end)
+        if found.entry is not None:
+            sizes.append(len(found.entry.to_bytes()))
+    return float(np.median(seconds)), int(np.median(sizes)) if sizes else 0
