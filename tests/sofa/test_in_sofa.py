@@ -24,6 +24,13 @@ def test_scenes_move_as_in_the_embedded_runtime(sofa, name):
     assert set(found.phases[0]) - {"collision"} == set(found.phases[1]) - {"collision"}
 
 
+def test_the_elastic_arm_picks_and_places_alike(sofa):
+    """The arm moves by our arithmetic on both, and SOFA maps its blocks: 1e-9 is the promise, the
+    same bits are what comes; over planning, a pick and a place."""
+    found = compare(ROOT / "scenes" / "elastic_arm_pick_place.py", 480)
+    assert found.deviation_max <= 1e-12
+
+
 @pytest.mark.parametrize("name", ["rolling_ring", "trunk_cup"])
 def test_scenes_with_contacts_are_controlled_by_the_same_contact_problems(sofa, name):
     """The contact rows of SOFA feed the same QPCC: 1e-6 of the size over 40 steps, in which the
