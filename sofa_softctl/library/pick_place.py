@@ -88,8 +88,9 @@ class PickAndPlace(SceneController):
     Data:
         goal: Where the hand is to come to [m].
         phase: What it does: settle, plan, move or done.
-        planning_time: What planning took, motion by motion, measured [s].
-        started: When each motion began [s].
+        planning_time: What planning each motion took, measured; 0 before [s].
+        started: When each motion began; 0 before [s].
+        grasp_error: Distance of tip and goal when the hand had closed or opened; 0 before [m].
         duration: When all was done; 0 before [s].
 
     Raises:
@@ -100,6 +101,10 @@ class PickAndPlace(SceneController):
 
     recorded: ClassVar[dict[str, tuple[str, str]]] = {
         "goal": ("length", "Where the hand is to come to"),
+        "planning_time": ("s", "What planning each motion took, measured"),
+        "started": ("time", "When each motion began"),
+        "grasp_error": ("length", "Distance of tip and goal when the hand had acted"),
+        "duration": ("time", "When all was done"),
     }
 
     def __init__(
@@ -123,25 +128,26 @@ class PickAndPlace(SceneController):
         self.taken = planning_time
         self.add_output("goal", np.zeros((1, 3)), "Where the hand is to come to [length].")
         self.add_output("phase", "settle", "What it does: settle, plan, move or done.")
-        self.add_output("planning_time", [], "What planning took, each time, measured [s].")
-        self.add_output("started", [], "When each motion began [s].")
-        self.add_output("duration", [0.0], "When all was done; 0 before [s].")
+        none = np.zeros(len(self.moves))
+        self.add_output("planning_time", none, "What planning took, each time, measured [s].")
+        self.add_output("started", none, "When each motion began [time].")
+        self.add_output("grasp_error", none, "Distance of tip and goal, each time [length].")
+        self.add_output("duration", [0.0], "When all was done; 0 before [time].")
         self.reset()
 
     def reset(self) -> None:
         """Begin anew."""
         self.keep(number=0, current="settle", until=0.0, motion=None, turn=0.0)
-        self.keep(seconds=[], starts=[])
-        for name in ("planning_time", "started"):
-            self.outputs[name].value = []
+        for name in ("planning_time", "started", "grasp_error"):
+            self.outputs[name].value = [0.0] * len(self.moves)
         self.outputs["duration"].value = [0.0]
         self._tell("settle")
 
     def snapshot(self) -> dict[str, Any]:
         """What the controller carries from step to step."""
-        names = ("number", "current", "until", "motion", "turn")
-        kept = {name: self.__dict__[name] for name in names}
-        return kept | {"seconds": list(self.seconds), "starts": list(self.starts)}
+        return {
+            name: self.__dict__[name] for name in ("number", "current", "until", "motion", "turn")
+        }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Take over what `snapshot` gave."""
@@ -174,8 +180,7 @@ class PickAndPlace(SceneController):
         self.keep(motion=motion, turn=q[0], until=now + (self.taken or 0.0))
         if self.taken is None:
             self.keep(until=now + seconds)
-        self.seconds.append(seconds)
-        self.outputs["planning_time"].value = self.seconds
+        self._note("planning_time", seconds)
         return "plan"
 
     def _planned(self, now: float) -> str:
@@ -186,8 +191,7 @@ class PickAndPlace(SceneController):
         self.arm.follow(self.motion, now, self.horizon, self.turn)
         self.arm.state.hand.ask(np.array([goal.x, goal.y]), close=goal.pick)
         self.keep(until=now + self.horizon)
-        self.starts.append(now)
-        self.outputs["started"].value = self.starts
+        self._note("started", now)
         return "move"
 
     def _moved(self, now: float) -> str:
@@ -198,11 +202,18 @@ class PickAndPlace(SceneController):
         if not hand.done:
             hand.moving = True
             return "move"
+        self._note("grasp_error", hand.actions[-1].distance)
         self.keep(number=self.number + 1)
         if self.number < len(self.moves):
             return "settle"
         self.outputs["duration"].value = [now]
         return "done"
+
+    def _note(self, name: str, value: float) -> None:
+        """Tell a number of this motion."""
+        told = np.array(self.outputs[name].value)
+        told[self.number] = value
+        self.outputs[name].value = told
 
     def _tell(self, phase: str) -> None:
         self.keep(current=phase)

@@ -256,6 +256,21 @@ def test_the_hand_carries_what_it_caught_where_it_caught_it():
     assert (things.position.value[0] == left).all()
 
 
+def test_a_moving_hand_loses_the_energy_of_the_catch(frictionless):
+    """All else is conserved: without friction and torques, what is missing is what `caught` takes;
+    the rest is the method's error."""
+    session, arm = session_of()
+    x = [*reaching(OBJECT), 2.0, -1.5, *reaching(OBJECT), 0.0, 0.0]
+    arm.state.x, arm.state.hand.share = list(x), 1.0 - 1e-12
+    arm.push(np.zeros((1, 2)), 0.0, 1.0)
+    arm.state.hand.ask(np.array(OBJECT), close=True)
+    session.step()
+    lost = energy(x, K, 0.0) - energy(arm.state.x, K, 0.1)
+    moved = rk4(x, (0.0, 0.0), K, 0.0, 0.002)  # the hand closes at the first substep's end
+    assert lost == pytest.approx(energy(moved, K, 0.0) - energy(caught(moved, 0.0, 0.1), K, 0.1))
+    assert lost > 0.01 * energy(x, K, 0.0)
+
+
 def test_a_hand_that_is_too_far_off_closes_on_nothing():
     session, arm = session_of(angles=reaching((OBJECT[0] + 0.05, OBJECT[1])), reach=0.04)
     close_at(arm, session)
