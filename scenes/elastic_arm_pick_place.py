@@ -13,14 +13,16 @@ online motion planning with application to soft robots", section 6, Fig. 4.
 
     softctl run scenes/elastic_arm_pick_place.py --record arm.mcap --movie arm.gif
     softctl run scenes/elastic_arm_pick_place.py --set planning_time=measured
+    softctl library build elastic_arm_experiment --out arm.library --workers 2
+    softctl run scenes/elastic_arm_pick_place.py --set plan=library --set library=arm.library
     runSofa -l SofaPython3 scenes/elastic_arm_pick_place.py
 """
 
 import numpy as np
 
 from sofa_softctl import parameters_from_argv
-from sofa_softctl.errors import SceneError, SoftctlError
-from sofa_softctl.library.pick_place import Move, PickAndPlace, nlp_planner
+from sofa_softctl.errors import SceneError
+from sofa_softctl.library.pick_place import Move, PickAndPlace, library_planner, nlp_planner
 from sofa_softctl.library.plant import FINGER, FRAMES, ElasticArm
 
 PLUGINS = """
@@ -48,10 +50,12 @@ def planner(plan, library, stiffness):
     if plan == "nlp":
         return nlp_planner(stiffness, HORIZON), True
     if plan == "library":
-        raise SoftctlError(
-            "plan=library needs the file of a library of the arm's motions: give it with "
-            f"--set library=FILE. Got: '{library}'."
-        )
+        if not library:
+            raise SceneError(
+                "plan=library needs the file of a library of the arm's motions: --set library=FILE,"
+                " from softctl library build elastic_arm_experiment --out FILE."
+            )
+        return library_planner(library, HORIZON), False
     raise SceneError(f"plan must be nlp or library; got '{plan}'.")
 
 

@@ -248,5 +248,11 @@ class _BuiltIn:
 
             return SurrogateController
 
+        def library() -> type[Any]:
+            from sofa_softctl.library.controller import LibraryController
+
+            return LibraryController
+
         register("inverse", inverse)
+        register("library", library)
         register("surrogate", surrogate)

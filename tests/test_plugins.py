@@ -75,7 +75,7 @@ class QPSolvers:
 def test_a_plugin_brings_controllers(fresh):
     fresh.add(Controllers("follower", "leader"), "mine")
     assert fresh.names == ["built-in", "mine"]
-    assert sorted(fresh.controllers) == ["follower", "inverse", "leader", "surrogate"]
+    assert sorted(fresh.controllers) == ["follower", "inverse", "leader", "library", "surrogate"]
     assert fresh.controllers["follower"].plugin == "mine"
     assert fresh.controllers["follower"].load() is Follower
 
@@ -121,6 +121,7 @@ def test_a_controller_of_a_name_that_is_taken_names_both_plugins(fresh):
     assert sorted(fresh.controllers) == [
         "follower",
         "inverse",
+        "library",
         "surrogate",
     ]  # nothing of the newcomers
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -9,8 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.errors import SceneError, SoftctlError
+from sofa_softctl.errors import LibraryError, SceneError, SoftctlError
 from sofa_softctl.library.elastic_arm import arm as arm_problem
+from sofa_softctl.library.file import load
 from sofa_softctl.library.ocp import Motion
 from sofa_softctl.library.plant import ElasticArm
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
@@ -61,6 +63,31 @@ def nlp_planner(stiffness: Sequence[float], horizon: float) -> Planner:
             at = ", ".join(f"{name}: {value:.4g}" for name, value in zip(names, p, strict=True))
             raise SoftctlError(f"There is no plan for {at}. {found.status.value}")
         return program.motion(found.v)
+
+    return plan
+
+
+def library_planner(library: str | os.PathLike[str], horizon: float) -> Planner:
+    """Takes each motion from a library, refined.
+
+    Source: section 6, Fig. 4b.
+
+    Raises:
+        LibraryError: the file cannot be read, or is for motions that take another time; of the
+            planner: there is no motion at p that may be executed.
+    """
+    known = load(library)
+    if abs(known.shape.horizon - horizon) > 1e-9:
+        raise LibraryError(
+            f"{library}: motions must take {horizon} s. Got: {known.shape.horizon} s. Build a "
+            "library for this scene: softctl library build elastic_arm_experiment."
+        )
+
+    def plan(p: np.ndarray) -> Motion:
+        answer = known.query(p)
+        if not answer.status.ok:
+            raise LibraryError(f"{library}: {answer.message}")
+        return answer.motion
 
     return plan
 

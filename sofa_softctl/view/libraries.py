@@ -44,8 +44,8 @@ def show_estimate(seconds: float, size: int, *, workers: int, as_json: bool) -> 
     thousand = 1000.0 * seconds / max(workers, 1) / 60.0
     print(
         f"A motion takes {seconds:.2g} s and {size / 1e3:.0f} kB, a thousand {thousand:.0f} min "
-        f"and {size / 1e3:.0f} MB. How many it takes is not known before: the paper's arm took 578, "
-        "after 47,315 tasks, which take a millisecond or two where nothing is solved."
+        f"and {size / 1e3:.0f} MB. How many it takes shows as it is built: the paper took 578, "
+        "after 47,315 tasks of a millisecond or two."
     )
 
 

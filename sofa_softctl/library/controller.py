@@ -1,0 +1,125 @@
+"""Motions from a library in a scene: asked for when a task comes up, played by the lines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.library.file import load
+from sofa_softctl.library.library import Answer, TrajectoryLibrary
+from sofa_softctl.library.ocp import Motion
+from sofa_softctl.scene.compliance import ComplianceSystem
+from sofa_softctl.scene.controller import SceneController, pauses_on_error
+
+Task = Callable[[float], Any]
+"""time -> parameters p of a motion that is to begin now, or None."""
+Command = Callable[[Motion, float], np.ndarray]
+"""(motion, share of its time from 0 to 1) -> effort of each line [force]."""
+
+
+def held_inputs(motion: Motion, share: float) -> np.ndarray:
+    """The inputs u of the interval."""
+    return np.asarray(motion.u[min(int(share * len(motion.u) + 1e-9), len(motion.u) - 1)])
+
+
+class LibraryController(SceneController):
+    """Asks a library for the motion to each task, and plays it while it lasts.
+
+    Stock components alone: cables whose valueType is "force". After a motion, and where the library
+    has no answer that may be executed, the lines keep pulling as they do, and `message` says why.
+
+    Args:
+        root: Root of the scene; it holds the constraint solver.
+        lines: The CableConstraints.
+        library: The library, or its file.
+        task: Is asked at the beginning of each step in which no motion is going on.
+        command: What the lines pull at an instant of a motion; by default its inputs.
+        budget: Time for an answer [s].
+        name: Of the controller.
+
+    Data:
+        effort: What the lines are told to pull [force].
+        status: Of the last answer: SENSITIVITY, TANGENT_QP, INFEASIBLE, FAILED or LATE.
+        message: What to know of it, in words.
+        predicted_error: Error that the library predicts for it.
+        answer_time: Time that it took [s].
+
+    Raises:
+        LibraryError: the file cannot be read, or p is not what the library is asked with.
+
+    Source: Marcucci et al., section 5.
+    """
+
+    def __init__(
+        self,
+        *,
+        root: Any,
+        lines: Sequence[Any],
+        library: TrajectoryLibrary | str | os.PathLike[str],
+        task: Task,
+        command: Command = held_inputs,
+        budget: float = np.inf,
+        name: str = "library",
+    ) -> None:
+        super().__init__(name=name, root=root)
+        known = library if isinstance(library, TrajectoryLibrary) else load(library)
+        self.lines, self.library = list(lines), known
+        self.task, self.command, self.budget = task, command, budget
+        self.factor: Any = None
+        self.add_output("effort", np.zeros(len(self.lines)), "What the lines pull [force].")
+        self.add_output("status", "", "Of the last answer.")
+        self.add_output("message", "", "What to know of it, in words.")
+        self.add_output("predicted_error", [np.nan], "Error that the library predicts.")
+        self.add_output("answer_time", [0.0], "Time that the answer took [s].")
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the motion that is going on."""
+        self.keep(motion=None, begun=0.0)
+
+    def snapshot(self) -> dict[str, Any]:
+        """What the controller carries from step to step."""
+        return {"motion": self.motion, "begun": self.begun}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Take over what `snapshot` gave."""
+        self.keep(**snapshot)
+
+    @pauses_on_error
+    def onAnimateBeginEvent(self, event: Any) -> None:
+        """Go on with the motion, or ask for the next one."""
+        del event
+        if self.factor is None:
+            system = ComplianceSystem(self.root)
+            self.keep(factor=[system.effort_factor(line) for line in self.lines])
+        now, horizon = float(self.time.value), self.library.shape.horizon
+        if self.motion is not None and now > self.begun + horizon - 1e-9:
+            self.keep(motion=None)
+        if self.motion is None:
+            p = self.task(now)
+            if p is None:
+                return
+            self._ask(p, now)
+            if self.motion is None:
+                return
+        share = (now - self.begun) / horizon
+        effort = np.asarray(self.command(self.motion, share), float)
+        for line, force, factor in zip(self.lines, effort, self.factor, strict=True):
+            line.value.value = [float(force * factor)]
+        self.outputs["effort"].value = effort
+
+    def _ask(self, p: Any, now: float) -> None:
+        """The motion for parameters p begins, if there is one that may be executed."""
+        answer: Answer = self.library.query(p, budget=self.budget)
+        self.outputs["status"].value = answer.status.name
+        self.outputs["message"].value = answer.message
+        self.outputs["predicted_error"].value = [answer.predicted_error]
+        self.outputs["answer_time"].value = [answer.seconds]
+        if answer.status.ok:
+            self.keep(motion=answer.motion, begun=now)
+
+    def hold(self) -> None:
+        """The lines keep pulling as they did: their own `value` says so."""
