@@ -66,7 +66,7 @@ def createScene(
     library="",
     stiffness=0.7,
     stiffness_error=0.0,
-    planning_time="0.853",
+    planning_time="",
     rest=0.01,
     bandwidth=40.0,
     dt=0.01,
@@ -74,8 +74,8 @@ def createScene(
     """Build the scene.
 
     stiffness_error: how much stiffer the plans take the springs to be, as a share. planning_time:
-    simulated time that planning takes; the paper's mean, or 'measured'. rest: swing of a spring
-    that counts as rest [rad].
+    simulated time that planning takes, or 'measured'; by default the paper's mean for the NLP, and
+    none for the library. rest: swing of a spring that counts as rest [rad].
     """
     root.dt = dt
     root.gravity = [0.0, 0.0, -9.81]
@@ -99,6 +99,8 @@ def createScene(
     )
     root.addObject(arm)
     moves = [Move(*at, pick) for spot in OBJECTS for at, pick in ((spot, True), (TRAY, False))]
+    if not planning_time:
+        planning_time = 0.853 if plan == "nlp" else 0.0
     measured = planning_time == "measured"
     root.addObject(
         PickAndPlace(
