@@ -208,7 +208,8 @@ class Program:
 
         Args:
             p: Parameters, shape (n_p,).
-            start: Unknowns to seek from, shape (n_v,); a guess without.
+            start: Unknowns to seek from, shape (n_v,); a guess without. It may lie
+                beyond limits: IPOPT brings it back.
             multipliers: `lam` and `mu` of an optimum nearby, if `start` is one: then the solver
                 starts warm.
 
@@ -224,7 +225,7 @@ class Program:
         solver = self._solvers[bool(warm)]
         begun = time.perf_counter()
         found = solver(
-            x0=np.clip(first, self.lower, self.upper),
+            x0=first,
             p=given,
             lbx=self.lower,
             ubx=self.upper,

@@ -87,6 +87,20 @@ def test_least_force_of_a_rigid_cart_is_the_closed_form_and_converges_to_it():
     assert order == pytest.approx(2.0, abs=0.1)
 
 
+def test_the_cost_is_the_mean_over_the_intervals_and_that_of_the_end():
+    problem = rail(
+        design=[Variable("z")],
+        cost=lambda x, u, z, p: p[1] * u[0] ** 2 + x[0],
+        final_cost=lambda x, z, p: p[0] * x[1] + z[0] ** 2,
+    )
+    program, p = Program(problem), np.array([0.8, 1.5])
+    v = np.random.default_rng(0).random(program.size)
+    motion = program.motion(v)
+    mean = (1.5 * motion.u[:, 0] ** 2 + motion.x[:-1, 0]).mean()
+    final = 0.8 * motion.x[-1, 1] + motion.z[0] ** 2
+    assert program.cost(v, p) == pytest.approx(mean + final, rel=1e-12)
+
+
 def test_multipliers_are_the_price_of_what_they_belong_to():
     """d cost / d p = -lam g_p, as g = … - p: the optimum costs 12 m^2 d^2 / T^4 N^2 / (N^2 - 1)."""
     program = Program(rail())
@@ -301,7 +315,11 @@ def test_the_time_that_a_solution_takes_is_told(tuned):
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_a_compiled_program_gives_the_same_optimum_and_digest():
     """Rounding differs, and the solver's tolerance is 1e-9."""
-    problem = rail(path=lambda x, u, z, p: [0.55 - x[1]])
+    problem = rail(
+        dynamics=lambda x, u, z, p: [x[1], u[0] / p[1] - x[0] - x[1]],
+        path=lambda x, u, z, p: [0.55 - x[1]],
+        steps=3,
+    )
     plain, compiled = Program(problem), Program(problem, compiled=True)
     p = np.array([0.8, 1.5])
     one, other = plain.solve(p), compiled.solve(p)

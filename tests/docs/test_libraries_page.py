@@ -1,0 +1,69 @@
+"""docs/libraries.md: its code runs, and what it says of it holds."""
+
+import re
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+PAGE = (Path(__file__).parents[2] / "docs" / "libraries.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def page():
+    """What the page's code defines."""
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+        exec(block, names)
+    return names
+
+
+def test_the_crane_arrives_and_stands_still(page):
+    program, motion, optimum = page["program"], page["motion"], page["optimum"]
+    assert optimum.status.ok
+    assert motion.u.shape == (30, 1) and motion.x.shape == (31, 4)
+    states = program.simulate(optimum.v, optimum.p)
+    assert states[-1] == pytest.approx([0.8, 0.0, 0.0, 0.0], abs=1e-6)
+    assert page["crane"].error(states[-1], motion.z, optimum.p) < 1e-6
+
+
+def test_its_steps_are_enough(page):
+    """Ten times as many change the end by less than a micrometre."""
+    finer = page["Program"](replace(page["crane"], steps=50))
+    states = finer.simulate(page["optimum"].v, page["optimum"].p)
+    assert states[-1] == pytest.approx([0.8, 0.0, 0.0, 0.0], abs=1e-6)
+
+
+def test_its_mirror_is_one(page):
+    program, mirror = page["program"], page["crane"].mirror
+    other = program.motion(program.solve(page["optimum"].p * mirror.parameters).v)
+    assert other.u == pytest.approx(page["motion"].u * mirror.inputs, abs=1e-6)
+    assert other.x == pytest.approx(page["motion"].x * mirror.states, abs=1e-6)
+
+
+def test_the_price_is_the_change_of_the_cost(page):
+    """Central differences of solved optima with 1e-4: 1e-9 of the solver over 1e-4."""
+    program, p = page["program"], page["optimum"].p
+    for price, step in zip(page["price"], 1e-4 * np.eye(2), strict=True):
+        difference = (program.solve(p + step).cost - program.solve(p - step).cost) / 2e-4
+        assert price == pytest.approx(difference, rel=1e-3, abs=1e-4)
+
+
+def test_every_field_of_a_declaration_is_on_the_page(page):
+    for field in fields(page["crane"]):
+        assert f"`{field.name}`" in PAGE or f"{field.name}=" in PAGE
+
+
+def test_sizes_in_the_table_of_times_are_those_of_the_programs():
+    from sofa_softctl.library.elastic_arm import arm
+    from sofa_softctl.library.flexible_cart import flexible_cart
+    from sofa_softctl.library.shooting import Program
+
+    problems = {
+        "elastic arm": arm(),
+        "elastic arm, variable stiffness": arm("variable"),
+        "flexible cart": flexible_cart(),
+    }
+    for name, problem in problems.items():
+        assert f"| {name} | {Program(problem).size} |" in PAGE
