@@ -1,0 +1,204 @@
+"""The paper's pick-and-place study: what springs save, stiff as ever or anew for each motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, as_completed
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.library.elastic_arm import STIFFNESS
+from sofa_softctl.library.ocp import Motion
+from sofa_softctl.library.tasks import GROUND, Goal, Ground, Posture, goals, pick_and_place
+from sofa_softctl.surrogate.workers import workers as processes
+
+PAPER = {"rigid": 0.184, "variable": 0.127, "constant": 0.137}
+"""Mean cost of each actuation [(N m)^2]. Source: Marcucci et al., section 2."""
+SHOWN = 6
+"""Motions that are kept for plots: the first three tasks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A motion among others: where it starts, and where it should end."""
+
+    turned: float
+    """q_1 at its start, from the middle between the sides [rad]; the motion's own starts at 0."""
+    goal: Goal
+    """Where the tip goes."""
+    motion: Motion
+    """Inputs and states."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """All motions of one actuation, each from where the one before ended."""
+
+    cost: np.ndarray
+    """J* of each [(N m)^2], nan where there is no motion, shape (2 objects,)."""
+    stiffness: np.ndarray
+    """Of both springs during each [N m / rad], nan if rigid or no motion, shape (2 objects, 2)."""
+    speed: np.ndarray
+    """Largest speed of a motor [rad / s], nan where there is no motion, shape (2 objects,)."""
+    seconds: np.ndarray
+    """Time to solve each [s], shape (2 objects,)."""
+    first: list[Placed]
+    """The first motions, for plots."""
+
+    @property
+    def failures(self) -> int:
+        """Motions that the solver did not find; the arm waits for the next goal then."""
+        return int(np.isnan(self.cost).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Energy:
+    """The paper's study of section 2."""
+
+    objects: int
+    """n_o."""
+    seed: int
+    """Of all positions and masses."""
+    ground: Ground
+    """Where objects lie, which the paper does not say."""
+    chains: dict[str, Chain]
+    """Rigid (R), variable (VS) and constant stiffness (CS: the paper's), and own: constant with the
+    mean stiffness of our variable chain."""
+    seconds: float
+    """Time that all took [s]."""
+
+    @property
+    def solved(self) -> np.ndarray:
+        """Motions found with all three of the paper: only these count, shape (2 objects,)."""
+        return np.all([np.isfinite(self.chains[name].cost) for name in PAPER], axis=0)
+
+    @property
+    def cost(self) -> dict[str, float]:
+        """Mean J* of each actuation [(N m)^2]; `own` over those of its motions that were found."""
+        return {name: float(np.nanmean(one.cost[self.solved])) for name, one in self.chains.items()}
+
+    @property
+    def saved(self) -> dict[str, float]:
+        """Share of the rigid arm's cost that springs save [-]."""
+        cost = self.cost
+        return {name: 1.0 - cost[name] / cost["rigid"] for name in cost if name != "rigid"}
+
+    @property
+    def stiffness(self) -> tuple[float, float]:
+        """Mean of the best ones, over the motions of the variable chain [N m / rad]."""
+        first, second = np.nanmean(self.chains["variable"].stiffness, axis=0)
+        return float(first), float(second)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        saved = self.saved
+        rows = {
+            name: {
+                "cost": cost,
+                "saved": saved.get(name),
+                "paper": PAPER.get(name),
+                "failures": self.chains[name].failures,
+                "at_speed_limit": at_limit(self.chains[name]),
+                "median": float(np.nanmedian(self.chains[name].cost[self.solved])),
+                "seconds_each": float(self.chains[name].seconds.mean()),
+            }
+            for name, cost in self.cost.items()
+        }
+        return {
+            "objects": self.objects,
+            "seed": self.seed,
+            "ground": vars(self.ground),
+            "actuation": rows,
+            "stiffness": self.stiffness,
+            "seconds": self.seconds,
+        }
+
+
+def at_limit(chain: Chain, share: float = 0.999) -> float:
+    """Share of the motions in which a motor is as fast as it may be [-]."""
+    from sofa_softctl.library.elastic_arm import SPEED
+
+    return float(np.mean(chain.speed[np.isfinite(chain.speed)] > share * SPEED))
+
+
+def measure_energy(
+    progress: Callable[[str], None] | None = None,
+    *,
+    objects: int = 100,
+    seed: int = 0,
+    workers: int = 2,
+    ground: Ground = GROUND,
+    horizon: float = 2.0,
+) -> Energy:
+    """Solve all problems of the study, the chains of the actuations at the same time.
+
+    Args:
+        progress: Called with a line of text when a chain is done.
+        objects: How many are moved; each actuation solves twice as many problems.
+        seed: Of positions and masses.
+        workers: Processes; 0 for none but this one.
+        ground: Where objects lie.
+        horizon: Of each motion [s].
+
+    Raises:
+        SoftctlError: CasADi is not installed.
+    """
+    begin, tell = perf_counter(), progress or (lambda line: None)
+    start, wanted = goals(seed, objects, ground)
+    chains: dict[str, Chain] = {}
+
+    def take(name: str, chain: Chain) -> None:
+        chains[name] = chain
+        tell(f"{name}: {len(wanted)} motions, {chain.failures} without a solution")
+
+    with processes(workers) as executor:
+        names = ("variable", "constant", "rigid")
+        asked = {name: (name, STIFFNESS, start, wanted, horizon) for name in names}
+        if executor is None:
+            for name, given in asked.items():
+                take(name, solve_chain(*given))
+        else:
+            futures: dict[Future[Chain], str] = {
+                executor.submit(solve_chain, *given): name for name, given in asked.items()
+            }
+            for future in as_completed(futures):
+                take(futures[future], future.result())
+        own = np.nanmean(chains["variable"].stiffness, axis=0).tolist()
+        given = ("constant", own, start, wanted, horizon)
+        done = (
+            solve_chain
+            if executor is None
+            else lambda *a: executor.submit(solve_chain, *a).result()
+        )
+        take("own", done(*given))
+    ordered = {name: chains[name] for name in ("rigid", "variable", "constant", "own")}
+    return Energy(objects, seed, ground, ordered, perf_counter() - begin)
+
+
+def solve_chain(
+    actuation: str, stiffness: Sequence[float], start: Posture, wanted: list[Goal], horizon: float
+) -> Chain:
+    """One goal after the other. Where there is no motion to one, the arm stays for the next."""
+    from sofa_softctl.library.shooting import Program
+
+    program = Program(pick_and_place(actuation, stiffness=stiffness, horizon=horizon))
+    springs = {"rigid": [np.nan, np.nan], "constant": list(stiffness)}
+    cost, speed, used = (
+        np.full(shape, np.nan) for shape in (len(wanted), len(wanted), (len(wanted), 2))
+    )
+    seconds, first = np.zeros(len(wanted)), []
+    for k, goal in enumerate(wanted):
+        optimum = program.solve(start.to(goal))
+        seconds[k] = optimum.seconds
+        if not optimum.status.ok:
+            continue
+        motion = program.motion(optimum.v)
+        cost[k], used[k] = optimum.cost, springs.get(actuation, motion.z)
+        speed[k] = np.abs(motion.x[:, -2:]).max()  # dq of the rigid arm, dtheta with springs
+        if k < SHOWN:
+            first.append(Placed(start.q[0], goal, motion))
+        start = start.after(motion.x[-1])
+    return Chain(cost, used, speed, seconds, first)

@@ -1,0 +1,169 @@
+"""Random pick-and-place tasks of the elastic arm, each from where the motion before ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.library.elastic_arm import LENGTH, STIFFNESS, arm
+from sofa_softctl.library.ocp import OptimalControlProblem, Parameter
+
+MASSES = (0.3, 0.5)
+"""Of the objects, least and largest [kg]. Source: section 2."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where objects lie: two parts of a ring about the base, one to pick from, one to place in.
+
+    Both are uniform in area. Directions are counted from the middle between them, positive where
+    objects are picked. The arm goes from one side to the other by the front: directions are not
+    taken modulo a turn, so it never takes the way across its back, even if that is shorter, and
+    q_1 stays within a turn over any number of tasks.
+
+    Source: the paper has random positions but says neither where nor how. These ones give costs
+        near its own. Positions that are all drawn from one sector do not: springs of constant
+        stiffness save 12 to 17 % there, half of what the paper says, as what they hold at the end
+        of a motion often pushes the wrong way in the next.
+    """
+
+    near: float = 0.32
+    """Least distance from the base [m]; at 0.311 the elbow is at its limit."""
+    far: float = 0.44
+    """Largest distance [m]; at 0.44 the arm is straight."""
+    middle: float = 1.35
+    """Direction of the middle of each part [rad]."""
+    width: float = 0.75
+    """How far directions are from there at most [rad]."""
+
+    def draw(self, rng: np.random.Generator, picked: bool) -> tuple[float, float]:
+        """Distance from the base [m] and direction [rad] of a place on one of the sides."""
+        area, turn = rng.random(2)
+        rho = np.sqrt(self.near**2 + area * (self.far**2 - self.near**2))
+        direction = self.middle + self.width * (2.0 * turn - 1.0)
+        return float(rho), float(direction if picked else -direction)
+
+
+GROUND = Ground()
+"""Where the tasks of the paper's study are drawn."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Where the tip goes, and with what."""
+
+    rho: float
+    """Distance from the base [m]."""
+    alpha: float
+    """Direction [rad], not modulo a turn."""
+    mass: float
+    """Of the object that is carried there; 0 on the way to the next one [kg]."""
+
+
+@dataclass(frozen=True)
+class Posture:
+    """How the arm stands between two motions, at rest but for the motors that hold its springs."""
+
+    q: tuple[float, float]
+    """Angles of the links, q_1 from the middle between the sides [rad]."""
+    deflection: tuple[float, float] = (0.0, 0.0)
+    """theta - q: 0 with a rigid arm [rad]."""
+
+    def to(self, goal: Goal) -> np.ndarray:
+        """Parameters p of the motion to a goal, shape (6,). Source: section 5.1."""
+        return np.array([goal.alpha - self.q[0], self.q[1], *self.deflection, goal.rho, goal.mass])
+
+    def after(self, x: np.ndarray) -> Posture:
+        """Where a motion ends that starts here; x: its last state, q_1 from its start."""
+        q, theta = x[0:2], x[4:6]
+        bent = (theta - q).tolist() if len(theta) else [0.0, 0.0]
+        return Posture((float(self.q[0] + q[0]), float(q[1])), (bent[0], bent[1]))
+
+
+def goals(seed: int, objects: int, ground: Ground = GROUND) -> tuple[Posture, list[Goal]]:
+    """Where the arm stands at first, and the goals of all objects.
+
+    Two goals for each object: with it to its place, and without to the next one. The arm stands
+    where the first object is, springs relaxed, with its elbow bent to the left.
+    """
+    rng = np.random.default_rng(seed)
+    start, wanted = _start(rng, ground), []
+    for k in range(2 * objects):
+        wanted.append(_goal(rng, ground, carries=k % 2 == 0))
+    return start, wanted
+
+
+def pick_and_place(
+    actuation: str = "constant",
+    *,
+    stiffness: Sequence[float] = STIFFNESS,
+    horizon: float = 2.0,
+    ground: Ground = GROUND,
+) -> OptimalControlProblem:
+    """The problem of the elastic arm with the tasks of the paper's study.
+
+    `draw` goes on from where the last motion ended. A task that could not be done is drawn again,
+    to another place on the same side, from where the arm stands.
+
+    Args:
+        actuation: "rigid", "constant" or "variable".
+        stiffness: Of both springs; where it is optimised, where the solver starts [N m / rad].
+        horizon: Of a motion [s].
+        ground: Where objects lie.
+
+    Source: section 2, and section 5.1 for p.
+    """
+    problem = arm(actuation, stiffness=stiffness, horizon=horizon)
+
+    def draw(
+        rng: np.random.Generator, kept: Any, end: np.ndarray | None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        if kept is None or end is None:
+            start, carries = _start(rng, ground), True
+        else:
+            before = Posture(tuple(kept["q"]), tuple(kept["deflection"]))
+            start, carries = before.after(end), not kept["carries"]
+        p = start.to(_goal(rng, ground, carries))
+        return p, {"q": [*start.q], "deflection": [*start.deflection], "carries": carries}
+
+    design = [replace(z, guess=k) for z, k in zip(problem.design, stiffness, strict=False)]
+    return replace(problem, design=design, parameters=_box(problem, ground), draw=draw)
+
+
+def _start(rng: np.random.Generator, ground: Ground) -> Posture:
+    rho, alpha = ground.draw(rng, picked=True)
+    l1, l2 = LENGTH
+    bend = np.arccos((rho**2 - l1**2 - l2**2) / (2.0 * l1 * l2))
+    turn = np.arctan2(l2 * np.sin(bend), l1 + l2 * np.cos(bend))
+    return Posture((float(alpha - turn), float(bend)))
+
+
+def _goal(rng: np.random.Generator, ground: Ground, carries: bool) -> Goal:
+    """An object that is carried is placed, so that the next one can be picked."""
+    rho, alpha = ground.draw(rng, picked=not carries)
+    mass = rng.uniform(*MASSES)  # drawn for returns as well: goals do not depend on failures
+    return Goal(rho, alpha, float(mass) if carries else 0.0)
+
+
+def _box(problem: OptimalControlProblem, ground: Ground) -> list[Parameter]:
+    """Limits of the parameters in these tasks.
+
+    A spring can pull either way by what the motor can wind up: how far it was at the end of any
+    of 2,000 motions, and a fifth more.
+    """
+    elbow = np.pi / 4.0  # direction of the tip from the first link, where the elbow is bent most
+    limits = {
+        0: 2.0 * (ground.middle + ground.width) + elbow,
+        1: np.pi / 2.0,
+        2: 5.0,
+        3: 1.0,
+    }
+    low_high = [(-limits[j], limits[j]) for j in range(4)]
+    low_high += [(ground.near, ground.far), (0.0, MASSES[1])]
+    return [
+        replace(each, lower=float(low), upper=float(high))
+        for each, (low, high) in zip(problem.parameters, low_high, strict=True)
+    ]
