@@ -56,7 +56,7 @@ def formulas(problem: OptimalControlProblem) -> dict[str, Any]:
 def _function(problem: OptimalControlProblem, name: str, given: list[Any], rows: int | None) -> Any:
     ca, formula = casadi(), getattr(problem, name)
     told = [] if formula is None else formula(*given)
-    column = ca.SX(ca.vertcat(*told) if isinstance(told, list | tuple) else told)
+    column = ca.densify(ca.SX(ca.vertcat(*told) if isinstance(told, list | tuple) else told))
     if column.is_empty():
         column = ca.SX(0, 1)
     asked = rows if formula is not None else 0

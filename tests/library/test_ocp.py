@@ -146,6 +146,21 @@ def test_names_of_variables_and_the_box_of_parameters_are_not_in_the_digest():
     assert digest(cart(states=states, parameters=box)) == digest(cart())
 
 
+def test_which_symbol_and_which_row_are_in_the_digest():
+    """Also where a row has nothing in it, CasADi's structural zero."""
+    from casadi import SX
+
+    rows = [
+        lambda x, u, z, p: [x[1], u[0]],
+        lambda x, u, z, p: [x[0], u[0]],
+        lambda x, u, z, p: [x[1], p[0]],
+        lambda x, u, z, p: [u[0], x[1]],
+        lambda x, u, z, p: [x[1], SX(1, 1)],
+        lambda x, u, z, p: [SX(1, 1), x[1]],
+    ]
+    assert len({digest(cart(dynamics=each)) for each in rows}) == len(rows)
+
+
 def test_a_term_that_is_computed_twice_is_the_same_as_one_that_is_kept():
     def twice(x, u, z, p):
         return [x[1], (u[0] - x[1]) * (u[0] - x[1])]
