@@ -1,0 +1,55 @@
+"""The paper's study of what springs save, beside what was measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from sofa_softctl.library.elastic_arm import STIFFNESS
+
+NAMES = {
+    "rigid": "rigid (R)",
+    "variable": "variable stiffness (VS)",
+    "constant": "constant, the paper's (CS)",
+    "own": "constant, mean of ours",
+}
+"""What people read for each actuation."""
+
+
+def show_energy(found: Any) -> None:
+    """Print an `Energy` beside the paper's numbers."""
+    told = found.to_dict()
+    table = Table(
+        title=f"Mean cost of picking and placing {told['objects']} objects \\[(N m)²]",
+        caption="Over motions found with R, VS and CS. At limit: motions in which a motor is as "
+        "fast as it may be. Time: to solve one. Source: Marcucci et al., section 2.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    for column in ("", "paper", "here", "saves: paper", "here", "failed", "at limit", "time"):
+        table.add_column(column, justify="right" if column else "left")
+    for name, row in told["actuation"].items():
+        table.add_row(
+            NAMES[name],
+            *(_number(row["paper"]), _number(row["cost"])),
+            *(_share(row["paper_saved"]), _share(row["saved"])),
+            f"{row['failures']}",
+            f"{row['at_speed_limit']:.0%}",
+            f"{row['seconds_each']:.2f} s",
+        )
+    console = Console()
+    console.print(table)
+    here, paper = (", ".join(f"{k:.3f}" for k in each) for each in (told["stiffness"], STIFFNESS))
+    console.print(
+        f"Mean of the best stiffness: {here} N m/rad; the paper's: {paper}.", highlight=False
+    )
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}"

@@ -1,0 +1,91 @@
+import json
+
+import numpy as np
+import pytest
+
+from sofa_softctl.bench.trajectories import at_limit, measure_energy, solve_chain
+from sofa_softctl.errors import SoftctlError
+from sofa_softctl.library.elastic_arm import STIFFNESS, grasp_error, position
+from sofa_softctl.library.tasks import Goal, goals
+from sofa_softctl.view.library_tables import show_energy
+from sofa_softctl.view.trajectories import save_energy_plot
+
+pytest.importorskip("casadi")
+
+
+@pytest.fixture(scope="module")
+def measured():
+    told = []
+    return measure_energy(told.append, objects=1, workers=0), told
+
+
+def test_springs_save_in_the_first_tasks(measured):
+    """Seed 0, one object: not the study's means, but their order."""
+    found, _ = measured
+    assert 0.02 < found.cost["rigid"] < 0.3
+    assert 0.1 < found.saved["constant"] < 0.4
+    assert found.saved["variable"] > found.saved["constant"]
+    assert found.saved["constant"] == 1.0 - found.cost["constant"] / found.cost["rigid"]
+
+
+def test_each_motion_starts_where_the_one_before_ended(measured):
+    for name in ("rigid", "constant", "variable"):
+        first = measured[0].chains[name].first
+        for one, other in zip(first, first[1:], strict=False):
+            end, start = one.motion.x[-1], other.motion.x[0]
+            assert other.turned == pytest.approx(one.turned + end[0])
+            assert start[1] == pytest.approx(end[1], abs=1e-7)
+            if len(start) > 4:
+                assert start[4:6] - start[:2] == pytest.approx(end[4:6] - end[:2], abs=1e-7)
+
+
+def test_each_motion_ends_at_its_goal(measured):
+    for chain in measured[0].chains.values():
+        for placed in chain.first:
+            p = [placed.goal.alpha - placed.turned, 0, 0, 0, placed.goal.rho]
+            assert grasp_error(placed.motion.x[-1], np.array(p)) < 1e-6
+
+
+def test_own_stiffness_is_the_mean_of_the_variable_one(measured):
+    found, _ = measured
+    own = found.chains["own"].stiffness
+    assert own[np.isfinite(own[:, 0])][0] == pytest.approx(found.stiffness)
+    paper = found.chains["constant"].stiffness
+    assert paper == pytest.approx(np.tile(STIFFNESS, (2, 1)))
+
+
+def test_progress_and_json(measured):
+    found, told = measured
+    assert len(told) == 4 and told[0].startswith("variable: 2 motions")
+    row = json.loads(json.dumps(found.to_dict()))["actuation"]["constant"]
+    assert row["paper"] == 0.137 and row["failures"] == 0
+
+
+def test_motions_that_cannot_be_done_are_counted_and_the_arm_waits():
+    """Rigid: at 4 rad/s q_1 turns by 1.2 rad in 0.3 s, and goals 2 rad away are too far."""
+    start, _ = goals(0, 1)
+    rho, alpha = np.hypot(*position(start.q)), np.arctan2(*position(start.q)[::-1])
+    far, near = (
+        Goal(float(rho), float(alpha) - 2.0, 0.4),
+        Goal(float(rho), float(alpha) - 0.02, 0.0),
+    )
+    chain = solve_chain("rigid", STIFFNESS, start, [far, near], 0.3)
+    assert chain.failures == 1 and np.isnan(chain.cost[0]) and chain.cost[1] > 0.0
+    assert [placed.turned for placed in chain.first] == [start.q[0]]
+    assert at_limit(chain) == 0.0
+
+
+def test_table_has_both_columns(measured, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    show_energy(measured[0])
+    told = capsys.readouterr().out
+    assert "0.184" in told and "31.0%" in told and "25.8%" in told
+    assert f"{measured[0].cost['constant']:.3f}" in told
+
+
+def test_plot_is_written(measured, tmp_path):
+    pytest.importorskip("matplotlib")
+    save_energy_plot(tmp_path / "energy.png", measured[0])
+    assert (tmp_path / "energy.png").stat().st_size > 20_000
+    with pytest.raises(SoftctlError, match="png"):
+        save_energy_plot(tmp_path / "energy.txt", measured[0])
