@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from sofa_softctl.cli_library import app as library_app
 from sofa_softctl.errors import SoftctlError
 
 app = typer.Typer(
@@ -261,16 +264,25 @@ def plan(
     """Plan a motion of a scene's robot on a grid of its equilibria."""
     from sofa_softctl.surrogate.plan_scene import prepare_scene
     from sofa_softctl.view import plan_movie, plan_tables, plans, terminal
+    from sofa_softctl.view.files import check_writable
 
     if estimate and exact:
         raise SoftctlError("--estimate counts corners of the grid: leave out --exact.")
+    for name, given in (("store", store), ("tolerance", tolerance), ("workers", workers)):
+        if exact and given:
+            raise SoftctlError(f"--{name} is about the grid, and --exact plans without it.")
+    if tolerance is not None and not tolerance > 0.0:
+        raise SoftctlError(f"--tolerance must be positive, got {tolerance:g}.")
     if movie is not None:
         plan_movie.check_plan_movie(movie)
     if plot is not None:
         plans.check_suffix(plot)
+    for file in filter(None, (out, plot, movie)):
+        check_writable(file)
     show = terminal.Terminal(quiet=quiet or as_json)
     with (
-        show.console.status("looking for a first equilibrium") as line,
+        _stopping(store),
+        show.console.status("solving the equilibria around the start") as line,
         prepare_scene(
             scene,
             task,
@@ -311,8 +323,22 @@ def plan(
         show.console.print(f"Movie: {movie}", highlight=False, markup=False)
 
 
+@contextmanager
+def _stopping(store: Path | None) -> Iterator[None]:
+    """Say at Ctrl-C what is left of a plan that was begun."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = "Equilibria are lost; with --store FILE they would have been kept."
+        if store is not None:
+            kept = f"Equilibria are kept in {store}: the same command goes on with them."
+        typer.echo(f"Stopped. {kept}", err=True)
+        raise typer.Exit(130) from None
+
+
 surrogate_app = typer.Typer(help="Equilibria that plans have kept.", no_args_is_help=True)
 app.add_typer(surrogate_app, name="surrogate")
+app.add_typer(library_app, name="library")
 
 
 @surrogate_app.command(epilog="Example:\n\n  softctl surrogate info arm.corners")

@@ -72,7 +72,7 @@ class EquilibriumMap:
     method with the exact tangent, of the elastic forces as of the lines, which turn with the
     robot; a line search on the size of the residual; and continuation in u where it fails. An
     unstable balance is left for the stable one below it, and so is the end of a branch, where a
-    robot snaps to another shape. du/dx by implicit differentiation with the last tangent.
+    robot snaps to another shape. dx/du by implicit differentiation with the last tangent.
 
     Changes the scene: it gets force fields for the lines, and positions are those of the last
     equilibrium. Take a copy of one that shall run.
@@ -171,7 +171,7 @@ class EquilibriumMap:
         """From an unstable balance down to a stable one: towards x, or where line 0 pulls.
 
         It is left along the direction in which it gives way most: one step of inverse iteration
-        from a random one.
+        from a random one. Where no stable one is found it stays. The number of steps.
         """
         here = self._positions()
         self.tangent.factorise_definite(0.0)
@@ -283,26 +283,38 @@ class EquilibriumMap:
         return system.force.copy()
 
     def _continue(self, start: np.ndarray, u: np.ndarray, x: np.ndarray) -> int:
-        """From start to u in steps that are as long as Newton's method can take."""
+        """From start to u in steps that Newton's method can take; where they end, downhill at u.
+
+        Args:
+            start: Controls at x [-], shape (d,).
+            u: Controls that are wanted [-], shape (d,).
+            x: Equilibrium at start [length], shape (n, 3).
+
+        Returns:
+            Number of Newton steps.
+
+        Raises:
+            MapError: there is no way to u.
+        """
         done, step, total = 0.0, 0.5, 0
-        while done < 1.0:
+        while done < 1.0 and step >= SMALLEST:
             share = min(done + step, 1.0)
             steps = self._newton(start + share * (u - start), x)
             if steps is None:
                 step *= 0.5
-                if step < SMALLEST:
-                    self._pull(u)
-                    steps = self._descend(u, x)
-                    if steps is not None:
-                        return total + steps
-                    raise MapError(
-                        f"The robot has no equilibrium at u = {np.round(u, 6).tolist()} that could "
-                        f"be reached from u = {np.round(start, 6).tolist()}: Newton's method ends "
-                        f"at {done:.1%} of the way. It may buckle there, or fold."
-                    )
-                continue
-            done, x, total, step = share, self._positions(), total + steps, 2.0 * step
-        return total
+            else:
+                done, x, total, step = share, self._positions(), total + steps, 2.0 * step
+        if done == 1.0:
+            return total
+        self._pull(u)
+        steps = self._descend(u, x)
+        if steps is None:
+            raise MapError(
+                f"The robot has no equilibrium at u = {np.round(u, 6).tolist()} that could "
+                f"be reached from u = {np.round(start, 6).tolist()}: Newton's method ends "
+                f"at {done:.1%} of the way. It may buckle there, or fold."
+            )
+        return total + steps
 
     def _newton(self, u: np.ndarray, x: np.ndarray) -> int | None:
         """Solve at u from x on: the number of steps, or None."""

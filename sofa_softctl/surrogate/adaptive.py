@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sofa_softctl.surrogate.cells import REFUSED
-from sofa_softctl.surrogate.corners import Key
-from sofa_softctl.surrogate.interpolant import SHRINKS, Interpolant, _indices
+from sofa_softctl.surrogate.corners import FAILED, Key, coarser
+from sofa_softctl.surrogate.interpolant import SHRINKS, Interpolant, output_rows
 from sofa_softctl.surrogate.sample import CostlyMap
 from sofa_softctl.surrogate.store import Store
 
@@ -64,7 +64,7 @@ class AdaptiveGrid(Interpolant):
         if not tolerance > 0.0:
             raise ValueError(f"tolerance must be positive. Got: {tolerance}")
         self.tolerance, self.level = tolerance, level
-        self._rows = _indices(rows)
+        self._rows = output_rows(rows)
         self._estimates: dict[Key, float] = {}
 
     @property
@@ -91,7 +91,7 @@ class AdaptiveGrid(Interpolant):
         estimate = np.full(len(points), np.nan)
         waiting = np.flatnonzero(self._inside(points))
         for level in range(self.level + 1):
-            keys = self._keys(points[waiting], level)
+            keys = self.cell_keys(points[waiting], level)
             estimate[waiting] = [self._estimates.get(key, np.nan) for key in keys]
             waiting = waiting[[key in self._estimates and self._split(key) for key in keys]]
             if not len(waiting):
@@ -102,7 +102,7 @@ class AdaptiveGrid(Interpolant):
         number = np.full(len(points), REFUSED)
         waiting = np.arange(len(points))
         for level in range(self.level + 1):
-            keys = self._keys(points[waiting], level)
+            keys = self.cell_keys(points[waiting], level)
             self._judge(list(dict.fromkeys(key for key in keys if key not in self._estimates)))
             number[waiting] = self.cells.find(keys)
             waiting = waiting[[self._split(key) for key in keys]]
@@ -131,7 +131,7 @@ class AdaptiveGrid(Interpolant):
 
     def _error_in_the_middle(self, key: Key, number: int) -> float:
         corner = self.corners.number(_middle(key))
-        if corner is None or corner == REFUSED:
+        if corner is None or corner == FAILED:
             return np.nan
         u = self.corners.points[[corner]]
         found, _ = self.cells.evaluate(np.array([number]), u, self._rows, False)
@@ -140,13 +140,8 @@ class AdaptiveGrid(Interpolant):
 
     def _parent(self, key: Key) -> int | None:
         """Number of the parent, or None if there is none whose spline can be used."""
-        number = self.cells.known(_parent_key(key)) if key[0] else None
+        number = self.cells.known(coarser(key)) if key[0] else None
         return None if number == REFUSED else number
-
-
-def _parent_key(key: Key) -> Key:
-    level, *index = key
-    return (level - 1, *(i >> 1 for i in index))
 
 
 def _middle(key: Key) -> Key:

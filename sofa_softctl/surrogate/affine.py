@@ -9,6 +9,7 @@ import numpy as np
 from sofa_softctl.surrogate.compressed import Compressed
 from sofa_softctl.surrogate.corners import FAILED
 from sofa_softctl.surrogate.embedding import Jet
+from sofa_softctl.threads import one_blas_thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,8 @@ def affine_near(compressed: Compressed, point: np.ndarray) -> Affine | None:
     data, x = corners.data[number], compressed.full.position
     gradient = np.zeros((layout.size, compressed.dimension))
     motion = (data[1:, x] * compressed.root_mass).T  # (3 N, d)
-    gradient[: compressed.dimension] = np.linalg.qr(motion, mode="r")
+    with one_blas_thread():
+        gradient[: compressed.dimension] = np.linalg.qr(motion, mode="r")
     gradient[layout.length.start :] = data[1:, x.stop :].T
     value = np.concatenate((np.zeros(layout.length.start), data[0, x.stop :]))
     return Affine(corners.place(key), value, gradient)

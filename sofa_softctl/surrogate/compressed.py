@@ -7,6 +7,7 @@ import numpy as np
 from sofa_softctl.surrogate import spline
 from sofa_softctl.surrogate.embedding import Jet, Layout
 from sofa_softctl.surrogate.interpolant import Interpolant
+from sofa_softctl.threads import one_blas_thread
 
 KEPT = 1e-7
 """Share of the corners' motion that coordinates are made for [-]."""
@@ -102,10 +103,11 @@ class Compressed:
         known = len(self._data)
         new = data[known:, :, x] * self.root_mass
         new[:, 0] -= self._origin * self.root_mass
-        self._extend(new.reshape(-1, new.shape[2]).T)
         kept = np.zeros((len(data), 1 + self.dimension, self.size))
         kept[:known] = self._data
-        kept[known:, :, : self._basis.shape[1]] = new @ self._basis
+        with one_blas_thread():  # with two that have to share their cores it takes a hundredfold
+            self._extend(new.reshape(-1, new.shape[2]).T)
+            kept[known:, :, : self.used] = new @ self._basis
         kept[known:, :, self.coordinates :] = data[known:, :, x.stop :]
         self._data = kept
 
@@ -115,7 +117,7 @@ class Compressed:
         Source: the randomised range finder of Halko, Martinsson, Tropp 2011, Algorithm 4.1.
         """
         largest = float(np.linalg.norm(columns, axis=0).max(initial=0.0))
-        room = self.coordinates - self._basis.shape[1]
+        room = self.coordinates - self.used
         left = _without(self._basis, columns)
         if room and left.size:
             rng = np.random.default_rng(0)

@@ -50,10 +50,15 @@ class Counts:
 
 def lowest(key: Key) -> Key:
     """The corner's key in lowest terms, so that it has one key on all levels."""
+    while key[0] > 0 and not any(i & 1 for i in key[1:]):
+        key = coarser(key)
+    return key
+
+
+def coarser(key: Key) -> Key:
+    """The cell of the next coarser level that holds a cell; a corner's own, if it is one there."""
     level, *index = key
-    while level > 0 and not any(i & 1 for i in index):
-        level, index = level - 1, [i >> 1 for i in index]
-    return (level, *index)
+    return (level - 1, *(i >> 1 for i in index))
 
 
 def _same(first: np.ndarray, second: np.ndarray) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.surrogate.adaptive import AdaptiveGrid
 from sofa_softctl.surrogate.corners import Key, lowest
 from sofa_softctl.surrogate.interpolant import Interpolant
 
@@ -31,6 +32,8 @@ class Estimate:
     """Processes that solve them at the same time; 0: this one alone."""
     stored: bool = False
     """Whether they go to disk."""
+    at_most: bool = False
+    """Whether cells are split only where needed: which are is not known yet, so all are counted."""
 
     @property
     def equilibria(self) -> int:
@@ -53,8 +56,9 @@ class Estimate:
             return f"no equilibria: the store has all {self.known}"
         where = "on disk" if self.stored else "in memory"
         known = f"; {self.known} more are in the store" if self.known else ""
+        bound = "at most " if self.at_most else ""
         return (
-            f"about {self.equilibria} equilibria, {_time(self.seconds)}, "
+            f"{bound}about {self.equilibria} equilibria, {_time(self.seconds)}, "
             f"{self.bytes / 1e6:.2g} MB {where}{known}"
         )
 
@@ -62,6 +66,7 @@ class Estimate:
         """For JSON."""
         return {
             "equilibria": self.equilibria,
+            "at_most": self.at_most,
             "corners": {str(level): count for level, count in sorted(self.corners.items())},
             "from_store": self.known,
             "seconds": self.seconds,
@@ -88,12 +93,13 @@ def estimate(grid: Interpolant, a: np.ndarray, rounds: int, *, workers: int = 0)
         size=8 * (1 + grid.dimension) * grid.size,
         workers=workers,
         stored=corners.store is not None,
+        at_most=isinstance(grid, AdaptiveGrid),
     )
 
 
 def corners_near(grid: Interpolant, a: np.ndarray, rounds: int) -> list[Key]:
     """Corners of all cells that points a (K, d) lie in on levels 0 to `rounds`, in lowest terms."""
-    cells = [key for level in range(rounds + 1) for key in grid._keys(a, level)]
+    cells = [key for level in range(rounds + 1) for key in grid.cell_keys(a, level)]
     corners = [grid.cells.corner_keys(cell) for cell in dict.fromkeys(cells)]
     return list(dict.fromkeys(lowest(key) for each in corners for key in each))
 

@@ -123,9 +123,11 @@ class ExactMap:
         return self._sample(found)
 
     def _found(self, u: np.ndarray, near: Equilibrium | Near | None) -> Equilibrium:
-        start = perf_counter()
-        found = self.map(u, near)
-        self.seconds += perf_counter() - start
+        map_, start = self.map, perf_counter()
+        try:
+            found = map_(u, near)
+        finally:  # those that are not found take longest
+            self.seconds += perf_counter() - start
         if not found.stable:
             raise MapError(
                 f"At u = {np.round(u, 6).tolist()} the robot is in unstable balance: it buckles, "

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sofa_softctl.surrogate.cells import REFUSED
-from sofa_softctl.surrogate.corners import Counts, Key
-from sofa_softctl.surrogate.interpolant import SHRINKS, Interpolant, Values, _indices
+from sofa_softctl.surrogate.corners import Counts, Key, coarser
+from sofa_softctl.surrogate.interpolant import SHRINKS, Interpolant, Values, output_rows
 from sofa_softctl.surrogate.sample import CostlyMap, Neighbour, Sample
 
 __all__ = ["Counts", "CostlyMap", "Grid", "Neighbour", "Sample", "Values"]
@@ -51,12 +51,12 @@ class Grid(Interpolant):
             Shape (m,) [output]; NaN on level 0, outside, in refused cells, and where a corner of
             the cell or its parent is not known.
         """
-        points, chosen = self._points(points), _indices(rows)
+        points, chosen = self._points(points), output_rows(rows)
         estimate = np.full(len(points), np.nan)
         if self.level == 0:
             return estimate
         found: dict[Key, float] = {}
-        for p, key in enumerate(self._keys(points, self.level)):
+        for p, key in enumerate(self.cell_keys(points, self.level)):
             if key not in found:
                 found[key] = self._estimate(key, chosen)
             estimate[p] = found[key]
@@ -64,15 +64,13 @@ class Grid(Interpolant):
         return estimate
 
     def _estimate(self, key: Key, rows: np.ndarray | None) -> float:
-        level, *index = key
-        cell = self.cells.known(key)
-        parent = self.cells.known((level - 1, *(i >> 1 for i in index)))
+        cell, parent = self.cells.known(key), self.cells.known(coarser(key))
         if cell is None or parent is None or REFUSED in (cell, parent):
             return float("nan")
         return self.cells.surplus(cell, parent, rows) / SHRINKS
 
     def _locate(self, points: np.ndarray) -> np.ndarray:
-        keys = self._keys(points, self.level)
+        keys = self.cell_keys(points, self.level)
         numbers = self.cells.find(keys)
         if None in numbers:
             self.cells.want(keys)

@@ -108,7 +108,7 @@ class Interpolant(ABC):
             MapError: A point is outside or in a refused cell, and the map has no answer there.
             WorkerError: A worker process was killed; what it had answered is kept.
         """
-        points, chosen = self._points(points), _indices(rows)
+        points, chosen = self._points(points), output_rows(rows)
         number = self._located(points)
         inside = number != REFUSED
         if inside.all():
@@ -142,7 +142,7 @@ class Interpolant(ABC):
             Shape (m, d, d) [weight * output / input^2]; NaN outside and in refused cells, as the
             exact map gives no second derivatives.
         """
-        points, chosen, w = self._points(points), _indices(rows), np.asarray(weights, float)
+        points, chosen, w = self._points(points), output_rows(rows), np.asarray(weights, float)
         number = self._located(points)
         inside = number != REFUSED
         total = np.full((*points.shape, points.shape[1]), np.nan)
@@ -163,6 +163,15 @@ class Interpolant(ABC):
         inside = number != REFUSED
         return inside, self.cells.places(number[inside], points[inside])
 
+    def cell_keys(self, points: np.ndarray, level: int) -> list[Key]:
+        """Keys of the cells of points on a level. A point on a bound is in the cell inside."""
+        h, origin = self.spacing / 2.0**level, self.corners.origin
+        first = np.floor((self.lower - origin) / h + SLACK)
+        last = np.maximum(np.ceil((self.upper - origin) / h - SLACK) - 1.0, first)
+        index = np.clip(np.floor((points - origin) / h), first, last).astype(np.int64)
+        levels = np.full((len(index), 1), level)
+        return list(map(tuple, np.hstack((levels, index)).tolist()))
+
     @abstractmethod
     def error_estimate(self, points: ArrayLike) -> np.ndarray:
         """Estimated largest error of the value in the cell of each point, shape (m,)."""
@@ -181,17 +190,9 @@ class Interpolant(ABC):
 
     def _inside(self, points: np.ndarray) -> np.ndarray:
         slack = SLACK * self.spacing
-        inside: np.ndarray = (points >= self.lower - slack) & (points <= self.upper + slack)
-        return np.all(inside, axis=1, keepdims=True)[:, 0]
-
-    def _keys(self, points: np.ndarray, level: int) -> list[Key]:
-        """Keys of the cells of points on a level. A point on a bound is in the cell inside."""
-        h, origin = self.spacing / 2.0**level, self.corners.origin
-        first = np.floor((self.lower - origin) / h + SLACK)
-        last = np.maximum(np.ceil((self.upper - origin) / h - SLACK) - 1.0, first)
-        index = np.clip(np.floor((points - origin) / h), first, last).astype(np.int64)
-        levels = np.full((len(index), 1), level)
-        return list(map(tuple, np.hstack((levels, index)).tolist()))
+        within = (points >= self.lower - slack) & (points <= self.upper + slack)
+        found: np.ndarray = np.logical_and.reduce(within, axis=1)
+        return found
 
     def _points(self, points: ArrayLike) -> np.ndarray:
         array = np.asarray(points, float)
@@ -202,5 +203,6 @@ class Interpolant(ABC):
         return array
 
 
-def _indices(rows: ArrayLike | None) -> np.ndarray | None:
+def output_rows(rows: ArrayLike | None) -> np.ndarray | None:
+    """Rows of outputs as an array of whole numbers; None, for all, stays."""
     return None if rows is None else np.atleast_1d(np.asarray(rows, np.int64))

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.record import RecordWriter
 from sofa_softctl.surrogate.estimate import Estimate, estimate
 from sofa_softctl.surrogate.planner import Iteration, Plan
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
+from sofa_softctl.surrogate.scene_task import at_fault, make_task, read_task
+from sofa_softctl.surrogate.workers import workers as workers_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +58,11 @@ class ScenePlan:
                 names = ("plan.tension", "plan.spot", "plan.coordinates")
                 file.write((k + 1) * dynamics.dt, dict(zip(names, row, strict=True)))
 
+    @property
+    def _shared(self) -> bool:
+        """Whether other processes solved equilibria too, so that their time is not known."""
+        return self.robot.grid is not None and self.robot.grid.corners.executor is not None
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         plan, robot = self.plan, self.robot
@@ -83,7 +86,7 @@ class ScenePlan:
             "coordinates": None if robot.grid is None else robot.compressed.used,
             "lost": None if robot.grid is None else robot.compressed.lost,
             "seconds": self.seconds,
-            "seconds_exact": robot.map.seconds,
+            "seconds_exact": None if self._shared else robot.map.seconds,
         }
 
 
@@ -111,14 +114,18 @@ class Prepared:
     def plan(self, progress: Callable[[Iteration], None] | None = None) -> ScenePlan:
         """Do the work. `progress` is called after each iteration."""
         robot, task = self.robot, self.task
-        found = robot.plan(task, self.instants, guess=self.rehearsal, progress=progress)
+        with at_fault(f"'{self.scene}': task '{self.name}'"):
+            found = robot.plan(task, self.instants, guess=self.rehearsal, progress=progress)
         spot = robot.locate(task.probe, found.a)
         seconds = perf_counter() - self.started
         return ScenePlan(self.scene, self.name, task, robot, found, spot, self.estimate, seconds)
 
     def told(self, steps: Sequence[Iteration]) -> str:
         """Where planning is after some iterations: a line of text, with equilibria until now."""
-        expected = "" if self.estimate is None else f" of ~{self.estimate.equilibria}"
+        expected = ""
+        if self.estimate is not None:
+            bound = "at most " if self.estimate.at_most else ""
+            expected = f" of {bound}~{self.estimate.equilibria}"
         line = f"{self.robot.evaluations}{expected} equilibria"
         if not steps:
             return line
@@ -179,7 +186,8 @@ def prepare_scene(
 ) -> Iterator[Prepared]:
     """A task of a scene file, and an estimate of what its plan takes; processes end with it.
 
-    Two equilibria are solved for that, which the plan needs anyway.
+    The corners of the cell of the start are solved for that, 2^d, and one more or two: all are
+    needed for the plan anyway.
 
     Args:
         scene: Scene file. SURROGATE holds arguments of `PlannedRobot`, TASKS functions
@@ -194,35 +202,29 @@ def prepare_scene(
         parameters: Of createScene.
 
     Raises:
-        SceneError: the scene file has no SURROGATE or no such task.
+        SceneError: the scene file has no such task, or what it says of it or of its robot is wrong.
+        ValueError: instants are less than 3.
     """
-    module = load_scene(scene).module
-    known = getattr(module, "TASKS", {})
-    if not hasattr(module, "SURROGATE") or task not in known:
-        names = ", ".join(sorted(known)) or "none"
-        raise SceneError(
-            f"'{scene}' has no task '{task}' to plan. It has: {names}. A scene file that can be "
-            "planned for has SURROGATE and TASKS, see scenes/laser_arm.py."
-        )
+    surrogate, make = read_task(scene, task)
+    if tolerance is not None:
+        surrogate["tolerance"] = tolerance
     start = perf_counter()
-    with ExitStack() as stack:
-        executor = None
-        if workers:
-            processes = ProcessPoolExecutor(workers, get_context("spawn"))
-            executor = stack.enter_context(processes)
-        robot = PlannedRobot(
-            scene,
-            **module.SURROGATE | ({} if tolerance is None else {"tolerance": tolerance}),
-            parameters=parameters,
-            store=store,
-            executor=executor,
-            exact=exact,
-        )
-        share = np.arange(instants) / (instants - 1)
-        wanted: Task = known[task](robot.dynamics.layout, share)
+    with workers_of(workers) as executor:
+        with at_fault(f"'{scene}': SURROGATE"):
+            robot = PlannedRobot(
+                scene,
+                **surrogate,
+                parameters=parameters,
+                store=store,
+                executor=executor,
+                exact=exact,
+            )
         rehearsal, expected = None, None
-        if robot.grid is not None:
-            rehearsal = robot.rehearse(robot.problem(wanted, instants))
+        with at_fault(f"'{scene}': task '{task}'"):
+            wanted = make_task(make, robot.dynamics.layout, instants)
+            problem = robot.problem(wanted, instants)
+            if robot.grid is not None:
+                rehearsal = robot.rehearse(problem)
         if robot.grid is not None and rehearsal is not None:
             expected = estimate(robot.grid, rehearsal.a, robot.rounds, workers=workers)
         yield Prepared(str(scene), task, wanted, instants, robot, rehearsal, expected, start)

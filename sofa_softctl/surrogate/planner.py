@@ -13,6 +13,7 @@ from sofa_softctl.surrogate.embedding import Embedding
 from sofa_softctl.surrogate.rewards import Following
 from sofa_softctl.surrogate.sequential import Ended, Settings, Stage, optimise
 from sofa_softctl.surrogate.transcription import PlanningProblem, Trial, evaluate
+from sofa_softctl.threads import one_blas_thread
 
 
 class PlanStatus(Enum):
@@ -27,7 +28,7 @@ class PlanStatus(Enum):
         "No motion was found that is in balance at every step, within the limits, and at rest in "
         "the end if that is asked for: this one comes nearest to it. Do not execute it."
     )
-    NOT_CONVERGED = "The iterations ended before the optimum: this is the best plan so far."
+    NOT_CONVERGED = "The optimum was not reached: this is the best plan so far."
 
     @property
     def ok(self) -> bool:
@@ -142,7 +143,8 @@ def plan(
                 "The start has no finite cost: does the laser point away from its plane? Give "
                 "another start u."
             )
-        ended = optimise(problem, start, settings or Settings(), tell)
+        with one_blas_thread():
+            ended = optimise(problem, start, settings or Settings(), tell)
         a, u = ended.trial.a, ended.trial.u
     return _plan(problem, ended, tuple(history))
 
@@ -158,6 +160,11 @@ def _plan(problem: PlanningProblem, ended: Ended, history: tuple[Iteration, ...]
         status = PlanStatus.CLOSEST if missed else PlanStatus.SOLVED
     told = [] if status.ok else [status.value]
     notes = () if ended.converged else ended.notes
+    if status is PlanStatus.NOT_CONVERGED and ended.stuck:
+        told.append(
+            "No step from it gains anything: where it wants to go the map may have no answer, as "
+            "where the robot buckles, folds or snaps."
+        )
     if not ended.balanced:
         advice = "" if status is PlanStatus.CONTRADICTION else " Do not execute it."
         told.append(f"Steps lack balance by up to {trial.defect:.1e} of the force.{advice}")

@@ -61,6 +61,16 @@ class Following:
     tolerance: float = np.inf
     """Distance [length] from which on the plan says that the goals were not reached."""
 
+    def __post_init__(self) -> None:
+        for name in ("goal", "weight"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise ValueError(f"{name} must be finite. Got NaN or infinity")
+        if np.ndim(self.weight) and np.shape(self.weight) != np.shape(self.goal)[:1]:
+            raise ValueError(
+                f"weight must be a number, or one for each of {len(self.goal)} instants. "
+                f"Got shape: {np.shape(self.weight)}"
+            )
+
     @property
     def rows(self) -> tuple[int, ...]:
         """The outputs that it looks at."""

@@ -87,6 +87,9 @@ class PlannedRobot:
         executor: Executor | None = None,
         exact: bool = False,
     ) -> None:
+        _check_positive(scale=scale, spacing=spacing, eta=eta, u_max=u_max, rate=rate)
+        if reach < 0.0:
+            raise ValueError(f"reach must not be negative. Got: {reach}")
         self.map = ExactMap(scene, scale=scale, points=points, parameters=parameters)
         self.rounds = max(int(np.ceil(np.log2(spacing / eta))), 0)
         self.limits = Limits(u_max=u_max, rate=rate, a_min=-reach, a_max=u_max + reach)
@@ -130,7 +133,8 @@ class PlannedRobot:
     ) -> Plan:
         """A plan by Algorithm 1, from that of `rehearse` on where it has a finite cost.
 
-        With the exact map from rest on, as without anything of this package, unless a guess is given.
+        With the exact map from rest on, as without anything of this package, unless a guess is
+        given.
 
         Args:
             task: What it is for.
@@ -237,6 +241,17 @@ class PlannedRobot:
                 break
         return a
 
+    def locate(self, probe: Probe, a: np.ndarray) -> np.ndarray:
+        """Where a probe is at coordinates a (K, d) [length], shape (K, 3)."""
+        value = self.dynamics.embedding.at(a).value
+        return probe.locate(value[:, list(probe.rows)])[0]
+
+    def positions(self, a: np.ndarray) -> np.ndarray:
+        """Positions of all nodes at coordinates a (K, d) [length], shape (K, N, 3)."""
+        if self.grid is None:
+            return self.dynamics.recover(a)
+        return self.compressed.positions(a)
+
     def _find_level(self, a: np.ndarray) -> None:
         """Refine until the cell of a can be used."""
         if self.grid is None:
@@ -247,7 +262,7 @@ class PlannedRobot:
                 raise MapError(
                     f"There is no plan from a = {np.round(a, 3).tolist()}: near it the robot "
                     "buckles, folds, or snaps to another shape, on every level of the grid. Give "
-                    f"a smaller eta, or another start. {' '.join(told)}".strip()
+                    f"a smaller scale or eta, or another start. {' '.join(told)}".strip()
                 )
             self.grid.refine()
 
@@ -259,13 +274,9 @@ class PlannedRobot:
         assert self.grid is not None
         self.grid.refine()
 
-    def locate(self, probe: Probe, a: np.ndarray) -> np.ndarray:
-        """Where a probe is at coordinates a (K, d) [length], shape (K, 3)."""
-        value = self.dynamics.embedding.at(a).value
-        return probe.locate(value[:, list(probe.rows)])[0]
 
-    def positions(self, a: np.ndarray) -> np.ndarray:
-        """Positions of all nodes at coordinates a (K, d) [length], shape (K, N, 3)."""
-        if self.grid is None:
-            return self.dynamics.recover(a)
-        return self.compressed.positions(a)
+def _check_positive(**values: Any) -> None:
+    for name, value in values.items():
+        given = np.asarray(value)
+        if given.dtype.kind not in "if" or not ((given > 0.0) & (given < np.inf)).all():
+            raise ValueError(f"{name} must be a positive number. Got: {value!r}")

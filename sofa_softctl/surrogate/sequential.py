@@ -15,6 +15,7 @@ from sofa_softctl.surrogate.subproblem import subproblem
 from sofa_softctl.surrogate.transcription import PlanningProblem, Trial, evaluate
 
 _CORRECTIONS = 3  # of a step that lost its balance
+_IDLE = 20  # iterations without gain that are enough: a trust region may need a dozen to shrink
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Ended:
     converged: bool
     """Whether the first-order conditions hold."""
     stuck: bool
-    """Whether trust region or penalty came to their ends, not the iterations."""
+    """Whether trust region or penalty came to their ends, or nothing was gained any more: more
+    iterations would not help."""
     stationarity: float
     """Their largest violation [-]."""
     notes: tuple[str, ...]
@@ -114,7 +116,7 @@ class _Search:
         largest = float(self.model.hessians[0].diagonal().max(initial=0.0))
         self.scale = 1.0 / largest if largest > 0.0 else 1.0
         self.radius, self.penalty = settings.radius, settings.penalty
-        self.hessian = 0
+        self.hessian = self.idle = 0
         self.stationarity, self.converged = np.inf, False
         self.notes: dict[str, None] = {}
 
@@ -129,7 +131,9 @@ class _Search:
     @property
     def stuck(self) -> bool:
         s = self.settings
-        return self.radius < s.radius_min or self.penalty > s.penalty_max
+        ended = self.radius < s.radius_min or self.penalty > s.penalty_max
+        # beside a cell that cannot be used, ever smaller steps are taken and lead nowhere
+        return ended or (self.idle >= _IDLE and self.balanced)
 
     def iterate(self) -> bool:
         """One QP, and its step if it is good enough; whether it was."""
@@ -176,6 +180,7 @@ class _Search:
         elif actual > 0.75 * predicted and far > 0.9 * self.radius:
             self.radius = min(2.0 * self.radius, self.settings.radius_max)
         accepted = bool(actual >= 0.1 * predicted - noise and actual >= -noise)
+        self.idle = 0 if accepted and actual > noise else self.idle + 1
         if accepted:
             self.trial = there
             if not self.converged:

@@ -126,7 +126,7 @@ class Store:
             known = " and ".join(PRECISIONS)
             raise ValueError(f"There is no precision '{precision}'. Known are {known}.")
         self.path, self.model, self.precision = Path(path), model, precision
-        with self._using():
+        with _using(self.path):
             self._database = sqlite3.connect(
                 self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
             )
@@ -200,7 +200,7 @@ class Store:
         query = f"SELECT {_COLUMNS} FROM samples WHERE model = ? ORDER BY rowid"
         cursor = self._run(query, self._model)
         while True:
-            with self._using():
+            with _using(self.path):
                 row = cursor.fetchone()
             if row is None:
                 return
@@ -290,7 +290,7 @@ class Store:
         return int(self._database.execute(f"PRAGMA {name}").fetchone()[0])
 
     def _run(self, statement: str, *arguments: Any) -> sqlite3.Cursor:
-        with self._using():
+        with _using(self.path):
             return self._database.execute(statement, arguments)
 
     def _stored(self, row: tuple[Any, ...]) -> Stored:
@@ -313,33 +313,33 @@ class Store:
             Sample(numbers[0].astype(float), numbers[1].astype(float).reshape(outputs, inputs)),
         )
 
-    @contextlib.contextmanager
-    def _using(self) -> Iterator[None]:
-        """Say which file it was, and what to do."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            name = getattr(error, "sqlite_errorname", "")
-            what, advice = next(
-                (told for known, told in _TOLD.items() if name.startswith(known)),
-                (f"cannot be used ({error})", "Check the path and whether it may be written."),
-            )
-            raise StoreError(f"{self.path}: the store {what}. {advice}") from error
-
 
 def models_in(path: str | os.PathLike[str]) -> list[str]:
     """Content hashes of the models in a store that exists, oldest first.
 
     Raises:
-        StoreError: There is no such file, or it is none of ours.
+        StoreError: There is no such file, it is none of ours, or it is damaged.
     """
     if not Path(path).is_file():
         raise StoreError(f"{path}: there is no such file. Give one that --store made.")
-    head = Path(path).read_bytes()[68:72]  # SQLite's application_id
-    if int.from_bytes(head, "big") != APPLICATION:
-        raise StoreError(f"{path}: expected a store of samples. Choose another file.")
-    with contextlib.closing(sqlite3.connect(path, timeout=PATIENCE)) as database:
+    with _using(path), contextlib.closing(sqlite3.connect(path, timeout=PATIENCE)) as database:
+        if database.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+            raise StoreError(f"{path}: expected a store of samples. Choose another file.")
         return [row[0] for row in database.execute("SELECT hash FROM models ORDER BY id")]
+
+
+@contextlib.contextmanager
+def _using(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say which file it was, and what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", "")
+        what, advice = next(
+            (told for known, told in _TOLD.items() if name.startswith(known)),
+            (f"cannot be used ({error})", "Check the path and whether it may be written."),
+        )
+        raise StoreError(f"{path}: the store {what}. {advice}") from error
 
 
 _TOLD = {

@@ -89,19 +89,15 @@ def show_stores(found: list[Any]) -> None:
     """Print what a store holds, a line for each model."""
     size = f", {found[0].size / 1e6:.1f} MB" if found else ""
     name = escape(str(found[0].path)) if found else "The store"
-    table = Table(title=f"{name}: {len(found)} models{size}", title_justify="left")
-    columns = ("model", "equilibria", "by level", "several", "without answer", "since", "version")
-    for column in columns:
-        table.add_column(column, justify="right" if column == "equilibria" else "left")
+    models = "1 model" if len(found) == 1 else f"{len(found)} models"
+    table = Table(title=f"{name}: {models}{size}", title_justify="left")
+    table.add_column("model", no_wrap=True)
+    table.add_column("equilibria", justify="right", no_wrap=True)
+    for column in ("by level", "several", "without answer", "since"):
+        table.add_column(column)
     for row in map(stored_row, found):
         levels = ", ".join(f"{level}: {count}" for level, count in row.by_level.items())
-        table.add_row(
-            row.model,
-            f"{row.equilibria}",
-            levels,
-            f"{row.branching}",
-            f"{row.failed}",
-            row.created,
-            row.version,
-        )
+        since = f"{row.created}, version {row.version}"
+        counts = (f"{row.equilibria}", levels, f"{row.branching}", f"{row.failed}")
+        table.add_row(row.model, *counts, since)
     Console().print(table)

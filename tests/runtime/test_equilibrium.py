@@ -178,6 +178,24 @@ def test_an_iterative_linear_solver_is_refused(grid):
         map_of(arm(grid, linear_solver="CGLinearSolver"))
 
 
+def test_a_stiffness_that_gmres_cannot_take_in_is_told_soon(grid, monkeypatch):
+    """As of a robot that folds: 200 products with it, where there is no end there were 2000 n."""
+    f = map_of(arm(grid, "large"))
+    here = f(np.zeros(3))
+    other = np.random.default_rng(0).normal(size=(here.x.size, here.x.size))
+    other = 1e6 * (other - other.T)
+    products = []
+
+    def add_skew(v, out, factor):
+        products.append(v)
+        out += factor * (other @ v.ravel()).reshape(out.shape)
+
+    monkeypatch.setattr(f.tangent, "_add_skew", add_skew)
+    with pytest.raises(MapError, match="cannot be solved with: GMRES leaves an error"):
+        f.tangent.solve(here.x)
+    assert len(products) < 300
+
+
 def test_a_scene_without_cables_is_refused(grid):
     with pytest.raises(SceneError, match="no cables"):
         EquilibriumMap(arm(grid, lines=()))

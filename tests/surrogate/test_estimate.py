@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from sofa_softctl.cli import app
 from sofa_softctl.errors import MapError
+from sofa_softctl.surrogate.adaptive import AdaptiveGrid
 from sofa_softctl.surrogate.affine import affine_near
 from sofa_softctl.surrogate.estimate import Estimate, corners_near, estimate
 from sofa_softctl.surrogate.grid import Grid, Sample
@@ -96,6 +97,15 @@ def test_an_estimate_is_told_in_words():
     assert str(long) == "about 80 equilibria, 40 min, 5.1 MB in memory; 9 more are in the store"
 
 
+def test_where_cells_are_split_only_if_needed_the_estimate_is_a_bound():
+    """A parabola needs no splitting: splines have it."""
+    grid = AdaptiveGrid(parabola, 1.0, 1e-3, level=0, lower=[-9.0, -9.0])
+    expected = estimate(grid, PATH, 2)
+    assert str(expected).startswith("at most about ") and expected.to_dict()["at_most"]
+    assert sum(wanted(grid, PATH, 2).values()) < expected.equilibria
+    assert not estimate(grid_of(), PATH, 2).at_most
+
+
 def test_memory_is_that_of_the_samples():
     grid = grid_of()
     expected = estimate(grid, PATH, 2)
@@ -161,5 +171,29 @@ def test_only_the_estimate_from_the_command_line():
     told = json.loads(CliRunner().invoke(app, [*command, "--json"]).output)
     assert told["equilibria"] == sum(told["corners"].values()) > 30
     assert CliRunner().invoke(app, [*command, "--quiet"]).output == ""
-    refused = CliRunner().invoke(app, [*command, "--exact"])
-    assert "leave out --exact" in str(refused.exception)
+
+
+def test_what_does_not_go_together_is_told_before_anything_is_loaded(tmp_path):
+    def told(*options):
+        return str(CliRunner().invoke(app, ["plan", "none.py", "--task", "a", *options]).exception)
+
+    assert "leave out --exact" in told("--exact", "--estimate")
+    assert told("--exact", "--store", "x") == (
+        "--store is about the grid, and --exact plans without it."
+    )
+    assert "--tolerance must be positive, got 0" in told("--tolerance", "0")
+    assert f"Cannot write '{tmp_path}': it is a folder" in told("--out", str(tmp_path))
+    (tmp_path / "file").touch()
+    assert "Choose a folder that may be written to" in told("--out", str(tmp_path / "file" / "x"))
+
+
+def test_ctrl_c_says_what_is_kept(monkeypatch, tmp_path):
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sofa_softctl.surrogate.plan_scene.prepare_scene", stop)
+    command = ["plan", str(SCENE), "--task", "circle"]
+    found = CliRunner().invoke(app, command)
+    assert found.exit_code == 130 and "with --store FILE they would" in found.output
+    found = CliRunner().invoke(app, [*command, "--store", str(tmp_path / "a")])
+    assert "the same command goes on with them" in found.output

@@ -302,7 +302,27 @@ def test_a_plan_that_is_cut_short_says_so(problem):
     settings = Settings(iterations=1, stationarity=0.0)
     again = plan(problem, first.u, first.a, settings=settings)
     assert again.status is PlanStatus.NOT_CONVERGED
-    assert "iterations ended" in again.message
+    assert "optimum was not reached" in again.message
+
+
+@pytest.mark.parametrize("short", [1e-4, 1e-5])
+def test_where_the_map_ends_a_little_before_the_goal_the_plan_ends_soon(problem, chain, short):
+    """Beyond the wall the map has no answer, as where a robot buckles. Ever smaller steps towards
+    it gain nothing, and took all 200 iterations."""
+    wall = plan(problem).a[:, 0].max() - short
+
+    class Walled(type(chain)):
+        def at(self, points):
+            jet = super().at(points)
+            jet.value[points[:, 0] > wall] = np.nan
+            return jet
+
+    found = plan(replace(problem, dynamics=replace(problem.dynamics, embedding=Walled())))
+    assert found.status is PlanStatus.NOT_CONVERGED
+    assert "the map may have no answer" in found.message
+    assert found.iterations < 100
+    assert found.a[:, 0].max() == pytest.approx(wall, abs=1e-7)
+    assert found.defect <= Settings().defect
 
 
 # Algorithm 1 --------------------------------------------------------------------------------------

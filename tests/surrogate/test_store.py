@@ -11,7 +11,7 @@ import pytest
 
 from sofa_softctl.errors import StoreError
 from sofa_softctl.surrogate.sample import Sample
-from sofa_softctl.surrogate.store import FORMAT, Store
+from sofa_softctl.surrogate.store import FORMAT, Store, models_in
 
 
 def sample(seed=0, n=3, d=2, scale=1.0):
@@ -257,3 +257,27 @@ def test_bad_samples_are_refused(path):
         with pytest.raises(ValueError, match="no precision 'half'. Known are float64 and float32."):
             Store(path, "arm", precision="half")
         assert len(store) == 0
+
+
+def test_models_of_what_is_no_store_are_not_listed(path, tmp_path):
+    """Of a store that lost its end neither."""
+    with Store(path, "arm") as store:
+        for number in range(20):
+            store.put(np.full(2, number), sample())
+    assert models_in(path) == ["arm"]
+    os.truncate(path, 5000)
+    with pytest.raises(StoreError, match="is damaged. Restore it from a copy"):
+        models_in(path)
+    other = tmp_path / "other"
+    with pytest.raises(StoreError, match="there is no such file"):
+        models_in(other)
+    other.write_text("a letter, long enough to be taken for a database of another program " * 9)
+    with pytest.raises(StoreError, match="is no SQLite file"):
+        models_in(other)
+
+
+def test_models_are_found_while_a_plan_goes_on(path):
+    """Its first lines are still in the log then, the file's name for itself among them."""
+    with Store(path, "arm") as store:
+        store.put(np.zeros(2), sample())
+        assert models_in(path) == ["arm"]

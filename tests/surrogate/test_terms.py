@@ -129,3 +129,11 @@ def test_costs_of_tensions_are_quadratic_with_their_slopes(term):
 def test_a_constant_tension_is_smooth():
     assert Smoothness(1.0).value(np.ones((5, 2))) == 0.0
     assert Smoothness(1.0).value(np.array([[0.0], [2.0]])) == 2.0
+
+
+def test_goals_and_weights_that_cannot_be_are_refused():
+    point = Point((0, 1, 2))
+    with pytest.raises(ValueError, match="goal must be finite"):
+        Following(point, np.full((6, 3), np.nan))
+    with pytest.raises(ValueError, match=r"one for each of 6 instants. Got shape: \(5,\)"):
+        Following(point, np.zeros((6, 3)), np.ones(5))

@@ -1,0 +1,81 @@
+"""What a scene file says for planning: SURROGATE, about its robot, and TASKS."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.loader import load_scene
+from sofa_softctl.surrogate.embedding import Layout
+from sofa_softctl.surrogate.robot import PlannedRobot, Task
+
+MakeTask = Callable[[Layout, np.ndarray], Task]
+"""(layout, share of the time at each instant (K,)) -> the task."""
+
+
+def read_task(scene: str | Path, name: str) -> tuple[dict[str, Any], MakeTask]:
+    """A scene file's SURROGATE, arguments of `PlannedRobot`, and one of its TASKS.
+
+    Raises:
+        SceneError: it has no SURROGATE, one with unknown arguments, or no such task.
+    """
+    module = load_scene(scene).module
+    tasks, surrogate = getattr(module, "TASKS", {}), getattr(module, "SURROGATE", None)
+    if not isinstance(tasks, Mapping) or surrogate is None or name not in tasks:
+        names = ", ".join(sorted(map(str, tasks))) or "none"
+        raise SceneError(
+            f"'{scene}' has no task '{name}' to plan. It has: {names}. A scene file that can be "
+            "planned for has the dictionaries SURROGATE and TASKS, see scenes/laser_arm.py."
+        )
+    given = dict(surrogate)
+    unknown = [key for key in given if key not in SURROGATE_NAMES]
+    if unknown:
+        raise SceneError(
+            f"'{scene}': SURROGATE has no '{unknown[0]}'. Known: {', '.join(SURROGATE_NAMES)}."
+        )
+    if "scale" not in given:
+        raise SceneError(f"'{scene}': SURROGATE needs 'scale', the tension of a control of 1.")
+    return given, tasks[name]
+
+
+def make_task(make: MakeTask, layout: Layout, instants: int) -> Task:
+    """The task over K instants.
+
+    Raises:
+        ValueError: what was made is no `Task`.
+    """
+    task = make(layout, np.arange(instants) / (instants - 1))
+    if not isinstance(task, Task):
+        raise ValueError(f"the function must return a Task. Got: {type(task).__name__}")
+    return task
+
+
+@contextmanager
+def at_fault(what: str) -> Iterator[None]:
+    """Say which part of a scene file a `ValueError` is about, and where in the file it arose.
+
+    Raises:
+        SceneError: in its place.
+    """
+    try:
+        yield
+    except SceneError:
+        raise
+    except ValueError as error:
+        raise SceneError(f"{what}: {error}").with_traceback(error.__traceback__) from error
+
+
+def _names() -> tuple[str, ...]:
+    """What a scene file may say of its robot; the rest is the caller's."""
+    callers = ("self", "scene", "parameters", "store", "executor", "exact")
+    return tuple(n for n in inspect.signature(PlannedRobot.__init__).parameters if n not in callers)
+
+
+SURROGATE_NAMES = _names()
+"""Arguments that SURROGATE may have."""

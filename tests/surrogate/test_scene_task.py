@@ -1,0 +1,76 @@
+"""What a scene file says for planning, and what it is told where that is wrong."""
+
+import pytest
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.surrogate.embedding import Layout
+from sofa_softctl.surrogate.plan_scene import prepare_scene
+from sofa_softctl.surrogate.probes import Point
+from sofa_softctl.surrogate.robot import PlannedRobot, Task
+from sofa_softctl.surrogate.scene_task import at_fault, make_task, read_task
+from sofa_softctl.view.terminal import user_frames
+
+LAYOUT = Layout(nodes=1, lines=1)
+SURROGATE = "SURROGATE = {'scale': 1.0}"
+
+
+@pytest.fixture
+def scene(tmp_path):
+    def write(*lines):
+        file = tmp_path / "robot.py"
+        file.write_text("\n".join(("def createScene(root): pass", *lines, "")))
+        return file
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (["TASKS = {'a': print}"], "has no task 'a' to plan. It has: a. .* SURROGATE and TASKS"),
+        ([SURROGATE], "It has: none"),
+        ([SURROGATE, "TASKS = ['a']"], "the dictionaries SURROGATE and TASKS"),
+        ([SURROGATE, "TASKS = {'b': print}"], "It has: b"),
+        (["SURROGATE = {}", "TASKS = {'a': print}"], "SURROGATE needs 'scale', the tension"),
+        (
+            ["SURROGATE = {'scales': 1.0}", "TASKS = {'a': print}"],
+            "SURROGATE has no 'scales'. Known: scale, spacing, eta, tolerance, points,",
+        ),
+    ],
+)
+def test_a_scene_file_without_what_planning_needs(scene, lines, told):
+    with pytest.raises(SceneError, match=told):
+        read_task(scene(*lines), "a")
+
+
+def test_a_number_that_cannot_be_is_told_with_the_file(scene):
+    file = scene("SURROGATE = {'scale': 1.0, 'eta': 0.0}", "TASKS = {'a': print}")
+    told = "robot.py': SURROGATE: eta must be a positive number. Got: 0.0"
+    with pytest.raises(SceneError, match=told), prepare_scene(file, "a"):
+        pass
+    with pytest.raises(ValueError, match="scale must be a positive number. Got: 'much'"):
+        PlannedRobot(file, scale="much")
+
+
+def test_a_task_that_is_none_is_told():
+    with pytest.raises(ValueError, match="must return a Task. Got: NoneType"):
+        make_task(lambda layout, share: None, LAYOUT, 5)
+
+
+def test_shares_of_the_time_go_from_0_to_1():
+    def make(layout, share):
+        assert share.tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+        return Task(probe=Point((0, 1, 2)))
+
+    make_task(make, LAYOUT, 5)
+
+
+def test_a_fault_in_a_task_is_told_with_its_line(scene):
+    """No traceback: the message, and the line of the scene file."""
+    file = scene(SURROGATE, "def a(layout, share):", "    layout.point('/tip')", "TASKS = {'a': a}")
+    _, make = read_task(file, "a")
+    with pytest.raises(SceneError, match="task 'a': There is no point '/tip'") as caught:
+        with at_fault("task 'a'"):
+            make_task(make, LAYOUT, 5)
+    told = [frame for frame in user_frames(caught.value) if frame.filename == str(file)]
+    assert [frame.lineno for frame in told] == [4]
