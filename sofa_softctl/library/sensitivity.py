@@ -11,7 +11,7 @@ from sofa_softctl.library.shooting import Derivatives, Optimum
 
 ACTIVE = 1e-5
 """Larger of slack and multiplier, the latter over the largest slope of the cost, below which it is
-not known which of both is 0: the solver leaves a product of 1e-11 or so [-]."""
+not known which of both is 0: the solver leaves a product of 1e-12 [-]."""
 INDEPENDENT = 1e-9
 """Least singular value of the active constraints over their largest [-]."""
 

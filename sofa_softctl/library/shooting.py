@@ -375,6 +375,8 @@ OPTIONS = {
     "ipopt.print_level": 0,
     "ipopt.sb": "yes",
     "ipopt.tol": 1e-9,
+    # Slack times multiplier: whether a limit is active is then known where either is above 1e-5.
+    "ipopt.compl_inf_tol": 1e-12,
     "ipopt.max_iter": 500,
     # A quarter fewer iterations than the monotone rule, over random tasks of the elastic arm.
     "ipopt.mu_strategy": "adaptive",
@@ -386,6 +388,7 @@ OPTIONS = {
 """Of IPOPT, from a guess."""
 WARM = {
     **OPTIONS,
+    "ipopt.compl_inf_tol": 1e-9,
     "ipopt.warm_start_init_point": "yes",
     # By default the start is pushed from its limits by 1e-3, which loses what it knew.
     "ipopt.warm_start_bound_push": 1e-9,
