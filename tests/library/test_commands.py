@@ -1,0 +1,125 @@
+"""softctl library: building, asking, verifying, exporting, from the command line."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sofa_softctl.cli import app
+from sofa_softctl.errors import LibraryError, SoftctlError
+from sofa_softctl.library.file import load
+from sofa_softctl.library.problems import load_problem
+
+PENDULUM = f"{Path(__file__).with_name('test_build.py')}"
+
+
+@pytest.fixture(scope="module")
+def problem(tmp_path_factory):
+    """A file with a problem of one's own."""
+    path = tmp_path_factory.mktemp("problem") / "mine.py"
+    text = Path(PENDULUM).read_text(encoding="utf-8")
+    start, end = text.index("def pendulum"), text.index("@pytest.fixture")
+    path.write_text(f"{text[start:end]}\nPROBLEMS = {{'pendulum': pendulum}}\n", encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def built(problem, tmp_path_factory):
+    out = tmp_path_factory.mktemp("library") / "pendulum.library"
+    told = run("build", problem, "--out", str(out), "--successes", "40", "--json")
+    return str(out), json.loads(told)
+
+
+def run(*words, good=True):
+    found = CliRunner().invoke(app, ["library", *words])
+    if good and found.exception is not None:
+        raise found.exception
+    return found.output
+
+
+def test_a_library_is_built_and_gone_on_with(built, problem):
+    out, told = built
+    assert told["run"] == 40 and told["motions"] > 5 and told["bytes"] > 1000
+    again = json.loads(run("build", problem, "--out", out, "--successes", "40", "--json"))
+    assert again["plannings"] == told["plannings"]
+    more = json.loads(run("build", problem, "--out", out, "--successes", "60", "--json"))
+    assert more["plannings"] > told["plannings"]
+    assert "in a row without a new motion" in run("build", problem, "--out", out)
+
+
+def test_what_motions_cost_is_said_before(problem):
+    told = json.loads(run("build", problem, "--estimate", "--json"))
+    assert 0.0 < told["seconds"] < 60.0 and 1000 < told["bytes"] < 100_000
+    assert "a thousand" in run("build", problem, "--estimate")
+    with pytest.raises(LibraryError, match="--out FILE"):
+        run("build", problem)
+
+
+def test_a_motion_is_asked_for_and_written(built, tmp_path):
+    out, _ = built
+    told = json.loads(run("query", out, "0.3", "0.5", "--json", "--out", str(tmp_path / "m.csv")))
+    assert told["status"] in ("SENSITIVITY", "TANGENT_QP") and told["message"] == ""
+    with open(tmp_path / "m.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["time", "u_0", "x_0", "x_1"] and len(rows) == 12
+    assert [float(row[1]) for row in rows[1:-1]] == pytest.approx([u for (u,) in told["u"]])
+    assert float(rows[1][2]) == pytest.approx(0.3) and float(rows[-1][2]) == pytest.approx(0.5)
+    assert "Beyond the library's range" in run("query", out, "0.3", "1.4")
+
+
+def test_answers_are_verified_with_tasks_never_seen(built, problem, tmp_path):
+    out, _ = built
+    words = ("verify", out, problem, "--tasks", "30")
+    told = json.loads(run(*words, "--json", "--plot", str(tmp_path / "accuracy.png")))
+    assert told["good"] > 0.8 and abs(told["loss"]) < 0.01
+    assert told["errors"]["mean"] < 0.5 * told["unrefined"]["mean"]
+    assert told["seconds"]["median"] < told["seconds_optimal"]["median"]
+    assert sum(told["statuses"].values()) == 30
+    assert (tmp_path / "accuracy.png").stat().st_size > 10_000
+    assert "30 tasks never seen before" in run(*words)
+
+
+def test_what_a_library_holds_is_told_and_plotted(built, tmp_path):
+    out, built_told = built
+    told = json.loads(run("info", out, "--json", "--plot", str(tmp_path / "coverage.png")))
+    assert told["motions"] >= built_told["motions"] and told["problem"] == "pendulum"
+    assert (tmp_path / "coverage.png").stat().st_size > 10_000
+    assert "end [rad]" in run("info", out)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv"])
+def test_all_motions_are_exported(built, tmp_path, suffix):
+    out, _ = built
+    path = tmp_path / f"motions.{suffix}"
+    run("export", out, str(path))
+    library = load(out)
+    p = np.array([entry.p for entry in library.entries])
+    if suffix == "npz":
+        with np.load(path, allow_pickle=False) as arrays:
+            np.testing.assert_array_equal(arrays["p"], p)
+            assert arrays["x"].shape == (len(p), 11, 2)
+    else:
+        rows = np.loadtxt(path, delimiter=",", skiprows=1)
+        np.testing.assert_allclose(rows[:, :2], p)
+    with pytest.raises(SoftctlError, match=".npz or .csv"):
+        run("export", out, str(tmp_path / "motions.txt"))
+
+
+def test_problems_are_found_by_name(problem):
+    assert load_problem(problem).name == "pendulum"
+    assert load_problem(f"{problem}:pendulum").name == "pendulum"
+    assert load_problem("elastic_arm").name == "elastic arm, constant"
+    with pytest.raises(LibraryError, match="no problem 'elastic_am'. Did you mean 'elastic_arm'"):
+        load_problem("elastic_am")
+    with pytest.raises(LibraryError, match="has no problem 'cart'.*It has: pendulum"):
+        load_problem(f"{problem}:cart")
+    with pytest.raises(LibraryError, match="there is no such file"):
+        load_problem("nowhere.py")
+
+
+def test_a_library_is_not_verified_with_another_problem(built):
+    with pytest.raises(LibraryError, match="for another problem"):
+        run("verify", built[0], "flexible_cart", "--tasks", "1")
