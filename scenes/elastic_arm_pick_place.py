@@ -13,7 +13,7 @@ online motion planning with application to soft robots", section 6, Fig. 4.
 
     softctl run scenes/elastic_arm_pick_place.py --record arm.mcap --movie arm.gif
     softctl run scenes/elastic_arm_pick_place.py --set planning_time=measured
-    softctl library build elastic_arm_experiment --out arm.library --workers 2
+    softctl library build scenes/elastic_arm_pick_place.py --out arm.library --successes 300
     softctl run scenes/elastic_arm_pick_place.py --set plan=library --set library=arm.library
     runSofa -l SofaPython3 scenes/elastic_arm_pick_place.py
 """
@@ -45,6 +45,21 @@ RADIUS, THICKNESS, GROUND = 0.02, 0.03, -0.10
 """Of an object; height of the floor under the plane in which the arm moves."""
 
 
+def experiment():
+    """Random tasks like those of this scene, for its library: objects on one side, a tray opposite.
+
+    Directions count from the middle between objects and tray, at 95 degrees.
+    """
+    from sofa_softctl.library.tasks import Ground, pick_and_place
+
+    ground = Ground(near=0.34, far=0.435, middle=-0.7, width=0.32, masses=(0.05, 0.15))
+    return pick_and_place("constant", stiffness=(0.7, 0.7), horizon=HORIZON, ground=ground)
+
+
+PROBLEMS = {"experiment": experiment}
+"""What `softctl library build` can build a library for with this scene."""
+
+
 def planner(plan, library, stiffness):
     """What plans a motion from its parameters, and whether it needs the robot at rest."""
     if plan == "nlp":
@@ -53,7 +68,7 @@ def planner(plan, library, stiffness):
         if not library:
             raise SceneError(
                 "plan=library needs the file of a library of the arm's motions: --set library=FILE,"
-                " from softctl library build elastic_arm_experiment --out FILE."
+                " from softctl library build scenes/elastic_arm_pick_place.py --out FILE."
             )
         return library_planner(library, HORIZON), False
     raise SceneError(f"plan must be nlp or library; got '{plan}'.")

@@ -80,7 +80,7 @@ def library_planner(library: str | os.PathLike[str], horizon: float) -> Planner:
     if abs(known.shape.horizon - horizon) > 1e-9:
         raise LibraryError(
             f"{library}: motions must take {horizon} s. Got: {known.shape.horizon} s. Build a "
-            "library for this scene: softctl library build elastic_arm_experiment."
+            "library for this scene: softctl library build SCENE --out FILE."
         )
 
     def plan(p: np.ndarray) -> Motion:

@@ -38,6 +38,8 @@ class Ground:
     """Direction of the middle of each part [rad]."""
     width: float = 0.75
     """How far directions are from there at most [rad]."""
+    masses: tuple[float, float] = MASSES
+    """Of the objects, least and largest [kg]."""
 
     def draw(self, rng: np.random.Generator, picked: bool) -> tuple[float, float]:
         """Distance from the base [m] and direction [rad] of a place on one of the sides."""
@@ -144,7 +146,7 @@ def _start(rng: np.random.Generator, ground: Ground) -> Posture:
 def _goal(rng: np.random.Generator, ground: Ground, carries: bool) -> Goal:
     """An object that is carried is placed, so that the next one can be picked."""
     rho, alpha = ground.draw(rng, picked=not carries)
-    mass = rng.uniform(*MASSES)  # drawn for returns as well: goals do not depend on failures
+    mass = rng.uniform(*ground.masses)  # drawn for returns as well: goals do not depend on failures
     return Goal(rho, alpha, float(mass) if carries else 0.0)
 
 
@@ -156,13 +158,13 @@ def _box(problem: OptimalControlProblem, ground: Ground) -> list[Parameter]:
     """
     elbow = np.pi / 4.0  # direction of the tip from the first link, where the elbow is bent most
     limits = {
-        0: 2.0 * (ground.middle + ground.width) + elbow,
+        0: 2.0 * (abs(ground.middle) + ground.width) + elbow,
         1: np.pi / 2.0,
         2: 5.0,
         3: 1.0,
     }
     low_high = [(-limits[j], limits[j]) for j in range(4)]
-    low_high += [(ground.near, ground.far), (0.0, MASSES[1])]
+    low_high += [(ground.near, ground.far), (0.0, ground.masses[1])]
     return [
         replace(each, lower=float(low), upper=float(high))
         for each, (low, high) in zip(problem.parameters, low_high, strict=True)
