@@ -100,7 +100,8 @@ def bench(
 
 @app.command(
     epilog="Examples:\n\n  softctl papers\n\n  softctl papers --contacts coulomb --strategies\n\n"
-    "  softctl papers --planning --plot projection.png"
+    "  softctl papers --planning --plot projection.png\n\n"
+    "  softctl papers --trajectories --plot springs.png"
 )
 def papers(
     scenes: Annotated[
@@ -117,9 +118,13 @@ def papers(
         bool,
         typer.Option("--planning", help="Measure the paper on planning instead, some minutes."),
     ] = False,
+    trajectories: Annotated[
+        bool,
+        typer.Option("--trajectories", help="Measure the paper on libraries: what springs save."),
+    ] = False,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.png", help="With --planning: what projecting the motion costs."),
+        typer.Option(metavar="FILE.png", help="With --planning or --trajectories: a picture."),
     ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -131,6 +136,9 @@ def papers(
     show = terminal.Terminal(quiet=quiet or as_json)
     if planning:
         _measure_planning(show, scenes, plot, quiet=quiet, as_json=as_json)
+        return
+    if trajectories:
+        _measure_trajectories(show, plot, quiet=quiet, as_json=as_json)
         return
     rows = []
     for row in TABLE_2:
@@ -174,6 +182,23 @@ def _measure_planning(
         paper_tables.show_planning(row, PaperRow())
         paper_tables.show_convergence(levels)
         paper_tables.show_projection(costs)
+
+
+def _measure_trajectories(show: Any, plot: Path | None, *, quiet: bool, as_json: bool) -> None:
+    """Section 2 of the paper on trajectory libraries: mean costs of three actuations."""
+    from sofa_softctl.bench.trajectories import measure_energy
+    from sofa_softctl.view import library_tables, plans, trajectories
+
+    if plot is not None:
+        plans.check_suffix(plot)
+    with show.status("planning 200 motions for each actuation") as tell:
+        found = measure_energy(tell)
+    if plot is not None:
+        trajectories.save_energy_plot(plot, found)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    elif not quiet:
+        library_tables.show_energy(found)
 
 
 @app.command(
