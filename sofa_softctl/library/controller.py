@@ -19,6 +19,9 @@ Task = Callable[[float], Any]
 Command = Callable[[Motion, float], np.ndarray]
 """(motion, share of its time from 0 to 1) -> effort of each line [force]."""
 
+HELD = "It is not executed. Ask for less, build a wider library, or give extrapolate=True."
+"""What is told of a task beyond the library's range."""
+
 
 def held_inputs(motion: Motion, share: float) -> np.ndarray:
     """The inputs u of the interval."""
@@ -29,7 +32,8 @@ class LibraryController(SceneController):
     """Asks a library for the motion to each task, and plays it while it lasts.
 
     Stock components alone: cables whose valueType is "force". After a motion, and where the library
-    has no answer that may be executed, the lines keep pulling as they do, and `message` says why.
+    has no answer that may be executed, or none within its range, the lines keep pulling as they do,
+    and `message` says why.
 
     Args:
         root: Root of the scene; it holds the constraint solver.
@@ -38,6 +42,7 @@ class LibraryController(SceneController):
         task: Is asked at the beginning of each step in which no motion is going on.
         command: What the lines pull at an instant of a motion; by default its inputs.
         budget: Time for an answer [s].
+        extrapolate: Whether motions to tasks beyond the library's range are executed, too.
         name: Of the controller.
 
     Data:
@@ -62,13 +67,16 @@ class LibraryController(SceneController):
         task: Task,
         command: Command = held_inputs,
         budget: float = np.inf,
+        extrapolate: bool = False,
         name: str = "library",
     ) -> None:
         super().__init__(name=name, root=root)
         known = library if isinstance(library, TrajectoryLibrary) else load(library)
         self.lines, self.library = list(lines), known
         self.task, self.command, self.budget = task, command, budget
+        self.extrapolate = extrapolate
         self.factor: Any = None
+        self.at_first: list[list[float]] = []
         self.add_output("effort", np.zeros(len(self.lines)), "What the lines pull [force].")
         self.add_output("status", "", "Of the last answer.")
         self.add_output("message", "", "What to know of it, in words.")
@@ -77,8 +85,15 @@ class LibraryController(SceneController):
         self.reset()
 
     def reset(self) -> None:
-        """Forget the motion that is going on."""
-        self.keep(motion=None, begun=0.0)
+        """Forget the motion that is going on, and what was told of it; lines pull as at first."""
+        self.keep(motion=None, begun=0.0, failed=False)
+        for line, value in zip(self.lines, self.at_first, strict=False):
+            line.value.value = value
+        self.outputs["effort"].value = np.zeros(len(self.lines))
+        for name in ("status", "message"):
+            self.outputs[name].value = ""
+        self.outputs["predicted_error"].value = [np.nan]
+        self.outputs["answer_time"].value = [0.0]
 
     def snapshot(self) -> dict[str, Any]:
         """What the controller carries from step to step."""
@@ -95,6 +110,7 @@ class LibraryController(SceneController):
         if self.factor is None:
             system = ComplianceSystem(self.root)
             self.keep(factor=[system.effort_factor(line) for line in self.lines])
+            self.keep(at_first=[list(line.value.value) for line in self.lines])
         now, horizon = float(self.time.value), self.library.shape.horizon
         if self.motion is not None and now > self.begun + horizon - 1e-9:
             self.keep(motion=None)
@@ -114,11 +130,13 @@ class LibraryController(SceneController):
     def _ask(self, p: Any, now: float) -> None:
         """The motion for parameters p begins, if there is one that may be executed."""
         answer: Answer = self.library.query(p, budget=self.budget)
+        refused = bool(answer.outside) and not self.extrapolate
+        held = HELD if refused and answer.status.ok else ""
         self.outputs["status"].value = answer.status.name
-        self.outputs["message"].value = answer.message
+        self.outputs["message"].value = f"{answer.message} {held}".strip()
         self.outputs["predicted_error"].value = [answer.predicted_error]
         self.outputs["answer_time"].value = [answer.seconds]
-        if answer.status.ok:
+        if answer.status.ok and not refused:
             self.keep(motion=answer.motion, begun=now)
 
     def hold(self) -> None:

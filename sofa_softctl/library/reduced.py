@@ -1,0 +1,235 @@
+"""An FEM robot as one swing: identified from the robot itself, and motions that leave it still."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import least_squares
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.library.ocp import Motion, OptimalControlProblem, Parameter, Symbol, Variable
+from sofa_softctl.scene.compliance import ComplianceSystem
+from sofa_softctl.scene.session import Session
+
+
+@dataclass(frozen=True)
+class ReducedModel:
+    """A point of a robot, along one direction, under the force f of one cable.
+
+    y'' + 2 zeta w y' + w^2 (y - c f) = 0, with w = 2 pi `frequency`. SOFA's implicit Euler damps
+    and slows what it integrates, so the model is that of the robot in steps of `dt`, and of no
+    other dt: what the material itself damps may be much less.
+    """
+
+    compliance: float
+    """c, displacement at rest by force [length / force]."""
+    frequency: float
+    """Of the swing, as it would be without its damping [1 / time]."""
+    damping: float
+    """zeta, share of the critical damping [-]."""
+    dt: float
+    """Length of the steps in which it was seen [time]."""
+    misfit: float
+    """What the model leaves of the swing that it was identified from, rms by rms [-]."""
+
+    def __post_init__(self) -> None:
+        if not (self.frequency > 0.0 and 0.0 <= self.damping < 1.0 and self.compliance != 0.0):
+            raise ValueError(
+                "A reduced model needs a frequency above 0, a damping from 0 to below 1 and a "
+                f"compliance other than 0. Got: {self.frequency}, {self.damping}, "
+                f"{self.compliance}"
+            )
+
+    @property
+    def rate(self) -> float:
+        """w [rad / time]."""
+        return 2.0 * np.pi * self.frequency
+
+
+@dataclass(frozen=True)
+class Swing:
+    """Y(t) = rest + exp(-decay t) (a cos(w t) + b sin(w t)), fitted to samples."""
+
+    rest: float
+    """Where it comes to [length]."""
+    decay: float
+    """[1 / time]."""
+    rate: float
+    """w [rad / time]."""
+    misfit: float
+    """Rms of what is left, by that of the samples about `rest` [-]."""
+
+
+def identify(
+    session: Session,
+    line: Any,
+    point: Callable[[], ArrayLike],
+    direction: ArrayLike,
+    *,
+    low: float,
+    high: float,
+    wait: float,
+    skip: float = 0.0,
+) -> ReducedModel:
+    """The reduced model of a robot, from how it swings after steps in the force of its cable.
+
+    The force is `low`, then `high`, each for the time `wait`, which should be five swings or more.
+    Each time the fitted swing tells where the robot would come to rest, before it does: two
+    equilibria give the compliance. The swing at `high` gives frequency and damping.
+
+    Args:
+        session: A scene in which nothing else moves the robot; it goes on by 2 `wait`.
+        line: The CableConstraint; its valueType is "force".
+        point: Gives the present position of the point, shape (3,).
+        direction: Along which the point is looked at, shape (3,).
+        low: Force at first [force].
+        high: Force then; halfway between both is where the model is meant for [force].
+        wait: Time at each [time].
+        skip: Time after each step that is left to faster swings to fade [time].
+
+    Raises:
+        SceneError: The point does not swing: it does not move, or creeps to its rest.
+    """
+    factor = ComplianceSystem(session.root).effort_factor(line)
+    axis = np.asarray(direction, float) / np.linalg.norm(direction)
+    count, first = round(wait / session.dt), round(skip / session.dt)
+    swings = []
+    for force in (low, high):
+        line.value.value = [force * factor]
+        seen = []
+        for _ in range(count):
+            session.step()
+            seen.append(float(np.asarray(point(), float) @ axis))
+        swings.append(fit_swing(np.array(seen[first:]), session.dt))
+    before, after = swings
+    rate = float(np.hypot(after.rate, after.decay))
+    return ReducedModel(
+        compliance=(after.rest - before.rest) / (high - low),
+        frequency=rate / (2.0 * np.pi),
+        damping=after.decay / rate,
+        dt=session.dt,
+        misfit=after.misfit,
+    )
+
+
+def fit_swing(y: np.ndarray, dt: float) -> Swing:
+    """The damped swing next to samples in the sense of least squares.
+
+    For each decay and rate the rest is linear; these two start from what a recursion of second
+    order, y[k+1] = p y[k] + q y[k-1] + r, tells of them (Prony).
+
+    Raises:
+        SceneError: There is no swing in the samples.
+    """
+    flat = len(y) < 8 or np.ptp(y) <= 1e-9 * (1.0 + np.abs(y).max())
+    if not flat:
+        before = np.column_stack([y[1:-1], y[:-2], np.ones(len(y) - 2)])
+        p, q, _ = np.linalg.lstsq(before, y[2:], rcond=None)[0]
+        root = max(np.roots([1.0, -p, -q]), key=np.imag)
+    if flat or root.imag <= 0.0:
+        raise SceneError(
+            f"The point does not swing: in {len(y)} steps it came from {y[0]:.4g} to {y[-1]:.4g} "
+            "without turning. Its swing may be damped away by the steps, or by Rayleigh damping: "
+            "make dt and rayleighStiffness smaller, or the change of force larger."
+        )
+    time = dt * np.arange(len(y))
+
+    def left(unknown: np.ndarray) -> np.ndarray:
+        shapes = _shapes(time, *unknown)
+        return np.asarray(y - shapes @ np.linalg.lstsq(shapes, y, rcond=None)[0])
+
+    start = np.log(root) / dt
+    found = least_squares(left, [-start.real, start.imag], x_scale=start.imag, xtol=1e-12)
+    decay, rate = found.x
+    rest = np.linalg.lstsq(_shapes(time, decay, rate), y, rcond=None)[0][0]
+    misfit = np.sqrt(np.mean(found.fun**2) / np.mean((y - rest) ** 2))
+    return Swing(float(rest), float(decay), float(rate), float(misfit))
+
+
+def _shapes(time: np.ndarray, decay: float, rate: float) -> np.ndarray:
+    """What a swing is made of, shape (n, 3)."""
+    fading = np.exp(-decay * time)
+    return np.column_stack(
+        [np.ones_like(time), fading * np.cos(rate * time), fading * np.sin(rate * time)]
+    )
+
+
+def motion_problem(
+    model: ReducedModel,
+    *,
+    horizon: float,
+    reach: tuple[float, float],
+    force_max: float,
+    rate_max: float,
+    tolerance: float,
+) -> OptimalControlProblem:
+    """From rest at one displacement to rest at another in a given time, with least mean f'^2.
+
+    State: [y, y', f], input: f'. Rest means y' = 0 and y = c f, so the force may stay as it is
+    afterwards. A cable only pulls: f >= 0. Parameters: [start, end].
+
+    Args:
+        model: Of the robot.
+        horizon: Of a motion [time].
+        reach: Least and largest displacement at rest [length].
+        force_max: Largest force [force].
+        rate_max: Largest rate of the force, both ways [force / time].
+        tolerance: Largest residual swing [length].
+    """
+    c, w, zeta = model.compliance, model.rate, model.damping
+    usual = force_max / horizon  # scale of f', so that the cost is of order 1
+
+    def dynamics(x: Symbol, u: Symbol, z: Symbol, p: Symbol) -> Symbol:
+        return [x[1], -2.0 * zeta * w * x[1] - w**2 * (x[0] - c * x[2]), u[0]]
+
+    def guess(p: np.ndarray, share: np.ndarray) -> np.ndarray:
+        y = p[0] + (p[1] - p[0]) * share**2 * (3.0 - 2.0 * share)
+        speed = (p[1] - p[0]) * 6.0 * share * (1.0 - share) / horizon
+        return np.column_stack([y, speed, y / c])
+
+    return OptimalControlProblem(
+        name="reduced model",
+        states=[
+            Variable("displacement"),
+            Variable("speed"),
+            Variable("force", 0.0, force_max),
+        ],
+        inputs=[Variable("rate of the force", -rate_max, rate_max)],
+        parameters=[Parameter("start", *reach), Parameter("end", *reach)],
+        dynamics=dynamics,
+        initial=lambda z, p: [p[0], 0.0, p[0] / c],
+        terminal=lambda x, z, p: [x[0] - p[1], x[1] / w, c * x[2] - p[1]],
+        cost=lambda x, u, z, p: (u[0] / usual) ** 2,
+        guess=guess,
+        error=lambda x, z, p: residual_swing(model, x, float(p[1])),
+        tolerance=tolerance,
+        horizon=horizon,
+    )
+
+
+def residual_swing(model: ReducedModel, x: np.ndarray, end: float) -> float:
+    """Bound of the distance to `end` from now on, if the force stays as it is [length].
+
+    The envelope of the swing about c f, and how far c f is off.
+    """
+    y, speed, force = x
+    rest, decay = model.compliance * force, model.rate * model.damping
+    swinging = model.rate * np.sqrt(1.0 - model.damping**2)
+    return float(abs(rest - end) + np.hypot(y - rest, (speed + decay * (y - rest)) / swinging))
+
+
+def pull(model: ReducedModel, horizon: float) -> Callable[[Motion, float], np.ndarray]:
+    """What a LibraryController's `command` is for motions of this problem: the force f.
+
+    That of the end of each step, as implicit Euler takes it; so the last one is that of rest.
+    """
+
+    def command(motion: Motion, share: float) -> np.ndarray:
+        ends = np.linspace(0.0, 1.0, len(motion.x))
+        return np.array([np.interp(share + model.dt / horizon, ends, motion.x[:, 2])])
+
+    return command
