@@ -1,9 +1,9 @@
-"""The paper's pick-and-place study: what springs save, stiff as ever or anew for each motion."""
+"""The paper's pick-and-place study: what springs save, of constant and of variable stiffness."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -19,6 +19,8 @@ PAPER = {"rigid": 0.184, "variable": 0.127, "constant": 0.137}
 """Mean cost of each actuation [(N m)^2]. Source: Marcucci et al., section 2."""
 PAPER_SAVED = {"variable": 0.310, "constant": 0.258}
 """What springs save [-]; with its rounded costs the last would be 25.5 %."""
+ORDER = ("rigid", "variable", "constant", "beside", "own")
+"""Of the chains."""
 SHOWN = 6
 """Motions that are kept for plots: the first three tasks."""
 
@@ -47,6 +49,8 @@ class Chain:
     """Largest speed of a motor [rad / s], nan where there is no motion, shape (2 objects,)."""
     seconds: np.ndarray
     """Time to solve each [s], shape (2 objects,)."""
+    starts: list[Posture]
+    """Where the arm stands before each."""
     first: list[Placed]
     """The first motions, for plots."""
 
@@ -69,8 +73,10 @@ class Energy:
     horizon: float
     """Of each motion [s]."""
     chains: dict[str, Chain]
-    """Rigid (R), variable (VS) and constant stiffness (CS: the paper's), and own: constant with the
-    mean stiffness of our variable chain."""
+    """Rigid (R), variable (VS) and constant stiffness (CS: the paper's). Then two that are ours.
+    beside: variable, but each motion from where that of CS starts, so that nothing is gained from
+    springs that get stiffer or softer between motions while they are wound. own: constant, with the
+    mean stiffness of beside."""
     seconds: float
     """Time that all took [s]."""
 
@@ -81,8 +87,11 @@ class Energy:
 
     @property
     def cost(self) -> dict[str, float]:
-        """Mean J* of each actuation [(N m)^2]; `own` over those of its motions that were found."""
-        return {name: float(np.nanmean(one.cost[self.solved])) for name, one in self.chains.items()}
+        """Mean J* of each actuation [(N m)^2]; nan for one of ours that does not get everywhere.
+
+        An arm that waits where it is has short ways later on, and its mean would say nothing.
+        """
+        return {name: float(one.cost[self.solved].mean()) for name, one in self.chains.items()}
 
     @property
     def saved(self) -> dict[str, float]:
@@ -91,23 +100,25 @@ class Energy:
         return {name: 1.0 - cost[name] / cost["rigid"] for name in cost if name != "rigid"}
 
     @property
-    def stiffness(self) -> tuple[float, float]:
-        """Mean of the best ones, over the motions of the variable chain [N m / rad]."""
-        first, second = np.nanmean(self.chains["variable"].stiffness, axis=0)
-        return float(first), float(second)
+    def stiffness(self) -> dict[str, list[float]]:
+        """Mean of the best ones, over the motions of VS and of beside [N m / rad]."""
+        return {
+            name: np.nanmean(self.chains[name].stiffness, axis=0).tolist()
+            for name in ("variable", "beside")
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         saved = self.saved
         rows = {
             name: {
-                "cost": cost,
-                "saved": saved.get(name),
+                "cost": _or_none(cost),
+                "saved": _or_none(saved.get(name)),
                 "paper": PAPER.get(name),
                 "paper_saved": PAPER_SAVED.get(name),
                 "failures": self.chains[name].failures,
                 "at_speed_limit": at_limit(self.chains[name]),
-                "median": float(np.nanmedian(self.chains[name].cost[self.solved])),
+                "median": _or_none(float(np.median(self.chains[name].cost[self.solved]))),
                 "seconds_each": float(self.chains[name].seconds.mean()),
             }
             for name, cost in self.cost.items()
@@ -121,6 +132,11 @@ class Energy:
             "stiffness": self.stiffness,
             "seconds": self.seconds,
         }
+
+
+def _or_none(value: float | None) -> float | None:
+    """JSON knows no nan."""
+    return None if value is None or np.isnan(value) else value
 
 
 def at_limit(chain: Chain, share: float = 0.999) -> float:
@@ -162,27 +178,25 @@ def measure_energy(
         chains[name] = chain
         tell(f"{name}: {len(wanted)} motions, {chain.failures} without a solution")
 
-    with processes(workers) as executor:
-        names = ("variable", "constant", "rigid")
-        asked = {name: (name, STIFFNESS, start, wanted, horizon, compiled) for name in names}
+    def solve_all(asked: dict[str, tuple[Any, ...]]) -> None:
         if executor is None:
             for name, given in asked.items():
                 take(name, solve_chain(*given))
-        else:
-            futures: dict[Future[Chain], str] = {
-                executor.submit(solve_chain, *given): name for name, given in asked.items()
-            }
-            for future in as_completed(futures):
-                take(futures[future], future.result())
-        own = np.nanmean(chains["variable"].stiffness, axis=0).tolist()
-        given = ("constant", own, start, wanted, horizon, compiled)
-        done = (
-            solve_chain
-            if executor is None
-            else lambda *a: executor.submit(solve_chain, *a).result()
-        )
-        take("own", done(*given))
-    ordered = {name: chains[name] for name in ("rigid", "variable", "constant", "own")}
+            return
+        futures = {executor.submit(solve_chain, *given): name for name, given in asked.items()}
+        for future in as_completed(futures):
+            take(futures[future], future.result())
+
+    with processes(workers) as executor:
+        names = ("variable", "constant", "rigid")
+        asked: dict[str, tuple[Any, ...]] = {
+            name: (name, STIFFNESS, start, wanted, horizon, compiled) for name in names
+        }
+        solve_all(asked)
+        solve_all({"beside": (*asked["variable"], chains["constant"].starts)})
+        own = np.nanmean(chains["beside"].stiffness, axis=0).tolist()
+        solve_all({"own": ("constant", own, *asked["constant"][2:])})
+    ordered = {name: chains[name] for name in ORDER}
     return Energy(objects, seed, ground, horizon, ordered, perf_counter() - begin)
 
 
@@ -193,8 +207,12 @@ def solve_chain(
     wanted: list[Goal],
     horizon: float = 2.0,
     compiled: bool = False,
+    starts: Sequence[Posture] | None = None,
 ) -> Chain:
-    """One goal after the other. Where there is no motion to one, the arm stays for the next."""
+    """One goal after the other. Where there is no motion to one, the arm stays for the next.
+
+    With `starts`, each motion starts there instead of where the one before ended.
+    """
     from sofa_softctl.library.shooting import Program
 
     problem = pick_and_place(actuation, stiffness=stiffness, horizon=horizon)
@@ -203,8 +221,10 @@ def solve_chain(
     cost, speed, used = (
         np.full(shape, np.nan) for shape in (len(wanted), len(wanted), (len(wanted), 2))
     )
-    seconds, first = np.zeros(len(wanted)), []
+    seconds, first, stood = np.zeros(len(wanted)), [], []
     for k, goal in enumerate(wanted):
+        start = start if starts is None else starts[k]
+        stood.append(start)
         optimum = program.solve(start.to(goal))
         seconds[k] = optimum.seconds
         if not optimum.status.ok:
@@ -215,4 +235,4 @@ def solve_chain(
         if k < SHOWN:
             first.append(Placed(start.q[0], goal, motion))
         start = start.after(motion.x[-1])
-    return Chain(cost, used, speed, seconds, first)
+    return Chain(cost, used, speed, seconds, stood, first)

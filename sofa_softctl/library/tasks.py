@@ -24,19 +24,19 @@ class Ground:
     taken modulo a turn, so it never takes the way across its back, even if that is shorter, and
     q_1 stays within a turn over any number of tasks.
 
-    Source: the paper has random positions but says neither where nor how. These ones give costs
-        near its own. Positions that are all drawn from one sector do not: springs of constant
-        stiffness save 12 to 17 % there, half of what the paper says, as what they hold at the end
-        of a motion often pushes the wrong way in the next.
+    Source: the paper has random positions but says neither where nor how. These ones give its
+        costs for the rigid arm and for constant stiffness. Positions that are all drawn from one
+        sector do not: springs of constant stiffness save 12 to 17 % there, half of what the paper
+        says, as what they hold at the end of a motion often pushes the wrong way in the next.
     """
 
     near: float = 0.32
     """Least distance from the base [m]; at 0.311 the elbow is at its limit."""
     far: float = 0.44
     """Largest distance [m]; at 0.44 the arm is straight."""
-    middle: float = 1.35
+    middle: float = 1.27
     """Direction of the middle of each part [rad]."""
-    width: float = 0.75
+    width: float = 0.85
     """How far directions are from there at most [rad]."""
     masses: tuple[float, float] = MASSES
     """Of the objects, least and largest [kg]."""
@@ -132,7 +132,7 @@ def pick_and_place(
         return p, {"q": [*start.q], "deflection": [*start.deflection], "carries": carries}
 
     design = [replace(z, guess=k) for z, k in zip(problem.design, stiffness, strict=False)]
-    return replace(problem, design=design, parameters=_box(problem, ground), draw=draw)
+    return replace(problem, design=design, parameters=_box(problem, actuation, ground), draw=draw)
 
 
 def _start(rng: np.random.Generator, ground: Ground) -> Posture:
@@ -150,22 +150,17 @@ def _goal(rng: np.random.Generator, ground: Ground, carries: bool) -> Goal:
     return Goal(rho, alpha, float(mass) if carries else 0.0)
 
 
-def _box(problem: OptimalControlProblem, ground: Ground) -> list[Parameter]:
-    """Limits of the parameters in these tasks.
+WOUND = {"rigid": (1.0, 1.0), "constant": (3.8, 0.8), "variable": (6.0, 1.4)}
+"""theta - q that a motion may start with: a fifth more than any did of 200 [rad]."""
 
-    A spring can pull either way by what the motor can wind up: how far it was at the end of any
-    of 2,000 motions, and a fifth more.
-    """
+
+def _box(problem: OptimalControlProblem, actuation: str, ground: Ground) -> list[Parameter]:
+    """Limits of the parameters in these tasks."""
     elbow = np.pi / 4.0  # direction of the tip from the first link, where the elbow is bent most
-    limits = {
-        0: 2.0 * (abs(ground.middle) + ground.width) + elbow,
-        1: np.pi / 2.0,
-        2: 5.0,
-        3: 1.0,
-    }
-    low_high = [(-limits[j], limits[j]) for j in range(4)]
-    low_high += [(ground.near, ground.far), (0.0, ground.masses[1])]
+    reach = 2.0 * (ground.middle + ground.width) + elbow
+    symmetric = [(-most, most) for most in (reach, np.pi / 2.0, *WOUND[actuation])]
+    limits = [*symmetric, (ground.near, ground.far), (0.0, MASSES[1])]
     return [
         replace(each, lower=float(low), upper=float(high))
-        for each, (low, high) in zip(problem.parameters, low_high, strict=True)
+        for each, (low, high) in zip(problem.parameters, limits, strict=True)
     ]

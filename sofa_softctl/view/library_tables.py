@@ -13,6 +13,7 @@ NAMES = {
     "rigid": "rigid (R)",
     "variable": "variable stiffness (VS)",
     "constant": "constant, the paper's (CS)",
+    "beside": "variable, from where CS starts",
     "own": "constant, mean of ours",
 }
 """What people read for each actuation."""
@@ -41,10 +42,13 @@ def show_energy(found: Any) -> None:
         )
     console = Console()
     console.print(table)
-    here, paper = (", ".join(f"{k:.3f}" for k in each) for each in (told["stiffness"], STIFFNESS))
-    console.print(
-        f"Mean of the best stiffness: {here} N m/rad; the paper's: {paper}.", highlight=False
-    )
+    best = {
+        "VS": told["stiffness"]["variable"],
+        "from where CS starts": told["stiffness"]["beside"],
+        "the paper's": STIFFNESS,
+    }
+    means = "; ".join(f"{name} {k[0]:.3f}, {k[1]:.3f}" for name, k in best.items())
+    console.print(f"Mean of the best stiffness [N m/rad]: {means}.", highlight=False, markup=False)
 
 
 def _number(value: float | None) -> str:

@@ -46,17 +46,24 @@ def test_each_motion_ends_at_its_goal(measured):
             assert grasp_error(placed.motion.x[-1], np.array(p)) < 1e-6
 
 
-def test_own_stiffness_is_the_mean_of_the_variable_one(measured):
+def test_own_stiffness_is_the_mean_of_the_best_ones(measured):
     found, _ = measured
     own = found.chains["own"].stiffness
-    assert own[np.isfinite(own[:, 0])][0] == pytest.approx(found.stiffness)
+    assert own[np.isfinite(own[:, 0])][0] == pytest.approx(found.stiffness["beside"])
     paper = found.chains["constant"].stiffness
     assert paper == pytest.approx(np.tile(STIFFNESS, (2, 1)))
 
 
+def test_choosing_the_stiffness_beside_a_constant_one_never_costs_more(measured):
+    """The same starts, and the paper's stiffness is one of the choices: where the solver starts."""
+    constant, beside = (measured[0].chains[name] for name in ("constant", "beside"))
+    assert beside.starts == constant.starts
+    assert np.all(beside.cost < constant.cost)
+
+
 def test_progress_and_json(measured):
     found, told = measured
-    assert len(told) == 4 and told[0].startswith("variable: 2 motions")
+    assert len(told) == 5 and told[0].startswith("variable: 2 motions")
     row = json.loads(json.dumps(found.to_dict()))["actuation"]["constant"]
     assert row["paper"] == 0.137 and row["failures"] == 0
 
