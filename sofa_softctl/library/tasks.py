@@ -157,9 +157,9 @@ WOUND = {"rigid": (1.0, 1.0), "constant": (3.8, 0.8), "variable": (6.0, 1.4)}
 def _box(problem: OptimalControlProblem, actuation: str, ground: Ground) -> list[Parameter]:
     """Limits of the parameters in these tasks."""
     elbow = np.pi / 4.0  # direction of the tip from the first link, where the elbow is bent most
-    reach = 2.0 * (ground.middle + ground.width) + elbow
+    reach = 2.0 * (abs(ground.middle) + ground.width) + elbow
     symmetric = [(-most, most) for most in (reach, np.pi / 2.0, *WOUND[actuation])]
-    limits = [*symmetric, (ground.near, ground.far), (0.0, MASSES[1])]
+    limits = [*symmetric, (ground.near, ground.far), (0.0, ground.masses[1])]
     return [
         replace(each, lower=float(low), upper=float(high))
         for each, (low, high) in zip(problem.parameters, limits, strict=True)
