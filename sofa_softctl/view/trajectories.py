@@ -45,8 +45,9 @@ def save_energy_plot(path: str | Path, found: Any) -> None:
             axes.grid(alpha=0.3)
     for axes, label in zip(panels[:, 0], ("y [m]", "angle [rad]", "torque [N m]"), strict=True):
         axes.set_ylabel(label)
-    for axes in panels[:, 1]:
-        axes.legend(fontsize="x-small", loc="upper right")
+    places = ("lower center", "lower right", "upper right")
+    for axes, place in zip(panels[:, 1], places, strict=True):
+        axes.legend(fontsize="x-small", loc=place, ncols=2)
     with replacing(path) as written:
         figure.savefig(written)
 
