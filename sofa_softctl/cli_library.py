@@ -18,6 +18,9 @@ app = typer.Typer(help="Libraries of optimal motions.", no_args_is_help=True)
 ProblemName = Annotated[
     str, typer.Argument(help="Name of a problem, or FILE.py:NAME of a file's PROBLEMS.")
 ]
+Candidates = Annotated[
+    int, typer.Option(help="Motions tried for an answer; 1 is the paper's method.", min=1)
+]
 LibraryPath = Annotated[Path, typer.Argument(help="File that softctl library build made.")]
 Seed = Annotated[int, typer.Option(help="Of the random tasks.", min=0)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
@@ -40,6 +43,7 @@ def build(
     ] = 1000,
     workers: Annotated[int, typer.Option(help="Processes that solve at the same time.", min=0)] = 0,
     seed: Seed = 0,
+    candidates: Candidates = 4,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only say what motions cost.")
     ] = False,
@@ -83,6 +87,7 @@ def build(
             file,
             successes=successes,
             seed=seed,
+            candidates=candidates,
             executor=executor,
             make=partial(load_problem, problem),
         )
@@ -152,6 +157,10 @@ def verify(
     problem: ProblemName,
     tasks: Annotated[int, typer.Option(help="Random tasks.", min=1)] = 1000,
     seed: Seed = 1,
+    candidates: Candidates = 4,
+    blind: Annotated[
+        bool, typer.Option("--blind", help="Answers are not simulated, as in the paper.")
+    ] = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Errors, costs and times.")
     ] = None,
@@ -174,7 +183,15 @@ def verify(
         file.check(program.digest)
         known = file.library()
     with show.bar("Tasks", tasks) as advance:
-        found = check(known, program, tasks, seed=seed, progress=advance)
+        found = check(
+            known,
+            program,
+            tasks,
+            seed=seed,
+            candidates=candidates,
+            simulated=not blind,
+            progress=advance,
+        )
     if plot is not None:
         libraries.save_verification_plot(plot, found)
     libraries.show_verification(found, quiet=quiet, as_json=as_json)

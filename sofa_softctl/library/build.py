@@ -13,7 +13,7 @@ import numpy as np
 from sofa_softctl.errors import WorkerError
 from sofa_softctl.library.entry import Entry, entry_of
 from sofa_softctl.library.file import LibraryFile
-from sofa_softctl.library.library import AnswerStatus, TrajectoryLibrary
+from sofa_softctl.library.library import CANDIDATES, AnswerStatus, TrajectoryLibrary
 from sofa_softctl.library.ocp import OptimalControlProblem
 from sofa_softctl.library.shooting import NlpStatus, Program
 
@@ -118,7 +118,8 @@ class Builder:
     beginning of the round does not answer well enough are solved, by the workers at the same time,
     and added in the order of the chains.
 
-    Source: Marcucci et al., Algorithm 1.
+    Source: Marcucci et al., Algorithm 1. Departure: several entries are tried before a task is
+        solved, as an answer is simulated here anyway; the library is smaller for that.
     """
 
     program: Program
@@ -129,6 +130,8 @@ class Builder:
     """n_succ at which it ends."""
     seed: int = 0
     """Of all random numbers."""
+    candidates: int = CANDIDATES
+    """Entries that are tried for a task; 1 in the paper."""
     executor: Executor | None = None
     """Solves several at a time; `make` gives its processes the problem."""
     make: Callable[[], OptimalControlProblem] | None = None
@@ -212,16 +215,13 @@ class Builder:
         """How the library answers, if well enough; the chain then goes on from there."""
         if not len(self.library):
             return None
-        answer, problem = self.library.query(p), self.program.problem
-        if not answer.status.ok:
-            return None
-        x = self.program.simulate(answer.v, p)
-        error = np.inf if problem.error is None else problem.error(x[-1], answer.motion.z, p)
+        answer = self.library.query(p, check=self.program, candidates=self.candidates)
+        error = answer.simulated_error
         if np.isfinite(error):
             self.library.learn(answer.nearest, answer.distance, error)
-        if not error <= problem.tolerance:
+        if not (answer.status.ok and error <= self.program.problem.tolerance):
             return None
-        chain.finish(x[-1])
+        chain.finish(self.program.simulate(answer.v, p)[-1])
         return answer.status
 
     def _take(self, chain: Chain, p: np.ndarray, solved: Solved) -> Entry | None:

@@ -20,6 +20,8 @@ from sofa_softctl.threads import one_blas_thread
 
 FEASIBLE = 1e-7
 """By how much linearised limits may be exceeded, in the units of what is limited."""
+CANDIDATES = 4
+"""Entries that are tried for an answer."""
 TREE = 2000
 """Entries from which a tree finds the nearest one faster than comparing all."""
 
@@ -65,6 +67,10 @@ class Answer:
     """From it, in the library's metric."""
     predicted_error: float
     """Error that such a distance had when the library was built; NaN if that is not known."""
+    simulated_error: float
+    """Error of the motion in simulation; NaN if it was not simulated."""
+    tolerance: float
+    """Largest error with which a motion is good; infinite if it was not simulated."""
     outside: tuple[str, ...]
     """Parameters that are beyond what the library is meant for: the answer extrapolates."""
     seconds: float
@@ -76,6 +82,11 @@ class Answer:
     def message(self) -> str:
         """What to know, in words; empty if all went well."""
         told = [] if self.status.ok else [self.status.value]
+        if self.simulated_error > self.tolerance:
+            told.append(
+                f"In simulation it misses by {self.simulated_error:.3g}, tolerance "
+                f"{self.tolerance:.3g}: no motion nearby does better."
+            )
         if self.outside:
             told.append(f"Beyond the library's range: {', '.join(self.outside)}.")
         return " ".join((*told, *self.notes))
@@ -146,6 +157,32 @@ def shape_of(program: Program) -> Shape:
     )
 
 
+class Near(NamedTuple):
+    """An entry that is near."""
+
+    number: int
+    """Of the entry."""
+    mirrored: bool
+    """Whether it is, mirrored."""
+    distance: float
+    """In the library's metric."""
+
+
+class _Adapted(NamedTuple):
+    """An entry adapted to parameters."""
+
+    near: Near
+    v: np.ndarray
+    status: AnswerStatus
+    notes: tuple[str, ...]
+    error: float
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Smaller is better: what may be executed first, then by simulated error."""
+        return (list(AnswerStatus).index(self.status) > 1, np.nan_to_num(self.error, nan=0.0))
+
+
 class TrajectoryLibrary:
     """Optimal motions of a problem, by their parameters.
 
@@ -200,8 +237,8 @@ class TrajectoryLibrary:
         ratio = error / max(distance, 1e-9) ** 2
         self.errors[number] = float(np.fmax(self.errors[number], ratio))
 
-    def nearest(self, p: np.ndarray) -> tuple[int, bool, float]:
-        """Number of the entry nearest to parameters p, whether mirrored, and the distance.
+    def nearest(self, p: np.ndarray, count: int = 1) -> list[Near]:
+        """The entries nearest to parameters p, at most `count`, nearest first.
 
         Raises:
             LibraryError: The library is empty.
@@ -209,28 +246,45 @@ class TrajectoryLibrary:
         if not self.entries:
             raise LibraryError("The library is empty: build it first, softctl library build.")
         queries = [p] if self.shape.mirror is None else [p, self.shape.mirror.p * p]
-        scale = self.scale
-        if len(self.entries) < TREE:
-            known = self._p[: len(self.entries)]
-            far = [np.square((known - query) * scale).sum(axis=1) for query in queries]
-            best = [int(each.argmin()) for each in far]
-            distances = [float(np.sqrt(each[k])) for each, k in zip(far, best, strict=True)]
-        else:
-            if self._tree is None:
-                self._tree = KDTree(self._p[: len(self.entries)] * scale)
-            found = [self._tree.query(query * scale) for query in queries]
-            distances, best = [float(d) for d, _ in found], [int(k) for _, k in found]
-        which = int(np.argmin(distances))
-        return best[which], which == 1, distances[which]
+        count, found = min(count, len(self.entries)), []
+        for mirrored, query in enumerate(queries):
+            distances, numbers = self._sought(query * self.scale, count)
+            pairs = zip(numbers.tolist(), distances.tolist(), strict=True)
+            found += [Near(number, bool(mirrored), far) for number, far in pairs]
+        return sorted(found, key=lambda near: near.distance)[:count]
+
+    def _sought(self, scaled: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and numbers of the nearest, in scaled axes."""
+        known = self._p[: len(self.entries)]
+        if len(known) < TREE:
+            far = np.sqrt(np.square(known * self.scale - scaled).sum(axis=1))
+            best = np.argpartition(far, count - 1)[:count] if count < len(far) else np.arange(count)
+            return far[best], best
+        if self._tree is None:
+            self._tree = KDTree(known * self.scale)
+        distances, numbers = self._tree.query(scaled, k=[*range(1, count + 1)])
+        return np.asarray(distances), np.asarray(numbers)
 
     def query(
-        self, p: ArrayLike, *, budget: float = np.inf, refine: bool = True, refuse: bool = False
+        self,
+        p: ArrayLike,
+        *,
+        check: Program | None = None,
+        candidates: int = CANDIDATES,
+        budget: float = np.inf,
+        refine: bool = True,
+        refuse: bool = False,
     ) -> Answer:
         """The motion for parameters p.
 
+        The nearest entry is adapted. If that cannot keep the limits, the next one is tried; with
+        `check` also if its simulated error is above the tolerance, and the best of all is given.
+
         Args:
             p: Parameters, shape (n_p,).
-            budget: Time for the answer [s]. Where the QP would take longer, by what it took so far,
+            check: The problem's program, which simulates answers; it needs CasADi.
+            candidates: How many entries are tried at most; 1 is the paper's method.
+            budget: Time for the answer [s]. Where a QP would take longer, by what it took so far,
                 the linear correction is given, and said to be that.
             refine: Whether the nearest motion is adapted at all.
             refuse: Raise for parameters beyond the library's range instead of extrapolating.
@@ -248,26 +302,47 @@ class TrajectoryLibrary:
         )
         if outside and refuse:
             raise LibraryError(f"Beyond the library's range: {', '.join(outside)}.")
-        number, mirrored, distance = self.nearest(p)
-        entry, mirror = self.entries[number], self.shape.mirror
-        asked = p if not mirrored or mirror is None else mirror.p * p
-        with one_blas_thread():
-            v, status, notes = self._adapt(entry, asked - entry.p, start + budget, refine)
-        if mirrored and mirror is not None:
-            v = mirror.v * v
+        tolerance = np.inf if check is None else check.problem.tolerance
+        best: _Adapted | None = None
+        for near in self.nearest(p, candidates if refine else 1):
+            if best is not None and perf_counter() > start + budget:
+                break
+            found = self._adapted(near, p, start + budget, refine, check)
+            if best is None or found.rank < best.rank:
+                best = found
+            if found.status.ok and not found.error > tolerance:
+                break
+        assert best is not None
+        near = best.near
         return Answer(
             p=p,
-            v=v,
-            motion=self.shape.motion(v),
-            status=status,
-            nearest=number,
-            mirrored=mirrored,
-            distance=distance,
-            predicted_error=self.errors[number] * distance**2,
+            v=best.v,
+            motion=self.shape.motion(best.v),
+            status=best.status,
+            nearest=near.number,
+            mirrored=near.mirrored,
+            distance=near.distance,
+            predicted_error=self.errors[near.number] * near.distance**2,
+            simulated_error=best.error,
+            tolerance=tolerance,
             outside=outside,
             seconds=perf_counter() - start,
-            notes=notes,
+            notes=best.notes,
         )
+
+    def _adapted(
+        self, near: Near, p: np.ndarray, end: float, refine: bool, check: Program | None
+    ) -> _Adapted:
+        """The motion of an entry, adapted to p."""
+        entry, mirror = self.entries[near.number], self.shape.mirror
+        turned = near.mirrored and mirror is not None
+        asked = mirror.p * p if turned and mirror is not None else p
+        with one_blas_thread():
+            v, status, notes = self._adapt(entry, asked - entry.p, end, refine)
+        if turned and mirror is not None:
+            v = mirror.v * v
+        error = check.error(v, p) if check is not None and status.ok else np.nan
+        return _Adapted(near, v, status, notes, error)
 
     def _adapt(
         self, entry: Entry, dp: np.ndarray, end: float, refine: bool

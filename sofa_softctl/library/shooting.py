@@ -298,6 +298,12 @@ class Program:
         x[1:] = np.array(self._rollout(x[0], motion.u.T, motion.z, p)).T
         return x
 
+    def error(self, v: np.ndarray, p: np.ndarray) -> float:
+        """The problem's error at the end of `simulate`; NaN where it declares none."""
+        if self.problem.error is None:
+            return float("nan")
+        return float(self.problem.error(self.simulate(v, p)[-1], v[self.z_at], p))
+
     @cached_property
     def _rollout(self) -> Any:
         return self._interval.mapaccum(self.problem.intervals)

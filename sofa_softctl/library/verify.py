@@ -11,7 +11,7 @@ import numpy as np
 
 from sofa_softctl.library.build import Chain
 from sofa_softctl.library.entry import Entry
-from sofa_softctl.library.library import Answer, AnswerStatus, TrajectoryLibrary
+from sofa_softctl.library.library import CANDIDATES, Answer, AnswerStatus, TrajectoryLibrary
 from sofa_softctl.library.shooting import NlpStatus, Optimum, Program
 
 
@@ -70,6 +70,8 @@ def verify(
     *,
     seed: int = 1,
     solve: bool = True,
+    candidates: int = CANDIDATES,
+    simulated: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> Verification:
     """Ask for random tasks, in a chain as when it was built, but with other random numbers.
@@ -80,6 +82,8 @@ def verify(
         tasks: How many.
         seed: Of the random numbers; another than that of the building.
         solve: Whether to solve each task, for costs and times.
+        candidates: Entries that are tried for an answer; 1 is the paper's method.
+        simulated: Whether answers are simulated, and the next entry tried where they miss.
         progress: Called after each with how many are done.
     """
     chain = Chain(np.random.default_rng([7, seed]))
@@ -87,7 +91,7 @@ def verify(
     counts, infeasible = {each.name: 0 for each in AnswerStatus}, 0
     while len(rows) < tasks:
         p = chain.draw(program.problem)
-        answer = library.query(p)
+        answer = library.query(p, check=program if simulated else None, candidates=candidates)
         cold = program.solve(p) if solve or not answer.status.ok else None
         if cold is not None and not cold.status.ok and not answer.status.ok:
             infeasible += 1

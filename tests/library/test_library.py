@@ -54,7 +54,7 @@ def test_distances_count_by_how_much_inputs_change(carts, program):
     """d_p u of the cart: 6 N a metre and 4 N a metre a second, at the first instant."""
     slopes = [np.linalg.norm(e.v_p[program.u_at.ravel()], axis=0) for e in carts.entries]
     np.testing.assert_allclose(carts.scale, np.mean(slopes, axis=0))
-    number, mirrored, distance = carts.nearest(np.array([0.3, 0.1]))
+    ((number, mirrored, distance),) = carts.nearest(np.array([0.3, 0.1]))
     apart = np.linalg.norm((carts.entries[number].p - [0.3, 0.1]) * carts.scale)
     assert not mirrored and distance == pytest.approx(apart)
     others = [np.linalg.norm((e.p - [0.3, 0.1]) * carts.scale) for e in carts.entries]
@@ -63,11 +63,11 @@ def test_distances_count_by_how_much_inputs_change(carts, program):
 
 def test_a_tree_finds_the_same(carts, monkeypatch):
     queries = np.random.default_rng(0).uniform([-1.0, -0.5], [1.0, 0.5], (50, 2))
-    compared = [carts.nearest(p) for p in queries]
+    compared = [carts.nearest(p, 2) for p in queries]
     monkeypatch.setattr(module, "TREE", 1)
     for p, known in zip(queries, compared, strict=True):
-        found = carts.nearest(p)
-        assert found[:2] == known[:2] and found[2] == pytest.approx(known[2])
+        for one, other in zip(carts.nearest(p, 2), known, strict=True):
+            assert one[:2] == other[:2] and one.distance == pytest.approx(other.distance)
 
 
 def test_what_cannot_be_is_said(carts):
@@ -113,7 +113,7 @@ def test_an_empty_library_is_said(program):
 
 def test_errors_that_were_seen_predict_others_by_the_square_of_the_distance(carts):
     assert np.isnan(carts.query([0.2, 0.0]).predicted_error)
-    number, _, distance = carts.nearest(np.array([0.2, 0.0]))
+    ((number, _, distance),) = carts.nearest(np.array([0.2, 0.0]))
     carts.learn(number, distance, 0.004)
     carts.learn(number, distance, 0.001)  # the larger one stays
     near = carts.query([0.15, 0.0])
@@ -138,3 +138,31 @@ def test_the_arm_is_refined_to_a_tenth_of_its_error(arm_program, arm_entry):
         x = arm_program.simulate(answer.v, p)
         errors.append(arm_program.problem.error(x[-1], answer.motion.z, p))
     assert errors[0] > 0.01 and errors[1] < 0.1 * errors[0]
+
+
+def test_where_a_simulated_answer_misses_the_next_entry_is_tried(arm_program, arm_entry):
+    """A second entry nearer to p but with a spoilt sensitivity: without simulation it is taken."""
+    p = arm_entry.p + [0.02, -0.02, 0.01, 0.01, 0.001, 0.01]
+    spoilt = replace(arm_entry, p=p + 1e-3, v_p=0.0 * arm_entry.v_p, mu_p=0.0 * arm_entry.mu_p)
+    arm = TrajectoryLibrary(shape_of(arm_program), [arm_entry, spoilt])
+    arm._slopes = np.ones(6)
+    blind, seen = arm.query(p), arm.query(p, check=arm_program)
+    assert (blind.nearest, seen.nearest) == (1, 0)
+    assert np.isnan(blind.simulated_error) and blind.message == ""
+    assert seen.simulated_error <= arm_program.problem.tolerance
+    assert seen.simulated_error == pytest.approx(arm_program.error(seen.v, p))
+    alone = TrajectoryLibrary(arm.shape, [spoilt]).query(p, check=arm_program)
+    assert "In simulation it misses by" in alone.message and alone.status.ok
+    assert arm.query(p, check=arm_program, candidates=1).nearest == 1
+
+
+def test_where_the_nearest_cannot_keep_the_limits_the_next_is_tried(carts, program):
+    """An entry whose limits leave no room: the next one answers."""
+    qp = carts.entries[1].qp
+    narrow = replace(carts.entries[1], qp=replace(qp, lower=0.0 * qp.lower, upper=0.0 * qp.upper))
+    narrow = replace(narrow, mu_p=narrow.mu_p, v_p=1e3 + narrow.v_p)  # so that the QP is asked
+    library = TrajectoryLibrary(carts.shape, [carts.entries[0], narrow, carts.entries[2]])
+    answer = library.query([0.42, 0.0])
+    assert library.nearest(np.array([0.42, 0.0]))[0].number == 1
+    assert answer.status.ok and answer.nearest != 1
+    assert library.query([0.42, 0.0], candidates=1).status is AnswerStatus.INFEASIBLE
