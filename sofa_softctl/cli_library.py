@@ -44,6 +44,9 @@ def build(
     workers: Annotated[int, typer.Option(help="Processes that solve at the same time.", min=0)] = 0,
     seed: Seed = 0,
     candidates: Candidates = 4,
+    accuracy: Annotated[
+        float, typer.Option(help="Share of the tolerance that answers may miss by.", min=0.01)
+    ] = 1.0,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only say what motions cost.")
     ] = False,
@@ -88,6 +91,7 @@ def build(
             successes=successes,
             seed=seed,
             candidates=candidates,
+            accuracy=accuracy,
             executor=executor,
             make=partial(load_problem, problem),
         )

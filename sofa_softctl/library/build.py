@@ -132,6 +132,8 @@ class Builder:
     """Of all random numbers."""
     candidates: int = CANDIDATES
     """Entries that are tried for a task; 1 in the paper."""
+    accuracy: float = 1.0
+    """Share of the problem's tolerance that answers may miss by."""
     executor: Executor | None = None
     """Solves several at a time; `make` gives its processes the problem."""
     make: Callable[[], OptimalControlProblem] | None = None
@@ -215,11 +217,14 @@ class Builder:
         """How the library answers, if well enough; the chain then goes on from there."""
         if not len(self.library):
             return None
-        answer = self.library.query(p, check=self.program, candidates=self.candidates)
+        good = self.accuracy * self.program.problem.tolerance
+        answer = self.library.query(
+            p, check=self.program, tolerance=good, candidates=self.candidates
+        )
         error = answer.simulated_error
         if np.isfinite(error):
             self.library.learn(answer.nearest, answer.distance, error)
-        if not (answer.status.ok and error <= self.program.problem.tolerance):
+        if not (answer.status.ok and error <= good):
             return None
         chain.finish(self.program.simulate(answer.v, p)[-1])
         return answer.status

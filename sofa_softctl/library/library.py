@@ -270,6 +270,7 @@ class TrajectoryLibrary:
         p: ArrayLike,
         *,
         check: Program | None = None,
+        tolerance: float | None = None,
         candidates: int = CANDIDATES,
         budget: float = np.inf,
         refine: bool = True,
@@ -283,6 +284,7 @@ class TrajectoryLibrary:
         Args:
             p: Parameters, shape (n_p,).
             check: The problem's program, which simulates answers; it needs CasADi.
+            tolerance: Error with which an answer is good enough; None: the problem's.
             candidates: How many entries are tried at most; 1 is the paper's method.
             budget: Time for the answer [s]. Where a QP would take longer, by what it took so far,
                 the linear correction is given, and said to be that.
@@ -302,7 +304,8 @@ class TrajectoryLibrary:
         )
         if outside and refuse:
             raise LibraryError(f"Beyond the library's range: {', '.join(outside)}.")
-        tolerance = np.inf if check is None else check.problem.tolerance
+        if tolerance is None:
+            tolerance = np.inf if check is None else check.problem.tolerance
         best: _Adapted | None = None
         for near in self.nearest(p, candidates if refine else 1):
             if best is not None and perf_counter() > start + budget:

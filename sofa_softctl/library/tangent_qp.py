@@ -9,7 +9,8 @@ import numpy as np
 from scipy.linalg import qr
 
 from sofa_softctl.inverse.checked import Checked, solve_checked
-from sofa_softctl.inverse.qp import QP
+from sofa_softctl.inverse.qp import QP, kkt_residual
+from sofa_softctl.inverse.qp_solvers.daqp_solver import KeptDaqp
 from sofa_softctl.library.shooting import Derivatives, Optimum
 
 LEAST = 1e-6
@@ -78,9 +79,21 @@ class TangentQP:
             upper=np.concatenate((np.full(n, np.inf), self.upper - shift)),
         )
 
+    @cached_property
+    def _kept(self) -> KeptDaqp:
+        return KeptDaqp(self.H, self.A)
+
     def solve(self, dp: np.ndarray, *, tolerance: float = 1e-6) -> Checked:
-        """Ask the solvers, and check. `change` turns the answer's x into a change of v."""
-        return solve_checked(self.problem(dp), solvers=SOLVERS, tolerance=tolerance)
+        """Ask the solvers, and check. `change` turns the answer's x into a change of v.
+
+        The first one keeps its factors; where its answer fails the check, all are asked anew.
+        """
+        qp = self.problem(dp)
+        found = self._kept.solve(qp)
+        residual = kkt_residual(qp, found.x, found.y)
+        if residual <= tolerance:
+            return Checked(found, residual, SOLVERS[0], found.iterations, ())
+        return solve_checked(qp, solvers=SOLVERS, tolerance=tolerance)
 
     def change(self, z: np.ndarray, dp: np.ndarray) -> np.ndarray:
         """Change of the unknowns v, shape (n_v,)."""

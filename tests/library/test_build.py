@@ -229,3 +229,10 @@ def test_a_missing_truncated_damaged_or_newer_file_is_told(program, tmp_path):
     database.close()
     with pytest.raises(LibraryError, match=f"has format {FORMAT + 1}"):
         load(path)
+
+
+def test_a_higher_accuracy_takes_more_motions(program, tmp_path):
+    """Errors grow with the square of distances: a quarter of them, motions at half the distance."""
+    usual = made(tmp_path / "a", program)
+    finer = made(tmp_path / "b", program, accuracy=0.25)
+    assert len(finer.build()) > 1.3 * len(usual.build())

@@ -109,3 +109,15 @@ def test_for_a_linear_robot_it_finds_every_optimum(make_cart, p):
     assert len(entry.mu) > 0
     dp = np.array(p) - entry.p
     np.testing.assert_allclose(changed(entry, dp), program.solve(np.array(p)).v, atol=2e-6)
+
+
+def test_kept_factors_give_the_answers_of_solvers_that_begin_anew(arm_entry):
+    """For 40 tasks in a row; what a kept model gets wrong is asked anew, and no answer is only
+    there for one of both."""
+    for seed in range(40):
+        dp = 0.5 * DIRECTION * np.random.default_rng(seed).normal(size=6)
+        kept = arm_entry.qp.solve(dp)
+        anew = solve_checked(arm_entry.qp.problem(dp), solvers=("daqp",), tolerance=1e-6)
+        assert (kept.result is None) == (anew.result is None)
+        if kept.result is not None:
+            np.testing.assert_allclose(kept.result.x, anew.result.x, atol=1e-6)
