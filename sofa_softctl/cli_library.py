@@ -21,6 +21,9 @@ ProblemName = Annotated[
 Candidates = Annotated[
     int, typer.Option(help="Motions tried for an answer; 1 is the paper's method.", min=1)
 ]
+Accuracy = Annotated[
+    float, typer.Option(help="Share of the tolerance that answers may miss by.", min=0.01)
+]
 LibraryPath = Annotated[Path, typer.Argument(help="File that softctl library build made.")]
 Seed = Annotated[int, typer.Option(help="Of the random tasks.", min=0)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
@@ -44,9 +47,7 @@ def build(
     workers: Annotated[int, typer.Option(help="Processes that solve at the same time.", min=0)] = 0,
     seed: Seed = 0,
     candidates: Candidates = 4,
-    accuracy: Annotated[
-        float, typer.Option(help="Share of the tolerance that answers may miss by.", min=0.01)
-    ] = 1.0,
+    accuracy: Accuracy = 1.0,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only say what motions cost.")
     ] = False,
@@ -162,6 +163,7 @@ def verify(
     tasks: Annotated[int, typer.Option(help="Random tasks.", min=1)] = 1000,
     seed: Seed = 1,
     candidates: Candidates = 4,
+    accuracy: Accuracy = 1.0,
     blind: Annotated[
         bool, typer.Option("--blind", help="Answers are not simulated, as in the paper.")
     ] = False,
@@ -193,6 +195,7 @@ def verify(
             tasks,
             seed=seed,
             candidates=candidates,
+            accuracy=accuracy,
             simulated=not blind,
             progress=advance,
         )

@@ -72,6 +72,7 @@ class LibraryController(SceneController):
     ) -> None:
         super().__init__(name=name, root=root)
         known = library if isinstance(library, TrajectoryLibrary) else load(library)
+        known.prepare()
         self.lines, self.library = list(lines), known
         self.task, self.command, self.budget = task, command, budget
         self.extrapolate = extrapolate

@@ -203,6 +203,7 @@ class TrajectoryLibrary:
         self.errors: list[float] = []
         self._p = np.empty((0, len(shape.parameters)))
         self._slopes = np.zeros(len(shape.parameters))
+        self._scaled: np.ndarray | None = None
         self._tree: KDTree | None = None
         self._qp_seconds = 0.0
         for number, entry in enumerate(entries):
@@ -230,7 +231,12 @@ class TrajectoryLibrary:
         self.entries.append(entry)
         self.errors.append(error)
         self._slopes += np.linalg.norm(entry.v_p[self.shape.u_at.ravel()], axis=0)
-        self._tree = None
+        self._scaled = self._tree = None
+
+    def prepare(self) -> None:
+        """Set up the QPs of all entries, so that their first answers take no longer than others."""
+        for entry in self.entries:
+            entry.qp.prepare()
 
     def learn(self, number: int, distance: float, error: float) -> None:
         """An answer from an entry at this distance had this error."""
@@ -255,13 +261,16 @@ class TrajectoryLibrary:
 
     def _sought(self, scaled: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Distances and numbers of the nearest, in scaled axes."""
-        known = self._p[: len(self.entries)]
+        known = self._scaled
+        if known is None:
+            known = self._scaled = self._p[: len(self.entries)] * self.scale
         if len(known) < TREE:
-            far = np.sqrt(np.square(known * self.scale - scaled).sum(axis=1))
+            apart = known - scaled
+            far = np.sqrt(np.einsum("ij,ij->i", apart, apart))
             best = np.argpartition(far, count - 1)[:count] if count < len(far) else np.arange(count)
             return far[best], best
         if self._tree is None:
-            self._tree = KDTree(known * self.scale)
+            self._tree = KDTree(known)
         distances, numbers = self._tree.query(scaled, k=[*range(1, count + 1)])
         return np.asarray(distances), np.asarray(numbers)
 

@@ -77,6 +77,7 @@ def library_planner(library: str | os.PathLike[str], horizon: float) -> Planner:
             planner: there is no motion at p that may be executed.
     """
     known = load(library)
+    known.prepare()
     if abs(known.shape.horizon - horizon) > 1e-9:
         raise LibraryError(
             f"{library}: motions must take {horizon} s. Got: {known.shape.horizon} s. Build a "

@@ -83,6 +83,10 @@ class TangentQP:
     def _kept(self) -> KeptDaqp:
         return KeptDaqp(self.H, self.A)
 
+    def prepare(self) -> None:
+        """Set up the solver that keeps its factors; else the first `solve` does."""
+        _ = self._kept
+
     def solve(self, dp: np.ndarray, *, tolerance: float = 1e-6) -> Checked:
         """Ask the solvers, and check. `change` turns the answer's x into a change of v.
 

@@ -71,6 +71,7 @@ def verify(
     seed: int = 1,
     solve: bool = True,
     candidates: int = CANDIDATES,
+    accuracy: float = 1.0,
     simulated: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> Verification:
@@ -83,15 +84,22 @@ def verify(
         seed: Of the random numbers; another than that of the building.
         solve: Whether to solve each task, for costs and times.
         candidates: Entries that are tried for an answer; 1 is the paper's method.
+        accuracy: Share of the problem's tolerance above which the next entry is tried.
         simulated: Whether answers are simulated, and the next entry tried where they miss.
         progress: Called after each with how many are done.
     """
+    library.prepare()
     chain = Chain(np.random.default_rng([7, seed]))
     rows: list[tuple[float, ...]] = []
     counts, infeasible = {each.name: 0 for each in AnswerStatus}, 0
     while len(rows) < tasks:
         p = chain.draw(program.problem)
-        answer = library.query(p, check=program if simulated else None, candidates=candidates)
+        answer = library.query(
+            p,
+            check=program if simulated else None,
+            tolerance=accuracy * program.problem.tolerance if simulated else None,
+            candidates=candidates,
+        )
         cold = program.solve(p) if solve or not answer.status.ok else None
         if cold is not None and not cold.status.ok and not answer.status.ok:
             infeasible += 1
