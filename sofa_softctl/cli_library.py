@@ -44,6 +44,9 @@ def build(
     successes: Annotated[
         int, typer.Option(help="Ends when so many tasks in a row need no new motion.", min=1)
     ] = 1000,
+    motions: Annotated[
+        int, typer.Option(help="Ends at so many motions, whatever tasks need.", min=1)
+    ] = 5000,
     workers: Annotated[int, typer.Option(help="Processes that solve at the same time.", min=0)] = 0,
     seed: Seed = 0,
     candidates: Candidates = 4,
@@ -91,6 +94,7 @@ def build(
             file,
             successes=successes,
             seed=seed,
+            most=motions,
             candidates=candidates,
             accuracy=accuracy,
             executor=executor,
@@ -114,13 +118,18 @@ def _stopping(out: Path) -> Iterator[None]:
 
 
 @app.command(
-    epilog="Example:\n\n  softctl library query arm.library 1.2 0.8 0.0 0.0 0.36 0.4 --out move.csv"
+    context_settings={"ignore_unknown_options": True},  # negative numbers
+    epilog="Example:\n\n"
+    "  softctl library query arm.library 1.2 0.8 0.0 -0.1 0.36 0.4 --plot move.png",
 )
 def query(
     library: LibraryPath,
     parameters: Annotated[list[float], typer.Argument(help="One number for each parameter.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.csv", help="Inputs and states over time.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Them before and after refinement.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -132,6 +141,8 @@ def query(
     answer = known.query(parameters)
     if out is not None:
         libraries.write_csv(out, known, answer)
+    if plot is not None:
+        libraries.save_answer_plot(plot, answer, known.query(parameters, refine=False), known)
     libraries.show_answer(known, answer, as_json=as_json)
 
 

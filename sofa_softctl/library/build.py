@@ -130,6 +130,8 @@ class Builder:
     """n_succ at which it ends."""
     seed: int = 0
     """Of all random numbers."""
+    most: int = 5000
+    """Motions at which it ends even if tasks still need new ones."""
     candidates: int = CANDIDATES
     """Entries that are tried for a task; 1 in the paper."""
     accuracy: float = 1.0
@@ -158,8 +160,13 @@ class Builder:
 
     @property
     def done(self) -> bool:
-        """Whether enough tasks in a row needed no new motion."""
-        return self.counts.run >= self.successes
+        """Whether enough tasks in a row needed no new motion, or there are motions enough."""
+        return self.counts.run >= self.successes or self.full
+
+    @property
+    def full(self) -> bool:
+        """Whether there are as many motions as there may be."""
+        return len(self.library) >= self.most
 
     def build(self, progress: Callable[[Progress], None] | None = None) -> TrajectoryLibrary:
         """Go on until it is done.

@@ -38,6 +38,8 @@ class Verification:
     the cost [-]."""
     seconds: np.ndarray
     """Time of each answer, search included [s]."""
+    seconds_plain: np.ndarray
+    """Time of the paper's answers to the same tasks, nothing simulated, asked in a row [s]."""
     seconds_optimal: np.ndarray
     """Time of the solver from its own guess [s]."""
     seconds_warm: np.ndarray
@@ -91,6 +93,7 @@ def verify(
     library.prepare()
     chain = Chain(np.random.default_rng([7, seed]))
     rows: list[tuple[float, ...]] = []
+    asked: list[np.ndarray] = []
     counts, infeasible = {each.name: 0 for each in AnswerStatus}, 0
     while len(rows) < tasks:
         p = chain.draw(program.problem)
@@ -104,6 +107,7 @@ def verify(
         if cold is not None and not cold.status.ok and not answer.status.ok:
             infeasible += 1
             continue
+        asked.append(p)
         counts[answer.status.name] += 1
         entry = library.entries[answer.nearest]
         warm = _warm(program, p, entry) if solve and not answer.mirrored else None
@@ -113,7 +117,9 @@ def verify(
         if progress is not None:
             progress(len(rows))
     columns = dict(zip(_MEASURED, np.array(rows).T, strict=True))
+    plain = [library.query(p, candidates=1).seconds for p in asked]
     return Verification(
+        seconds_plain=np.array(plain),
         statuses=counts,
         tolerance=program.problem.tolerance,
         infeasible=infeasible,

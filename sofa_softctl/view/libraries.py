@@ -68,6 +68,11 @@ def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
         }.items():
             table.add_row(name, value)
         Console().print(table)
+        if builder.full:
+            print(
+                "It ended at the largest number of motions, not because tasks are known: allow "
+                "more (--motions), or less accuracy."
+            )
 
 
 def show_info(file: Any, *, as_json: bool) -> None:
@@ -139,6 +144,7 @@ def show_verification(found: Any, *, quiet: bool, as_json: bool) -> None:
         "defects": "violation of equations",
         "stationarity": "violation of stationarity",
         "seconds": "time of an answer in s",
+        "seconds_plain": "the same as in the paper, in a row",
         "seconds_optimal": "time of the solver, cold, in s",
         "seconds_warm": "time of the solver, warm, in s",
     }
@@ -190,6 +196,32 @@ def export(path: Path, library: Any) -> None:
             z=np.array([motion.z for motion in motions]),
             parameters=np.array(names),
         )
+
+
+def save_answer_plot(path: str | Path, answer: Any, nearest: Any, library: Any) -> None:
+    """Write a plot of an answer and of the motion that it comes from: inputs, and states."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    check_suffix(Path(path))
+    figure = Figure(figsize=(10.0, 3.8), dpi=130, layout="constrained")
+    FigureCanvasAgg(figure)
+    inputs, states = figure.subplots(1, 2)
+    time = np.linspace(0.0, library.shape.horizon, len(answer.motion.x))
+    pale = {"alpha": 0.35, "linewidth": 3.0}
+    for k, color in zip(range(answer.motion.u.shape[1]), COLORS * 4, strict=False):
+        inputs.stairs(nearest.motion.u[:, k], time, color=color, baseline=None, **pale)
+        inputs.stairs(answer.motion.u[:, k], time, color=color, baseline=None, label=f"u_{k}")
+    for k, color in zip(range(answer.motion.x.shape[1]), COLORS * 4, strict=False):
+        states.plot(time, nearest.motion.x[:, k], color=color, **pale)
+        states.plot(time, answer.motion.x[:, k], color=color, label=f"x_{k}")
+    for axes, title in ((inputs, "Inputs"), (states, "States")):
+        axes.set_title(f"{title}: nearest motion (pale), adapted", fontsize="medium")
+        axes.set_xlabel("time", fontsize="small")
+        axes.legend(fontsize="x-small", ncols=2)
+        axes.grid(alpha=0.3)
+    with replacing(Path(path)) as name:
+        figure.savefig(name)
 
 
 def save_coverage_plot(path: str | Path, library: Any) -> None:

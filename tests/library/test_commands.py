@@ -50,6 +50,13 @@ def test_a_library_is_built_and_gone_on_with(built, problem):
     assert "in a row without a new motion" in run("build", problem, "--out", out)
 
 
+def test_building_ends_at_the_largest_number_of_motions(problem, tmp_path):
+    out = str(tmp_path / "few.library")
+    told = run("build", problem, "--out", out, "--motions", "8")
+    assert "It ended at the largest number of motions" in told
+    assert 8 <= len(load(out)) <= 16  # at most a round of chains more
+
+
 def test_what_motions_cost_is_said_before(problem):
     told = json.loads(run("build", problem, "--estimate", "--json"))
     assert told["seconds"] > 0.0 and 1000 < told["bytes"] < 100_000
@@ -67,6 +74,8 @@ def test_a_motion_is_asked_for_and_written(built, tmp_path):
     assert rows[0] == ["time", "u_0", "x_0", "x_1"] and len(rows) == 12
     assert [float(row[1]) for row in rows[1:-1]] == pytest.approx([u for (u,) in told["u"]])
     assert float(rows[1][2]) == pytest.approx(0.3) and float(rows[-1][2]) == pytest.approx(0.5)
+    run("query", out, "0.3", "-0.5", "--plot", str(tmp_path / "m.png"))
+    assert (tmp_path / "m.png").stat().st_size > 10_000
     assert "Beyond the library's range" in run("query", out, "0.3", "1.4")
 
 
