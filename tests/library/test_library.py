@@ -9,6 +9,7 @@ from sofa_softctl.errors import LibraryError
 from sofa_softctl.library import library as module
 from sofa_softctl.library.build import solve
 from sofa_softctl.library.library import AnswerStatus, TrajectoryLibrary, shape_of
+from sofa_softctl.library.ocp import Parameter
 from sofa_softctl.library.shooting import Program
 
 
@@ -166,3 +167,30 @@ def test_where_the_nearest_cannot_keep_the_limits_the_next_is_tried(carts, progr
     assert library.nearest(np.array([0.42, 0.0]))[0].number == 1
     assert answer.status.ok and answer.nearest != 1
     assert library.query([0.42, 0.0], candidates=1).status is AnswerStatus.INFEASIBLE
+
+
+def test_inequalities_along_the_path_and_their_parameters_count(make_cart):
+    """A cart whose largest speed is a parameter: 1.5 times distance over time without a limit.
+
+    From a motion with 0.45 m/s of 0.42 allowed to others with more or less, and from one that does
+    not reach its limit to one that does. Linear, so that answers are the optima.
+    """
+    cart = make_cart(
+        force=100.0,
+        parameters=[Parameter(name, -2.0, 2.0) for name in ("distance", "speed", "largest")],
+        path=lambda x, u, z, p: [p[2] - x[1]],
+        mirror=None,
+    )
+    program = Program(cart)
+    held, free = entry_at(program, 0.3, 0.0, 0.42), entry_at(program, 0.2, 0.0, 0.42)
+    assert len(held.mu) > 0 and len(free.mu) == 0
+    for entry, p, status in (
+        (held, [0.3, 0.0, 0.41], AnswerStatus.SENSITIVITY),
+        (held, [0.3, 0.0, 0.60], AnswerStatus.TANGENT_QP),
+        (held, [0.25, 0.05, 0.30], AnswerStatus.TANGENT_QP),
+        (free, [0.22, 0.0, 0.40], AnswerStatus.SENSITIVITY),
+        (free, [0.30, 0.0, 0.40], AnswerStatus.TANGENT_QP),
+    ):
+        answer = TrajectoryLibrary(shape_of(program), [entry]).query(p)
+        assert answer.status is status
+        np.testing.assert_allclose(answer.v, program.solve(np.array(p)).v, atol=5e-6)
