@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import asdict, dataclass, field
@@ -143,12 +144,15 @@ class Builder:
     library: TrajectoryLibrary = field(init=False)
     counts: Counts = field(init=False)
     chains: list[Chain] = field(init=False)
+    recent: deque[bool] = field(init=False)
+    """Whether each of the last thousand tasks needed no new motion."""
     skipped: list[list[float]] = field(init=False)
     """Parameters at which there is no solution or a degenerate one."""
 
     def __post_init__(self) -> None:
         self.file.check(self.program.digest)
         self.library = self.file.library()
+        self.recent = deque(maxlen=1000)
         told = self.file.about("state")
         if told is None:
             seeds = np.random.SeedSequence(self.seed).spawn(CHAINS)
@@ -167,6 +171,18 @@ class Builder:
     def full(self) -> bool:
         """Whether there are as many motions as there may be."""
         return len(self.library) >= self.most
+
+    def remaining(self) -> float:
+        """Expected tasks until enough in a row need no new motion, if no more were learnt.
+
+        (q^-n - q^-r) / (1 - q), with q the share of recent tasks that were known, n in a row wanted
+        and r had. More are learnt, so that it falls faster than tasks are done.
+        """
+        unknown = (len(self.recent) - sum(self.recent) + 1.0) / (len(self.recent) + 2.0)
+        wanted, had = -np.log1p(-unknown) * np.array([self.successes, self.counts.run])
+        with np.errstate(over="ignore", invalid="ignore"):
+            expected = (np.exp(wanted) - np.exp(had)) / unknown
+        return float(expected) if np.isfinite(expected) else float("inf")
 
     def build(self, progress: Callable[[Progress], None] | None = None) -> TrajectoryLibrary:
         """Go on until it is done.
@@ -209,6 +225,7 @@ class Builder:
             if self.done:
                 break
             self.counts.plannings += 1
+            self.recent.append(answered is not None)
             if answered is not None:
                 self.counts.by_sensitivity += answered is AnswerStatus.SENSITIVITY
                 self.counts.by_qp += answered is AnswerStatus.TANGENT_QP

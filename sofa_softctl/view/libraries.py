@@ -29,10 +29,13 @@ class Watch:
     def __rich__(self) -> str:
         counts, motions = self.builder.counts, len(self.builder.library)
         rate = counts.plannings / max(counts.seconds, 1e-9)
-        known = 1.0 - counts.solved / max(counts.plannings, 1)
+        recent = self.builder.recent
+        known = sum(recent) / max(len(recent), 1)
+        minutes = self.builder.remaining() / max(rate, 1e-9) / 60.0
+        end = f", at most {minutes:.0f} min more" if minutes < 600.0 else ""
         return (
             f"{motions} motions, {counts.plannings} tasks ({rate:.0f}/s), {known:.1%} known, "
-            f"{counts.run} of {self.builder.successes} in a row (longest {counts.longest})"
+            f"{counts.run} of {self.builder.successes} in a row{end}"
         )
 
 
