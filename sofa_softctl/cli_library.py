@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from sofa_softctl.cli_options import Json, Quiet, Workers, stopping
 from sofa_softctl.errors import LibraryError
 
 app = typer.Typer(help="Libraries of optimal motions.", no_args_is_help=True)
@@ -26,8 +26,6 @@ Accuracy = Annotated[
 ]
 LibraryPath = Annotated[Path, typer.Argument(help="File that softctl library build made.")]
 Seed = Annotated[int, typer.Option(help="Of the random tasks.", min=0)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 
 
 @app.command(
@@ -47,7 +45,7 @@ def build(
     motions: Annotated[
         int, typer.Option(help="Ends at so many motions, whatever tasks need.", min=1)
     ] = 5000,
-    workers: Annotated[int, typer.Option(help="Processes that solve at the same time.", min=0)] = 0,
+    workers: Workers = 0,
     seed: Seed = 0,
     candidates: Candidates = 4,
     accuracy: Accuracy = 1.0,
@@ -58,9 +56,6 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Build a library, or go on with one: random tasks until enough in a row are known."""
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
     from sofa_softctl.library import build as building
     from sofa_softctl.library.file import LibraryFile
     from sofa_softctl.library.library import shape_of
@@ -68,6 +63,7 @@ def build(
     from sofa_softctl.library.shooting import Program
     from sofa_softctl.library.verify import estimate as cost_of
     from sofa_softctl.view import libraries, terminal
+    from sofa_softctl.workers import workers as processes
 
     show = terminal.Terminal(quiet=quiet or as_json)
     program = Program(load_problem(problem))
@@ -84,11 +80,7 @@ def build(
         file = LibraryFile.create(out, program.problem.name, program.digest, shape_of(program))
     with ExitStack() as stack:
         stack.enter_context(file)
-        stack.enter_context(_stopping(out))
-        executor = None
-        if workers:
-            processes = ProcessPoolExecutor(workers, get_context("spawn"))
-            executor = stack.enter_context(processes)
+        stack.enter_context(stopping(f"{out} has all motions: the same command goes on with it."))
         builder = building.Builder(
             program,
             file,
@@ -97,7 +89,7 @@ def build(
             most=motions,
             candidates=candidates,
             accuracy=accuracy,
-            executor=executor,
+            executor=stack.enter_context(processes(workers)),
             make=partial(load_problem, problem),
         )
         line = stack.enter_context(show.console.status("looking for a first motion"))
@@ -105,16 +97,6 @@ def build(
         line.update(watch)
         builder.build()
     libraries.show_built(builder, out, quiet=quiet, as_json=as_json)
-
-
-@contextmanager
-def _stopping(out: Path) -> Iterator[None]:
-    """Say at Ctrl-C what is left of a library that was begun."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        typer.echo(f"Stopped. {out} has all motions: the same command goes on with it.", err=True)
-        raise typer.Exit(130) from None
 
 
 @app.command(

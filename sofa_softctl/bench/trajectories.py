@@ -13,7 +13,7 @@ import numpy as np
 from sofa_softctl.library.elastic_arm import STIFFNESS
 from sofa_softctl.library.ocp import Motion
 from sofa_softctl.library.tasks import GROUND, Goal, Ground, Posture, goals, pick_and_place
-from sofa_softctl.surrogate.workers import workers as processes
+from sofa_softctl.workers import workers as processes
 
 PAPER = {"rigid": 0.184, "variable": 0.127, "constant": 0.137}
 """Mean cost of each actuation [(N m)^2]. Source: Marcucci et al., section 2."""

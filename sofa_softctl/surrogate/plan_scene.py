@@ -16,7 +16,7 @@ from sofa_softctl.surrogate.estimate import Estimate, estimate
 from sofa_softctl.surrogate.planner import Iteration, Plan
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
 from sofa_softctl.surrogate.scene_task import at_fault, make_task, read_task
-from sofa_softctl.surrogate.workers import workers as workers_of
+from sofa_softctl.workers import workers as workers_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,7 +56,7 @@ def test_the_patent_is_stated_where_users_look():
 
 
 FLOORS = (
-    ("sofa_softctl.errors", "sofa_softctl.status", "sofa_softctl.units"),
+    ("sofa_softctl.errors", "sofa_softctl.status", "sofa_softctl.units", "sofa_softctl.workers"),
     (
         "sofa_softctl.runtime.kernels",
         "sofa_softctl.runtime.mesh",
@@ -76,6 +76,7 @@ FLOORS = (
         "sofa_softctl.view",
     ),
     ("sofa_softctl.hooks", "sofa_softctl.plugins"),
+    ("sofa_softctl.cli_library", "sofa_softctl.cli_papers", "sofa_softctl.cli_planning"),
     ("sofa_softctl.cli",),
 )
 """Lowest first; a module belongs to the longest prefix that fits."""

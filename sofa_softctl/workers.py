@@ -1,4 +1,4 @@
-"""Processes that solve equilibria at the same time: they leave Ctrl-C to their parent."""
+"""Processes that work at the same time: they leave Ctrl-C to their parent."""
 
 from __future__ import annotations
 

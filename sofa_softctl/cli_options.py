@@ -1,0 +1,47 @@
+"""Options that several commands have, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sofa_softctl.errors import SoftctlError
+
+Scene = Annotated[Path, typer.Argument(help="Scene file: Python with createScene(root, ...).")]
+Steps = Annotated[int | None, typer.Option(help="Number of steps.", min=1)]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Parameter of createScene; may be repeated."),
+]
+Workers = Annotated[int, typer.Option(help="Processes that solve at the same time.", min=0)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+
+
+def parameters(texts: list[str] | None) -> dict[str, str]:
+    """Names and values of --set.
+
+    Raises:
+        SoftctlError: One is not NAME=VALUE.
+    """
+    found = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise SoftctlError(f"--set needs NAME=VALUE, got '{text}'.")
+        found[name] = value
+    return found
+
+
+@contextmanager
+def stopping(kept: str) -> Iterator[None]:
+    """Say at Ctrl-C what is left of work that was begun."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"Stopped. {kept}", err=True)
+        raise typer.Exit(130) from None

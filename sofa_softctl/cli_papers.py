@@ -1,0 +1,116 @@
+"""The command `softctl papers`: the papers' tables, measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sofa_softctl.cli_options import Json, Quiet, Steps
+
+EXAMPLES = (
+    "Examples:\n\n  softctl papers\n\n  softctl papers --contacts coulomb --strategies\n\n"
+    "  softctl papers --planning --plot projection.png\n\n"
+    "  softctl papers --trajectories --plot springs.png"
+)
+"""Of `papers`."""
+
+
+def papers(
+    scenes: Annotated[
+        Path, typer.Option(help="Folder of the scenes.", exists=True, file_okay=False)
+    ] = Path("scenes"),
+    steps: Steps = 150,
+    contacts: Annotated[
+        str, typer.Option(help="How contacts are taken: sticking, as in the paper, or coulomb.")
+    ] = "sticking",
+    strategies: Annotated[
+        bool, typer.Option(help="Also compare the strategies on problems of these scenes.")
+    ] = False,
+    planning: Annotated[
+        bool,
+        typer.Option("--planning", help="Measure the paper on planning instead, some minutes."),
+    ] = False,
+    trajectories: Annotated[
+        bool,
+        typer.Option("--trajectories", help="Measure the paper on libraries: what springs save."),
+    ] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.png", help="With --planning or --trajectories: a picture."),
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Measure the robots of the paper on inverse control through contacts: its Table II."""
+    from sofa_softctl.bench.papers import TABLE_2, compare_strategies, measure_row
+    from sofa_softctl.view import paper_tables, terminal
+
+    show = terminal.Terminal(quiet=quiet or as_json)
+    if planning:
+        _measure_planning(show, scenes, plot, quiet=quiet, as_json=as_json)
+        return
+    if trajectories:
+        _measure_trajectories(show, plot, quiet=quiet, as_json=as_json)
+        return
+    rows = []
+    for row in TABLE_2:
+        with show.bar(row.name, steps or 150) as advance:
+            rows.append(measure_row(scenes, row, steps or 150, advance, contacts=contacts))
+    gaps = {}
+    if strategies:
+        gaps = compare_strategies([problem for row in rows for problem in row.problems])
+    if as_json:
+        found = {"table": [row.to_dict() for row in rows], "strategies": gaps}
+        typer.echo(json.dumps(found, indent=2))
+    elif not quiet:
+        paper_tables.show_papers(rows, gaps)
+
+
+def _measure_planning(
+    show: Any, scenes: Path, plot: Path | None, *, quiet: bool, as_json: bool
+) -> None:
+    """Table I of the paper on planning, its Lemma IV.1, and what the projection costs."""
+    from sofa_softctl.bench.convergence import measure_convergence
+    from sofa_softctl.bench.planning import PaperRow, measure_planning
+    from sofa_softctl.bench.projection import measure_projection
+    from sofa_softctl.view import paper_tables, plans, projections
+
+    if plot is not None:
+        plans.check_suffix(plot)
+    with show.status("planning with and without the grid") as tell:
+        row = measure_planning(scenes, tell)
+        levels = measure_convergence(scenes, tell)
+        costs = measure_projection(scenes, tell)
+    if plot is not None:
+        projections.save_projection_plot(plot, costs)
+    if as_json:
+        told = {
+            "table": row.to_dict(),
+            "convergence": [level.to_dict() for level in levels],
+            "projection": costs.to_dict(),
+        }
+        typer.echo(json.dumps(told, indent=2))
+    elif not quiet:
+        paper_tables.show_planning(row, PaperRow())
+        paper_tables.show_convergence(levels)
+        paper_tables.show_projection(costs)
+
+
+def _measure_trajectories(show: Any, plot: Path | None, *, quiet: bool, as_json: bool) -> None:
+    """Section 2 of the paper on trajectory libraries: mean costs of three actuations."""
+    from sofa_softctl.bench.trajectories import measure_energy
+    from sofa_softctl.view import library_tables, plans, trajectories
+
+    if plot is not None:
+        plans.check_suffix(plot)
+    with show.status("planning 200 motions for each actuation") as tell:
+        found = measure_energy(tell)
+    if plot is not None:
+        trajectories.save_energy_plot(plot, found)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    elif not quiet:
+        library_tables.show_energy(found)

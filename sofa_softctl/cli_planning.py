@@ -1,0 +1,141 @@
+"""The commands of planning: `softctl plan`, and those of the equilibria that it keeps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sofa_softctl.cli_options import Json, Quiet, Scene, Set, Workers, parameters, stopping
+from sofa_softctl.errors import SoftctlError
+
+EXAMPLES = (
+    "Examples:\n\n"
+    "  softctl plan scenes/laser_arm.py --task circle --out circle.mcap\n\n"
+    "  softctl plan scenes/laser_arm.py --task obstacles --store arm.corners --plot plan.png\n\n"
+    "  softctl plan scenes/laser_arm.py --task circle --movie circle.gif\n\n"
+    "  softctl plan scenes/laser_arm.py --task circle --exact --json"
+)
+"""Of `plan`."""
+surrogate = typer.Typer(help="Equilibria that plans have kept.", no_args_is_help=True)
+
+
+def plan(
+    scene: Scene,
+    task: Annotated[str, typer.Option(help="One of the scene file's TASKS.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.mcap", help="The plan, for scenes to play back.")
+    ] = None,
+    instants: Annotated[int, typer.Option(help="Instants of the plan.", min=3)] = 200,
+    store: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keeps equilibria for later plans.")
+    ] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Plan without the grid, slowly.")] = False,
+    workers: Workers = 0,
+    tolerance: Annotated[
+        float | None, typer.Option(help="Refine only where positions are further off than this.")
+    ] = None,
+    set_: Set = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Path, tensions and evaluations.")
+    ] = None,
+    movie: Annotated[
+        Path | None, typer.Option(metavar="FILE.gif|mp4", help="Movie of the plan.")
+    ] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Only say what the plan would take.")
+    ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Plan a motion of a scene's robot on a grid of its equilibria."""
+    from sofa_softctl.surrogate.plan_scene import prepare_scene
+    from sofa_softctl.view import plan_movie, plan_tables, plans, terminal
+    from sofa_softctl.view.files import check_writable
+
+    kept = "Equilibria are lost; with --store FILE they would have been kept."
+    if store is not None:
+        kept = f"Equilibria are kept in {store}: the same command goes on with them."
+    if exact:
+        _check_exact(estimate=estimate, store=store, tolerance=tolerance, workers=workers)
+    if tolerance is not None and not tolerance > 0.0:
+        raise SoftctlError(f"--tolerance must be positive, got {tolerance:g}.")
+    if movie is not None:
+        plan_movie.check_plan_movie(movie)
+    if plot is not None:
+        plans.check_suffix(plot)
+    for file in filter(None, (out, plot, movie)):
+        check_writable(file)
+    show = terminal.Terminal(quiet=quiet or as_json)
+    with (
+        stopping(kept),
+        show.console.status("solving the equilibria around the start") as line,
+        prepare_scene(
+            scene,
+            task,
+            instants=instants,
+            store=store,
+            exact=exact,
+            workers=workers,
+            tolerance=tolerance,
+            parameters=parameters(set_),
+        ) as ready,
+    ):
+        if ready.estimate is not None:
+            show.console.print(f"Expected: {ready.estimate}.", highlight=False)
+        if estimate:
+            if ready.estimate is None:
+                raise SoftctlError(
+                    "There is no estimate: no equilibrium was found near the start, or no plan "
+                    "with it alone. Plan without --estimate."
+                )
+            if as_json:
+                typer.echo(json.dumps(ready.estimate.to_dict(), indent=2))
+            return
+        watch = plan_tables.Watch(ready)
+        line.update(watch)
+        found = ready.plan(watch.steps.append)
+    told = found.to_dict()
+    if out is not None:
+        found.write(out)
+    if plot is not None:
+        plans.save_plan_plot(plot, found)
+    if as_json:
+        typer.echo(json.dumps(told, indent=2))
+    elif not quiet:
+        plan_tables.show_plan(found)
+    if movie is not None:
+        with show.bar("Rendering", 1) as advance:
+            plan_movie.save_plan_movie(movie, found, progress=advance)
+        show.console.print(f"Movie: {movie}", highlight=False, markup=False)
+
+
+def _check_exact(*, estimate: bool, **about_the_grid: Any) -> None:
+    """SoftctlError for options that --exact has no use for."""
+    if estimate:
+        raise SoftctlError("--estimate counts corners of the grid: leave out --exact.")
+    for name, given in about_the_grid.items():
+        if given:
+            raise SoftctlError(f"--{name} is about the grid, and --exact plans without it.")
+
+
+@surrogate.command(epilog="Example:\n\n  softctl surrogate info arm.corners")
+def info(
+    store: Annotated[Path, typer.Argument(help="File that softctl plan --store made.")],
+    as_json: Json = False,
+) -> None:
+    """Say what a store of equilibria holds, model by model."""
+    from sofa_softctl.surrogate.store import Store, models_in
+    from sofa_softctl.view import plan_tables
+
+    found = []
+    for model in models_in(store):
+        with Store(store, model) as opened:
+            found.append(opened.info())
+    if as_json:
+        told = [entry._asdict() for entry in map(plan_tables.stored_row, found)]
+        typer.echo(json.dumps(told, indent=2))
+    else:
+        plan_tables.show_stores(found)
