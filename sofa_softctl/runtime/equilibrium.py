@@ -10,6 +10,7 @@ import numpy as np
 
 from sofa_softctl.errors import MapError, SceneError
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
+from sofa_softctl.runtime.equilibrium_curvature import curvature
 from sofa_softctl.runtime.exact_tangent import ExactTangent
 from sofa_softctl.runtime.kernels.blas import one_blas_thread
 from sofa_softctl.runtime.line_tension import LineTension
@@ -163,7 +164,7 @@ class EquilibriumMap:
 
     def _is_stable(self) -> bool:
         """Whether it rests here; the tangent is then that of this position."""
-        self._residual()
+        self.residual()
         self.tangent.factorise()
         return self.tangent.skew or self.tangent.positive_definite
 
@@ -181,10 +182,10 @@ class EquilibriumMap:
         way /= np.abs(way).max()
         back = float(np.vdot(way, x - here))
         if abs(back) < 1e-6 * self.size:
-            back = float(np.vdot(way, self._line_force(self.lines[0])))
+            back = float(np.vdot(way, self.line_force(self.lines[0])))
         steps = self._descend(u, here + np.copysign(1e-3 * self.size, back) * way)
         if steps is None or not self._is_stable():
-            self._place(here)
+            self.place(here)
             self._is_stable()
             return 0
         return steps
@@ -195,8 +196,8 @@ class EquilibriumMap:
         Newton steps with K + shift M, positive definite, at most a twentieth of the robot long, and
         shorter where they would pass a minimum along the way: no energy is needed for that.
         """
-        self._place(x)
-        residual, shift = self._residual(), 0.0
+        self.place(x)
+        residual, shift = self.residual(), 0.0
         for iteration in range(DESCENT):
             shift = self.tangent.factorise_definite(0.25 * shift)
             step = self.tangent.solve(residual, precision=1e-4)
@@ -205,8 +206,8 @@ class EquilibriumMap:
                 return None
             x, downhill = self._positions(), float(np.vdot(residual, step))
             for halving in range(HALVINGS):
-                self._place(x + 0.5**halving * step)
-                residual = self._residual()
+                self.place(x + 0.5**halving * step)
+                residual = self.residual()
                 if np.vdot(residual, step) >= -downhill:
                     break
             if shift == 0.0 and np.abs(step).max() < 1e-3 * self.size:
@@ -219,10 +220,6 @@ class EquilibriumMap:
     ) -> np.ndarray:
         """Second derivative by u of the sum of all outputs, each times its weight.
 
-        With g = d(sum)/dx and K^T a = g, it is x_u^T [sum_k w_k L_k,xx - d(a^T K)/dx] x_u and
-        the terms -scale (a^T L_j,xx x_u,k), made symmetric. K's derivative along the columns of
-        x_u by central differences: two tangents for each control, none of them factorised.
-
         Args:
             at: An equilibrium of this map.
             by_x: Weights of the positions, shape (n, 3).
@@ -233,54 +230,7 @@ class EquilibriumMap:
             Shape (d, d), symmetric.
         """
         with one_blas_thread():
-            return self._curvature(at, by_x, by_lengths, by_points)
-
-    def _curvature(
-        self, at: Equilibrium, by_x: np.ndarray, by_lengths: np.ndarray, by_points: np.ndarray
-    ) -> np.ndarray:
-        self._pull(at.u)
-        self._place(at.x)
-        self._residual()
-        g = by_x + self._pulled(by_points)
-        for line, weight in zip(self.lines, by_lengths, strict=True):
-            g -= weight * self._line_force(line)
-        self.system.project(g)
-        self.tangent.factorise()
-        a = self.tangent.solve(g, transposed=True)
-        d = self.dimension
-        columns = [np.ascontiguousarray(at.x_u[:, :, j]) for j in range(d)]
-        found = np.zeros((d, d))
-        turned = np.zeros((d, d))
-        for j, column in enumerate(columns):
-            step = 1e-4 * self.size / max(float(np.abs(column).max()), 1e-300)
-            change = np.zeros_like(a)
-            for sign in (1.0, -1.0):
-                self._place(at.x + sign * step * column)
-                for weight, line in zip(by_lengths, self.lines, strict=True):
-                    line.measure()
-                    change -= sign * weight / (2.0 * step) * self._line_force(line)
-                self._residual()
-                change -= sign / (2.0 * step) * self.tangent.transposed_product(a)
-                for k, line in enumerate(self.lines):
-                    line.measure()
-                    turned[k, j] += (
-                        sign * self.scale / (2.0 * step) * float(np.vdot(a, self._line_force(line)))
-                    )
-            found[j] = [float(np.vdot(change, other)) for other in columns]
-        return 0.5 * (found + found.T) + turned + turned.T
-
-    def _pulled(self, by_points: np.ndarray) -> np.ndarray:
-        """Forces on the watched points, passed on to the independent nodes, shape (n, 3)."""
-        system = self.system
-        system.force[:] = 0.0
-        for state in system.mapped:
-            state._data["force"].get()[:] = 0.0
-        first = 0
-        for state in self.watched:
-            state._data["force"].get()[:] += by_points[first : first + state.count]
-            first += state.count
-        system.gather()
-        return system.force.copy()
+            return curvature(self, at, by_x, by_lengths, by_points)
 
     def _continue(self, start: np.ndarray, u: np.ndarray, x: np.ndarray) -> int:
         """From start to u in steps that Newton's method can take; where they end, downhill at u.
@@ -306,7 +256,7 @@ class EquilibriumMap:
                 done, x, total, step = share, self._positions(), total + steps, 2.0 * step
         if done == 1.0:
             return total
-        self._pull(u)
+        self.pull(u)
         steps = self._descend(u, x)
         if steps is None:
             raise MapError(
@@ -318,9 +268,9 @@ class EquilibriumMap:
 
     def _newton(self, u: np.ndarray, x: np.ndarray) -> int | None:
         """Solve at u from x on: the number of steps, or None."""
-        self._pull(u)
-        self._place(x)
-        residual = self._residual()
+        self.pull(u)
+        self.place(x)
+        residual = self.residual()
         size, bound = _largest(residual), self.tolerance * self.unit_force
         for iteration in range(ITERATIONS):
             if size <= bound:
@@ -331,8 +281,8 @@ class EquilibriumMap:
                 return None
             share, before = 1.0, np.linalg.norm(residual)
             for _ in range(HALVINGS):
-                self._place(x + share * step)
-                residual = self._residual()
+                self.place(x + share * step)
+                residual = self.residual()
                 if np.linalg.norm(residual) < before:
                     break
                 share *= 0.5
@@ -341,11 +291,12 @@ class EquilibriumMap:
             size = _largest(residual)
         return None
 
-    def _pull(self, u: np.ndarray) -> None:
+    def pull(self, u: np.ndarray) -> None:
+        """Set the tensions of controls u."""
         for line, tension in zip(self.lines, self.scale * u, strict=True):
             line.tension = tension
 
-    def _residual(self) -> np.ndarray:
+    def residual(self) -> np.ndarray:
         """All forces, 0 where nodes are held, shape (n, 3)."""
         self.system.compute_force()
         force = self.system.force.copy()
@@ -354,8 +305,8 @@ class EquilibriumMap:
 
     def _told(self, u: np.ndarray, steps: int) -> Equilibrium:
         """The equilibrium at the present position, with its derivatives."""
-        residual = _largest(self._residual()) / self.unit_force
-        unit = [self._line_force(line) for line in self.lines]
+        residual = _largest(self.residual()) / self.unit_force
+        unit = [self.line_force(line) for line in self.lines]
         x_u = np.empty((*self.rest.shape, self.dimension))
         for j, force in enumerate(unit):
             x_u[:, :, j] = self.tangent.solve(self.scale * force)
@@ -377,7 +328,7 @@ class EquilibriumMap:
             stable=self.tangent.skew or self.tangent.positive_definite,
         )
 
-    def _line_force(self, line: LineTension) -> np.ndarray:
+    def line_force(self, line: LineTension) -> np.ndarray:
         """dc/dT of a line on the independent nodes, shape (n, 3)."""
         system = self.system
         system.force[:] = 0.0
@@ -414,16 +365,17 @@ class EquilibriumMap:
                 )
 
     def _unit_force(self) -> float:
-        self._place(self.rest)
-        self._residual()
-        largest = max(_largest(self._line_force(line)) for line in self.lines)
+        self.place(self.rest)
+        self.residual()
+        largest = max(_largest(self.line_force(line)) for line in self.lines)
         return self.scale * largest
 
     def _positions(self) -> np.ndarray:
         found: np.ndarray = np.concatenate([s._data["position"].get() for s in self.system.states])
         return found
 
-    def _place(self, x: np.ndarray) -> None:
+    def place(self, x: np.ndarray) -> None:
+        """Bring the independent nodes to x, shape (n, 3), and all that is mapped with them."""
         for state in self.system.states:
             start, data = self.system.offset[id(state)], state._data["position"]
             np.copyto(data.get(), x[start : start + state.count])
