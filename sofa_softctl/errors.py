@@ -8,11 +8,13 @@ SoftctlError                what every error of this package is
 ├── MeshError               a mesh file is missing, unreadable or degenerate (ValueError)
 ├── DivergedError           the state became NaN or infinite during a step (ArithmeticError)
 ├── BackendError            the asked backend cannot be had (ImportError)
+├── IdentificationError     data or parameters of an identification are wrong (ValueError)
 ├── PluginError             a plugin cannot be loaded or collides with another
 ├── MapError                the exact map has no answer at a point (ArithmeticError)
 ├── ProblemError            an optimisation problem is malformed (ValueError)
 ├── RecordError             a recording cannot be written or read (ValueError)
 ├── LibraryError            a library of motions cannot be used, written or read (ValueError)
+├── SimulationError         a model cannot be simulated with some parameters (ArithmeticError)
 ├── StoreError              a store of samples cannot be opened, written or read (ValueError)
 └── WorkerError             a process that evaluated the exact map ended (RuntimeError)
 """
@@ -68,6 +70,10 @@ class BackendError(SoftctlError, ImportError):
     """The backend that was asked for cannot be had here."""
 
 
+class IdentificationError(SoftctlError, ValueError):
+    """Data or parameters of an identification are wrong, or do not fit each other."""
+
+
 class PluginError(SoftctlError):
     """A plugin cannot be loaded, or collides with another one."""
 
@@ -82,6 +88,10 @@ class RecordError(SoftctlError, ValueError):
 
 class LibraryError(SoftctlError, ValueError):
     """A library of motions is empty, of another problem, or cannot be written or read."""
+
+
+class SimulationError(SoftctlError, ArithmeticError):
+    """A model cannot be simulated with some parameters; a search goes on with others."""
 
 
 class StoreError(SoftctlError, ValueError):

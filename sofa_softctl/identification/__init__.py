@@ -1,0 +1,1 @@
+"""Model parameters from measured motion, and how far they can be trusted."""
