@@ -1,0 +1,332 @@
+"""Mechanisms in Python: joints in a tree, masses, springs, dampers, closed loops.
+
+    pendulum = Mechanism(
+        joints=(Joint("swing", axis=(0, 1, 0)),),
+        bodies=(Body("swing", mass="m", center=(0, 0, -0.5)),),
+        dampers=(Damper("swing", damping="c"),),
+        parameters=(Parameter("m", 1.0, "kg"), Parameter("c", 0.1, "N m s/rad")),
+    )
+
+Units: m, kg, s, rad. A number of a mechanism may be a parameter's name instead, or `Scaled`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.variational_kernels import (
+    DIRECTION,
+    DISTANCE,
+    POINT,
+    Tree,
+    Values,
+)
+
+WORLD = ""
+"""The name of what does not move."""
+EARTH = (0.0, 0.0, -9.81)
+"""Gravity [m / s^2]."""
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A number that is proportional to a parameter: factor * parameter."""
+
+    parameter: str
+    """Its name."""
+    factor: float
+    """[-], or what makes the units right."""
+
+
+Number = float | str | Scaled
+"""A number, the name of a parameter, or a multiple of a parameter."""
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint of one degree of freedom, and the frame that it moves.
+
+    Its axes lie in its parent's as `turned` says, at `moved`, when its coordinate is zero.
+    """
+
+    name: str
+    """Also of its coordinate, and of the frame that it carries."""
+    parent: str = WORLD
+    """Joint that carries it."""
+    axis: Sequence[float] = (0.0, 0.0, 1.0)
+    """It turns about, or slides along, this direction of its own axes; made a unit vector."""
+    sliding: bool = False
+    """Whether it slides."""
+    moved: Sequence[float] = (0.0, 0.0, 0.0)
+    """Its origin in its parent's axes [m]."""
+    turned: Any = None
+    """Its axes in its parent's, a rotation matrix, shape (3, 3); None: the same."""
+    rigid: Number | None = None
+    """Where it stays [rad] or [m], if it does not move: a length that is a parameter."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """A mass that a joint carries."""
+
+    joint: str
+    """Which."""
+    mass: Number
+    """[kg]."""
+    center: Sequence[float] = (0.0, 0.0, 0.0)
+    """Centre of mass in the joint's axes [m]."""
+    gyration: Any = 0.0
+    """Inertia about that centre divided by the mass [m^2]: one number, three, or shape (3, 3)."""
+
+
+@dataclass(frozen=True)
+class Spring:
+    """A spring along a coordinate: energy stiffness (q - rest)^2 / 2."""
+
+    joint: str
+    """Which."""
+    stiffness: Number
+    """[N m / rad] or [N / m]."""
+    rest: Number = 0.0
+    """[rad] or [m]."""
+
+
+@dataclass(frozen=True)
+class Damper:
+    """A damper along a coordinate: force -damping dq/dt."""
+
+    joint: str
+    """Which."""
+    damping: Number
+    """[N m s / rad] or [N s / m]."""
+
+
+@dataclass(frozen=True)
+class Pin:
+    """Holds a point of one frame on a point of another: three equations."""
+
+    one: str
+    """Joint of the first frame."""
+    at_one: Sequence[float] = (0.0, 0.0, 0.0)
+    """Point in its axes [m]."""
+    other: str = WORLD
+    """Joint of the second frame."""
+    at_other: Sequence[float] = (0.0, 0.0, 0.0)
+    """Point in its axes [m]."""
+
+
+@dataclass(frozen=True)
+class Clamp:
+    """Holds one frame on another, place and axes: six equations.
+
+    The axes are held by x1.y2 = y1.z2 = z1.x2 = 0, which also a frame turned by half a turn fulfils;
+    a motion that starts clamped stays so.
+    """
+
+    one: str
+    """Joint of the first frame."""
+    at_one: Sequence[float] = (0.0, 0.0, 0.0)
+    """Point in its axes [m]."""
+    other: str = WORLD
+    """Joint of the second frame."""
+    at_other: Sequence[float] = (0.0, 0.0, 0.0)
+    """Point in its axes [m]."""
+    turned: Any = None
+    """Axes of `one` in those of `other`, shape (3, 3); None: the same."""
+
+
+@dataclass(frozen=True)
+class Rod:
+    """Holds two points at a distance: one equation."""
+
+    one: str
+    """Joint of the first frame."""
+    at_one: Sequence[float]
+    """Point in its axes [m]."""
+    length: Number
+    """[m], not zero: for that there is `Pin`."""
+    other: str = WORLD
+    """Joint of the second frame."""
+    at_other: Sequence[float] = (0.0, 0.0, 0.0)
+    """Point in its axes [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """Joints and all that hangs on them.
+
+    Raises:
+        IdentificationError: A name that is not there or there twice, a parent after its child.
+    """
+
+    joints: Sequence[Joint]
+    """Each after its parent."""
+    bodies: Sequence[Body] = ()
+    """Masses."""
+    springs: Sequence[Spring] = ()
+    """Springs along coordinates."""
+    dampers: Sequence[Damper] = ()
+    """Dampers along coordinates."""
+    constraints: Sequence[Pin | Clamp | Rod] = ()
+    """Closed loops: h(q, rho) = 0."""
+    parameters: tuple[Parameter, ...] = ()
+    """Unknown numbers; the order of rho."""
+    gravity: Sequence[float] = EARTH
+    """[m / s^2]."""
+
+    def __post_init__(self) -> None:
+        assert self.tree is not None  # every name is looked up here, not in the middle of a run
+
+    @cached_property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the entries of q."""
+        return tuple(joint.name for joint in self.joints if joint.rigid is None)
+
+    def coordinate(self, joint: str) -> int:
+        """Index in q.
+
+        Raises:
+            IdentificationError: There is no such joint, or it does not move.
+        """
+        return _find(joint, self.coordinates, "moving joint")
+
+    def frame(self, joint: str) -> int:
+        """Index among all joints; -1 for the world."""
+        if joint == WORLD:
+            return -1
+        return _find(joint, [one.name for one in self.joints], "joint")
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The mechanism as arrays."""
+        names = [joint.name for joint in self.joints]
+        for k, joint in enumerate(self.joints):
+            if joint.name in names[:k] or joint.name == WORLD:
+                raise IdentificationError(f"Joint '{joint.name}': each needs a name of its own.")
+            if joint.parent != WORLD:
+                _find(joint.parent, names[:k], f"joint before '{joint.name}'")
+        moving = [k for k, joint in enumerate(self.joints) if joint.rigid is None]
+        number = {k: c for c, k in enumerate(moving)}
+        rows = [row for one in self.constraints for row in _rows(one)]
+        return Tree(
+            parent=np.array([self.frame(joint.parent) for joint in self.joints], dtype=np.int64),
+            coordinate=_integers(number.get(k, -1) for k in range(len(names))),
+            joint=_integers(moving),
+            sliding=np.array([joint.sliding for joint in self.joints], dtype=np.bool_),
+            axis=_stack([_unit(joint.axis, joint.name) for joint in self.joints], (3,)),
+            turned=_stack([_axes(joint.turned) for joint in self.joints], (3, 3)),
+            moved=_stack([joint.moved for joint in self.joints], (3,)),
+            rigid=self._values(joint.rigid or 0.0 for joint in self.joints),
+            body=_integers(self.frame(one.joint) for one in self.bodies),
+            mass=self._values(one.mass for one in self.bodies),
+            center=_stack([one.center for one in self.bodies], (3,)),
+            gyration=_stack([_gyration(one.gyration) for one in self.bodies], (3, 3)),
+            spring=_integers(self.coordinate(one.joint) for one in self.springs),
+            stiffness=self._values(one.stiffness for one in self.springs),
+            rest=self._values(one.rest for one in self.springs),
+            damper=_integers(self.coordinate(one.joint) for one in self.dampers),
+            damping=self._values(one.damping for one in self.dampers),
+            kind=_integers(row.kind for row in rows),
+            one=_integers(self.frame(row.one) for row in rows),
+            other=_integers(self.frame(row.other) for row in rows),
+            at_one=_stack([row.at_one for row in rows], (3,)),
+            at_other=_stack([row.at_other for row in rows], (3,)),
+            along=_stack([row.along for row in rows], (3,)),
+            target=self._values(row.target for row in rows),
+            gravity=np.asarray(self.gravity, dtype=float),
+        )
+
+    def values(self, numbers: Iterable[Number], rho: np.ndarray) -> np.ndarray:
+        """Numbers at these parameters, shape (n,)."""
+        constant, factor, index = self._values(numbers)
+        return constant + factor * np.append(rho, 0.0)[index]
+
+    def by_rho(self, numbers: Iterable[Number]) -> np.ndarray:
+        """Their derivatives by the parameters, shape (n, n_rho)."""
+        _, factor, index = self._values(numbers)
+        found = np.zeros((len(index), len(self.parameters) + 1))
+        found[np.arange(len(index)), index] = factor
+        return found[:, :-1]
+
+    def _values(self, numbers: Iterable[Number]) -> Values:
+        names = [parameter.name for parameter in self.parameters]
+        rows = []
+        for number in numbers:
+            if isinstance(number, str):
+                number = Scaled(number, 1.0)
+            if isinstance(number, Scaled):
+                rows.append((0.0, number.factor, _find(number.parameter, names, "parameter")))
+            else:
+                rows.append((float(number), 0.0, -1))
+        constant, factor, index = zip(*rows, strict=True) if rows else ((), (), ())
+        return Values(np.array(constant), np.array(factor), _integers(index))
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One equation of a constraint."""
+
+    kind: int
+    one: str
+    at_one: Sequence[float]
+    other: str
+    at_other: Sequence[float]
+    along: Sequence[float] = (0.0, 0.0, 0.0)
+    target: Number = 0.0
+
+
+def _rows(constraint: Pin | Clamp | Rod) -> list[_Row]:
+    """The equations of a constraint."""
+    one, other = constraint.one, constraint.other
+    ends = (one, constraint.at_one, other, constraint.at_other)
+    if isinstance(constraint, Rod):
+        return [_Row(DISTANCE, *ends, target=constraint.length)]
+    rows = [_Row(POINT, *ends, along=axis) for axis in np.eye(3)]
+    if isinstance(constraint, Clamp):
+        axes, unit = _axes(constraint.turned), np.eye(3)
+        pairs = ((0, 1), (1, 2), (2, 0))
+        rows += [_Row(DIRECTION, one, unit[a], other, axes[:, b]) for a, b in pairs]
+    return rows
+
+
+def _find(name: str, known: Sequence[str], what: str) -> int:
+    if name in known:
+        return known.index(name)
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f" Did you mean '{close[0]}'?" if close else ""
+    raise IdentificationError(
+        f"There is no {what} '{name}'.{hint} Known: {', '.join(known) or 'none'}."
+    )
+
+
+def _integers(values: Iterable[int]) -> np.ndarray:
+    return np.array(list(values), dtype=np.int64)
+
+
+def _stack(rows: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
+    return np.array(rows, dtype=float).reshape(len(rows), *shape)
+
+
+def _unit(axis: Sequence[float], name: str) -> np.ndarray:
+    found = np.asarray(axis, dtype=float)
+    length = float(np.linalg.norm(found))
+    if found.shape != (3,) or not length > 0.0:
+        raise IdentificationError(f"Joint '{name}': its axis is {axis}, not three numbers.")
+    return found / length
+
+
+def _axes(turned: Any) -> np.ndarray:
+    return np.eye(3) if turned is None else np.asarray(turned, dtype=float)
+
+
+def _gyration(given: Any) -> np.ndarray:
+    found = np.asarray(given, dtype=float)
+    return found if found.shape == (3, 3) else np.diag(np.broadcast_to(found, 3))

@@ -1,0 +1,188 @@
+"""Simulating a mechanism with the midpoint variational integrator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError, SimulationError
+from sofa_softctl.identification import variational_kernels as kernels
+from sofa_softctl.identification.mechanism import Mechanism
+from sofa_softctl.identification.variational_kernels import Drive
+
+TOLERANCE = 1e-9
+"""Newton's last step in a coordinate [rad] or [m]; what remains after it is its square."""
+ITERATIONS = 25
+"""Most of Newton's iterations in a step."""
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where a simulation begins, and how that depends on the parameters."""
+
+    q: np.ndarray
+    """Configuration, shape (n,)."""
+    v: np.ndarray
+    """Velocity, shape (n,)."""
+    q_rho: np.ndarray
+    """dq/drho, shape (n, n_rho)."""
+    v_rho: np.ndarray
+    """dv/drho, shape (n, n_rho)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """A simulated motion of K steps."""
+
+    dt: float
+    """Time step [s]."""
+    q: np.ndarray
+    """Configurations, shape (K + 1, n)."""
+    p: np.ndarray
+    """Momenta p_k of eq. (4), shape (K + 1, n)."""
+    multipliers: np.ndarray
+    """Impulses of the constraints in each step, shape (K, n_h)."""
+    p_start_rho: np.ndarray = field(repr=False)
+    """dp_0/drho, shape (n, n_rho)."""
+
+    @property
+    def time(self) -> np.ndarray:
+        """Of the configurations [s], shape (K + 1,)."""
+        return self.dt * np.arange(len(self.q))
+
+
+def rest(mechanism: Mechanism, q: np.ndarray | None = None) -> Start:
+    """At rest in a configuration, the one of zeros by default; the same for all parameters."""
+    n, n_rho = len(mechanism.coordinates), len(mechanism.parameters)
+    at = np.zeros(n) if q is None else np.asarray(q, dtype=float)
+    return Start(at, np.zeros(n), np.zeros((n, n_rho)), np.zeros((n, n_rho)))
+
+
+def free(mechanism: Mechanism, steps: int, *, share: float = 0.5) -> Drive:
+    """No force from outside for so many steps."""
+    n = len(mechanism.coordinates)
+    return Drive(
+        gain_u=np.zeros((n, 0)),
+        u=np.zeros((steps, 0)),
+        fed=np.zeros(0, dtype=np.int64),
+        gain=np.zeros((1, 0, 0)),
+        target=np.zeros((steps, 0)),
+        rate=np.zeros((steps, 0)),
+        delay=np.zeros(0, dtype=np.int64),
+        share=share,
+    )
+
+
+def simulate(
+    mechanism: Mechanism, rho: np.ndarray, start: Start, drive: Drive, dt: float
+) -> Trajectory:
+    """All steps of a drive.
+
+    Args:
+        mechanism: What moves.
+        rho: Parameters, shape (n_rho,).
+        start: Where it begins; on the constraints.
+        drive: Forces from outside; K steps of them.
+        dt: Time step [s].
+
+    Raises:
+        SimulationError: A step has no solution, or is not finite.
+        IdentificationError: The start violates a constraint, or a shape does not fit.
+
+    Source: Caldwell, Coleman, Correll 2014, eq. (5), with p_0 = L_v(q_0, v_0). With
+    `drive.share` = 0 forces act as in the paper, at the start of each step: first order.
+    """
+    rho = np.asarray(rho, dtype=float)
+    tree, n, steps = mechanism.tree, len(mechanism.coordinates), len(drive.u)
+    if rho.shape != (len(mechanism.parameters),):
+        names = ", ".join(one.name for one in mechanism.parameters)
+        raise IdentificationError(
+            f"rho has shape {rho.shape}; the mechanism has {len(mechanism.parameters)} parameters: "
+            f"{names or 'none'}."
+        )
+    _check_start(mechanism, rho, start)
+    q, p = np.empty((steps + 1, n)), np.empty((steps + 1, n))
+    multipliers = np.zeros((steps, len(tree.kind)))
+    L = kernels.lagrangian(tree, rho, start.q, start.v, True)
+    at = np.ix_(tree.joint, tree.joint)
+    p_rho = L.v_rho[tree.joint] + L.qv[at].T @ start.q_rho + L.vv[at] @ start.v_rho
+    for f in np.flatnonzero(tree.rigid.index >= 0):
+        p_rho[:, tree.rigid.index[f]] += tree.rigid.factor[f] * L.qv[f, tree.joint]
+    begin = (dt, start.q, L.v[tree.joint], start.v)
+    try:
+        done = kernels.simulate(tree, rho, drive, *begin, q, p, multipliers, TOLERANCE, ITERATIONS)
+    except np.linalg.LinAlgError as error:
+        raise SimulationError(
+            "A step's equations are singular. Does every joint carry a mass, directly or further "
+            "out, and is no constraint there twice?"
+        ) from error
+    if done < steps:
+        raise SimulationError(
+            f"The step from t = {done * dt:.6g} s has no solution with {_named(mechanism, rho)}: "
+            f"Newton's iteration did not converge. Try a time step below {dt:g} s, or check data "
+            "and parameters."
+        )
+    return Trajectory(dt, q, p, multipliers, p_rho)
+
+
+def violation(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """h(q, rho): what constraints miss [m] or [-], shape (n_h,)."""
+    return _constraints(mechanism, rho, q)[0]
+
+
+def energy(mechanism: Mechanism, rho: np.ndarray, trajectory: Trajectory) -> np.ndarray:
+    """Total energy at the middle of each step [J], shape (K,)."""
+    rho, q = np.asarray(rho, dtype=float), trajectory.q
+    middle, v = 0.5 * (q[1:] + q[:-1]), np.diff(q, axis=0) / trajectory.dt
+    pairs = zip(middle, v, strict=True)
+    return np.array([sum(kernels.energies(mechanism.tree, rho, *pair)) for pair in pairs])
+
+
+def project(
+    mechanism: Mechanism, rho: np.ndarray, q: np.ndarray, most: int = 50
+) -> tuple[np.ndarray, float]:
+    """The nearest configuration that fulfils the constraints, and its distance in q.
+
+    Raises:
+        SimulationError: There is none near q.
+    """
+    at = np.array(q, dtype=float)
+    for _ in range(most):
+        h, Dh = _constraints(mechanism, rho, at)
+        if not h.size or np.abs(h).max() < 1e-12:
+            return at, float(np.linalg.norm(at - q))
+        at -= np.linalg.lstsq(Dh, h, rcond=None)[0]
+    raise SimulationError(
+        f"No configuration near the start fulfils the constraints: they are still missed by "
+        f"{np.abs(h).max():.3g} after {most} iterations. Start closer to a closed loop."
+    )
+
+
+def _constraints(
+    mechanism: Mechanism, rho: np.ndarray, q: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """h and its derivatives by q."""
+    tree, rho = mechanism.tree, np.asarray(rho, dtype=float)
+    h, Dh = np.empty(len(tree.kind)), np.empty((len(tree.kind), len(tree.parent)))
+    kernels.constraints(tree, rho, kernels.frames(tree, rho, q), h, Dh)
+    return h, Dh[:, tree.joint]
+
+
+def _check_start(mechanism: Mechanism, rho: np.ndarray, start: Start) -> None:
+    if start.q.shape != (len(mechanism.coordinates),):
+        raise IdentificationError(
+            f"The start has {start.q.size} coordinates; the mechanism has "
+            f"{len(mechanism.coordinates)}: {', '.join(mechanism.coordinates)}."
+        )
+    missed = violation(mechanism, rho, start.q)
+    if missed.size and np.abs(missed).max() > 1e-8:
+        raise IdentificationError(
+            f"The start misses the constraints by {np.abs(missed).max():.3g}. `project` gives the "
+            "nearest configuration that does not."
+        )
+
+
+def _named(mechanism: Mechanism, rho: np.ndarray) -> str:
+    pairs = zip(mechanism.parameters, rho, strict=True)
+    return ", ".join(f"{one.name} = {value:.6g}" for one, value in pairs) or "this mechanism"
