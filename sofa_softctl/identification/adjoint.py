@@ -15,7 +15,8 @@ import numpy as np
 
 from sofa_softctl.identification import variational_kernels as kernels
 from sofa_softctl.identification.mechanism import Mechanism
-from sofa_softctl.identification.variational import Start, Trajectory
+from sofa_softctl.identification.start import Start
+from sofa_softctl.identification.variational import Trajectory
 from sofa_softctl.identification.variational_kernels import Drive
 
 

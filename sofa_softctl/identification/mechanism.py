@@ -127,8 +127,8 @@ class Pin:
 class Clamp:
     """Holds one frame on another, place and axes: six equations.
 
-    The axes are held by x1.y2 = y1.z2 = z1.x2 = 0, which also a frame turned by half a turn fulfils;
-    a motion that starts clamped stays so.
+    The axes are held by x1.y2 = y1.z2 = z1.x2 = 0, which a frame turned by half a turn fulfils as
+    well; a motion that starts clamped stays so.
     """
 
     one: str
@@ -246,14 +246,14 @@ class Mechanism:
 
     def values(self, numbers: Iterable[Number], rho: np.ndarray) -> np.ndarray:
         """Numbers at these parameters, shape (n,)."""
-        constant, factor, index = self._values(numbers)
-        return constant + factor * np.append(rho, 0.0)[index]
+        constant, factor, parameter = self._values(numbers)
+        return constant + factor * np.append(rho, 0.0)[parameter]
 
     def by_rho(self, numbers: Iterable[Number]) -> np.ndarray:
         """Their derivatives by the parameters, shape (n, n_rho)."""
-        _, factor, index = self._values(numbers)
-        found = np.zeros((len(index), len(self.parameters) + 1))
-        found[np.arange(len(index)), index] = factor
+        _, factor, parameter = self._values(numbers)
+        found = np.zeros((len(parameter), len(self.parameters) + 1))
+        found[np.arange(len(parameter)), parameter] = factor
         return found[:, :-1]
 
     def _values(self, numbers: Iterable[Number]) -> Values:
@@ -266,8 +266,8 @@ class Mechanism:
                 rows.append((0.0, number.factor, _find(number.parameter, names, "parameter")))
             else:
                 rows.append((float(number), 0.0, -1))
-        constant, factor, index = zip(*rows, strict=True) if rows else ((), (), ())
-        return Values(np.array(constant), np.array(factor), _integers(index))
+        constant, factor, parameter = zip(*rows, strict=True) if rows else ((), (), ())
+        return Values(np.array(constant), np.array(factor), _integers(parameter))
 
 
 @dataclass(frozen=True)
@@ -276,10 +276,10 @@ class _Row:
 
     kind: int
     one: str
-    at_one: Sequence[float]
+    at_one: Any
     other: str
-    at_other: Sequence[float]
-    along: Sequence[float] = (0.0, 0.0, 0.0)
+    at_other: Any
+    along: Any = (0.0, 0.0, 0.0)
     target: Number = 0.0
 
 

@@ -9,26 +9,13 @@ import numpy as np
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification import variational_kernels as kernels
 from sofa_softctl.identification.mechanism import Mechanism
+from sofa_softctl.identification.start import Start, violation
 from sofa_softctl.identification.variational_kernels import Drive
 
 TOLERANCE = 1e-9
 """Newton's last step in a coordinate [rad] or [m]; what remains after it is its square."""
 ITERATIONS = 25
 """Most of Newton's iterations in a step."""
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """Where a simulation begins, and how that depends on the parameters."""
-
-    q: np.ndarray
-    """Configuration, shape (n,)."""
-    v: np.ndarray
-    """Velocity, shape (n,)."""
-    q_rho: np.ndarray
-    """dq/drho, shape (n, n_rho)."""
-    v_rho: np.ndarray
-    """dv/drho, shape (n, n_rho)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +37,6 @@ class Trajectory:
     def time(self) -> np.ndarray:
         """Of the configurations [s], shape (K + 1,)."""
         return self.dt * np.arange(len(self.q))
-
-
-def rest(mechanism: Mechanism, q: np.ndarray | None = None) -> Start:
-    """At rest in a configuration, the one of zeros by default; the same for all parameters."""
-    n, n_rho = len(mechanism.coordinates), len(mechanism.parameters)
-    at = np.zeros(n) if q is None else np.asarray(q, dtype=float)
-    return Start(at, np.zeros(n), np.zeros((n, n_rho)), np.zeros((n, n_rho)))
 
 
 def free(mechanism: Mechanism, steps: int, *, share: float = 0.5) -> Drive:
@@ -107,8 +87,8 @@ def simulate(
     L = kernels.lagrangian(tree, rho, start.q, start.v, True)
     at = np.ix_(tree.joint, tree.joint)
     p_rho = L.v_rho[tree.joint] + L.qv[at].T @ start.q_rho + L.vv[at] @ start.v_rho
-    for f in np.flatnonzero(tree.rigid.index >= 0):
-        p_rho[:, tree.rigid.index[f]] += tree.rigid.factor[f] * L.qv[f, tree.joint]
+    for f in np.flatnonzero(tree.rigid.parameter >= 0):
+        p_rho[:, tree.rigid.parameter[f]] += tree.rigid.factor[f] * L.qv[f, tree.joint]
     begin = (dt, start.q, L.v[tree.joint], start.v)
     try:
         done = kernels.simulate(tree, rho, drive, *begin, q, p, multipliers, TOLERANCE, ITERATIONS)
@@ -126,47 +106,12 @@ def simulate(
     return Trajectory(dt, q, p, multipliers, p_rho)
 
 
-def violation(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """h(q, rho): what constraints miss [m] or [-], shape (n_h,)."""
-    return _constraints(mechanism, rho, q)[0]
-
-
 def energy(mechanism: Mechanism, rho: np.ndarray, trajectory: Trajectory) -> np.ndarray:
     """Total energy at the middle of each step [J], shape (K,)."""
     rho, q = np.asarray(rho, dtype=float), trajectory.q
     middle, v = 0.5 * (q[1:] + q[:-1]), np.diff(q, axis=0) / trajectory.dt
     pairs = zip(middle, v, strict=True)
     return np.array([sum(kernels.energies(mechanism.tree, rho, *pair)) for pair in pairs])
-
-
-def project(
-    mechanism: Mechanism, rho: np.ndarray, q: np.ndarray, most: int = 50
-) -> tuple[np.ndarray, float]:
-    """The nearest configuration that fulfils the constraints, and its distance in q.
-
-    Raises:
-        SimulationError: There is none near q.
-    """
-    at = np.array(q, dtype=float)
-    for _ in range(most):
-        h, Dh = _constraints(mechanism, rho, at)
-        if not h.size or np.abs(h).max() < 1e-12:
-            return at, float(np.linalg.norm(at - q))
-        at -= np.linalg.lstsq(Dh, h, rcond=None)[0]
-    raise SimulationError(
-        f"No configuration near the start fulfils the constraints: they are still missed by "
-        f"{np.abs(h).max():.3g} after {most} iterations. Start closer to a closed loop."
-    )
-
-
-def _constraints(
-    mechanism: Mechanism, rho: np.ndarray, q: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """h and its derivatives by q."""
-    tree, rho = mechanism.tree, np.asarray(rho, dtype=float)
-    h, Dh = np.empty(len(tree.kind)), np.empty((len(tree.kind), len(tree.parent)))
-    kernels.constraints(tree, rho, kernels.frames(tree, rho, q), h, Dh)
-    return h, Dh[:, tree.joint]
 
 
 def _check_start(mechanism: Mechanism, rho: np.ndarray, start: Start) -> None:

@@ -27,14 +27,14 @@ from sofa_softctl.jit import njit
 
 
 class Values(NamedTuple):
-    """Numbers that may depend on parameters: constant + factor * rho[index]."""
+    """Numbers that may depend on parameters: constant + factor * rho[parameter]."""
 
     constant: np.ndarray
     """Shape (n,)."""
     factor: np.ndarray
     """Shape (n,)."""
-    index: np.ndarray
-    """Of the parameter, -1 for none, shape (n,)."""
+    parameter: np.ndarray
+    """Its index, -1 for none, shape (n,)."""
 
 
 class Tree(NamedTuple):
@@ -97,7 +97,7 @@ POINT, DIRECTION, DISTANCE = 0, 1, 2
 
 
 class Drive(NamedTuple):
-    """Forces from outside in K steps: F = gain_u u - gain (q[fed] - target), at middles of steps."""
+    """Forces from outside in K steps: F = gain_u u - gain (q[fed] - target), at middles."""
 
     gain_u: np.ndarray
     """Forces of the inputs, shape (n, n_u)."""
@@ -167,7 +167,7 @@ class Linear(NamedTuple):
 @njit
 def value(of: Values, i: int, rho: np.ndarray) -> float:
     """The number of entry i."""
-    k = of.index[i]
+    k = of.parameter[i]
     return of.constant[i] + (of.factor[i] * rho[k] if k >= 0 else 0.0)
 
 
@@ -201,7 +201,7 @@ def bracket(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
 
 @njit
 def momentum(inertia: np.ndarray, a: np.ndarray, out: np.ndarray) -> None:
-    """Of what has the ten numbers `inertia` (mass, mass * centre, xx yy zz xy xz yz) in motion a."""
+    """Of `inertia` (mass, mass * centre, xx yy zz xy xz yz: ten numbers) in motion a."""
     m, x, y, z = inertia[0], inertia[1], inertia[2], inertia[3]
     out[0] = inertia[4] * a[0] + inertia[7] * a[1] + inertia[8] * a[2] + y * a[5] - z * a[4]
     out[1] = inertia[7] * a[0] + inertia[5] * a[1] + inertia[9] * a[2] + z * a[3] - x * a[5]
@@ -341,7 +341,7 @@ def lagrangian(
     if by_rho:
         add_springs_by_rho(tree, rho, q, q_rho)
         for b in range(bodies):
-            k, f, j = tree.mass.index[b], tree.mass.factor[b], tree.body[b]
+            k, f, j = tree.mass.parameter[b], tree.mass.factor[b], tree.body[b]
             if k < 0:
                 continue
             momentum(units[b], V[j], H)
@@ -377,7 +377,7 @@ def add_springs_by_rho(tree: Tree, rho: np.ndarray, q: np.ndarray, q_rho: np.nda
     """Derivatives of the springs' forces by stiffness and by rest."""
     for s in range(tree.spring.shape[0]):
         c, j = tree.spring[s], tree.joint[tree.spring[s]]
-        k, r = tree.stiffness.index[s], tree.rest.index[s]
+        k, r = tree.stiffness.parameter[s], tree.rest.parameter[s]
         if k >= 0:
             q_rho[j, k] -= tree.stiffness.factor[s] * (q[c] - value(tree.rest, s, rho))
         if r >= 0:
@@ -588,13 +588,13 @@ def linearise(
             r_rho[i, m] = half - L.v_rho[joint[i], m]
             p_rho[i, m] = half + L.v_rho[joint[i], m]
     for d in range(tree.damper.shape[0]):
-        m, c = tree.damping.index[d], tree.damper[d]
+        m, c = tree.damping.parameter[d], tree.damper[d]
         if m >= 0:
             change = -dt * tree.damping.factor[d] * v[c]
             r_rho[c, m] += begin * change
             p_rho[c, m] += end * change
     for f in range(count):  # places of joints that do not move
-        m = tree.rigid.index[f]
+        m = tree.rigid.parameter[f]
         if m < 0:
             continue
         factor = tree.rigid.factor[f]
@@ -605,7 +605,7 @@ def linearise(
         for r in range(n_h):
             r_rho[n + r, m] += factor * Dh1[r, f]
     for r in range(n_h):
-        m = tree.target.index[r]
+        m = tree.target.parameter[r]
         if m >= 0:
             r_rho[n + r, m] -= tree.target.factor[r]
     add_delays(drive, k, dt, r_rho, p_rho)
@@ -774,7 +774,7 @@ def push(
     z_q: np.ndarray,
     z_p: np.ndarray,
 ) -> None:
-    """z_k+1 = A_k z_k + B_k, into z_q and z_p, shape (K + 1, n, n_rho), from their first entries."""
+    """z_k+1 = A_k z_k + B_k, from their first entries on, both (K + 1, n, n_rho)."""
     n = q.shape[1]
     for k in range(q.shape[0] - 1):
         step = linearise(tree, rho, drive, k, dt, q[k], q[k + 1], multipliers[k])

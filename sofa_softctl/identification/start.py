@@ -1,0 +1,191 @@
+"""Where simulated motions start: given, on the constraints, or where the mechanism rests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl.errors import SimulationError
+from sofa_softctl.identification import variational_kernels as kernels
+from sofa_softctl.identification.mechanism import Mechanism
+
+ITERATIONS = 100
+"""Most of Newton's iterations."""
+STRIDE = 0.2
+"""Longest step of a coordinate in one of them [rad] or [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where a simulation begins, and how that depends on the parameters."""
+
+    q: np.ndarray
+    """Configuration, shape (n,)."""
+    v: np.ndarray
+    """Velocity, shape (n,)."""
+    q_rho: np.ndarray
+    """dq/drho, shape (n, n_rho)."""
+    v_rho: np.ndarray
+    """dv/drho, shape (n, n_rho)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """A mechanism in equilibrium while some of its joints are held."""
+
+    start: Start
+    """At rest there."""
+    multipliers: np.ndarray
+    """Forces of the constraints [N] or [N m], shape (n_h,)."""
+    q_held: np.ndarray
+    """dq by the held coordinates, shape (n, n_held)."""
+    projected: float
+    """Distance in q from the first guess to a configuration on the constraints."""
+
+
+def rest(mechanism: Mechanism, q: np.ndarray | None = None) -> Start:
+    """At rest in a configuration, the one of zeros by default; the same for all parameters."""
+    n, n_rho = len(mechanism.coordinates), len(mechanism.parameters)
+    at = np.zeros(n) if q is None else np.asarray(q, dtype=float)
+    return Start(at, np.zeros(n), np.zeros((n, n_rho)), np.zeros((n, n_rho)))
+
+
+def violation(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """h(q, rho): what constraints miss [m] or [-], shape (n_h,)."""
+    return _constraints(mechanism, rho, q)[0]
+
+
+def project(
+    mechanism: Mechanism, rho: np.ndarray, q: np.ndarray, held: Sequence[str] = ()
+) -> tuple[np.ndarray, float]:
+    """A configuration near q that fulfils the constraints, and its distance in q.
+
+    Args:
+        mechanism: What has constraints.
+        rho: Parameters, shape (n_rho,).
+        q: Where to look, shape (n,).
+        held: Joints that keep their coordinates.
+
+    Raises:
+        SimulationError: There is none near q.
+    """
+    at = np.array(q, dtype=float)
+    loose = _loose(mechanism, held)
+    for _ in range(ITERATIONS):
+        h, Dh = _constraints(mechanism, rho, at)
+        if not h.size or np.abs(h).max() < 1e-13:
+            return at, float(np.linalg.norm(at - q))
+        at[loose] -= _strided(np.linalg.lstsq(Dh[:, loose], h, rcond=None)[0])
+    if np.abs(h).max() < 1e-11:
+        return at, float(np.linalg.norm(at - q))
+    raise SimulationError(
+        "No configuration near the start fulfils the constraints: they are still missed by "
+        f"{np.abs(h).max():.3g} after {ITERATIONS} iterations. Start closer to a closed loop."
+    )
+
+
+def settle(
+    mechanism: Mechanism,
+    rho: np.ndarray,
+    guess: np.ndarray,
+    held: Sequence[str] = (),
+    multipliers: np.ndarray | None = None,
+) -> Rest:
+    """The equilibrium near a guess, under gravity, springs and constraints, V_q = D1 h^T mu.
+
+    Args:
+        mechanism: What settles.
+        rho: Parameters, shape (n_rho,).
+        guess: Where to look; held joints stay as they are in it, shape (n,).
+        held: Joints that do not move, by motors or hands.
+        multipliers: First guess of mu, shape (n_h,).
+
+    Raises:
+        SimulationError: Newton's iteration finds none near the guess.
+    """
+    rho, tree = np.asarray(rho, dtype=float), mechanism.tree
+    loose, n_h = _loose(mechanism, held), len(tree.kind)
+    q, distance = project(mechanism, rho, guess, held)
+    mu = np.zeros(n_h) if multipliers is None else multipliers.copy()
+    for _ in range(ITERATIONS):
+        kkt, rest_ = _balance(mechanism, rho, q, mu, loose)[:2]
+        try:
+            change = np.linalg.solve(kkt, rest_)
+        except np.linalg.LinAlgError:
+            break
+        step = _strided(change[: len(loose)])
+        q[loose] -= step
+        mu -= change[len(loose) :]
+        if np.abs(step).max(initial=0.0) < 1e-11:
+            return _resting(mechanism, rho, q, mu, held, distance)
+    raise SimulationError(
+        f"No equilibrium near the start with rho = {rho.tolist()}: Newton's iteration did not "
+        "converge. Do springs or gravity hold every joint that is not held?"
+    )
+
+
+def _resting(
+    mechanism: Mechanism,
+    rho: np.ndarray,
+    q: np.ndarray,
+    mu: np.ndarray,
+    held: Sequence[str],
+    distance: float,
+) -> Rest:
+    """With the derivatives, from the system that Newton solved last."""
+    n, loose = len(q), _loose(mechanism, held)
+    kkt, _, by_rho, by_q = _balance(mechanism, rho, q, mu, loose)
+    fixed = [mechanism.coordinate(name) for name in held]
+    solved = -np.linalg.solve(kkt, np.hstack([by_rho, by_q[:, fixed]]))[: len(loose)]
+    q_rho, q_held = np.zeros((n, len(rho))), np.zeros((n, len(fixed)))
+    q_rho[loose], q_held[loose] = np.hsplit(solved, [len(rho)])
+    q_held[fixed, range(len(fixed))] = 1.0
+    return Rest(Start(q, np.zeros(n), q_rho, np.zeros_like(q_rho)), mu, q_held, distance)
+
+
+def _balance(
+    mechanism: Mechanism, rho: np.ndarray, q: np.ndarray, mu: np.ndarray, loose: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """V_q - D1 h^T mu of the loose joints, and h; by (q_loose, mu), by rho and by all of q."""
+    tree, joint, n_h = mechanism.tree, mechanism.tree.joint, len(mechanism.tree.kind)
+    count = len(tree.parent)
+    at = kernels.frames(tree, rho, q)
+    L = kernels.lagrangian(tree, rho, q, np.zeros(len(q)), True)
+    h, Dh, curved = np.empty(n_h), np.empty((n_h, count)), np.zeros((count, count))
+    kernels.constraints(tree, rho, at, h, Dh)
+    kernels.add_curvature(tree, at, mu, curved)
+    V_qq, V_rho, h_rho = -L.qq - curved, -L.q_rho, np.zeros((n_h, len(rho)))
+    for f in np.flatnonzero(tree.rigid.parameter >= 0):
+        k, factor = tree.rigid.parameter[f], tree.rigid.factor[f]
+        V_rho[:, k] += factor * V_qq[:, f]
+        h_rho[:, k] += factor * Dh[:, f]
+    for r in np.flatnonzero(tree.target.parameter >= 0):
+        h_rho[r, tree.target.parameter[r]] -= tree.target.factor[r]
+    free = joint[loose]
+    by_q = np.vstack([V_qq[np.ix_(free, joint)], Dh[:, joint]])
+    kkt = np.hstack([by_q[:, loose], np.vstack([-Dh[:, free].T, np.zeros((n_h, n_h))])])
+    rest_ = np.concatenate([-L.q[free] - Dh[:, free].T @ mu, h])
+    return kkt, rest_, np.vstack([V_rho[free], h_rho]), by_q
+
+
+def _constraints(
+    mechanism: Mechanism, rho: np.ndarray, q: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """h and its derivatives by q."""
+    tree, rho = mechanism.tree, np.asarray(rho, dtype=float)
+    h, Dh = np.empty(len(tree.kind)), np.empty((len(tree.kind), len(tree.parent)))
+    kernels.constraints(tree, rho, kernels.frames(tree, rho, q), h, Dh)
+    return h, Dh[:, tree.joint]
+
+
+def _loose(mechanism: Mechanism, held: Sequence[str]) -> np.ndarray:
+    fixed = {mechanism.coordinate(name) for name in held}
+    return np.array([k for k in range(len(mechanism.coordinates)) if k not in fixed], dtype=int)
+
+
+def _strided(step: np.ndarray) -> np.ndarray:
+    """The step, shortened so that no coordinate goes further than STRIDE."""
+    longest = float(np.abs(step).max(initial=0.0))
+    return step * min(1.0, STRIDE / longest) if longest > 0.0 else step
