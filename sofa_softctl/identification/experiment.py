@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -21,6 +22,8 @@ class Channel:
     """'m', 'mm', 'rad', 'N m', 'mN': of the numbers in memory."""
     deviation: float = 1.0
     """Standard deviation of its noise [unit]."""
+    largest: float = math.inf
+    """Largest magnitude that can be: numbers beyond it are refused as in wrong units [unit]."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -239,7 +239,7 @@ def export_csv(record: Record, path: str | os.PathLike[str]) -> None:
     """
     names, columns = ["time"], [record.time[:, None]]
     for name, values in record.channels.items():
-        names += _column_names(name, values.shape[1:])
+        names += column_names(name, values.shape[1:])
         columns.append(values.reshape(len(values), math.prod(values.shape[1:])))
     with _replacing(path) as file:
         text = io.TextIOWrapper(file, "utf-8", newline="")
@@ -323,7 +323,8 @@ def _schema(size: int | None) -> bytes:
     return json.dumps(schema).encode()
 
 
-def _column_names(name: str, shape: tuple[int, ...]) -> list[str]:
+def column_names(name: str, shape: tuple[int, ...]) -> list[str]:
+    """What the numbers of a Data are called: `tip.position[0].x`, `motor.force[2]`, `time`."""
     if len(shape) == 2 and shape[1] in _COMPONENTS:
         return [f"{name}[{i}].{each}" for i in range(shape[0]) for each in _COMPONENTS[shape[1]]]
     return [name + "".join(f"[{i}]" for i in index) for index in np.ndindex(*shape)]

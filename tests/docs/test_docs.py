@@ -56,12 +56,19 @@ def test_the_patent_is_stated_where_users_look():
 
 
 FLOORS = (
-    ("sofa_softctl.errors", "sofa_softctl.status", "sofa_softctl.units", "sofa_softctl.workers"),
+    (
+        "sofa_softctl.errors",
+        "sofa_softctl.named",
+        "sofa_softctl.status",
+        "sofa_softctl.units",
+        "sofa_softctl.workers",
+    ),
     (
         "sofa_softctl.runtime.kernels",
         "sofa_softctl.runtime.mesh",
         "sofa_softctl.inverse",
         "sofa_softctl.library",
+        "sofa_softctl.identification",
     ),
     ("sofa_softctl.runtime",),
     ("sofa_softctl.scene",),
@@ -72,11 +79,18 @@ FLOORS = (
         "sofa_softctl.library.pick_place",
         "sofa_softctl.library.plant",
         "sofa_softctl.library.reduced",
+        "sofa_softctl.identification.problems",
+        "sofa_softctl.identification.record_files",
         "sofa_softctl.bench",
         "sofa_softctl.view",
     ),
     ("sofa_softctl.hooks", "sofa_softctl.plugins"),
-    ("sofa_softctl.cli_library", "sofa_softctl.cli_papers", "sofa_softctl.cli_planning"),
+    (
+        "sofa_softctl.cli_identify",
+        "sofa_softctl.cli_library",
+        "sofa_softctl.cli_papers",
+        "sofa_softctl.cli_planning",
+    ),
     ("sofa_softctl.cli",),
 )
 """Lowest first; a module belongs to the longest prefix that fits."""

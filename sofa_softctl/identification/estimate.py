@@ -1,0 +1,269 @@
+"""Maximum-likelihood estimates: the parameters with which models fit all data best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError, SimulationError
+from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.misfit import Fit, Misfit
+from sofa_softctl.identification.noise import rescaled
+from sofa_softctl.identification.parameter import Parameter, starts
+from sofa_softctl.identification.plausibility import doubts
+from sofa_softctl.identification.search import Search, search
+from sofa_softctl.identification.spread import spread_starts
+from sofa_softctl.identification.status import EstimateStatus
+from sofa_softctl.identification.visibility import unseen
+
+EVALUATIONS = 200
+"""Allowed for each search unless the caller says otherwise."""
+NOISE_ROUNDS = 10
+"""Times that noise is estimated anew, at most."""
+
+Progress = Callable[[int, int, float], None]
+"""Is told which search it is (from 0), its evaluations so far and the last cost."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Parameters that fit the data best, and how they were found."""
+
+    parameters: tuple[Parameter, ...]
+    """What rho means."""
+    rho: np.ndarray
+    """Values [unit of each], shape (n_rho,)."""
+    status: EstimateStatus
+    """How the best search ended."""
+    cost: float
+    """Sum of squared residuals of data and priors, in standard deviations [-]."""
+    fits: tuple[Fit, ...]
+    """Each experiment beside its model, with these parameters."""
+    prior_information: np.ndarray
+    """1 / deviation^2 of each prior, 0 without one [1 / unit^2], shape (n_rho,)."""
+    fixed: tuple[str, ...]
+    """Parameters that the caller kept at their starts."""
+    unseen: tuple[str, ...]
+    """Parameters that no datum sees: kept at their starts, or where their priors have them."""
+    at_bound: tuple[str, ...]
+    """Parameters that ended at a bound."""
+    noise_estimated: bool
+    """Whether the channels' noise was estimated from residuals, not given."""
+    searches: tuple[Search, ...]
+    """All searches, one for each start, the best first."""
+    warnings: tuple[str, ...]
+    """What is to be doubted."""
+    method: str
+    """Of the search."""
+    evaluations: int
+    """Simulations of all experiments, with derivatives."""
+    seconds: float
+    """Time that it took [s]."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the parameters."""
+        return tuple(one.name for one in self.parameters)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Parameters that were not fitted: fixed, or unseen and without a prior."""
+        known = {one.name for one in self.parameters if one.prior is not None}
+        return (*self.fixed, *(name for name in self.unseen if name not in known))
+
+    @property
+    def free(self) -> np.ndarray:
+        """Which parameters were fitted, shape (n_rho,)."""
+        return np.array([name not in self.held for name in self.names])
+
+    @property
+    def data(self) -> int:
+        """Numbers that were compared."""
+        return sum(int(fit.there.sum()) for fit in self.fits)
+
+    def value(self, name: str) -> float:
+        """One parameter [its unit]."""
+        return float(self.rho[self.names.index(name)])
+
+    def values(self) -> dict[str, float]:
+        """All parameters by name."""
+        return dict(zip(self.names, self.rho.tolist(), strict=True))
+
+
+def estimate(
+    experiments: Sequence[Experiment],
+    parameters: Sequence[Parameter] | None = None,
+    *,
+    fixed: Collection[str] = (),
+    starts: int = 1,
+    seed: int = 0,
+    estimate_noise: bool = False,
+    most: int = EVALUATIONS,
+    progress: Progress | None = None,
+) -> Estimate:
+    """Fit parameters to all experiments at once.
+
+    Minimises the sum over experiments, times and channels of ((predicted - measured) / noise)^2,
+    and of ((rho - mean) / deviation)^2 over priors: the maximum of the likelihood (of the posterior
+    density with priors) for independent normal noise.
+
+    Args:
+        experiments: Parameters of the same name are shared.
+        parameters: With starts, bounds and priors in place of the experiments' own; None: those.
+        fixed: Names of parameters to keep at their starts.
+        starts: Searches: from the given start, and from others spread around it. The best is kept.
+        seed: Of the other starts.
+        estimate_noise: Estimate each channel's noise from its residuals as well.
+        most: Evaluations allowed for a search.
+        progress: Is told how far it is.
+
+    Raises:
+        IdentificationError: Fewer data than parameters, an unknown name in `fixed`, or the model
+            cannot be simulated at any start.
+    """
+    began = perf_counter()
+    misfit = Misfit(experiments, parameters)
+    fitting = _Fitting(misfit, fixed, most, progress)
+    searches = fitting.from_starts(starts, seed)
+    best = searches[0]
+    if estimate_noise:
+        best = fitting.with_noise(best)
+        searches = (best, *searches[1:])
+    return assess(
+        fitting.misfit,
+        best,
+        fixed=tuple(fixed),
+        unseen=fitting.unseen,
+        noise_estimated=estimate_noise,
+        searches=searches,
+        warnings=fitting.warnings,
+        evaluations=fitting.evaluations,
+        seconds=perf_counter() - began,
+    )
+
+
+def assess(misfit: Misfit, best: Search, **told: Any) -> Estimate:
+    """The estimate that a search came to; `told`: the fields that say how."""
+    return Estimate(
+        parameters=misfit.parameters,
+        rho=best.rho,
+        status=best.status,
+        cost=best.cost,
+        fits=misfit.fits(best.rho),
+        prior_information=misfit.prior_information,
+        at_bound=best.at_bound,
+        **{"method": "Gauss-Newton in a trust region"} | told,
+    )
+
+
+class _Fitting:
+    """The searches of one estimate, and what they found on the way."""
+
+    def __init__(
+        self, misfit: Misfit, fixed: Collection[str], most: int, progress: Progress | None
+    ) -> None:
+        for name in fixed:
+            if name not in misfit.names:
+                raise IdentificationError(
+                    f"There is no parameter '{name}' to fix. There are: {', '.join(misfit.names)}."
+                )
+        self.misfit, self.most, self.progress = misfit, most, progress
+        self.fixed = np.array([name in fixed for name in misfit.names])
+        self.unseen: tuple[str, ...] = ()
+        self.warnings: tuple[str, ...] = ()
+        self.evaluations = 0
+
+    def from_starts(self, count: int, seed: int) -> tuple[Search, ...]:
+        """Searches from each start, the best first; parameters that no datum sees are held."""
+        begin = starts(self.misfit.parameters)
+        points = [begin, *spread_starts(self.misfit.parameters, ~self.fixed, count - 1, seed)]
+        found: list[Search] = []
+        failed: list[tuple[np.ndarray, SimulationError]] = []
+        for number, point in enumerate(points):
+            try:
+                if not found:
+                    self._look(point)
+                found.append(self._search(point, number))
+            except SimulationError as error:
+                failed.append((point, error))
+        if not found:
+            point, why = failed[0]
+            raise IdentificationError(
+                f"The model cannot be simulated at the start ({self._told(point)}): {why} Give "
+                "another start, or more of them."
+            ) from why
+        self.warnings += tuple(
+            f"start {self._told(point)}: the model cannot be simulated ({why})"
+            for point, why in failed
+        )
+        return tuple(sorted(found, key=lambda one: one.cost))
+
+    def with_noise(self, best: Search) -> Search:
+        """Noise from residuals, parameters with this noise, in turn until neither changes."""
+        for _ in range(NOISE_ROUNDS):
+            fits = self.misfit.fits(best.rho)
+            noise, change = rescaled(fits, int((~self.fixed).sum()))
+            self.misfit = Misfit(self.misfit.experiments, self.misfit.parameters, deviations=noise)
+            best = self._search(best.rho, 0)
+            if change < 1e-3:
+                break
+        return best
+
+    def _look(self, start: np.ndarray) -> None:
+        """What data can tell, at a point where the model can be simulated."""
+        fits = self.misfit.fits(start)
+        self.evaluations += 1
+        known = self.misfit.prior_information > 0.0
+        self._check_count(sum(int(fit.there.sum()) for fit in fits))
+        self.unseen = unseen(self.misfit, start, fits)
+        hidden = np.isin(self.misfit.names, self.unseen)
+        self.fixed = self.fixed | (hidden & ~known)
+        told = [text for fit in fits for text in doubts(fit.measured, fit.outputs, fit.channels)]
+        self.warnings += tuple(dict.fromkeys(told))
+
+    def _check_count(self, data: int) -> None:
+        wanted = int((~self.fixed & (self.misfit.prior_information == 0.0)).sum())
+        if data < max(wanted, 1):
+            raise IdentificationError(
+                f"There are {data} measured numbers for {wanted} parameters without prior. Record "
+                "more, fix parameters, or say what is known of them (a prior)."
+            )
+
+    def _search(self, start: np.ndarray, number: int) -> Search:
+        begin = np.where(self.fixed, starts(self.misfit.parameters), start)
+        if self.fixed.all():
+            residuals, _ = self.misfit.stacked(self.misfit.fits(begin), begin)
+            cost = float(residuals @ residuals)
+            return Search(begin, begin, cost, EstimateStatus.NOTHING_TO_FIT, (), 1, 0, "")
+        tell = self.progress
+        found = search(
+            self.misfit,
+            begin,
+            ~self.fixed,
+            most=self.most,
+            progress=None if tell is None else lambda done, cost: tell(number, done, cost),
+        )
+        self.evaluations += found.evaluations
+        return found
+
+    def _told(self, rho: np.ndarray) -> str:
+        return ", ".join(f"{n} = {x:.4g}" for n, x in zip(self.misfit.names, rho, strict=True))
+
+
+def start_at(parameters: Sequence[Parameter], values: Mapping[str, float]) -> tuple[Parameter, ...]:
+    """The parameters with other starts.
+
+    Raises:
+        IdentificationError: A name is unknown, or a start outside its bounds.
+    """
+    names = [one.name for one in parameters]
+    for name in values:
+        if name not in names:
+            raise IdentificationError(
+                f"There is no parameter '{name}'. There are: {', '.join(names)}."
+            )
+    return tuple(replace(one, start=values.get(one.name, one.start)) for one in parameters)

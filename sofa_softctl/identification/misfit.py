@@ -1,0 +1,174 @@
+"""How far models are from data: weighted residuals of several experiments and priors, stacked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError, SimulationError
+from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.parameter import Parameter
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """One experiment beside its model, with some parameters."""
+
+    name: str
+    """Of the experiment."""
+    time: np.ndarray
+    """[s], shape (n_times,)."""
+    channels: tuple[Channel, ...]
+    """Of the columns, with the noise that the data were weighted with."""
+    measured: np.ndarray
+    """NaN where missing, shape (n_times, n_outputs)."""
+    outputs: np.ndarray
+    """Predicted, shape (n_times, n_outputs)."""
+    sensitivities: np.ndarray
+    """Their derivatives by all parameters, 0 where the model has it not, (n_t, n_y, n_rho)."""
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """Standard deviation of each channel's noise [unit], shape (n_outputs,)."""
+        return np.array([one.deviation for one in self.channels])
+
+    @property
+    def there(self) -> np.ndarray:
+        """Which samples were measured, shape (n_times, n_outputs)."""
+        return np.isfinite(self.measured)
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """(predicted - measured) / deviation [-], NaN where missing, shape (n_times, n_outputs)."""
+        return (self.outputs - self.measured) / self.deviations
+
+    @property
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals that exist, in a column, and their Jacobian: shapes (m,), (m, n_rho)."""
+        jacobian = self.sensitivities / self.deviations[:, None]
+        return self.residuals[self.there], jacobian[self.there]
+
+
+class Misfit:
+    """Residuals in standard deviations, as functions of parameters that experiments share.
+
+    Args:
+        experiments: At least one; parameters of the same name are the same.
+        parameters: The order of rho; None: those of the experiments, as they come.
+        deviations: Noise by channel's name, in place of the channels' own.
+
+    Raises:
+        IdentificationError: No experiment, a parameter declared twice in different ways, one that
+            an experiment has and `parameters` has not, or noise that is not positive.
+    """
+
+    def __init__(
+        self,
+        experiments: Sequence[Experiment],
+        parameters: Sequence[Parameter] | None = None,
+        *,
+        deviations: Mapping[str, float] | None = None,
+    ) -> None:
+        if not experiments:
+            raise IdentificationError("There is nothing to identify from: give an experiment.")
+        self.experiments = tuple(experiments)
+        self.parameters = tuple(_united(experiments) if parameters is None else parameters)
+        self.names = tuple(one.name for one in self.parameters)
+        self._places = [self._place(one) for one in experiments]
+        self.channels = [_weighted(one, deviations or {}) for one in experiments]
+        self._known = [i for i, one in enumerate(self.parameters) if one.prior is not None]
+        self._priors = [one.prior for one in self.parameters if one.prior is not None]
+
+    def of(self, experiment: int, rho: np.ndarray) -> np.ndarray:
+        """The parameters of one experiment, in its own order."""
+        return rho[self._places[experiment]]
+
+    def spread(self, experiment: int, own: np.ndarray) -> np.ndarray:
+        """Numbers for one experiment's parameters (last axis) as numbers for all, 0 elsewhere."""
+        everywhere = np.zeros((*own.shape[:-1], len(self.parameters)))
+        everywhere[..., self._places[experiment]] = own
+        return everywhere
+
+    def fits(self, rho: np.ndarray) -> tuple[Fit, ...]:
+        """Every experiment beside its model.
+
+        Raises:
+            SimulationError: A model cannot be simulated with rho, or gives what is not finite.
+        """
+        return tuple(self._fit(k, rho) for k in range(len(self.experiments)))
+
+    def stacked(self, fits: Sequence[Fit], rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals of data, then of priors, and their Jacobian: shapes (m,), (m, n_rho)."""
+        pairs = [one.rows for one in fits]
+        known = (rho[self._known] - [one.mean for one in self._priors]) / self.prior_deviations
+        of_priors = np.zeros((len(self._known), len(rho)))
+        of_priors[np.arange(len(self._known)), self._known] = 1.0 / self.prior_deviations
+        return (
+            np.concatenate([*(r for r, _ in pairs), known]),
+            np.concatenate([*(J for _, J in pairs), of_priors]),
+        )
+
+    @property
+    def prior_deviations(self) -> np.ndarray:
+        """Of the parameters that have priors [unit], shape (n_priors,)."""
+        return np.array([one.deviation for one in self._priors])
+
+    @property
+    def prior_information(self) -> np.ndarray:
+        """What priors tell: 1 / deviation^2 where there is one, else 0, shape (n_rho,)."""
+        told = np.zeros(len(self.parameters))
+        told[self._known] = self.prior_deviations**-2.0
+        return told
+
+    def _fit(self, k: int, rho: np.ndarray) -> Fit:
+        experiment = self.experiments[k]
+        outputs, sensitivities = experiment.sensitivities(self.of(k, rho))
+        if not (np.isfinite(outputs).all() and np.isfinite(sensitivities).all()):
+            raise SimulationError(f"{experiment.name}: the model's outputs are not finite.")
+        return Fit(
+            name=experiment.name,
+            time=experiment.time,
+            channels=self.channels[k],
+            measured=experiment.measured,
+            outputs=outputs,
+            sensitivities=self.spread(k, sensitivities),
+        )
+
+    def _place(self, experiment: Experiment) -> np.ndarray:
+        """Where an experiment's parameters are among all."""
+        for one in experiment.parameters:
+            if one.name not in self.names:
+                raise IdentificationError(
+                    f"{experiment.name} depends on '{one.name}', which is not among the "
+                    f"parameters: {', '.join(self.names)}. To keep it as it is, fix it."
+                )
+        return np.array([self.names.index(one.name) for one in experiment.parameters], dtype=int)
+
+
+def _united(experiments: Sequence[Experiment]) -> list[Parameter]:
+    """Parameters of all experiments, each name once."""
+    found: dict[str, Parameter] = {}
+    for experiment in experiments:
+        for one in experiment.parameters:
+            if found.setdefault(one.name, one) != one:
+                raise IdentificationError(
+                    f"{experiment.name} declares '{one.name}' as {one}, another experiment as "
+                    f"{found[one.name]}. Say which: give `parameters`."
+                )
+    return list(found.values())
+
+
+def _weighted(experiment: Experiment, deviations: Mapping[str, float]) -> tuple[Channel, ...]:
+    channels = tuple(
+        Channel(one.name, one.unit, deviations.get(one.name, one.deviation), one.largest)
+        for one in experiment.channels
+    )
+    for one in channels:
+        if not 0.0 < one.deviation < np.inf:
+            raise IdentificationError(
+                f"{experiment.name}: the noise of '{one.name}' is {one.deviation:g} {one.unit}. "
+                "Expected a positive standard deviation: it weighs the data."
+            )
+    return channels

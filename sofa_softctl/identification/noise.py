@@ -1,0 +1,42 @@
+"""The noise of channels, estimated from what models leave of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sofa_softctl.identification.misfit import Fit
+
+FLOOR = 1e-12
+"""Share of the declared noise that is left at least: a perfect fit has no infinite weight."""
+
+
+def rescaled(fits: Sequence[Fit], fitted: int) -> tuple[dict[str, float], float]:
+    """Standard deviation of each channel's residuals, with all experiments that have the channel.
+
+    Args:
+        fits: At the best parameters for the noise so far.
+        fitted: Number of fitted parameters; each channel loses its share of them.
+
+    Returns:
+        Deviations by channel's name [unit], and the largest relative change.
+
+    Source: the maximum of the likelihood over noise, with n - p in place of n.
+    """
+    squares: dict[str, list[np.ndarray]] = {}
+    before: dict[str, float] = {}
+    for fit in fits:
+        for channel, residuals in zip(fit.channels, fit.residuals.T, strict=True):
+            there = residuals[np.isfinite(residuals)]
+            squares.setdefault(channel.name, []).append(there**2)
+            before[channel.name] = channel.deviation
+    total = sum(len(part) for parts in squares.values() for part in parts)
+    left = max(total - fitted, 1) / max(total, 1)
+    noise = dict(before)
+    for name, parts in squares.items():
+        every = np.concatenate(parts)
+        if len(every):
+            noise[name] = before[name] * max(float(np.sqrt(every.mean() / left)), FLOOR)
+    change = max(abs(noise[name] / before[name] - 1.0) for name in noise)
+    return noise, change

@@ -1,0 +1,68 @@
+"""Whether numbers can be what their units say."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.units import SIZES, dimension, nearest
+
+TURNS = 10.0
+"""Angles of joints beyond so many turns are doubted where a channel does not say."""
+SPREAD = 100.0
+"""Measurements that vary so many times more, or less, than the model predicts are doubted."""
+
+
+def check_size(column: np.ndarray, channel: Channel, where: str) -> None:
+    """Refuse numbers that are larger than a channel can have.
+
+    Raises:
+        IdentificationError: They are; the message guesses their unit.
+    """
+    largest = _largest(channel)
+    found = float(np.abs(column[np.isfinite(column)]).max(initial=0.0))
+    if found <= largest:
+        return
+    sizes = SIZES.get(dimension(channel.unit) or "", {})
+    smaller = [unit for unit in sizes if found * sizes[unit] / sizes[channel.unit] <= largest]
+    guess = max(smaller, key=lambda unit: sizes[unit], default=None)
+    hint = f" Are they in {guess}?" if guess else " Check the sensor and its unit."
+    raise IdentificationError(
+        f"{where}: '{channel.name}' reaches {found:.4g} {channel.unit}; at most {largest:.4g} is "
+        f"plausible.{hint} Declare the unit in the header, and numbers are converted."
+    )
+
+
+def doubts(measured: np.ndarray, predicted: np.ndarray, channels: tuple[Channel, ...]) -> list[str]:
+    """Channels that vary 100 times more, or less, than the model predicts: unit or wiring.
+
+    Args:
+        measured: NaN where missing, shape (n_times, n_outputs).
+        predicted: At the start of a search, of the same shape.
+        channels: Of the columns.
+    """
+    told = []
+    for channel, y, model in zip(channels, measured.T, predicted.T, strict=True):
+        there = np.isfinite(y)
+        if there.sum() < 2:
+            continue
+        found, expected = float(np.std(y[there])), float(np.std(model[there]))
+        noise = channel.deviation
+        if found > SPREAD * max(expected, noise) or expected > SPREAD * max(found, noise):
+            ratio = found / expected if expected > 0.0 else math.inf
+            unit = nearest(ratio, channel.unit)
+            hint = f": is it in {unit}, not {channel.unit}?" if unit else ": check unit and sensor."
+            told.append(
+                f"'{channel.name}' varies by {found:.3g} {channel.unit}, the model at the start by "
+                f"{expected:.3g} {channel.unit}{hint}"
+            )
+    return told
+
+
+def _largest(channel: Channel) -> float:
+    if math.isfinite(channel.largest) or dimension(channel.unit) != "angle":
+        return channel.largest
+    return TURNS * SIZES["angle"]["turn"] / SIZES["angle"][channel.unit]

@@ -1,0 +1,40 @@
+"""What is identified from recordings: unknown parameters, recorded signals, a model."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.recording import Recording
+
+
+class Problem(Protocol):
+    """Says what a recording must hold, and makes experiments of recordings.
+
+    A problem whose model steps at fixed times also has `rate` [Hz]: recordings are then checked to
+    be sampled so often, evenly.
+    """
+
+    @property
+    def name(self) -> str:
+        """For people."""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What is unknown."""
+
+    @property
+    def inputs(self) -> tuple[Channel, ...]:
+        """Signals that drive the model: columns that a recording must have at every time."""
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """Measured outputs: columns that a recording must have, with samples missing or not."""
+
+    def experiment(self, recording: Recording) -> Experiment:
+        """The model of one recorded run.
+
+        Raises:
+            IdentificationError: The recording is not one of this problem.
+        """

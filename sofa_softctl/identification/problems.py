@@ -1,0 +1,28 @@
+"""Identification problems by name: those of this package, and PROBLEMS of Python files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sofa_softctl import named
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.problem import Problem
+
+
+def built_in() -> dict[str, Callable[[], Problem]]:
+    """Problems of this package; what they need is imported when one is asked for."""
+    return {}
+
+
+def load_problem(name: str) -> Problem:
+    """The problem of that name, or FILE.py:NAME of a file's PROBLEMS.
+
+    PROBLEMS is a dict of functions that make problems; NAME may be left out if there is one.
+
+    Raises:
+        IdentificationError: There is no such problem.
+    """
+    found: Problem = named.load_problem(
+        name, built_in(), error=IdentificationError, page="docs/identification.md"
+    )
+    return found

@@ -1,0 +1,58 @@
+"""Recordings in files: CSV as in `table`, or MCAP as `softctl run --record` writes."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.problem import Problem
+from sofa_softctl.identification.recording import Recording, assemble
+from sofa_softctl.identification.table import TIME, Table, read_csv
+from sofa_softctl.scene.record import column_names, read_record
+
+
+def read_recording(path: str | Path, problem: Problem, *, planned: bool = False) -> Recording:
+    """The recording of a problem's signals in a file.
+
+    Args:
+        path: FILE.csv or FILE.mcap.
+        problem: Says what it must hold, and at which rate.
+        planned: A motion that was not measured yet: columns of outputs may be absent.
+
+    Raises:
+        IdentificationError: It lacks something, or cannot be right.
+        RecordError: The MCAP file cannot be read.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".csv", ".mcap"):
+        raise IdentificationError(f"{path}: expected a recording in .csv or .mcap.")
+    table = read_csv(path) if suffix == ".csv" else read_mcap(path, problem)
+    rate = getattr(problem, "rate", None)
+    return assemble(table, problem.inputs, problem.channels, rate=rate, planned=planned)
+
+
+def read_mcap(path: str | Path, problem: Problem) -> Table:
+    """The table of an MCAP file's channels, a column for each number of a Data.
+
+    Columns are named as in CSV exports of records, `tip.position[0].x`; a Data of one number also
+    by its own name. Where the file has no unit, it is taken to be the problem's, and told.
+    """
+    record = read_record(path)
+    wanted = {one.name: one.unit for one in (*problem.inputs, *problem.channels)}
+    columns, units, notes = {TIME: record.time}, {TIME: record.units.get(TIME, "") or "s"}, []
+    for name, values in record.channels.items():
+        shape = values.shape[1:]
+        names = column_names(name, shape) if math.prod(shape) != 1 or name not in wanted else [name]
+        flat = values.reshape(len(values), math.prod(shape)).T
+        for column, numbers in zip(names, flat, strict=True):
+            columns[column] = np.where(np.isfinite(numbers), numbers, np.nan)
+            units[column] = record.units.get(name, "") or wanted.get(column, "")
+            if column in wanted and not record.units.get(name, ""):
+                notes.append(f"{column} has no unit in the record: taken as {wanted[column]}")
+    if not record.complete:
+        notes.append(f"the record is not complete: {record.status}")
+    rows = tuple(f"step {step}" for step in range(len(record.time)))
+    return Table(str(path), columns, units, rows, tuple(notes))

@@ -1,0 +1,148 @@
+"""Recordings of a problem's signals, checked: what a table lacks or has wrong is told here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.plausibility import check_size
+from sofa_softctl.identification.sampling import bridge, regular
+from sofa_softctl.identification.table import TIME, Table, read_csv
+from sofa_softctl.identification.units import factor
+from sofa_softctl.named import did_you_mean
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """One measured run, in the units of a problem's channels."""
+
+    name: str
+    """For people: the file."""
+    time: np.ndarray
+    """Of the samples [s], shape (n,), increasing."""
+    inputs: np.ndarray
+    """What drove the robot, shape (n, n_inputs); nothing is missing."""
+    outputs: np.ndarray
+    """What was measured, NaN where it was not, shape (n, n_outputs)."""
+    notes: tuple[str, ...] = ()
+    """What people should know of it: gaps, conversions, columns that were left out."""
+
+
+def read_csv_recording(
+    path: str | os.PathLike[str],
+    inputs: Sequence[Channel],
+    channels: Sequence[Channel],
+    *,
+    rate: float | None = None,
+    planned: bool = False,
+) -> Recording:
+    """The recording in a CSV file: `assemble` of `read_csv`."""
+    return assemble(read_csv(path), inputs, channels, rate=rate, planned=planned)
+
+
+def assemble(
+    table: Table,
+    inputs: Sequence[Channel],
+    channels: Sequence[Channel],
+    *,
+    rate: float | None = None,
+    planned: bool = False,
+) -> Recording:
+    """A recording from the columns of a table.
+
+    Args:
+        table: Columns in any units that convert.
+        inputs: Columns needed at every time; up to `sampling.GAP` samples in a row are bridged.
+        channels: Measured outputs; missing samples stay NaN.
+        rate: Samples a second that the model needs [Hz]; None: any, even or not.
+        planned: A motion that was not measured yet: columns of outputs may be absent.
+
+    Raises:
+        IdentificationError: Columns are missing or in wrong units, times do not increase or have
+            another rate, inputs have long gaps, or numbers are implausible.
+    """
+    _check_columns(table, inputs, channels, planned)
+    names = list(dict.fromkeys(one.name for one in (*inputs, *channels)))
+    units = {one.name: one.unit for one in (*channels, *inputs)}
+    values = np.column_stack([_column(table, name, units[name]) for name in names])
+    _check_empty(table, values, names, inputs, channels, planned)
+    time, values, notes = regular(_times(table), values, rate=rate, where=table.name)
+    at = [names.index(one.name) for one in inputs]
+    for column in at:
+        values[:, column], told = bridge(values[:, column], time, names[column], table.name)
+        notes += told
+    outputs = values[:, [names.index(one.name) for one in channels]]
+    for one, column in zip((*inputs, *channels), (*values[:, at].T, *outputs.T), strict=True):
+        check_size(column, one, table.name)
+    notes[:0] = table.notes
+    extra = [name for name in table.columns if name not in names and name != TIME]
+    notes += [f"columns that are not used: {', '.join(extra)}"] if extra else []
+    missing = {c.name: n for c, n in zip(channels, np.isnan(outputs).sum(axis=0), strict=True) if n}
+    if not planned:
+        notes += [f"{name}: {n} of {len(time)} samples missing" for name, n in missing.items()]
+    return Recording(table.name, time, values[:, at], outputs, tuple(notes))
+
+
+def _check_columns(
+    table: Table, inputs: Sequence[Channel], channels: Sequence[Channel], planned: bool
+) -> None:
+    needed = [TIME, *(one.name for one in inputs)]
+    needed += [] if planned else [one.name for one in channels]
+    for name in needed:
+        if name not in table.columns:
+            unit = next((one.unit for one in (*inputs, *channels) if one.name == name), "s")
+            raise IdentificationError(
+                f"{table.name}: there is no column '{name} [{unit}]'."
+                f"{did_you_mean(name, list(table.columns))} It has: {', '.join(table.columns)}. "
+                "--template FILE.csv writes a file with all columns."
+            )
+
+
+def _check_empty(
+    table: Table,
+    values: np.ndarray,
+    names: list[str],
+    inputs: Sequence[Channel],
+    channels: Sequence[Channel],
+    planned: bool,
+) -> None:
+    driving = {one.name for one in inputs}
+    measured = [name for name in names if name in {one.name for one in channels}]
+    empty = [name for name, column in zip(names, values.T, strict=True) if np.isnan(column).all()]
+    if wrong := [name for name in empty if name in driving]:
+        raise IdentificationError(f"{table.name}: the input '{wrong[0]}' has no number at all.")
+    if measured and not planned and set(measured) <= set(empty):
+        raise IdentificationError(
+            f"{table.name}: no output was measured ({', '.join(measured)} are empty)."
+        )
+
+
+def _column(table: Table, name: str, unit: str) -> np.ndarray:
+    """Numbers in the problem's unit; NaN if there is no such column."""
+    if name not in table.columns:
+        return np.full(len(table.rows), np.nan)
+    scale = factor(table.units[name], unit, f"{table.name}: column '{name}'")
+    return scale * table.columns[name]
+
+
+def _times(table: Table) -> np.ndarray:
+    """Times [s] that increase."""
+    time = factor(table.units[TIME], "s", f"{table.name}: column '{TIME}'") * table.columns[TIME]
+    if np.isnan(time).any():
+        raise IdentificationError(
+            f"{table.name}, {table.rows[int(np.isnan(time).argmax())]}: there is no time."
+        )
+    if len(time) < 2:
+        raise IdentificationError(f"{table.name}: expected at least two times. Got {len(time)}.")
+    if (back := np.diff(time) <= 0.0).any():
+        k = int(back.argmax()) + 1
+        raise IdentificationError(
+            f"{table.name}, {table.rows[k]}: the time {time[k]:g} s is not after {time[k - 1]:g} s "
+            "of the row before. Sort rows by time, and leave out those that came twice."
+        )
+    return time

@@ -1,0 +1,116 @@
+"""When samples were taken: gaps that are filled or refused, rates that a model can step at."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.units import nearest
+
+GAP = 5
+"""Samples of an input that may be missing in a row: they are interpolated linearly."""
+RATE_OFF = 2e-3
+"""Share by which a rate may differ from the one that the model steps at."""
+JITTER = 0.3
+"""Share of a step by which single samples may come early or late."""
+
+
+def regular(
+    time: np.ndarray, values: np.ndarray, *, rate: float | None, where: str
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Samples with rows of NaN where rows are missing.
+
+    Args:
+        time: Increasing [s], shape (n,).
+        values: Columns, shape (n, n_columns).
+        rate: Samples a second that a model needs [Hz]; None: any.
+        where: File, for messages.
+
+    Returns:
+        Times (m,), values (m, n_columns), m >= n, and what was found. With a `rate`, times are
+        those of the model's steps, counted from the first.
+
+    Raises:
+        IdentificationError: The rate is another one, or samples are too uneven.
+    """
+    steps = np.diff(time)
+    step = float(np.median(steps))
+    if rate is not None:
+        _check_rate(1.0 / step, rate, where)
+    counts = np.maximum(np.rint(steps / step), 1.0).astype(int)
+    jitter = np.abs(steps / step - counts)
+    uneven = jitter > JITTER
+    if uneven.any():
+        k = int(jitter.argmax())
+        text = (
+            f"samples are uneven: {steps[k]:.4g} s after t = {time[k]:g} s, {step:.4g} s elsewhere"
+        )
+        if rate is not None:
+            raise IdentificationError(
+                f"{where}: {text}. The model steps at {rate:g} Hz: resample the recording."
+            )
+        return time, values.copy(), [text]
+    at = np.concatenate(([0], np.cumsum(counts)))
+    grid = time[0] + np.arange(at[-1] + 1) * step if rate is None else None
+    filled = np.full((at[-1] + 1, values.shape[1]), np.nan)
+    filled[at] = values
+    notes = _gaps(time, counts)
+    if grid is None:
+        grid = time[0] + np.arange(at[-1] + 1) / rate  # type: ignore[operator]
+        moved = float(np.abs(grid[at] - time).max())
+        if moved > 0.01 * step:
+            notes.append(f"times moved by up to {moved:.2g} s, to the model's steps")
+    else:
+        grid = np.interp(np.arange(at[-1] + 1), at, time)
+    return grid, filled, notes
+
+
+def bridge(
+    column: np.ndarray, time: np.ndarray, name: str, where: str
+) -> tuple[np.ndarray, list[str]]:
+    """An input without NaN: short gaps are interpolated, and told.
+
+    Raises:
+        IdentificationError: A gap is longer than `GAP` samples, or at the start or end.
+    """
+    missing = np.isnan(column)
+    if not missing.any():
+        return column, []
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], missing, [0]))))
+    for first, end in edges.reshape(-1, 2):
+        open_ = first == 0 or end == len(column)
+        if open_ or end - first > GAP:
+            raise IdentificationError(
+                f"{where}: the input '{name}' is missing from t = {time[first]:g} to "
+                f"{time[end - 1]:g} s, {end - first} samples"
+                f"{' at an end of the recording' if open_ else ''}. Up to {GAP} in a row, between "
+                "others, are interpolated. Cut the recording there, or give what the robot got."
+            )
+    filled = column.copy()
+    filled[missing] = np.interp(time[missing], time[~missing], column[~missing])
+    return filled, [f"{name}: {missing.sum()} missing samples interpolated"]
+
+
+def _check_rate(found: float, rate: float, where: str) -> None:
+    if abs(found / rate - 1.0) <= RATE_OFF:
+        return
+    unit = nearest(rate / found, "s")
+    hint = (
+        f" Is its time in {unit}?"
+        if unit
+        else f" Resample it, or give the problem a step of {1.0 / found:.4g} s."
+    )
+    raise IdentificationError(
+        f"{where}: has {found:.5g} samples a second; the model steps at {rate:g} Hz.{hint}"
+    )
+
+
+def _gaps(time: np.ndarray, counts: np.ndarray) -> list[str]:
+    gaps = np.flatnonzero(counts > 1)
+    if not len(gaps):
+        return []
+    longest = gaps[counts[gaps].argmax()]
+    return [
+        f"{int((counts[gaps] - 1).sum())} rows are missing in {len(gaps)} gaps, the longest from "
+        f"t = {time[longest]:g} to {time[longest + 1]:g} s"
+    ]

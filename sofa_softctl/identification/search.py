@@ -1,0 +1,177 @@
+"""One search for the parameters that fit best: Gauss-Newton in a trust region, within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from sofa_softctl.errors import SimulationError
+from sofa_softctl.identification.misfit import Misfit
+from sofa_softctl.identification.parameter import bounds
+from sofa_softctl.identification.status import EstimateStatus
+
+TOLERANCE = 1e-10
+"""Relative change of the cost or the parameters at which a search ends [-]."""
+DECREMENT = 1e-2
+"""Predicted decrease of the cost that may be left, a tenth of a deviation's square [-]..."""
+DECREMENT_SHARE = 1e-6
+"""... and share of the cost that may be left."""
+BOUND = 1e-6
+"""A parameter is at a bound when it is closer than this share of its size."""
+OVERFLOW = 1e100
+"""Residuals beyond this count as a failed simulation: their squares would overflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """Where one search began, and where it ended."""
+
+    start: np.ndarray
+    """Shape (n_rho,)."""
+    rho: np.ndarray
+    """Where it ended, shape (n_rho,)."""
+    cost: float
+    """Sum of squared residuals of data and priors there [-]."""
+    status: EstimateStatus
+    """How it ended."""
+    at_bound: tuple[str, ...]
+    """Parameters that ended at a bound."""
+    evaluations: int
+    """Simulations of all experiments, with derivatives."""
+    rejected: int
+    """How many of them failed: a shorter step was tried then."""
+    reason: str
+    """What the last failed simulation said; empty: none failed."""
+
+
+def search(
+    misfit: Misfit,
+    start: np.ndarray,
+    free: np.ndarray,
+    *,
+    most: int,
+    progress: Callable[[int, float], None] | None = None,
+) -> Search:
+    """Minimise the sum of squared residuals over some of the parameters.
+
+    Simulation and derivatives are evaluated together, as nearly every step of Gauss-Newton is
+    taken; a point where either fails has residuals that are not finite, at which scipy's trust
+    region becomes a quarter of the step, without asking for the Jacobian.
+
+    Args:
+        misfit: Residuals.
+        start: All parameters, shape (n_rho,).
+        free: Which of them to change, shape (n_rho,), at least one.
+        most: Evaluations allowed.
+        progress: Is told the evaluations so far and the last cost.
+
+    Raises:
+        SimulationError: The model cannot be simulated at the start.
+
+    Source: scipy's `least_squares`, method trf (Branch, Coleman, Li 1999).
+    """
+    trials = _Trials(misfit, start, free, progress)
+    trials.first()
+    lower, upper = (side[free] for side in bounds(misfit.parameters))
+    scale = np.array([one.scale for one in misfit.parameters])[free]
+    found = least_squares(
+        trials.residuals,
+        start[free],
+        jac=trials.jacobian,
+        bounds=(lower, upper),
+        method="trf",
+        x_scale=scale,
+        ftol=TOLERANCE,
+        xtol=TOLERANCE,
+        gtol=TOLERANCE,
+        max_nfev=most,
+    )
+    low, high = found.x - lower < BOUND * scale, upper - found.x < BOUND * scale
+    names = np.array(misfit.names)[free]
+    held = (low & (found.grad > 0.0)) | (high & (found.grad < 0.0))
+    left = _decrement(np.asarray(found.jac)[:, ~held], found.fun)
+    converged = left <= DECREMENT + DECREMENT_SHARE * 2.0 * found.cost
+    return Search(
+        start=start,
+        rho=trials.whole(found.x),
+        cost=2.0 * float(found.cost),
+        status=_status(converged, found.status == 0, trials.rejected > 0, (low | high).any()),
+        at_bound=tuple(names[low | high].tolist()),
+        evaluations=trials.evaluations,
+        rejected=trials.rejected,
+        reason=trials.reason,
+    )
+
+
+class _Trials:
+    """Residuals and Jacobian of the free parameters, evaluated together and once."""
+
+    def __init__(
+        self,
+        misfit: Misfit,
+        start: np.ndarray,
+        free: np.ndarray,
+        progress: Callable[[int, float], None] | None,
+    ) -> None:
+        self.misfit, self.start, self.free, self.progress = misfit, start, free, progress
+        self.evaluations, self.rejected, self.reason = 0, 0, ""
+        self._at: bytes = b""
+        self._values = (np.empty(0), np.empty((0, 0)))
+
+    def whole(self, x: np.ndarray) -> np.ndarray:
+        """All parameters, with the free ones as given."""
+        rho = self.start.copy()
+        rho[self.free] = x
+        return rho
+
+    def first(self) -> None:
+        """Evaluate the start; what it raises, the caller shall see."""
+        self._evaluate(self.start[self.free])
+
+    def residuals(self, x: np.ndarray) -> np.ndarray:
+        """NaN where the simulation fails."""
+        if x.tobytes() != self._at:
+            try:
+                self._evaluate(x)
+            except SimulationError as error:
+                self.rejected += 1
+                self.reason = str(error)
+                return np.full(len(self._values[0]), np.nan)
+        return self._values[0]
+
+    def jacobian(self, x: np.ndarray) -> np.ndarray:
+        """Of the point that was evaluated last, as scipy asks for it after residuals."""
+        if x.tobytes() != self._at:
+            self._evaluate(x)
+        return self._values[1]
+
+    def _evaluate(self, x: np.ndarray) -> None:
+        self.evaluations += 1
+        rho = self.whole(x)
+        residuals, jacobian = self.misfit.stacked(self.misfit.fits(rho), rho)
+        if np.abs(residuals).max(initial=0.0) > OVERFLOW:
+            raise SimulationError("The model's outputs are too large to be compared.")
+        self._at, self._values = x.tobytes(), (residuals, jacobian[:, self.free])
+        if self.progress is not None:
+            self.progress(self.evaluations, float(residuals @ residuals))
+
+
+def _decrement(J: np.ndarray, r: np.ndarray) -> float:
+    """Decrease of r'r that the linearised model predicts: |projection of r on J's columns|^2."""
+    if not J.shape[1]:
+        return 0.0
+    size = np.linalg.norm(J, axis=0)
+    U, s, _ = np.linalg.svd(J / np.where(size > 0.0, size, 1.0), full_matrices=False)
+    seen = U[:, s > 1e-8 * s.max(initial=0.0)]
+    return float(np.sum((seen.T @ r) ** 2))
+
+
+def _status(converged: bool, exhausted: bool, rejected: bool, at_bound: bool) -> EstimateStatus:
+    if converged:
+        return EstimateStatus.AT_BOUND if at_bound else EstimateStatus.CONVERGED
+    if exhausted:
+        return EstimateStatus.EXHAUSTED
+    return EstimateStatus.BLOCKED if rejected else EstimateStatus.STALLED

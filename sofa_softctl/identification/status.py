@@ -1,0 +1,33 @@
+"""How a search for parameters ended: sentences that a user can act on."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class EstimateStatus(Enum):
+    """How a search ended. The value is a sentence for people; compare by member."""
+
+    CONVERGED = "The search converged: no small change of the parameters fits the data better."
+    AT_BOUND = (
+        "The search converged with the parameters in `at_bound` at their bounds. Widen bounds that "
+        "are not physical; otherwise the model is wrong, or the data hardly see them."
+    )
+    BLOCKED = (
+        "The search ended beside parameters with which the model cannot be simulated; a better fit "
+        "is predicted there. Set another start, tighter bounds, or a smaller step of the model."
+    )
+    EXHAUSTED = (
+        "The search used up the evaluations it was allowed before it converged. Allow more, or "
+        "begin where it ended."
+    )
+    STALLED = (
+        "The search found no better fit although derivatives predict one: the simulation is not "
+        "smooth in the parameters there, or its derivatives are not exact."
+    )
+    NOTHING_TO_FIT = "Every parameter is fixed or unseen: they stay at their starts."
+
+    @property
+    def ok(self) -> bool:
+        """Whether the parameters are a best fit between their bounds."""
+        return self in (EstimateStatus.CONVERGED, EstimateStatus.AT_BOUND)

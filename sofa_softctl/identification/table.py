@@ -1,0 +1,135 @@
+"""Columns of numbers with units: the CSV form of recordings, and its template.
+
+    # Any remark.
+    time [s], tau1 [N m], tip.x [mm]
+    0.00, 0.125, 12.5
+    0.01, 0.130,
+
+A header of names with units, one row for each time; what is empty or `nan` was not measured.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.units import alike
+
+TIME = "time"
+"""Name of the column of times."""
+_HEADER = re.compile(r"^(?P<name>.*[^\s\[])\s*\[(?P<unit>[^\[\]]*)\]$")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns as a file has them."""
+
+    name: str
+    """Of the file, for messages."""
+    columns: dict[str, np.ndarray]
+    """Numbers of each column in its own unit, NaN where missing, all of shape (n,)."""
+    units: dict[str, str]
+    """Declared unit of each column; empty where the file does not say."""
+    rows: tuple[str, ...]
+    """Where each row comes from, for messages: "line 7"."""
+    notes: tuple[str, ...] = ()
+    """What people should know of how it was read."""
+
+
+def read_csv(path: str | os.PathLike[str]) -> Table:
+    """The table in a CSV file.
+
+    Raises:
+        IdentificationError: It cannot be read, or a cell is not a number.
+    """
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            lines = list(_lines(csv.reader(file, skipinitialspace=True)))
+    except OSError as error:
+        raise IdentificationError(f"{path}: cannot be read ({error.strerror}).") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise IdentificationError(f"{path}: is not a text file of values ({error}).") from error
+    if len(lines) < 2:
+        raise IdentificationError(
+            f"{path}: expected a header such as 'time [s], b1 [rad]' and rows of numbers below. "
+            f"Got {len(lines)} lines that are not comments."
+        )
+    number, header = lines[0]
+    units = _units(header, f"{path}, line {number}")
+    values = np.array([_numbers(cells, units, f"{path}, line {line}") for line, cells in lines[1:]])
+    return Table(
+        name=str(path),
+        columns=dict(zip(units, values.T, strict=True)),
+        units=units,
+        rows=tuple(f"line {line}" for line, _ in lines[1:]),
+    )
+
+
+def template(name: str, inputs: Sequence[Channel], channels: Sequence[Channel], dt: float) -> str:
+    """The text of a CSV file to be filled: comments that explain it, header, two rows."""
+    lines = [
+        f"# Recording for {name}. Lines that begin with # are skipped.",
+        "# One row for each time. Times increase. Other units convert where they are listed.",
+    ]
+    known = {one.name for one in inputs}
+    for kind, group in (("drives the model", inputs), ("is compared with it", channels)):
+        for one in group:
+            if kind == "drives the model" or one.name not in known:
+                noise = f"noise {one.deviation:g} {one.unit}" if one.deviation else "exact"
+                lines.append(f"# {one.name}: {kind}; {noise}; units: {', '.join(alike(one.unit))}")
+    lines.append("# Inputs are needed at every time; an output that was not measured stays empty.")
+    columns = {one.name: one.unit for one in (*inputs, *channels)}
+    lines.append(", ".join(f"{column} [{unit}]" for column, unit in {TIME: "s", **columns}.items()))
+    empty = ", ".join("0.0" if one in known else "" for one in columns)
+    lines += [f"{time:g}, {empty}" for time in (0.0, dt)]
+    return "\n".join(lines) + "\n"
+
+
+def _lines(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+    """Number and cells of each line that is neither empty nor a comment."""
+    for number, row in enumerate(reader, start=1):
+        cells = [cell.strip() for cell in row]
+        if any(cells) and not cells[0].startswith("#"):
+            yield number, cells
+
+
+def _units(header: list[str], where: str) -> dict[str, str]:
+    """Name and unit of each column."""
+    units: dict[str, str] = {}
+    for cell in header:
+        if ";" in cell or "\t" in cell:
+            raise IdentificationError(f"{where}: expected commas between cells. Got: '{cell}'.")
+        found = _HEADER.match(cell)
+        name = found["name"] if found else cell
+        if name in units:
+            raise IdentificationError(f"{where}: there are two columns '{name}'.")
+        units[name] = found["unit"].strip() or "-" if found else ""
+    return units
+
+
+def _numbers(cells: list[str], units: dict[str, str], where: str) -> list[float]:
+    if len(cells) != len(units):
+        raise IdentificationError(
+            f"{where}: expected {len(units)} cells, as in the header. Got {len(cells)}."
+        )
+    return [_number(cell, f"{where}, '{name}'") for cell, name in zip(cells, units, strict=True)]
+
+
+def _number(cell: str, where: str) -> float:
+    try:
+        value = float(cell) if cell else math.nan
+    except ValueError:
+        raise IdentificationError(
+            f"{where}: expected a number, or nothing where none was measured. Got: '{cell}'."
+        ) from None
+    if math.isinf(value):
+        raise IdentificationError(f"{where}: is infinite. Leave empty what was not measured.")
+    return value

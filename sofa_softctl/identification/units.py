@@ -1,0 +1,86 @@
+"""Units that columns of recordings are declared in, and what converts one into another."""
+
+from __future__ import annotations
+
+import math
+
+from sofa_softctl.errors import IdentificationError
+
+SIZES = {
+    "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0},
+    "length": {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6},
+    "speed": {"m/s": 1.0, "cm/s": 1e-2, "mm/s": 1e-3},
+    "acceleration": {"m/s^2": 1.0, "mm/s^2": 1e-3},
+    "angle": {"rad": 1.0, "mrad": 1e-3, "deg": math.pi / 180.0, "turn": 2.0 * math.pi},
+    "angular velocity": {"rad/s": 1.0, "deg/s": math.pi / 180.0, "rpm": math.pi / 30.0},
+    "force": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
+    "torque": {"N m": 1.0, "mN m": 1e-3, "N mm": 1e-3, "mN mm": 1e-6},
+    "pressure": {"Pa": 1.0, "hPa": 1e2, "mbar": 1e2, "kPa": 1e3, "bar": 1e5, "MPa": 1e6},
+    "mass": {"kg": 1.0, "g": 1e-3},
+    "voltage": {"V": 1.0, "mV": 1e-3},
+    "current": {"A": 1.0, "mA": 1e-3},
+    "temperature difference": {"K": 1.0, "mK": 1e-3},
+    "number": {"-": 1.0, "1": 1.0, "%": 1e-2},
+}
+"""How much one of each unit is in the first unit of its dimension."""
+
+
+def factor(declared: str, wanted: str, where: str) -> float:
+    """What numbers in `declared` are multiplied with to be in `wanted`.
+
+    Args:
+        declared: Unit in a file.
+        wanted: Unit in memory; one that is not in the table only fits itself.
+        where: What has that unit, for the message: "data.csv: column 'b1'".
+
+    Raises:
+        IdentificationError: The unit is unknown, or of another dimension.
+    """
+    declared, wanted = " ".join(declared.split()), " ".join(wanted.split()) or "-"
+    if not declared:
+        raise IdentificationError(
+            f"{where} has no unit. Write it behind the name: '... [{wanted}]', or one of: "
+            f"{', '.join(alike(wanted))}."
+        )
+    if declared == wanted:
+        return 1.0
+    from_, to = dimension(declared), dimension(wanted)
+    if to is not None and from_ == to:
+        return SIZES[to][declared] / SIZES[to][wanted]
+    fitting = ", ".join(alike(wanted))
+    if from_ is not None:
+        raise IdentificationError(
+            f"{where} is in [{declared}], a {from_}; expected was [{wanted}], or one of: {fitting}."
+        )
+    known = ", ".join(unit for units in SIZES.values() for unit in units)
+    raise IdentificationError(
+        f"{where} has the unit [{declared}], which is not known. Expected was one of: {fitting}. "
+        f"Known are: {known}."
+    )
+
+
+def dimension(unit: str) -> str | None:
+    """The dimension of a unit; None when the unit is not in the table."""
+    return next((name for name, units in SIZES.items() if unit in units), None)
+
+
+def alike(unit: str) -> tuple[str, ...]:
+    """All units that convert into this one, itself first."""
+    found = dimension(unit)
+    return (unit, *(one for one in SIZES[found] if one != unit)) if found else (unit,)
+
+
+def nearest(ratio: float, unit: str) -> str | None:
+    """The unit that numbers seem to be in if they are `ratio` times too large for `unit`.
+
+    None when no other unit explains it within a factor of 3.
+    """
+    found = dimension(unit)
+    if found is None or not (math.isfinite(ratio) and ratio > 0.0):
+        return None
+    sizes = SIZES[found]
+    off = {
+        other: abs(math.log(ratio * sizes[other] / sizes[unit])) for other in sizes if other != unit
+    }
+    best = min(off, key=lambda other: off[other], default=None)
+    return best if best is not None and off[best] < math.log(3.0) else None

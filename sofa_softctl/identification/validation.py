@@ -1,0 +1,61 @@
+"""Held-out data: how well an estimate predicts what it was not fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl.identification.estimate import Estimate
+from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.misfit import Fit, Misfit
+from sofa_softctl.identification.parameter import starts
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """One experiment that was not fitted."""
+
+    fit: Fit
+    """Beside its model, with the estimated parameters."""
+    rms: float
+    """Root mean square residual, in standard deviations of the noise [-]."""
+    rms_start: float
+    """The same with the parameters that the search started from [-]; NaN if they fail there."""
+
+
+def validate(estimate: Estimate, experiments: Sequence[Experiment]) -> tuple[Validation, ...]:
+    """Predict experiments that were held out.
+
+    Raises:
+        SimulationError: A model cannot be simulated with the estimate.
+    """
+    if not experiments:
+        return ()
+    noise = {one.name: one.deviation for fit in estimate.fits for one in fit.channels}
+    misfit = Misfit(experiments, estimate.parameters, deviations=noise)
+    before = _rms_at_start(misfit)
+    return tuple(
+        Validation(fit, rms(fit.residuals), begin)
+        for fit, begin in zip(misfit.fits(estimate.rho), before, strict=True)
+    )
+
+
+def rms(residuals: np.ndarray) -> float:
+    """Root of the mean square of what is not NaN; NaN if all is."""
+    there = residuals[np.isfinite(residuals)]
+    return float(np.sqrt(np.mean(there**2))) if len(there) else float("nan")
+
+
+def _rms_at_start(misfit: Misfit) -> list[float]:
+    found = []
+    for k, experiment in enumerate(misfit.experiments):
+        try:
+            predicted = experiment.outputs(misfit.of(k, starts(misfit.parameters)))
+        except ArithmeticError:  # of which SimulationError is one
+            found.append(float("nan"))
+            continue
+        deviations = [one.deviation for one in misfit.channels[k]]
+        found.append(rms((predicted - experiment.measured) / deviations))
+    return found
