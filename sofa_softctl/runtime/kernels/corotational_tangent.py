@@ -42,13 +42,33 @@ def turning(
         stiffness: V lambda and V mu of each element, shape (m, 2).
         B, G: Outputs, shape (m, 4, 3, 3).
     """
-    directions, work = np.zeros((4, 3)), np.empty((2, 3, 3))
+    work = np.empty((2, 3, 3))
+    turns(x, elements, method, frames0, rotations, h, G)
     for e in range(elements.shape[0]):
         if method == SMALL:
-            B[e], G[e] = 0.0, 0.0
+            B[e] = 0.0
             continue
         t, r = elements[e], rotations[e]
-        if method == LARGE:
+        _response(x, x0, t, r, h[e], stiffness[e, 0], stiffness[e, 1], work, B[e])
+
+
+@njit
+def turns(
+    x: np.ndarray,
+    elements: np.ndarray,
+    method: int,
+    frames0: np.ndarray,
+    rotations: np.ndarray,
+    h: np.ndarray,
+    G: np.ndarray,
+) -> None:
+    """G of each element; arguments as for `turning`."""
+    directions, work = np.zeros((4, 3)), np.empty((2, 3, 3))
+    for e in range(elements.shape[0]):
+        t, r = elements[e], rotations[e]
+        if method == SMALL:
+            G[e] = 0.0
+        elif method == LARGE:
             G[e] = 0.0
             _edges_turn(x[t[0]], x[t[1]], x[t[2]], G[e])
         elif method == GRADIENT:
@@ -63,7 +83,6 @@ def turning(
                     directions[k + 1, i] = total
                     directions[0, i] -= total
             _polar_turn(x, t, directions, work, G[e])
-        _response(x, x0, t, r, h[e], stiffness[e, 0], stiffness[e, 1], work, B[e])
 
 
 @njit

@@ -1,0 +1,186 @@
+"""The time step of a robot on cables, as its integrator takes it, for given tensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.optimize as optimize
+
+from sofa_softctl.errors import DivergedError, SceneError
+from sofa_softctl.runtime.components.constraint.cable_model import CableModel
+from sofa_softctl.runtime.components.solver.direct import SparseLDLSolver
+from sofa_softctl.runtime.components.solver.euler_implicit import EulerImplicitSolver
+from sofa_softctl.runtime.lines import Lines
+from sofa_softctl.runtime.node import Node
+from sofa_softctl.runtime.simulation import loop_of
+from sofa_softctl.runtime.step_checks import check_step
+from sofa_softctl.runtime.system import MechanicalSystem
+
+
+@dataclass(frozen=True, eq=False)
+class Taken:
+    """One step: where it began, what drove it, where it led."""
+
+    h: float
+    """Its length [time]."""
+    x: np.ndarray
+    """Positions at its start [length], shape (n, 3)."""
+    v: np.ndarray
+    """Velocities at its start [length/time], shape (n, 3)."""
+    w: np.ndarray
+    """Velocities at its end [length/time], shape (n, 3); positions there are x + h w."""
+    lam: np.ndarray
+    """Multiplier of each cable, h times its tension [force time], shape (k,)."""
+    held: np.ndarray
+    """Cables whose length was imposed, and that were taut; bool, shape (k,)."""
+
+
+class ImplicitStep:
+    """Linearly implicit Euler with cables: A(x) w = M v + h f(x) + H(x)^T lam, x' = x + h w.
+
+    A = (1 + h alpha) M + h (h + beta) K(x), K SOFA's tangent, which leaves out that rotations turn;
+    alpha and beta are the Rayleigh coefficients. This is the step of `EulerImplicitSolver` and its
+    correction under `FreeMotionAnimationLoop` with both right-hand sides added. Cables are driven
+    by tension, lam = h T, or by displacement: L0 - L + h H w = what is imposed at the end of the
+    step. Cables that are not driven are slack, scripts are not run, and limits of cables do not
+    count: what is given is what acted.
+
+    Changes the positions in the scene; take a copy of one that shall run.
+
+    Args:
+        root: Root of an initialised scene of the embedded runtime.
+        cables: Those that are driven.
+        imposed: Whether each is driven by displacement; by default none.
+
+    Raises:
+        SceneError: the scene has something whose derivative is not known; see `check_step`.
+    """
+
+    def __init__(
+        self,
+        root: Node,
+        cables: Sequence[CableModel] = (),
+        imposed: Sequence[bool] | None = None,
+    ) -> None:
+        self.root = root
+        loop: Any = loop_of(root)
+        loop.prepare()
+        if len(loop.systems) != 1:
+            raise SceneError(
+                f"The scene has {len(loop.systems)} time integrators; derivatives of a step are "
+                "known for scenes with one."
+            )
+        self.system: MechanicalSystem = loop.systems[0]
+        check_step(loop, self.system)
+        solver: Any = self.system.solver
+        self.ode: EulerImplicitSolver = solver
+        linear: Any = self.system.linear_solver
+        self.linear: SparseLDLSolver = linear
+        self.lines = Lines(self.system, cables)
+        count = len(self.lines.cables)
+        self.imposed = np.array(imposed if imposed is not None else [False] * count, dtype=bool)
+        self.one_sided = np.array(
+            [c.minForce.isSet() and c.minForce.get() >= 0.0 for c in self.lines.cables], dtype=bool
+        )
+        self.x0 = np.concatenate([s._data["position"].get() for s in self.system.states])
+        self.v0 = np.concatenate([s._data["velocity"].get() for s in self.system.states])
+        self.system.project(self.v0)
+        self.dt = float(root._data["dt"].get())
+
+    @property
+    def size(self) -> int:
+        """Number of nodes that are not mapped."""
+        return self.system.size
+
+    def at(self, x: np.ndarray, h: float) -> None:
+        """Take everything at x, shape (n, 3), that a step of length h from there needs."""
+        system = self.system
+        for state in system.states:
+            np.copyto(state._data["position"].get(), system.part(x, state))
+            state._data["position"].touch()
+        self.x, self.h = x, h
+        self.force = np.zeros_like(x)
+        for field in system.force_fields:
+            field.add_force(system.part(self.force, field.state))
+        for mass in system.masses:
+            gravity = mass._context._data["gravity"].get()  # type: ignore[union-attr]
+            mass.add_gravity(system.part(self.force, mass.state), gravity)
+        self.alpha, self.beta = self.ode.rayleighMass.get(), self.ode.rayleighStiffness.get()
+        self.linear.set_matrix(1.0 + h * self.alpha, h * (h + self.beta), h)
+        self.lines.measure(x)
+
+    def advance(self, v: np.ndarray, drive: np.ndarray) -> Taken:
+        """The step from the position of `at`.
+
+        Args:
+            v: Velocities at its start, shape (n, 3).
+            drive: Tension [force] or displacement [length] of each cable, shape (k,).
+
+        Raises:
+            DivergedError: the state is no longer finite.
+        """
+        lam = np.where(self.imposed, 0.0, self.h * drive)
+        b = self.mass_product(v) + self.h * self.force + self.lines.push(lam)
+        self.system.project(b)
+        w = self.solve(b)
+        held = self.imposed.copy()
+        if held.any():
+            Y, W = self.compliance(held)
+            missing = (drive - self.lines.initial + self.lines.lengths)[held]
+            missing -= self.h * self.lines.rows(w)[held]
+            found = _multipliers(W, missing, self.one_sided[held])
+            w = w + np.tensordot(found, Y, axes=1)
+            lam[held] = found
+            held[held] = (found != 0.0) | ~self.one_sided[held]
+        if not np.isfinite(w).all():
+            bad = ~np.isfinite(w).all(axis=1)
+            raise DivergedError.of("The robot", 0.0, self.h, bad.tolist())
+        return Taken(self.h, self.x, v, w, lam, held)
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """A^-1 b, shape (n, 3); b must be 0 where nodes are held. A is symmetric."""
+        return self.linear.solve(b).copy()
+
+    def solve_each(self, b: np.ndarray) -> np.ndarray:
+        """A^-1 of several right-hand sides, shape (p, n, 3)."""
+        columns = np.ascontiguousarray(b.reshape(len(b), -1).T)
+        return np.ascontiguousarray(self.linear.solve_columns(columns).T).reshape(b.shape)
+
+    def compliance(self, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Y = A^-1 H^T, shape (q, n, 3), and W = h H Y, shape (q, q), of some cables."""
+        ones = np.eye(len(held))[held]
+        Y = self.solve_each(np.stack([self.lines.push(one) for one in ones]))
+        W = self.h * np.stack([self.lines.rows(y)[held] for y in Y], axis=1)
+        return Y, W
+
+    def mass_product(self, v: np.ndarray) -> np.ndarray:
+        """M v, shape (n, 3)."""
+        out = np.zeros_like(v)
+        for mass in self.system.masses:
+            mass.add_product(
+                self.system.part(out, mass.state), self.system.part(v, mass.state), 1.0
+            )
+        return out
+
+    def stiffness_product(self, v: np.ndarray) -> np.ndarray:
+        """K v at the position of `at`, shape (n, 3)."""
+        out = np.zeros_like(v)
+        for field in self.system.force_fields:
+            part = self.system.part(v, field.state)
+            field.add_product(self.system.part(out, field.state), part, 1.0)
+        return out
+
+
+def _multipliers(W: np.ndarray, missing: np.ndarray, one_sided: np.ndarray) -> np.ndarray:
+    """W lam = missing; where cables only pull, lam >= 0 and W lam >= missing, one of them equal."""
+    lam: np.ndarray = np.linalg.solve(W, missing)
+    if not (lam[one_sided] < 0.0).any():
+        return lam
+    L = np.linalg.cholesky(0.5 * (W + W.T))  # |L^T lam - L^-1 missing| is least where that holds
+    lower = np.where(one_sided, 0.0, -np.inf)
+    target = np.linalg.solve(L, missing)
+    found = optimize.lsq_linear(L.T, target, (lower, np.inf), method="bvls", tol=1e-14)
+    return np.where(one_sided & (found.active_mask != 0), 0.0, found.x)

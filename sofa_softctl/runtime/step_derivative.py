@@ -1,0 +1,188 @@
+"""Exact derivatives of the time step as it is taken, forward and backward.
+
+With w the velocity at the end of the step, lam the multipliers and rho the parameters,
+
+    r = M v + h f(x) + H(x)^T lam - A(x) w = 0,    x' = x + h w,    v' = w
+
+so that A dw = dr with w held. A holds SOFA's tangent K, f has another one: both are derived, with
+the turning of the rotations that K leaves out, K itself included. Where a cable's length is
+imposed, lam follows from c = h H(x) w + L0 - L(x), which joins r as a second equation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sofa_softctl.runtime.implicit_step import ImplicitStep, Taken
+from sofa_softctl.runtime.step_parameters import StepParameter, Sums
+from sofa_softctl.runtime.step_terms import CorotationalTerm, terms_of
+
+
+class Tangent(NamedTuple):
+    """Derivatives of a state by parameters."""
+
+    x: np.ndarray
+    """Of the positions, shape (p, n, 3)."""
+    v: np.ndarray
+    """Of the velocities, shape (p, n, 3)."""
+
+
+class Cotangent(NamedTuple):
+    """Derivatives of a number by a state."""
+
+    x: np.ndarray
+    """By the positions, shape (n, 3)."""
+    v: np.ndarray
+    """By the velocities, shape (n, 3)."""
+
+
+class StepDerivative:
+    """Derivatives of the steps of an ImplicitStep.
+
+    `at` takes a step; then come `forward` and `backward` for it, as often as wanted.
+
+    Args:
+        step: The step.
+        parameters: What it is derived by.
+    """
+
+    def __init__(self, step: ImplicitStep, parameters: Sequence[StepParameter]) -> None:
+        self.step, self.parameters = step, list(parameters)
+        self.terms = terms_of(step)
+        self._of = {id(term.field): term for term in self.terms}
+
+    def at(self, taken: Taken, *, again: bool = True) -> None:
+        """Take a step.
+
+        Args:
+            taken: From `ImplicitStep.advance`, with the present parameters.
+            again: Factorise again; False right after `advance`, when the factors are still there.
+        """
+        if again:
+            self.step.at(taken.x, taken.h)
+        self.taken = taken
+        for term in self.terms:
+            term.at(taken, self.step.beta)
+        if taken.held.any():
+            self._Y, self._W = self.step.compliance(taken.held)
+
+    # -- forward ----------------------------------------------------------------------------------
+
+    def forward(self, before: Tangent, drive: np.ndarray | None = None) -> Tangent:
+        """How the state at the end changes with the parameters.
+
+        Args:
+            before: How that at the start does.
+            drive: How tensions and displacements do, shape (p, k); not at all by default.
+        """
+        step, taken, lines = self.step, self.taken, self.step.lines
+        r = np.stack([step.mass_product(v) for v in before.v])  # (p, n, 3)
+        for term in self.terms:
+            term.add_by_positions(before.x, r)
+        for k, parameter in enumerate(self.parameters):
+            r[k] += parameter.residual(self)
+        if lines.cables:
+            for k, dx in enumerate(before.x):
+                r[k] += lines.turned(taken.lam, dx)
+                if drive is not None:
+                    r[k] += lines.push(np.where(step.imposed, 0.0, taken.h * drive[k]))
+        r[:, step.system.fixed] = 0.0
+        w = step.solve_each(r)
+        if taken.held.any():
+            w = w + np.tensordot(self._multipliers_forward(before.x, w, drive), self._Y, axes=1)
+        return Tangent(before.x + taken.h * w, w)
+
+    def _multipliers_forward(
+        self, dx: np.ndarray, w: np.ndarray, drive: np.ndarray | None
+    ) -> np.ndarray:
+        """d(lam) of held cables, shape (p, q): W d(lam) = d(drive) - H dx - h H dw - h dH w."""
+        taken, lines = self.taken, self.step.lines
+        missing = np.empty((len(dx), int(taken.held.sum())))
+        for k, (moved, faster) in enumerate(zip(dx, w, strict=True)):
+            turned = lines.rows_turned(moved, taken.w)
+            found = -lines.rows(moved) - taken.h * (lines.rows(faster) + turned)
+            missing[k] = (found if drive is None else found + drive[k])[taken.held]
+        return np.linalg.solve(self._W, missing.T).T
+
+    # -- backward ---------------------------------------------------------------------------------
+
+    def sums(self) -> Sums:
+        """Empty sums for `backward`."""
+        sums = Sums()
+        for term in self.terms:
+            if isinstance(term, CorotationalTerm):
+                sums.stiffness[id(term.field)] = np.zeros_like(term.field.stiffness)
+        for mass in self.step.system.masses:
+            sums.mass[id(mass)] = 0.0
+        return sums
+
+    def backward(self, after: Cotangent, sums: Sums) -> tuple[Cotangent, np.ndarray]:
+        """From derivatives by the state at the end to those by the state at the start.
+
+        Args:
+            after: Derivatives by the state at the end.
+            sums: Get what is to be known of the parameters.
+
+        Returns:
+            Derivatives by the state at the start, and by tensions and displacements, shape (k,).
+        """
+        step, taken, lines = self.step, self.taken, self.step.lines
+        g = after.v + taken.h * after.x
+        g[step.system.fixed] = 0.0
+        y = step.solve(g)
+        by_drive = np.zeros(len(lines.cables))
+        by_x = after.x.copy()
+        if taken.held.any():
+            mu = np.zeros(len(lines.cables))
+            mu[taken.held] = np.linalg.solve(self._W, lines.rows(y)[taken.held])
+            y = y - taken.h * np.tensordot(mu[taken.held], self._Y, axes=1)
+            by_x -= lines.push(mu) + taken.h * lines.turned(mu, taken.w)
+            by_drive += mu
+        for term in self.terms:
+            by_stiffness = sums.stiffness.get(id(term.field), np.empty((0, 2)))
+            term.add_transposed(y, by_x, by_stiffness)
+        if lines.cables:
+            by_x += lines.turned(taken.lam, y)
+            by_drive += np.where(step.imposed, 0.0, taken.h * lines.rows(y))
+        sums.rayleigh_mass += float(np.vdot(y, self.by_rayleigh_mass()))
+        sums.rayleigh_stiffness += float(np.vdot(y, self.by_rayleigh_stiffness()))
+        for mass in step.system.masses:
+            sums.mass[id(mass)] += float(np.vdot(y, self.by_mass(mass)))
+        by_x[step.system.fixed] = 0.0
+        by_v = step.mass_product(y)
+        return Cotangent(by_x, by_v), by_drive
+
+    def collect(self, sums: Sums) -> np.ndarray:
+        """Derivatives by the parameters, shape (p,)."""
+        return np.array([parameter.collect(sums) for parameter in self.parameters])
+
+    # -- dr by what a step depends on -------------------------------------------------------------
+
+    def by_stiffness(self, field: Any, change: np.ndarray) -> np.ndarray:
+        """dr for a change of V lambda and V mu of a field's elements (m, 2), shape (n, 3)."""
+        out = np.zeros_like(self.taken.x)
+        term = self._of[id(field)]
+        assert isinstance(term, CorotationalTerm)
+        term.add_by_stiffness(change, out)
+        return out
+
+    def by_mass(self, mass: Any) -> np.ndarray:
+        """dr for a relative change of a mass: M (v + h g - (1 + h alpha) w), shape (n, 3)."""
+        step, taken = self.step, self.taken
+        out = np.zeros_like(taken.x)
+        own = step.system.part(out, mass.state)
+        change = taken.v - (1.0 + taken.h * step.alpha) * taken.w
+        mass.add_gravity(own, taken.h * mass._context._data["gravity"].get())
+        mass.add_product(own, step.system.part(change, mass.state), 1.0)
+        return out
+
+    def by_rayleigh_mass(self) -> np.ndarray:
+        """dr by alpha: -h M w, shape (n, 3)."""
+        return -self.taken.h * self.step.mass_product(self.taken.w)
+
+    def by_rayleigh_stiffness(self) -> np.ndarray:
+        """dr by beta: -h K w, shape (n, 3)."""
+        return -self.taken.h * self.step.stiffness_product(self.taken.w)
