@@ -1,0 +1,261 @@
+"""The paper's method: steepest descent on summed squared errors, with gradients by the adjoint.
+
+Source: Caldwell, Coleman, Correll, "Optimal parameter identification for discrete mechanical
+systems with application to flexible object manipulation", section 4-E.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError, SimulationError
+from sofa_softctl.identification.estimate import Estimate, assess
+from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.misfit import Misfit
+from sofa_softctl.identification.parameter import Parameter, bounds, starts
+from sofa_softctl.identification.search import Search
+from sofa_softctl.identification.status import EstimateStatus
+from sofa_softctl.identification.visibility import unseen
+
+ALPHA, BETA = 0.4, 0.4
+"""Of the Armijo line search, as in the paper."""
+GRADIENT = 1.138e-3
+"""Norm of the gradient at which the paper's descent ended."""
+METHOD = "steepest descent"
+"""What estimates call it."""
+SHORTEST = 1e-16
+"""Share of the first step below which a line search gives up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """One point on the path of a descent."""
+
+    rho: np.ndarray
+    """Parameters, shape (n_rho,)."""
+    cost: float
+    """J_d [unit of the outputs, squared]."""
+    gradient: np.ndarray
+    """dJ_d/drho, shape (n_rho,)."""
+    step: float
+    """gamma with which it was reached: rho = rho before - gamma * gradient there."""
+    outputs: tuple[np.ndarray, ...]
+    """Predicted outputs of each experiment, each of shape (n_times, n_outputs)."""
+
+    @property
+    def gradient_norm(self) -> float:
+        """|DJ_d|."""
+        return float(np.linalg.norm(self.gradient))
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Where steepest descent went."""
+
+    parameters: tuple[Parameter, ...]
+    """What rho means."""
+    iterates: tuple[Iterate, ...]
+    """The path: the start, then the end of each iteration."""
+    status: EstimateStatus
+    """How it ended."""
+    simulations: int
+    """Simulations for costs alone, in line searches."""
+    gradients: int
+    """Simulations with an adjoint sweep."""
+    rejected: int
+    """Simulations that failed: the step was shortened then."""
+    seconds: float
+    """Time that it took [s]."""
+
+    @property
+    def rho(self) -> np.ndarray:
+        """Where it ended, shape (n_rho,)."""
+        return self.iterates[-1].rho
+
+    @property
+    def iterations(self) -> int:
+        """Steps that were taken."""
+        return len(self.iterates) - 1
+
+
+def descend(
+    experiments: Sequence[Experiment],
+    parameters: Sequence[Parameter] | None = None,
+    *,
+    channels: Sequence[str] | None = None,
+    terminal: bool = True,
+    alpha: float = ALPHA,
+    beta: float = BETA,
+    first_step: float = 1.0,
+    gradient_norm: float = GRADIENT,
+    most: int = 200,
+    progress: Callable[[int, float, float], None] | None = None,
+) -> Descent:
+    """Steepest descent on J_d = sum_k e_k' e_k + e_kf' e_kf over chosen outputs.
+
+    A step gamma = first_step * beta^j is taken with the least j for which parameters stay
+    positive (between their bounds), the model can be simulated, and
+    J_d(rho - gamma DJ_d) <= J_d(rho) - alpha gamma |DJ_d|^2.
+
+    Args:
+        experiments: Their costs are added; samples that are missing count nothing.
+        parameters: With starts and bounds in place of the experiments' own.
+        channels: Names of the outputs that are compared, in their own units; None: all.
+        terminal: Count the last sample again, as the paper's m_d does.
+        alpha: Share of the decrease that the gradient predicts that a step must bring.
+        beta: By which a step is shortened.
+        first_step: gamma that each line search begins with.
+        gradient_norm: |DJ_d| at which it ends.
+        most: Iterations allowed.
+        progress: Is told the iteration, the cost and the gradient's norm.
+
+    Raises:
+        IdentificationError: The model cannot be simulated at the start, or a channel is unknown.
+
+    Source: section 4-E, and Lemma 1 behind `pull_back`.
+    """
+    began = perf_counter()
+    path = _Path(Misfit(experiments, parameters), channels, terminal)
+    at = path.start()
+    iterates, status = [at], EstimateStatus.EXHAUSTED
+    for iteration in range(most + 1):
+        if progress is not None:
+            progress(iteration, at.cost, at.gradient_norm)
+        if at.gradient_norm <= gradient_norm:
+            status = EstimateStatus.CONVERGED
+            break
+        if iteration == most:
+            break
+        after = path.step(at, first_step, alpha, beta)
+        if after is None:
+            status = EstimateStatus.STALLED
+            break
+        at = after
+        iterates.append(at)
+    return Descent(
+        parameters=path.misfit.parameters,
+        iterates=tuple(iterates),
+        status=status,
+        simulations=path.simulations,
+        gradients=path.gradients,
+        rejected=path.rejected,
+        seconds=perf_counter() - began,
+    )
+
+
+def as_estimate(descent: Descent, experiments: Sequence[Experiment]) -> Estimate:
+    """Where a descent ended as an estimate, to be judged like others: with noise as weights."""
+    misfit = Misfit(experiments, descent.parameters)
+    fits = misfit.fits(descent.rho)
+    residuals, _ = misfit.stacked(fits, descent.rho)
+    evaluations = descent.simulations + descent.gradients
+    found = Search(
+        start=descent.iterates[0].rho,
+        rho=descent.rho,
+        cost=float(residuals @ residuals),
+        status=descent.status,
+        at_bound=(),
+        evaluations=evaluations,
+        rejected=descent.rejected,
+        reason="",
+    )
+    return assess(
+        misfit,
+        found,
+        fixed=(),
+        unseen=unseen(misfit, descent.rho, fits),
+        noise_estimated=False,
+        searches=(found,),
+        warnings=(),
+        method=METHOD,
+        evaluations=evaluations,
+        seconds=descent.seconds,
+    )
+
+
+class _Path:
+    """Costs and gradients of the descent, counted."""
+
+    def __init__(self, misfit: Misfit, channels: Sequence[str] | None, terminal: bool) -> None:
+        self.misfit = misfit
+        self.weights = [_weights(one, channels, terminal) for one in misfit.experiments]
+        self.lower, self.upper = bounds(misfit.parameters)
+        self.simulations = self.gradients = self.rejected = 0
+
+    def start(self) -> Iterate:
+        rho = starts(self.misfit.parameters)
+        try:
+            return self.at(rho, 0.0)
+        except SimulationError as error:
+            raise IdentificationError(
+                f"The model cannot be simulated at the start: {error} Give another start."
+            ) from error
+
+    def at(self, rho: np.ndarray, step: float) -> Iterate:
+        """Cost and gradient by one adjoint sweep an experiment."""
+        self.gradients += 1
+        cost, gradient, outputs = 0.0, np.zeros(len(rho)), []
+        for k, experiment in enumerate(self.misfit.experiments):
+            swept = experiment.pull_back(
+                self.misfit.of(k, rho), lambda y, k=k: 2.0 * self._weighted(k, y)
+            )
+            cost += self._cost(k, swept.outputs)
+            gradient += self.misfit.spread(k, swept.by_parameters)
+            outputs.append(swept.outputs)
+        return Iterate(rho, cost, gradient, step, tuple(outputs))
+
+    def step(self, at: Iterate, first: float, alpha: float, beta: float) -> Iterate | None:
+        """The next point; None if no step is short enough to help."""
+        gamma, slope = first, float(at.gradient @ at.gradient)
+        while gamma > SHORTEST * first:
+            rho = at.rho - gamma * at.gradient
+            inside = (rho > self.lower).all() and (rho < self.upper).all()
+            if inside and self.cost(rho) <= at.cost - alpha * gamma * slope:
+                return self.at(rho, gamma)
+            gamma *= beta
+        return None
+
+    def cost(self, rho: np.ndarray) -> float:
+        """J_d; infinite where the model cannot be simulated."""
+        self.simulations += 1
+        try:
+            return sum(
+                self._cost(k, experiment.outputs(self.misfit.of(k, rho)))
+                for k, experiment in enumerate(self.misfit.experiments)
+            )
+        except SimulationError:
+            self.rejected += 1
+            return float("inf")
+
+    def _weighted(self, k: int, outputs: np.ndarray) -> np.ndarray:
+        """Errors times how often each counts, 0 where missing, shape (n_times, n_outputs)."""
+        errors = np.nan_to_num(outputs - self.misfit.experiments[k].measured, nan=0.0)
+        found: np.ndarray = self.weights[k] * errors
+        return found
+
+    def _cost(self, k: int, outputs: np.ndarray) -> float:
+        cost = float(np.nansum(self.weights[k] * (outputs - self.measured(k)) ** 2))
+        return cost if np.isfinite(outputs).all() else float("inf")
+
+    def measured(self, k: int) -> np.ndarray:
+        """Of one experiment."""
+        return self.misfit.experiments[k].measured
+
+
+def _weights(experiment: Experiment, channels: Sequence[str] | None, terminal: bool) -> np.ndarray:
+    """How often each sample counts, shape (n_times, n_outputs)."""
+    names = [one.name for one in experiment.channels]
+    for name in channels or ():
+        if name not in names:
+            raise IdentificationError(
+                f"{experiment.name} has no output '{name}'. It has: {', '.join(names)}."
+            )
+    counted = np.array([channels is None or name in channels for name in names], dtype=float)
+    weights = np.tile(counted, (len(experiment.time), 1))
+    if terminal:
+        weights[-1] *= 2.0
+    return weights

@@ -1,0 +1,189 @@
+"""What data can and cannot tell of parameters: information, intervals, directions not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+
+from sofa_softctl.identification.estimate import Estimate
+from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.input_noise import input_covariance
+
+CONFIDENCE = 0.95
+"""Of the intervals."""
+BLIND, DIM = 1.0, 0.1
+"""A direction is not seen when it is uncertain by more than its own size, hardly by a tenth."""
+SMALL = 0.1
+"""Parts of a direction below this are left out of its name."""
+SINGULAR = 1e-9
+"""Share of the largest singular value below which nothing is seen at all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """A combination of parameters, each in shares of its value, and how well data see it."""
+
+    parts: dict[str, float]
+    """Share of each parameter in a change of length 1 [-]."""
+    deviation: float
+    """Standard deviation along it [-]: 0.01 is one percent; infinite where nothing is seen."""
+
+    @property
+    def name(self) -> str:
+        """Such as '0.71 kappa_theta - 0.70 kappa_psi'."""
+        large = sorted(self.parts.items(), key=lambda part: -round(abs(part[1]), 2))
+        text = ""
+        for name, share in large:
+            if abs(share) >= SMALL or not text:
+                sign = ("- " if share < 0.0 else "+ ") if text else ("-" if share < 0.0 else "")
+                text += f"{' ' if text else ''}{sign}{abs(share):.2f} {name}"
+        return text
+
+    @property
+    def sentence(self) -> str:
+        """What data say of it."""
+        if self.deviation > BLIND:
+            return f"{self.name} is not seen by these data"
+        known = f"known within {100.0 * self.deviation:.2g} %"
+        if self.deviation > DIM:
+            return f"{self.name} is hardly seen by these data: {known}"
+        return f"{self.name} is {known}"
+
+
+@dataclass(frozen=True, eq=False)
+class Identifiability:
+    """How far an estimate can be trusted if its model is right."""
+
+    names: tuple[str, ...]
+    """Of all parameters, the order of what follows; NaN for those that were not fitted."""
+    output_covariance: np.ndarray
+    """From noise of the outputs, and priors [units], shape (n_rho, n_rho)."""
+    input_covariance: np.ndarray
+    """From noise that enters through recorded inputs [units], shape (n_rho, n_rho)."""
+    low: np.ndarray
+    """Lower ends of 95 % intervals [units], shape (n_rho,)."""
+    high: np.ndarray
+    """Upper ends."""
+    correlation: np.ndarray
+    """Of the errors, shape (n_rho, n_rho)."""
+    directions: tuple[Direction, ...]
+    """Of the fitted parameters, the worst seen first."""
+    distribution: Literal["normal", "Student-t"]
+    """Of the intervals: normal where noise was given, Student's t where it was estimated."""
+    freedom: int
+    """Numbers compared, less parameters fitted."""
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Of both kinds of noise [units], shape (n_rho, n_rho)."""
+        return self.output_covariance + self.input_covariance
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """Standard deviations of the parameters [units], shape (n_rho,)."""
+        found: np.ndarray = np.sqrt(np.diag(self.covariance))
+        return found
+
+    @property
+    def blind(self) -> tuple[Direction, ...]:
+        """Directions that are not seen, or hardly."""
+        return tuple(one for one in self.directions if one.deviation > DIM)
+
+
+def identifiability(
+    estimate: Estimate, experiments: Sequence[Experiment] | None = None
+) -> Identifiability:
+    """Covariance, intervals and directions at an estimate.
+
+    The covariance of independent output noise is the inverse of the Fisher information
+    J' W J + P: J the sensitivities, W = 1 / noise^2, P what priors tell. Directions are those of
+    J' W J scaled by the parameters' values. Both are linearised at the estimate.
+
+    Args:
+        estimate: Where to look.
+        experiments: Those of the estimate, for noise that enters through inputs; None: without.
+    """
+    free = estimate.free
+    C = _inverse(_information(estimate)[np.ix_(free, free)], _sizes(estimate)[free])
+    through = np.zeros((len(free), len(free)))
+    if experiments is not None and free.any():
+        through = input_covariance(estimate, experiments, _embedded(C, free, 0.0))
+    output = _embedded(C, free, np.nan)
+    freedom = max(estimate.data - int(free.sum()), 1)
+    reach = (
+        stats.t.ppf(0.5 + CONFIDENCE / 2.0, freedom)
+        if estimate.noise_estimated
+        else stats.norm.ppf(0.5 + CONFIDENCE / 2.0)
+    )
+    covariance = output + through
+    deviation = np.sqrt(np.diag(covariance))
+    with np.errstate(invalid="ignore"):  # infinite by infinite
+        correlation = covariance / np.outer(deviation, deviation)
+    return Identifiability(
+        names=estimate.names,
+        output_covariance=output,
+        input_covariance=through,
+        low=estimate.rho - reach * deviation,
+        high=estimate.rho + reach * deviation,
+        correlation=correlation,
+        directions=_directions(estimate),
+        distribution="Student-t" if estimate.noise_estimated else "normal",
+        freedom=freedom,
+    )
+
+
+def information(estimate: Estimate) -> np.ndarray:
+    """Fisher information of the data alone, J' W J [1 / units], shape (n_rho, n_rho)."""
+    J = np.concatenate([fit.rows[1] for fit in estimate.fits])
+    found: np.ndarray = J.T @ J
+    return found
+
+
+def _information(estimate: Estimate) -> np.ndarray:
+    return information(estimate) + np.diag(estimate.prior_information)
+
+
+def _sizes(estimate: Estimate) -> np.ndarray:
+    """Magnitude of each parameter: its value, or its scale where that is 0, shape (n_rho,)."""
+    scales = np.array([one.scale for one in estimate.parameters])
+    return np.where(estimate.rho != 0.0, np.abs(estimate.rho), scales)
+
+
+def _inverse(F: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Inverse of an information; infinite variances along what is not seen at all."""
+    if not len(F):
+        return F
+    values, vectors = np.linalg.eigh(F * np.outer(size, size))
+    seen = values > SINGULAR**2 * values.max()
+    scaled = (vectors[:, seen] / values[seen]) @ vectors[:, seen].T
+    lost = (np.abs(vectors[:, ~seen]) > 1e-3).any(axis=1)
+    C = scaled * np.outer(size, size)
+    C[np.diag_indices(len(C))] += np.where(lost, np.inf, 0.0)
+    return C
+
+
+def _embedded(C: np.ndarray, free: np.ndarray, elsewhere: float) -> np.ndarray:
+    whole = np.full((len(free), len(free)), elsewhere)
+    whole[np.ix_(free, free)] = C
+    return whole
+
+
+def _directions(estimate: Estimate) -> tuple[Direction, ...]:
+    """Singular directions of J scaled by the parameters' values."""
+    free = estimate.free
+    if not free.any():
+        return ()
+    J = np.concatenate([fit.rows[1] for fit in estimate.fits])[:, free] * _sizes(estimate)[free]
+    _, s, V = np.linalg.svd(J, full_matrices=True)
+    s = np.concatenate((s, np.zeros(len(V) - len(s))))
+    names = np.array(estimate.names)[free].tolist()
+    found = []
+    for value, row in zip(s, V, strict=True):
+        sign = 1.0 if row[np.abs(row).argmax()] > 0.0 else -1.0
+        deviation = 1.0 / value if value > SINGULAR * s[0] else float("inf")
+        found.append(Direction(dict(zip(names, (sign * row).tolist(), strict=True)), deviation))
+    return tuple(reversed(found))

@@ -1,0 +1,55 @@
+"""Noise of recorded inputs, carried through the model to the parameters.
+
+An estimate moves by -C J' W (dy - dz) when predictions move by dy and what they are compared with
+by dz. Both move with recorded inputs u: dy = G du through the model, dz through whatever was
+computed from signals that also drive it. Adjoint sweeps give the rows of J' W G without G.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sofa_softctl.identification.estimate import Estimate
+from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.misfit import Fit, Misfit
+
+
+def input_covariance(
+    estimate: Estimate, experiments: Sequence[Experiment], C: np.ndarray
+) -> np.ndarray:
+    """Covariance of the parameters from noise of the inputs [units], shape (n_rho, n_rho).
+
+    Cov = C M S M' C with M = J' W (dy/du - dz/du) and S the variances of the inputs, independent
+    over time; experiments add up.
+
+    Args:
+        estimate: Where to linearise.
+        experiments: Those of the estimate, in its order.
+        C: Inverse of the information, 0 for parameters that were not fitted, (n_rho, n_rho).
+    """
+    misfit = Misfit(experiments, estimate.parameters)
+    C = np.nan_to_num(C, posinf=0.0)  # what nothing sees has its infinite variance already
+    total = np.zeros_like(C)
+    for k, (experiment, fit) in enumerate(zip(experiments, estimate.fits, strict=True)):
+        deviations = np.array([one.deviation for one in experiment.inputs])
+        if not deviations.any():
+            continue
+        rho = misfit.of(k, estimate.rho)
+        rows = [
+            np.ravel(deviations * _row(experiment, fit, rho, i)) if estimate.free[i] else None
+            for i in range(len(C))
+        ]
+        size = next(len(row) for row in rows if row is not None)
+        M = np.array([np.zeros(size) if row is None else row for row in rows])
+        total += M @ M.T
+    found: np.ndarray = C @ total @ C
+    return found
+
+
+def _row(experiment: Experiment, fit: Fit, rho: np.ndarray, i: int) -> np.ndarray:
+    """Row i of M, as an array over time and inputs, shape (n_input_times, n_inputs)."""
+    weights = np.where(fit.there, fit.sensitivities[:, :, i] / fit.deviations**2, 0.0)
+    through_model = experiment.pull_back(rho, lambda _: weights).by_inputs
+    return through_model - experiment.measured_by_inputs(weights)
