@@ -26,6 +26,7 @@ from sofa_softctl.identification.variational_kernels import (
     DIRECTION,
     DISTANCE,
     POINT,
+    Rows,
     Tree,
     Values,
 )
@@ -159,6 +160,30 @@ class Rod:
     """Point in its axes [m]."""
 
 
+@dataclass(frozen=True)
+class Point:
+    """Where a marker is, in the world: three readings."""
+
+    joint: str
+    """Of the frame that carries it."""
+    at: Sequence[float] = (0.0, 0.0, 0.0)
+    """Place in its axes [m]."""
+
+
+@dataclass(frozen=True)
+class Distance:
+    """The distance of two points, as a string's length: one reading."""
+
+    one: str
+    """Joint of the first frame."""
+    at_one: Sequence[float]
+    """Point in its axes [m]."""
+    other: str = WORLD
+    """Joint of the second frame."""
+    at_other: Sequence[float] = (0.0, 0.0, 0.0)
+    """Point in its axes [m]."""
+
+
 @dataclass(frozen=True, eq=False)
 class Mechanism:
     """Joints and all that hangs on them.
@@ -215,7 +240,6 @@ class Mechanism:
                 _find(joint.parent, names[:k], f"joint before '{joint.name}'")
         moving = [k for k, joint in enumerate(self.joints) if joint.rigid is None]
         number = {k: c for c, k in enumerate(moving)}
-        rows = [row for one in self.constraints for row in _rows(one)]
         return Tree(
             parent=np.array([self.frame(joint.parent) for joint in self.joints], dtype=np.int64),
             coordinate=_integers(number.get(k, -1) for k in range(len(names))),
@@ -234,6 +258,16 @@ class Mechanism:
             rest=self._values(one.rest for one in self.springs),
             damper=_integers(self.coordinate(one.joint) for one in self.dampers),
             damping=self._values(one.damping for one in self.dampers),
+            closed=self._table([row for one in self.constraints for row in _rows(one)]),
+            gravity=np.asarray(self.gravity, dtype=float),
+        )
+
+    def rows(self, readings: Sequence[Point | Distance]) -> Rows:
+        """Readings as arrays: three rows for each point, one for each distance."""
+        return self._table([row for one in readings for row in _rows(one)])
+
+    def _table(self, rows: list[_Row]) -> Rows:
+        return Rows(
             kind=_integers(row.kind for row in rows),
             one=_integers(self.frame(row.one) for row in rows),
             other=_integers(self.frame(row.other) for row in rows),
@@ -241,7 +275,6 @@ class Mechanism:
             at_other=_stack([row.at_other for row in rows], (3,)),
             along=_stack([row.along for row in rows], (3,)),
             target=self._values(row.target for row in rows),
-            gravity=np.asarray(self.gravity, dtype=float),
         )
 
     def values(self, numbers: Iterable[Number], rho: np.ndarray) -> np.ndarray:
@@ -283,15 +316,17 @@ class _Row:
     target: Number = 0.0
 
 
-def _rows(constraint: Pin | Clamp | Rod) -> list[_Row]:
-    """The equations of a constraint."""
-    one, other = constraint.one, constraint.other
-    ends = (one, constraint.at_one, other, constraint.at_other)
-    if isinstance(constraint, Rod):
-        return [_Row(DISTANCE, *ends, target=constraint.length)]
+def _rows(of: Pin | Clamp | Rod | Point | Distance) -> list[_Row]:
+    """The equations of a constraint, or what a reading reads."""
+    if isinstance(of, Point):
+        return [_Row(POINT, of.joint, of.at, WORLD, np.zeros(3), axis) for axis in np.eye(3)]
+    one, other = of.one, of.other
+    ends = (one, of.at_one, other, of.at_other)
+    if isinstance(of, Rod | Distance):
+        return [_Row(DISTANCE, *ends, target=of.length if isinstance(of, Rod) else 0.0)]
     rows = [_Row(POINT, *ends, along=axis) for axis in np.eye(3)]
-    if isinstance(constraint, Clamp):
-        axes, unit = _axes(constraint.turned), np.eye(3)
+    if isinstance(of, Clamp):
+        axes, unit = _axes(of.turned), np.eye(3)
         pairs = ((0, 1), (1, 2), (2, 0))
         rows += [_Row(DIRECTION, one, unit[a], other, axes[:, b]) for a, b in pairs]
     return rows

@@ -106,7 +106,7 @@ def settle(
         SimulationError: Newton's iteration finds none near the guess.
     """
     rho, tree = np.asarray(rho, dtype=float), mechanism.tree
-    loose, n_h = _loose(mechanism, held), len(tree.kind)
+    loose, n_h = _loose(mechanism, held), len(tree.closed.kind)
     q, distance = project(mechanism, rho, guess, held)
     mu = np.zeros(n_h) if multipliers is None else multipliers.copy()
     for _ in range(ITERATIONS):
@@ -149,20 +149,20 @@ def _balance(
     mechanism: Mechanism, rho: np.ndarray, q: np.ndarray, mu: np.ndarray, loose: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """V_q - D1 h^T mu of the loose joints, and h; by (q_loose, mu), by rho and by all of q."""
-    tree, joint, n_h = mechanism.tree, mechanism.tree.joint, len(mechanism.tree.kind)
+    tree, joint, n_h = mechanism.tree, mechanism.tree.joint, len(mechanism.tree.closed.kind)
     count = len(tree.parent)
     at = kernels.frames(tree, rho, q)
     L = kernels.lagrangian(tree, rho, q, np.zeros(len(q)), True)
     h, Dh, curved = np.empty(n_h), np.empty((n_h, count)), np.zeros((count, count))
-    kernels.constraints(tree, rho, at, h, Dh)
+    kernels.measure(tree, tree.closed, rho, at, h, Dh)
     kernels.add_curvature(tree, at, mu, curved)
     V_qq, V_rho, h_rho = -L.qq - curved, -L.q_rho, np.zeros((n_h, len(rho)))
     for f in np.flatnonzero(tree.rigid.parameter >= 0):
         k, factor = tree.rigid.parameter[f], tree.rigid.factor[f]
         V_rho[:, k] += factor * V_qq[:, f]
         h_rho[:, k] += factor * Dh[:, f]
-    for r in np.flatnonzero(tree.target.parameter >= 0):
-        h_rho[r, tree.target.parameter[r]] -= tree.target.factor[r]
+    for r in np.flatnonzero(tree.closed.target.parameter >= 0):
+        h_rho[r, tree.closed.target.parameter[r]] -= tree.closed.target.factor[r]
     free = joint[loose]
     by_q = np.vstack([V_qq[np.ix_(free, joint)], Dh[:, joint]])
     kkt = np.hstack([by_q[:, loose], np.vstack([-Dh[:, free].T, np.zeros((n_h, n_h))])])
@@ -175,8 +175,8 @@ def _constraints(
 ) -> tuple[np.ndarray, np.ndarray]:
     """h and its derivatives by q."""
     tree, rho = mechanism.tree, np.asarray(rho, dtype=float)
-    h, Dh = np.empty(len(tree.kind)), np.empty((len(tree.kind), len(tree.parent)))
-    kernels.constraints(tree, rho, kernels.frames(tree, rho, q), h, Dh)
+    h, Dh = np.empty(len(tree.closed.kind)), np.empty((len(tree.closed.kind), len(tree.parent)))
+    kernels.measure(tree, tree.closed, rho, kernels.frames(tree, rho, q), h, Dh)
     return h, Dh[:, tree.joint]
 
 

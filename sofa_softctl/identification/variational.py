@@ -83,7 +83,7 @@ def simulate(
         )
     _check_start(mechanism, rho, start)
     q, p = np.empty((steps + 1, n)), np.empty((steps + 1, n))
-    multipliers = np.zeros((steps, len(tree.kind)))
+    multipliers = np.zeros((steps, len(tree.closed.kind)))
     L = kernels.lagrangian(tree, rho, start.q, start.v, True)
     at = np.ix_(tree.joint, tree.joint)
     p_rho = L.v_rho[tree.joint] + L.qv[at].T @ start.q_rho + L.vv[at] @ start.v_rho

@@ -37,6 +37,25 @@ class Values(NamedTuple):
     """Its index, -1 for none, shape (n,)."""
 
 
+class Rows(NamedTuple):
+    """Things to measure between two ends: constraints, or readings."""
+
+    kind: np.ndarray
+    """Of each: POINT, DIRECTION or DISTANCE, shape (n_r,)."""
+    one: np.ndarray
+    """Joint of its first end, -1: the world, shape (n_r,)."""
+    other: np.ndarray
+    """Joint of its second end, -1: the world, shape (n_r,)."""
+    at_one: np.ndarray
+    """Point or direction in the axes of `one`, shape (n_r, 3)."""
+    at_other: np.ndarray
+    """Point or direction in the axes of `other`, shape (n_r, 3)."""
+    along: np.ndarray
+    """Direction in the world of a POINT row, shape (n_r, 3)."""
+    target: Values
+    """What a constraint should be; 0 for a reading, (n_r,)."""
+
+
 class Tree(NamedTuple):
     """A mechanism as arrays, N joints of which n are coordinates, each after its parent."""
 
@@ -74,20 +93,8 @@ class Tree(NamedTuple):
     """Coordinate of each damper, shape (n_d,)."""
     damping: Values
     """[N m s / rad] or [N s / m], (n_d,)."""
-    kind: np.ndarray
-    """Of each constraint: POINT, DIRECTION or DISTANCE, shape (n_h,)."""
-    one: np.ndarray
-    """Joint of its first end, -1: the world, shape (n_h,)."""
-    other: np.ndarray
-    """Joint of its second end, -1: the world, shape (n_h,)."""
-    at_one: np.ndarray
-    """Point or direction in the axes of `one`, shape (n_h, 3)."""
-    at_other: np.ndarray
-    """Point or direction in the axes of `other`, shape (n_h, 3)."""
-    along: np.ndarray
-    """Direction in the world of a POINT row, shape (n_h, 3)."""
-    target: Values
-    """What the row should be, (n_h,)."""
+    closed: Rows
+    """The constraints, n_h of them."""
     gravity: np.ndarray
     """[m / s^2], shape (3,)."""
 
@@ -428,19 +435,21 @@ def slide(s: np.ndarray, x: np.ndarray, point: bool, out: np.ndarray) -> None:
 
 
 @njit
-def constraints(tree: Tree, rho: np.ndarray, at: Frames, h: np.ndarray, Dh: np.ndarray) -> None:
-    """h, shape (n_h,), and its derivatives by all joints, shape (n_h, N)."""
+def measure(
+    tree: Tree, rows: Rows, rho: np.ndarray, at: Frames, h: np.ndarray, Dh: np.ndarray
+) -> None:
+    """Rows h, shape (n_r,), and their derivatives by all joints, shape (n_r, N)."""
     a, b, change, normal = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     Dh[:] = 0.0
-    for r in range(tree.kind.shape[0]):
-        kind = tree.kind[r]
+    for r in range(rows.kind.shape[0]):
+        kind = rows.kind[r]
         point = kind != DIRECTION
-        place(at, tree.one[r], tree.at_one[r], point, a)
-        place(at, tree.other[r], tree.at_other[r], point, b)
-        h[r] = row_value(tree, r, a, b) - value(tree.target, r, rho)
+        place(at, rows.one[r], rows.at_one[r], point, a)
+        place(at, rows.other[r], rows.at_other[r], point, b)
+        h[r] = row_value(rows, r, a, b) - value(rows.target, r, rho)
         for end in range(2):
-            row_normal(tree, r, a, b, end, normal)
-            j = tree.one[r] if end == 0 else tree.other[r]
+            row_normal(rows, r, a, b, end, normal)
+            j = rows.one[r] if end == 0 else rows.other[r]
             while j >= 0:
                 slide(at.S[j], a if end == 0 else b, point, change)
                 Dh[r, j] += dot(normal, change)
@@ -448,25 +457,25 @@ def constraints(tree: Tree, rho: np.ndarray, at: Frames, h: np.ndarray, Dh: np.n
 
 
 @njit
-def row_value(tree: Tree, r: int, a: np.ndarray, b: np.ndarray) -> float:
+def row_value(rows: Rows, r: int, a: np.ndarray, b: np.ndarray) -> float:
     """What row r measures, with its ends at a and b."""
-    if tree.kind[r] == DIRECTION:
+    if rows.kind[r] == DIRECTION:
         return dot(a, b)
-    if tree.kind[r] == POINT:
-        return dot(tree.along[r], a) - dot(tree.along[r], b)
+    if rows.kind[r] == POINT:
+        return dot(rows.along[r], a) - dot(rows.along[r], b)
     d = a - b
     return np.sqrt(dot(d, d))
 
 
 @njit
-def row_normal(tree: Tree, r: int, a: np.ndarray, b: np.ndarray, end: int, out: np.ndarray) -> None:
+def row_normal(rows: Rows, r: int, a: np.ndarray, b: np.ndarray, end: int, out: np.ndarray) -> None:
     """Derivative of row r by one of its ends."""
-    if tree.kind[r] == DIRECTION:
+    if rows.kind[r] == DIRECTION:
         out[:] = b if end == 0 else a
         return
     sign = 1.0 if end == 0 else -1.0
-    if tree.kind[r] == POINT:
-        out[:] = sign * tree.along[r]
+    if rows.kind[r] == POINT:
+        out[:] = sign * rows.along[r]
         return
     d = a - b
     out[:] = sign / np.sqrt(dot(d, d)) * d
@@ -475,15 +484,16 @@ def row_normal(tree: Tree, r: int, a: np.ndarray, b: np.ndarray, end: int, out: 
 @njit
 def add_curvature(tree: Tree, at: Frames, weights: np.ndarray, out: np.ndarray) -> None:
     """out += second derivatives of weights . h by all joints, shape (N, N)."""
+    rows = tree.closed
     a, b, normal = np.empty(3), np.empty(3), np.empty(3)
     change, twice = np.empty((2, tree.parent.shape[0], 3)), np.empty(3)
-    for r in range(tree.kind.shape[0]):
-        point, w = tree.kind[r] != DIRECTION, weights[r]
-        place(at, tree.one[r], tree.at_one[r], point, a)
-        place(at, tree.other[r], tree.at_other[r], point, b)
+    for r in range(rows.kind.shape[0]):
+        point, w = rows.kind[r] != DIRECTION, weights[r]
+        place(at, rows.one[r], rows.at_one[r], point, a)
+        place(at, rows.other[r], rows.at_other[r], point, b)
         for end in range(2):
-            row_normal(tree, r, a, b, end, normal)
-            j = tree.one[r] if end == 0 else tree.other[r]
+            row_normal(rows, r, a, b, end, normal)
+            j = rows.one[r] if end == 0 else rows.other[r]
             while j >= 0:
                 slide(at.S[j], a if end == 0 else b, point, change[end, j])
                 i = j
@@ -495,19 +505,19 @@ def add_curvature(tree: Tree, at: Frames, weights: np.ndarray, out: np.ndarray) 
                         out[j, i] += add
                     i = tree.parent[i]
                 j = tree.parent[j]
-        if tree.kind[r] == POINT:
+        if rows.kind[r] == POINT:
             continue
-        row_normal(tree, r, a, b, 0, normal)
+        row_normal(rows, r, a, b, 0, normal)
         d = a - b
         length = np.sqrt(dot(d, d))
         for first in range(2):
-            i = tree.one[r] if first == 0 else tree.other[r]
+            i = rows.one[r] if first == 0 else rows.other[r]
             while i >= 0:
                 for second in range(2):
-                    j = tree.one[r] if second == 0 else tree.other[r]
+                    j = rows.one[r] if second == 0 else rows.other[r]
                     while j >= 0:
                         u, t = change[first, i], change[second, j]
-                        if tree.kind[r] == DIRECTION:
+                        if rows.kind[r] == DIRECTION:
                             out[i, j] += w * dot(u, t) if first != second else 0.0
                         else:
                             sign = 1.0 if first == second else -1.0
@@ -544,15 +554,15 @@ def linearise(
 ) -> Linear:
     """Derivatives of step k, from q0 to q1."""
     joint = tree.joint
-    n, n_h, n_rho = joint.shape[0], tree.kind.shape[0], rho.shape[0]
+    n, n_h, n_rho = joint.shape[0], tree.closed.kind.shape[0], rho.shape[0]
     v = (q1 - q0) / dt
     middle = 0.5 * (q0 + q1)
     L = lagrangian(tree, rho, middle, v, True)
     count = tree.parent.shape[0]
     at0, at1 = frames(tree, rho, q0), frames(tree, rho, q1)
     h, Dh0, Dh1 = np.empty(n_h), np.empty((n_h, count)), np.empty((n_h, count))
-    constraints(tree, rho, at0, h, Dh0)
-    constraints(tree, rho, at1, h, Dh1)
+    measure(tree, tree.closed, rho, at0, h, Dh0)
+    measure(tree, tree.closed, rho, at1, h, Dh1)
     curved = np.zeros((count, count))
     add_curvature(tree, at0, multipliers, curved)
     F_q, F_v = np.zeros((n, n)), np.zeros(n)
@@ -605,9 +615,9 @@ def linearise(
         for r in range(n_h):
             r_rho[n + r, m] += factor * Dh1[r, f]
     for r in range(n_h):
-        m = tree.target.parameter[r]
+        m = tree.closed.target.parameter[r]
         if m >= 0:
-            r_rho[n + r, m] -= tree.target.factor[r]
+            r_rho[n + r, m] -= tree.closed.target.factor[r]
     add_delays(drive, k, dt, r_rho, p_rho)
     return Linear(kkt, r_q, r_rho, p_next, p_q, p_rho)
 
@@ -658,7 +668,7 @@ def simulate(
     v0 only starts Newton's iteration. A step that does not converge, or is not finite, ends it.
     """
     joint = tree.joint
-    n, n_h, count = joint.shape[0], tree.kind.shape[0], tree.parent.shape[0]
+    n, n_h, count = joint.shape[0], tree.closed.kind.shape[0], tree.parent.shape[0]
     steps = q.shape[0] - 1
     q[0], p[0] = q0, p0
     rates = v0.copy()
@@ -666,7 +676,7 @@ def simulate(
     h, Dh0, Dh1 = np.empty(n_h), np.empty((n_h, count)), np.empty((n_h, count))
     kkt, rest = np.zeros((n + n_h, n + n_h)), np.empty(n + n_h)
     end = drive.share
-    constraints(tree, rho, frames(tree, rho, q0), h, Dh0)
+    measure(tree, tree.closed, rho, frames(tree, rho, q0), h, Dh0)
     for k in range(steps):
         here, lam = q[k], guess.copy()
         there = here + dt * rates
@@ -674,7 +684,7 @@ def simulate(
         for _ in range(most):
             v = (there - here) / dt
             L = lagrangian(tree, rho, 0.5 * (here + there), v, False)
-            constraints(tree, rho, frames(tree, rho, there), h, Dh1)
+            measure(tree, tree.closed, rho, frames(tree, rho, there), h, Dh1)
             F = force(tree, rho, drive, k, 0.5 * (here + there), v)
             for i in range(n):
                 a = joint[i]
@@ -708,7 +718,7 @@ def simulate(
             p[k + 1, i] = 0.5 * dt * L.q[joint[i]] + L.v[joint[i]] + end * dt * F[i]
         rates, guess = v, lam
         q[k + 1], multipliers[k] = there, lam
-        constraints(tree, rho, frames(tree, rho, there), h, Dh0)
+        measure(tree, tree.closed, rho, frames(tree, rho, there), h, Dh0)
     return steps
 
 
@@ -783,3 +793,12 @@ def push(
         y = np.linalg.solve(step.kkt, rest)
         z_q[k + 1] = y[:n]
         z_p[k + 1] = step.p_next @ z_q[k + 1] + step.p_q @ z_q[k] + step.p_rho
+
+
+@njit
+def readings(
+    tree: Tree, rows: Rows, rho: np.ndarray, q: np.ndarray, y: np.ndarray, y_q: np.ndarray
+) -> None:
+    """Rows along a motion, into y, shape (K + 1, n_r), and by all joints y_q, (K + 1, n_r, N)."""
+    for k in range(q.shape[0]):
+        measure(tree, rows, rho, frames(tree, rho, q[k]), y[k], y_q[k])

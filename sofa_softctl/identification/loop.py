@@ -1,0 +1,133 @@
+"""A flexible loop, held by an arm at its top and clamped at its bottom, as a chain of links.
+
+The loop hangs in the y-z plane of the hand. From the link in the hand, two chains run down to the
+clamped link, one on each side; each joint turns by theta about x, in the loop's plane, then by psi
+about y, out of it. With all angles zero it is a regular polygon, as long around as the loop.
+
+Source: Caldwell, Coleman, Correll 2014, section IV-B: 12 links, 31 coordinates with the arm's, 12
+constraints, 6 for each chain.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification import baxter
+from sofa_softctl.identification import variational_kernels as kernels
+from sofa_softctl.identification.mechanism import (
+    Body,
+    Clamp,
+    Damper,
+    Joint,
+    Mechanism,
+    Number,
+    Scaled,
+    Spring,
+)
+from sofa_softctl.identification.parameter import Parameter
+
+RADIUS = 0.355
+"""Of the loop [m]."""
+MASS = 0.132
+"""Of the loop [kg]."""
+TUBE = 0.02
+"""Radius of its tube, for the inertia of links about their own axes [m]."""
+LINKS = 12
+"""Links of the paper's model; stiffnesses are said for so many."""
+POSTURE = np.array([0.35, -0.45, 0.0, 1.15, 0.0, 0.87, 0.0])
+"""Of the arm, hand down, when the loop is a circle between hand and clamp [rad]."""
+STIFFNESSES = (
+    Parameter("kappa_theta", 5.0, "N m/rad", lower=1e-3),
+    Parameter("kappa_psi", 5.0, "N m/rad", lower=1e-3),
+)
+"""The paper's parameters and its seed."""
+
+
+def arm_with_loop(
+    links: int = LINKS,
+    *,
+    stiffness: tuple[Number, Number] = ("kappa_theta", "kappa_psi"),
+    damping: Number = 0.0,
+    parameters: tuple[Parameter, ...] = STIFFNESSES,
+) -> Mechanism:
+    """The arm, the loop in its hand, and the clamp.
+
+    Args:
+        links: Of the loop, even; 12 links make 31 coordinates, 6 make 19.
+        stiffness: Of the springs about x and y if there were 12 links; that of a joint grows with
+            the number of links, since the pieces that it stands for get shorter [N m / rad].
+        damping: Of each of the loop's coordinates, for 12 links [N m s / rad].
+        parameters: What is unknown.
+
+    Raises:
+        IdentificationError: The number of links is odd, or below 6.
+    """
+    if links < 6 or links % 2:
+        raise IdentificationError(f"A loop needs an even number of links, 6 or more. Got {links}.")
+    chains = [name for side in "lr" for name in _names(side, links)]
+    joints = [*baxter.joints(), *_chain("l", links), *_chain("r", links)]
+    length, mass = 2.0 * np.pi * RADIUS / links, MASS / links
+    across, about = length**2 / 12.0 + TUBE**2 / 2.0, TUBE**2
+    carried = [n for side in "lr" for n in _names(side, links)[1:-1:2]]
+    bodies = [
+        *baxter.bodies(),
+        Body(baxter.JOINTS[-1], mass, baxter.HAND, (across, about, across)),
+        *(Body(name, mass, (0.0, 0.0, 0.5 * length), (across, across, about)) for name in carried),
+    ]
+    finer = links / LINKS
+    springs = [Spring(n, _times(stiffness["psi" in n], finer)) for n in chains]
+    dampers = [Damper(name, _times(damping, finer)) for name in chains] if damping else []
+    return Mechanism(
+        joints=joints,
+        bodies=bodies,
+        springs=springs,
+        dampers=[*baxter.dampers(), *dampers],
+        constraints=_clamps(joints, links),
+        parameters=parameters,
+    )
+
+
+def _names(side: str, links: int) -> list[str]:
+    """Coordinates of one chain, from the hand to the clamp."""
+    return [f"{angle}_{side}{k}" for k in range(1, links // 2 + 1) for angle in ("theta", "psi")]
+
+
+def _chain(side: str, links: int) -> list[Joint]:
+    """The joints of one side; links lie along the z axes of their frames."""
+    length, corner = 2.0 * np.pi * RADIUS / links, 2.0 * np.pi / links
+    out = 1.0 if side == "l" else -1.0
+    # z along the link in the hand, outward; x stays, so y is -z of the hand on the left side.
+    first = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, out], [0.0, -out, 0.0]])
+    s, c = np.sin(out * corner), np.cos(out * corner)
+    bend = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+    found, parent = [], baxter.JOINTS[-1]
+    moved, turned = np.array(baxter.HAND) + [0.0, 0.5 * out * length, 0.0], first @ bend
+    names = _names(side, links)
+    for theta, psi in zip(names[::2], names[1::2], strict=True):
+        place = tuple(moved.tolist())
+        found.append(Joint(theta, parent, axis=(1.0, 0.0, 0.0), moved=place, turned=turned))
+        found.append(Joint(psi, theta, axis=(0.0, 1.0, 0.0)))
+        parent, moved, turned = psi, np.array([0.0, 0.0, length]), bend
+    return found
+
+
+def _clamps(joints: list[Joint], links: int) -> list[Clamp]:
+    """Both ends on the clamp: below the hand of the posture, where a circle has its other side."""
+    arm = Mechanism(joints)
+    q = np.concatenate([POSTURE, np.zeros(len(joints) - len(POSTURE))])
+    at = kernels.frames(arm.tree, np.zeros(0), q)
+    wrist = arm.frame(baxter.JOINTS[-1])
+    below = np.array(baxter.HAND) + [0.0, 0.0, 2.0 * RADIUS]
+    place = at.x[wrist] + at.R[wrist] @ below
+    middle = (0.0, 0.0, np.pi * RADIUS / links)
+    ends = [_names(side, links)[-1] for side in "lr"]
+    return [Clamp(end, middle, at_other=tuple(place), turned=at.R[arm.frame(end)]) for end in ends]
+
+
+def _times(number: Number, factor: float) -> Number:
+    if isinstance(number, str):
+        return Scaled(number, factor)
+    if isinstance(number, Scaled):
+        return Scaled(number.parameter, factor * number.factor)
+    return factor * number
