@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -200,9 +201,7 @@ class _Path:
         self.gradients += 1
         cost, gradient, outputs = 0.0, np.zeros(len(rho)), []
         for k, experiment in enumerate(self.misfit.experiments):
-            swept = experiment.pull_back(
-                self.misfit.of(k, rho), lambda y, k=k: 2.0 * self._weighted(k, y)
-            )
+            swept = experiment.pull_back(self.misfit.of(k, rho), partial(self._by_outputs, k))
             cost += self._cost(k, swept.outputs)
             gradient += self.misfit.spread(k, swept.by_parameters)
             outputs.append(swept.outputs)
@@ -231,19 +230,16 @@ class _Path:
             self.rejected += 1
             return float("inf")
 
-    def _weighted(self, k: int, outputs: np.ndarray) -> np.ndarray:
-        """Errors times how often each counts, 0 where missing, shape (n_times, n_outputs)."""
+    def _by_outputs(self, k: int, outputs: np.ndarray) -> np.ndarray:
+        """dJ_d/d(outputs), 0 where data are missing, shape (n_times, n_outputs)."""
         errors = np.nan_to_num(outputs - self.misfit.experiments[k].measured, nan=0.0)
-        found: np.ndarray = self.weights[k] * errors
+        found: np.ndarray = 2.0 * self.weights[k] * errors
         return found
 
     def _cost(self, k: int, outputs: np.ndarray) -> float:
-        cost = float(np.nansum(self.weights[k] * (outputs - self.measured(k)) ** 2))
+        measured = self.misfit.experiments[k].measured
+        cost = float(np.nansum(self.weights[k] * (outputs - measured) ** 2))
         return cost if np.isfinite(outputs).all() else float("inf")
-
-    def measured(self, k: int) -> np.ndarray:
-        """Of one experiment."""
-        return self.misfit.experiments[k].measured
 
 
 def _weights(experiment: Experiment, channels: Sequence[str] | None, terminal: bool) -> np.ndarray:

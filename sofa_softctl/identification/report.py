@@ -1,40 +1,24 @@
-"""All that is known of an estimate, and what people should be told of it first."""
+"""All that is known of an estimate: for people, for JSON, for pages."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from sofa_softctl.identification.descent import METHOD, Descent
+from sofa_softctl.identification.descent import Descent
 from sofa_softctl.identification.design import Candidate, rank
 from sofa_softctl.identification.estimate import Estimate
 from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.findings import Finding, findings
 from sofa_softctl.identification.identifiability import (
     Identifiability,
     identifiability,
 )
 from sofa_softctl.identification.residuals import ChannelResiduals, analyse
 from sofa_softctl.identification.validation import Validation, rms, validate
-
-WORSE = 1.5
-"""Held-out errors so many times those of the fitted data are told."""
-SMALL_NOISE = 0.6
-"""Residuals below so many deviations say that the declared noise is too large."""
-MANY = 50
-"""Samples from which that is said."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One sentence that people should read."""
-
-    level: Literal["good", "look", "bad"]
-    """As it should be; to be looked at; not to be trusted."""
-    text: str
-    """What was found, and what to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +59,7 @@ class Report:
     def findings(self) -> tuple[Finding, ...]:
         """What people should know, the worst first."""
         order = {"bad": 0, "look": 1, "good": 2}
-        return tuple(sorted(_findings(self), key=lambda one: order[one.level]))
+        return tuple(sorted(findings(self), key=lambda one: order[one.level]))
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; what is not finite becomes None."""
@@ -149,104 +133,6 @@ def make_report(
         descent=descent,
         notes={name: tuple(told) for name, told in (notes or {}).items()},
     )
-
-
-def _findings(report: Report) -> list[Finding]:
-    estimate = report.estimate
-    found = [Finding("good" if estimate.status.ok else "bad", estimate.status.value)]
-    found += [Finding("look", _at_bound(estimate, name)) for name in estimate.at_bound]
-    found += [Finding("look", _unseen(estimate, name)) for name in estimate.unseen]
-    found += [
-        Finding("bad" if one.deviation > 1.0 else "look", f"{_capital(one.sentence)}.")
-        for one in report.trust.blind
-    ]
-    found += [Finding("look", f"{_capital(text)}.") for text in estimate.warnings]
-    found += _on_residuals(report) + _on_held_out(report) + _on_inputs(report)
-    if estimate.method == METHOD:
-        found.append(
-            Finding(
-                "look",
-                "Steepest descent weighs all errors alike; intervals are those of a fit that "
-                "weighs them by their noise.",
-            )
-        )
-    return found
-
-
-def _on_residuals(report: Report) -> list[Finding]:
-    several = len(report.estimate.fits) > 1
-    wrong = [one for one in report.residuals if not one.right]
-    found = [
-        Finding("bad", f"{f'{one.experiment}: ' if several else ''}{one.sentence}")
-        for one in sorted(wrong, key=lambda one: -one.rms)
-    ]
-    if wrong:
-        found.append(
-            Finding(
-                "look",
-                "Intervals assume that the model is right up to independent noise. It is not, so "
-                "they are too narrow.",
-            )
-        )
-    else:
-        found.append(Finding("good", "Noise explains what the model leaves of the fitted data."))
-    for one in report.residuals:
-        if one.count >= MANY and one.rms < SMALL_NOISE and not report.estimate.noise_estimated:
-            found.append(
-                Finding(
-                    "look",
-                    f"{one.channel} is met within {one.rms:.2f} of its declared noise: declare "
-                    "less, or let noise be estimated; intervals are too wide.",
-                )
-            )
-    return found
-
-
-def _on_held_out(report: Report) -> list[Finding]:
-    if not report.validations:
-        return [Finding("look", "Nothing was held out: how the model predicts is not known.")]
-    ratio = report.rms_held_out / max(report.rms, 1e-12)
-    text = (
-        f"Held-out data are met within {report.rms_held_out:.2f} deviations, fitted data within "
-        f"{report.rms:.2f}."
-    )
-    if ratio > WORSE and report.rms_held_out > WORSE:
-        return [Finding("bad", f"{text} The model does not carry over to other motions.")]
-    return [Finding("good", text)]
-
-
-def _on_inputs(report: Report) -> list[Finding]:
-    found = []
-    total = np.diag(report.trust.covariance)
-    through = np.diag(report.trust.input_covariance)
-    for name, part, whole in zip(report.trust.names, through, total, strict=True):
-        if np.isfinite(whole) and part > 0.5 * whole:
-            found.append(
-                Finding(
-                    "look",
-                    f"{part / whole:.0%} of the variance of {name} is noise of recorded inputs: "
-                    "better sensors there help most.",
-                )
-            )
-    return found
-
-
-def _at_bound(estimate: Estimate, name: str) -> str:
-    one = estimate.parameters[estimate.names.index(name)]
-    value = estimate.value(name)
-    side = "lower" if abs(value - one.lower) < abs(value - one.upper) else "upper"
-    return f"{name} ended at its {side} bound, {value:.4g} {one.unit}.".replace(" .", ".")
-
-
-def _unseen(estimate: Estimate, name: str) -> str:
-    one = estimate.parameters[estimate.names.index(name)]
-    kept = "is what was known before" if one.prior is not None else "was kept at its start"
-    value = f"{estimate.value(name):.4g} {one.unit}".strip()
-    return f"No datum sees {name}: it {kept}, {value}. Record a motion that depends on it."
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _parameter(report: Report, i: int) -> dict[str, Any]:

@@ -63,9 +63,10 @@ class ChannelResiduals:
         kind = "wrong" if self.size < DOUBT else "correlated, though as small as noise"
         side = "too high" if self.mean > 0.0 else "too low"
         offset = f", {side} by {abs(self.mean):.1f} in the mean"
+        offset = offset if abs(self.mean) > 0.5 * self.rms else ""
         return (
             f"{self.channel} is {kind}: {self.rms:.2f} deviations "
-            f"({self.rms_unit:.3g} {self.unit}){offset if abs(self.mean) > 0.5 * self.rms else ''}; "
+            f"({self.rms_unit:.3g} {self.unit}){offset}; "
             f"most from {self.edges[worst]:.3g} to {self.edges[worst + 1]:.3g} s, "
             f"{self.windows[worst]:.2f} deviations."
         )
