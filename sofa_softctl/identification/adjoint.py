@@ -42,6 +42,8 @@ class Gradient:
     """DJ_d(rho) of eq. (9), shape (n_rho,)."""
     by_inputs: np.ndarray
     """By u and target at the middle of each step, shape (K, n_u + m)."""
+    by_start: tuple[np.ndarray, np.ndarray]
+    """lambda_0: by q_0 and by p_0, each of shape (n,)."""
 
 
 def gradient(
@@ -62,7 +64,7 @@ def gradient(
     covectors = (np.ascontiguousarray(cost.by_q), np.ascontiguousarray(cost.by_p))
     a_q, a_p = kernels.pull(mechanism.tree, rho, drive, *path, *covectors, by_rho, by_inputs)
     by_rho += a_q @ start.q_rho + a_p @ trajectory.p_start_rho
-    return Gradient(by_rho, by_inputs)
+    return Gradient(by_rho, by_inputs, (a_q, a_p))
 
 
 def sensitivities(

@@ -1,0 +1,73 @@
+"""Signals between their samples, as sparse matrices: what is linear in the samples stays so."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sparse
+
+
+def linear(known: np.ndarray, wanted: np.ndarray) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Piecewise linear interpolation, constant beyond the ends.
+
+    Args:
+        known: Times of the samples, increasing [s], shape (n,).
+        wanted: Times between them [s], shape (m,).
+
+    Returns:
+        Matrices that give values and time derivatives there, both of shape (m, n).
+    """
+    m, n = len(wanted), len(known)
+    if n == 1:
+        return sparse.csr_array(np.ones((m, 1))), sparse.csr_array((m, 1))
+    at = np.clip(wanted, known[0], known[-1])
+    left = np.clip(np.searchsorted(known, at, side="right") - 1, 0, n - 2)
+    length = known[left + 1] - known[left]
+    share = (at - known[left]) / length
+    slope = np.where(at == wanted, 1.0 / length, 0.0)
+    columns = np.stack([left, left + 1], axis=1)
+    return (
+        _matrix(columns, np.stack([1.0 - share, share], axis=1), n),
+        _matrix(columns, np.stack([-slope, slope], axis=1), n),
+    )
+
+
+def cubic(dt: float, count: int, wanted: np.ndarray) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Cubic interpolation of even samples by four neighbours (Catmull-Rom), once differentiable.
+
+    Args:
+        dt: Time between samples, of which the first is at 0 [s].
+        count: Of samples, four or more.
+        wanted: Times [s], shape (m,); beyond the ends by the last polynomial.
+
+    Returns:
+        Matrices that give values and time derivatives there, both of shape (m, count).
+    """
+    left = np.clip(np.floor(wanted / dt).astype(int), 0, count - 2)
+    t = wanted / dt - left
+    powers = np.stack([np.ones_like(t), t, t**2, t**3], axis=1)
+    slopes = np.stack([np.zeros_like(t), np.ones_like(t), 2.0 * t, 3.0 * t**2], axis=1) / dt
+    columns = left[:, None] + np.arange(4)  # of samples with one more before the first and after
+    extended = _extended(count)
+    return (
+        _matrix(columns, powers @ _CATMULL_ROM, count + 2) @ extended,
+        _matrix(columns, slopes @ _CATMULL_ROM, count + 2) @ extended,
+    )
+
+
+_CATMULL_ROM = 0.5 * np.array(
+    [[0.0, 2.0, 0.0, 0.0], [-1.0, 0.0, 1.0, 0.0], [2.0, -5.0, 4.0, -1.0], [-1.0, 3.0, -3.0, 1.0]]
+)
+
+
+def _extended(count: int) -> sparse.csr_array:
+    """One more sample at each end, on the parabola through the last three."""
+    first, last = np.zeros((1, count)), np.zeros((1, count))
+    first[0, :3], last[0, -3:] = [3.0, -3.0, 1.0], [1.0, -3.0, 3.0]
+    parts = (sparse.csr_array(first), sparse.eye_array(count, format="csr"), sparse.csr_array(last))
+    return sparse.csr_array(sparse.vstack(parts))
+
+
+def _matrix(columns: np.ndarray, values: np.ndarray, width: int) -> sparse.csr_array:
+    rows = np.repeat(np.arange(len(columns)), columns.shape[1])
+    data = (values.ravel(), (rows, columns.ravel()))
+    return sparse.csr_array(data, shape=(len(columns), width))
