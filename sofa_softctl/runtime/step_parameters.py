@@ -41,6 +41,9 @@ class StepParameter(Protocol):
     def set(self, value: float) -> None:
         """Change it in the scene."""
 
+    def allowed(self, value: float) -> bool:
+        """Whether a step can be taken with that value."""
+
     def residual(self, step: StepDerivative) -> np.ndarray:
         """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
 
@@ -66,6 +69,10 @@ class Moduli:
     def set(self, value: float) -> None:
         """See StepParameter."""
         self.elastic.set_moduli(self.elements, value)
+
+    def allowed(self, value: float) -> bool:
+        """See StepParameter."""
+        return 0.0 <= value < np.inf
 
     def change(self) -> np.ndarray:
         """Derivative of V lambda and V mu of all elements, shape (m, 2)."""
@@ -97,6 +104,10 @@ class PoissonRatio:
         """See StepParameter."""
         self.elastic.poissonRatio.set([float(value)])
         self.elastic.reinit()
+
+    def allowed(self, value: float) -> bool:
+        """See StepParameter."""
+        return 0.0 <= value < 0.5
 
     def change(self) -> np.ndarray:
         """As for Moduli: lambda = E nu / ((1 + nu)(1 - 2 nu)), mu = E / (2 (1 + nu))."""
@@ -135,6 +146,10 @@ class TotalMass:
                 setattr(self.mass, name, getattr(self.mass, name) * ratio)
         self.mass.totalMass.set(float(value))
 
+    def allowed(self, value: float) -> bool:
+        """See StepParameter."""
+        return 0.0 < value < np.inf
+
     def residual(self, step: StepDerivative) -> np.ndarray:
         """See StepParameter."""
         return step.by_mass(self.mass) / self.get()
@@ -158,6 +173,10 @@ class RayleighMass:
         """See StepParameter."""
         self.ode.rayleighMass.set(float(value))
 
+    def allowed(self, value: float) -> bool:
+        """See StepParameter."""
+        return 0.0 <= value < np.inf
+
     def residual(self, step: StepDerivative) -> np.ndarray:
         """See StepParameter."""
         return step.by_rayleigh_mass()
@@ -180,6 +199,10 @@ class RayleighStiffness:
     def set(self, value: float) -> None:
         """See StepParameter."""
         self.ode.rayleighStiffness.set(float(value))
+
+    def allowed(self, value: float) -> bool:
+        """See StepParameter."""
+        return 0.0 <= value < np.inf
 
     def residual(self, step: StepDerivative) -> np.ndarray:
         """See StepParameter."""

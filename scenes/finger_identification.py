@@ -1,0 +1,168 @@
+"""A silicone finger that is not the same everywhere: how stiff is each of its joints?
+
+Robot: the finger of scenes/finger.py, 100 mm long, that hangs down along -x, with one cable along
+its side -y. Here each of its three parts, of one joint each, has a Young's modulus of its own, as
+after casting in three pours, and there is less damping. Mesh: meshes/finger.vtk (444 nodes).
+Units: mm, kg, s, so forces in mN and stresses in kPa.
+Physics to expect: pulled twice, by 300 and 450 mN, the finger bends by 17 and 21 mm towards -y and
+comes back; a soft part bends more than the others, which markers along its back show.
+Paper: none for finite elements: "Parameter identification", whose joints have stiffnesses, wishes
+for it; gradients here go through the implicit step of Coevoet, Escande, Duriez 2019, eq. (3).
+
+    softctl run scenes/finger_identification.py --set base=500 --record finger.mcap
+    softctl identify scenes/finger_identification.py:finger --data finger.csv
+    runSofa -l SofaPython3 scenes/finger_identification.py --argv base=500
+
+The cable plays `tension`; recorded tensions take its place where the finger is identified.
+"""
+
+import os
+
+import numpy as np
+
+from sofa_softctl import Sofa, add_constraint_solver, parameters_from_argv
+
+PLUGINS = """
+Sofa.Component.AnimationLoop Sofa.Component.Constraint.Lagrangian.Correction
+Sofa.Component.Constraint.Lagrangian.Solver Sofa.Component.Constraint.Projective
+Sofa.Component.Engine.Select Sofa.Component.IO.Mesh Sofa.Component.LinearSolver.Direct
+Sofa.Component.Mapping.Linear Sofa.Component.Mass Sofa.Component.ODESolver.Backward
+Sofa.Component.SolidMechanics.FEM.Elastic Sofa.Component.StateContainer
+Sofa.Component.Topology.Container.Constant SoftRobots
+""".split()
+"""What SOFA has to load for this scene."""
+UNITS = "mm, kg, s"
+DURATION = 2.0
+MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
+SIZE = [1.0, 20.0, 20.0]
+REGIONS = {
+    "base": [-42.0, -20.0, -20.0, *SIZE],
+    "middle": [-66.0, -20.0, -20.0, -42.0, 20.0, 20.0],
+    "tip": [-101.0, -20.0, -20.0, -66.0, 20.0, 20.0],
+}
+"""Boxes; a tetrahedron belongs to that in which its centre is."""
+MARKERS = {
+    "foot_left": (-6.0, 9.0, -6.0),
+    "foot_right": (-6.0, 9.0, 6.0),
+    "foot_low": (-2.0, -9.0, 0.0),
+    "first": (-42.0, 8.0, 0.0),
+    "second": (-66.0, 8.0, 0.0),
+    "third": (-90.0, 7.5, 0.0),
+    "end": (-100.0, 0.0, 0.0),
+}
+"""Where markers are glued on, the first three on the clamp [mm]."""
+CABLE = [0.0, -23.0, -37.0, -47.0, -61.0, -71.0, -85.0, -93.0]
+
+
+def tension(time):
+    """Two pulls of 1 s [mN]."""
+    return (300.0 if time < 1.0 else 450.0) * np.sin(np.pi * time) ** 2
+
+
+class Pull(Sofa.Core.Controller):
+    """Pulls the cable with `tension`."""
+
+    def __init__(self, *args, root, cable, **kwargs):
+        Sofa.Core.Controller.__init__(self, *args, **kwargs)
+        self.root, self.cable = root, cable
+
+    def onAnimateBeginEvent(self, event):
+        dt = self.root.dt.value
+        # SOFA's cables take impulses; that of a step is its tension at the end
+        self.cable.value.value = [tension(self.root.time.value + dt) * dt]
+
+
+def moduli(loader, values):
+    """Young's modulus of each tetrahedron."""
+    centres = np.array(loader.position.value)[np.array(loader.tetrahedra.value)].mean(axis=1)
+    found = np.zeros(len(centres))
+    for name, box in REGIONS.items():
+        found[((centres >= box[:3]) & (centres <= box[3:])).all(axis=1)] = values[name]
+    return found.tolist()
+
+
+@parameters_from_argv
+def createScene(
+    root,
+    base=600.0,
+    middle=600.0,
+    tip=600.0,
+    poisson_ratio=0.45,
+    rayleigh_mass=0.1,
+    rayleigh_stiffness=0.02,
+    total_mass=0.0218,
+    dt=0.01,
+):
+    root.dt = dt
+    root.gravity = [-9810.0, 0.0, 0.0]
+    root.addObject("RequiredPlugin", pluginName=PLUGINS)
+    root.addObject("FreeMotionAnimationLoop")
+    add_constraint_solver(root, maxIterations=100, tolerance=1e-6)
+
+    finger = root.addChild("finger")
+    finger.addObject(
+        "EulerImplicitSolver", rayleighMass=rayleigh_mass, rayleighStiffness=rayleigh_stiffness
+    )
+    finger.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+    loader = finger.addObject(
+        "MeshVTKLoader", name="loader", filename=os.path.join(MESHES, "finger.vtk")
+    )
+    finger.addObject("MeshTopology", name="mesh", src="@loader")
+    finger.addObject("MechanicalObject", name="dofs")
+    finger.addObject("UniformMass", name="mass", totalMass=total_mass)
+    finger.addObject(
+        "TetrahedronFEMForceField",
+        name="fem",
+        method="large",
+        youngModulus=moduli(loader, {"base": base, "middle": middle, "tip": tip}),
+        poissonRatio=poisson_ratio,
+    )
+    finger.addObject("BoxROI", name="clamp", box=[-13, -11, -10, 1, 11, 10])
+    finger.addObject("FixedProjectiveConstraint", indices="@clamp.indices")
+    finger.addObject("LinearSolverConstraintCorrection")
+
+    cable = finger.addChild("cable")
+    points = np.column_stack([CABLE, np.full(len(CABLE), -5.5), np.zeros(len(CABLE))])
+    cable.addObject("MechanicalObject", name="dofs", position=points.tolist())
+    actuator = cable.addObject(
+        "CableConstraint",
+        name="cable",
+        indices=list(range(len(points))),
+        hasPullPoint=False,
+        valueType="force",
+        value=[0.0],
+        minForce=0.0,
+    )
+    cable.addObject("BarycentricMapping")
+
+    markers = finger.addChild("markers")
+    markers.addObject("MechanicalObject", name="dofs", position=list(MARKERS.values()))
+    markers.addObject("BarycentricMapping")
+    root.addObject(Pull(name="pull", root=root, cable=actuator))
+    return root
+
+
+def finger():
+    """Moduli of the three parts, from markers along the back, in any frame, and the tension."""
+    from sofa_softctl.identification.fem import FemProblem
+    from sofa_softctl.identification.fem_parameter import young_modulus
+    from sofa_softctl.identification.fem_signal import Drive, Marker
+
+    return FemProblem(
+        name="finger",
+        scene=__file__,
+        parameters=tuple(
+            young_modulus(name, 600.0, box=box, unit="kPa", lower=10.0, upper=1e4)
+            for name, box in REGIONS.items()
+        ),
+        drives=(Drive("tension", "/finger/cable/cable"),),
+        sensors=tuple(
+            Marker(name, state="/finger/markers", index=index, deviation=0.5)
+            for index, name in enumerate(MARKERS)
+        ),
+        register_by=("foot_left", "foot_right", "foot_low"),
+    )
+
+
+PROBLEMS = {"finger": finger}
+"""What `softctl identify` can identify with this file."""

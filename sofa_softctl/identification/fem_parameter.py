@@ -1,0 +1,98 @@
+"""What can be unknown of a FEM robot: moduli by region, Poisson's ratio, damping, mass."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sofa_softctl.identification.parameter import Parameter, Prior
+from sofa_softctl.scene.step_model import Box, StepModel, StepParameter
+
+
+def _nothing(model: StepModel) -> StepParameter:
+    raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class FemParameter(Parameter):
+    """One unknown number of a scene.
+
+    Where createScene has a parameter of the same name, it is the same number: results can be
+    written back as its value.
+    """
+
+    of: Callable[[StepModel], StepParameter] = _nothing
+    """Finds it in a model of the scene."""
+
+
+def young_modulus(
+    name: str,
+    start: float,
+    *,
+    box: Box | None = None,
+    boxes: Sequence[Box] = (),
+    elements: Sequence[int] | None = None,
+    field: str | None = None,
+    unit: str = "",
+    lower: float = 0.0,
+    upper: float = math.inf,
+    prior: Prior | None = None,
+) -> FemParameter:
+    """Young's modulus of a region: the tetrahedra whose centre at rest is in one of the boxes.
+
+    Args:
+        name: Of the parameter.
+        start: Where a search begins [pressure].
+        box: xmin, ymin, zmin, xmax, ymax, zmax; without box, boxes and elements: all tetrahedra.
+        boxes: Several.
+        elements: Numbers of tetrahedra instead.
+        field: Path of the force field, where the scene has several.
+        unit: Of the modulus.
+        lower, upper, prior: As for Parameter.
+    """
+    every = (*([box] if box is not None else []), *boxes)
+    of = partial(StepModel.moduli, path=field, boxes=every, elements=elements)
+    return FemParameter(name, start, unit, lower, upper, prior, of)
+
+
+def poisson_ratio(
+    name: str = "poisson_ratio",
+    start: float = 0.45,
+    *,
+    field: str | None = None,
+    lower: float = 0.0,
+    upper: float = 0.495,
+    prior: Prior | None = None,
+) -> FemParameter:
+    """Poisson's ratio of a whole force field."""
+    of = partial(StepModel.poisson_ratio, path=field)
+    return FemParameter(name, start, "-", lower, upper, prior, of)
+
+
+def total_mass(
+    name: str = "total_mass", start: float = 1.0, *, mass: str | None = None, **rest: Any
+) -> FemParameter:
+    """A mass as a whole; how it is spread stays.
+
+    Args:
+        name: Of the parameter.
+        start: Where a search begins [mass].
+        mass: Path of the mass, where the scene has several.
+        rest: unit, lower, upper, prior as for Parameter.
+    """
+    return FemParameter(name, start, of=partial(StepModel.total_mass, path=mass), **rest)
+
+
+def rayleigh_mass(name: str = "rayleigh_mass", start: float = 0.1, **rest: Any) -> FemParameter:
+    """The integrator's damping in proportion to the mass [1/time]."""
+    return FemParameter(name, start, of=StepModel.rayleigh_mass, **rest)
+
+
+def rayleigh_stiffness(
+    name: str = "rayleigh_stiffness", start: float = 0.1, **rest: Any
+) -> FemParameter:
+    """The integrator's damping in proportion to the stiffness [time]."""
+    return FemParameter(name, start, of=StepModel.rayleigh_stiffness, **rest)

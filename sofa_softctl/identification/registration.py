@@ -1,0 +1,120 @@
+"""Where a camera's axes are: a rigid transform between markers and the points they sit on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError
+
+FITS = 0.05
+"""Largest residual of a marker that is accepted, relative to the size of the marker set [-]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Registration:
+    """A rigid transform, marker = rotation point + translation, and how well it fits."""
+
+    rotation: np.ndarray
+    """Turns the mesh's axes into those of the markers, shape (3, 3), determinant 1."""
+    translation: np.ndarray
+    """[length], shape (3,)."""
+    residuals: np.ndarray
+    """Distance of each marker from where its point is placed [length], shape (n,)."""
+
+    @property
+    def rms(self) -> float:
+        """Root mean square of the residuals [length]."""
+        return float(np.sqrt(np.mean(self.residuals**2)))
+
+    def place(self, points: np.ndarray) -> np.ndarray:
+        """Points of the mesh in the markers' frame, shape (n, 3)."""
+        placed: np.ndarray = np.asarray(points) @ self.rotation.T + self.translation
+        return placed
+
+
+def register(
+    markers: np.ndarray,
+    points: np.ndarray,
+    *,
+    names: Sequence[str] = (),
+    tolerance: float | None = None,
+) -> Registration:
+    """The rigid transform that brings points of the mesh nearest to the measured markers.
+
+    Args:
+        markers: Measured, unloaded [length], shape (n, 3), NaN where one was not seen.
+        points: Where each of them sits on the unloaded mesh [length], shape (n, 3).
+        names: Of the markers, for messages.
+        tolerance: Largest residual that is accepted [length]; by default a twentieth of the size
+            of the marker set.
+
+    Raises:
+        IdentificationError: Fewer than three markers, all on a line, or markers that do not fit.
+
+    Source: Kabsch 1976; the sign of the determinant after Umeyama 1991.
+    """
+    markers, points = np.asarray(markers, dtype=float), np.asarray(points, dtype=float)
+    if markers.shape != points.shape or markers.ndim != 2 or markers.shape[1] != 3:
+        raise IdentificationError(
+            f"Registration needs a point of the mesh for each marker, shapes (n, 3); got "
+            f"{markers.shape} markers and {points.shape} points."
+        )
+    seen = np.isfinite(markers).all(axis=1)
+    if seen.sum() < 3:
+        raise IdentificationError(
+            f"Registration needs three markers or more that are seen at once, got {seen.sum()}."
+        )
+    there, here = markers[seen], points[seen]
+    moved, still = there - there.mean(axis=0), here - here.mean(axis=0)
+    _check_spread(still)
+    U, _, Vt = np.linalg.svd(moved.T @ still)
+    sign = np.sign(np.linalg.det(U @ Vt))
+    rotation = (U * [1.0, 1.0, sign]) @ Vt
+    translation = there.mean(axis=0) - rotation @ here.mean(axis=0)
+    placed = points @ rotation.T + translation
+    found = Registration(rotation, translation, np.linalg.norm(markers - placed, axis=1))
+    size = float(np.ptp(here, axis=0).max())
+    limit = FITS * size if tolerance is None else tolerance
+    if found.residuals[seen].max() > limit:
+        raise IdentificationError(_misfit(found, seen, moved, still, names, limit))
+    return found
+
+
+def _check_spread(still: np.ndarray) -> None:
+    spread = np.linalg.svd(still, compute_uv=False)
+    if not spread[1] > 1e-3 * spread[0]:
+        raise IdentificationError(
+            "Registration needs markers that are not on one line: add one aside, otherwise the "
+            "turn about the line is unknown."
+        )
+
+
+def _misfit(
+    found: Registration,
+    seen: np.ndarray,
+    moved: np.ndarray,
+    still: np.ndarray,
+    names: Sequence[str],
+    limit: float,
+) -> str:
+    """What does not fit, and the likely reason: units, a swapped marker, or a wrong point."""
+    residuals = np.where(seen, found.residuals, 0.0)
+    worst = int(residuals.argmax())
+    name = f"'{names[worst]}'" if len(names) > worst else f"number {worst + 1}"
+    scale = float(np.linalg.norm(moved) / np.linalg.norm(still))
+    text = (
+        f"The markers do not fit the mesh: after the best rigid transform marker {name} is "
+        f"{residuals[worst]:.3g} from its point, {limit:.3g} is accepted."
+    )
+    if not 0.7 < scale < 1.4:
+        return (
+            f"{text} They are spread {scale:.3g} times as far as their points: are both in the "
+            "same unit of length?"
+        )
+    return (
+        f"{text} Look for markers that are swapped or on another place than said, or a robot that "
+        "was loaded when they were measured."
+    )

@@ -1,0 +1,187 @@
+"""A scene's robot as a model that is derived step by step, from a copy in the embedded runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from sofa_softctl.errors import BackendError, IdentificationError, SceneError
+from sofa_softctl.runtime.components.constraint.cable_model import CableModel
+from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
+from sofa_softctl.runtime.implicit_step import ImplicitStep
+from sofa_softctl.runtime.kernels.barycentric import locate
+from sofa_softctl.runtime.step_derivative import StepDerivative
+from sofa_softctl.runtime.step_motion import Motion, MotionGradient, MotionModel
+from sofa_softctl.runtime.step_outputs import Frame, StepOutputs
+from sofa_softctl.runtime.step_parameters import (
+    Moduli,
+    PoissonRatio,
+    RayleighMass,
+    RayleighStiffness,
+    StepParameter,
+    TotalMass,
+)
+from sofa_softctl.runtime.system_matrix import mappings_above, total_jacobian
+from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.session import Session
+
+__all__ = [
+    "Frame",
+    "Motion",
+    "MotionGradient",
+    "MotionModel",
+    "StepDerivative",
+    "StepModel",
+    "StepOutputs",
+    "StepParameter",
+]
+
+Box = Sequence[float]
+"""xmin, ymin, zmin, xmax, ymax, zmax, as BoxROI has it."""
+
+
+class StepModel:
+    """A scene in the embedded runtime, and what of it takes part in derivatives.
+
+    Components are named by their paths, such as "/finger/fem"; where a scene has only one of a
+    kind the path may be left out.
+
+    Args:
+        scene: Scene file or createScene.
+        parameters: Of createScene.
+        driven: Paths of the cables that are driven, with whether each is by displacement.
+
+    Raises:
+        BackendError: This process runs SOFA, which gives no derivatives.
+        SceneError: There is no such component, or one whose derivative is not known.
+    """
+
+    def __init__(
+        self,
+        scene: str | Path | Callable[..., Any],
+        *,
+        parameters: dict[str, Any] | None = None,
+        driven: Sequence[tuple[str, bool]] = (),
+    ) -> None:
+        if find_backend().name != "embedded":
+            raise BackendError(
+                "Derivatives of a simulation come from the embedded runtime, but this process runs "
+                "SOFA. Identify in a process of its own, or with SOFTCTL_BACKEND=embedded."
+            )
+        session = Session(scene, parameters=parameters)
+        self.root: Any = session.root
+        self.units = session.units
+        cables = [self.cable(path) for path, _ in driven]
+        self.step = ImplicitStep(self.root, cables, [imposed for _, imposed in driven])
+
+    @property
+    def elastic(self) -> list[TetrahedronFEMForceField]:
+        """Force fields with a Young's modulus."""
+        return self._all("force field", TetrahedronFEMForceField)
+
+    def cable(self, path: str | None = None) -> CableModel:
+        """The cable at a path."""
+        found: CableModel = self._pick(self._all("constraint", CableModel), path, "cable")
+        return found
+
+    def moduli(
+        self,
+        *,
+        path: str | None = None,
+        boxes: Sequence[Box] = (),
+        elements: Sequence[int] | None = None,
+    ) -> StepParameter:
+        """Young's modulus of those tetrahedra whose centre at rest is in one of some boxes.
+
+        Args:
+            path: Force field.
+            boxes: Without any: all tetrahedra.
+            elements: Numbers of tetrahedra, instead of boxes.
+        """
+        field: TetrahedronFEMForceField = self._pick(self.elastic, path, "elastic force field")
+        if elements is not None:
+            chosen = np.asarray(elements, dtype=int)
+        else:
+            centres = field.x0[field.elements].mean(axis=1)
+            inside = [inside_box(centres, box) for box in boxes] or [np.ones(len(centres), bool)]
+            chosen = np.flatnonzero(np.any(inside, axis=0))
+        count = len(field.elements)
+        if not len(chosen) or chosen.min() < 0 or chosen.max() >= count:
+            what = f"the boxes {[list(box) for box in boxes]}" if elements is None else "elements"
+            raise IdentificationError(
+                f"A region of {field.describe()} holds none of its {count} tetrahedra, or others: "
+                f"look at {what}. The mesh lies between {field.x0.min(axis=0).tolist()} and "
+                f"{field.x0.max(axis=0).tolist()}."
+            )
+        return Moduli(field, chosen)
+
+    def poisson_ratio(self, *, path: str | None = None) -> StepParameter:
+        """Poisson's ratio of a force field."""
+        return PoissonRatio(self._pick(self.elastic, path, "elastic force field"))
+
+    def total_mass(self, *, path: str | None = None) -> StepParameter:
+        """A mass as a whole."""
+        return TotalMass(self._pick(self.step.system.masses, path, "mass"))
+
+    def rayleigh_mass(self) -> StepParameter:
+        """The integrator's damping in proportion to the mass."""
+        return RayleighMass(self.step.ode)
+
+    def rayleigh_stiffness(self) -> StepParameter:
+        """The integrator's damping in proportion to the stiffness."""
+        return RayleighStiffness(self.step.ode)
+
+    def point(self, path: str, index: int = 0) -> sparse.csr_array:
+        """Weights of the robot's nodes in a point of the state of a node, shape (1, n)."""
+        states = {n.getPathName(): n.getMechanicalState() for n in nodes_of(self.root)}
+        state = states.get(path)
+        if state is None:
+            known = ", ".join(name for name, entry in states.items() if entry is not None)
+            raise SceneError(f"No node '{path}' with a state. Known: {known}.")
+        system = self.step.system
+        known_here = id(state) in system.offset or id(state) in system.mapping_of
+        if not known_here or not all(m.weighted for m in mappings_above(state, system)):
+            raise SceneError(f"The state of '{path}' is not carried by the robot's mesh.")
+        if not 0 <= index < state.count:
+            raise SceneError(f"The state of '{path}' has {state.count} points, not {index + 1}.")
+        return sparse.csr_array(total_jacobian(state, system)[::3, ::3])[[index]]
+
+    def attached(self, points: np.ndarray) -> sparse.csr_array:
+        """Weights of the robot's nodes in points that its tetrahedra carry from rest on, (p, n)."""
+        if not self.elastic:
+            raise SceneError("The scene has no tetrahedra that could carry markers.")
+        field = self.elastic[0]
+        points = np.ascontiguousarray(points, dtype=float).reshape(-1, 3)
+        best, inner = np.empty(len(points), np.int64), np.zeros((len(points), 3))
+        locate(points, field.x0, np.ascontiguousarray(field.elements), best, inner)
+        weights = np.concatenate([1.0 - inner.sum(axis=1, keepdims=True), inner], axis=1)
+        rows = np.repeat(np.arange(len(points)), 4)
+        nodes = field.elements[best].ravel() + self.step.system.offset[id(field.state)]
+        shape = (len(points), self.step.size)
+        return sparse.csr_array((weights.ravel(), (rows, nodes)), shape=shape)
+
+    def _all(self, category: str, kind: Any) -> list[Any]:
+        entries = (entry for node in self.root.walk() for entry in node.of(category))
+        return [entry for entry in entries if isinstance(entry, kind)]
+
+    def _pick(self, found: Sequence[Any], path: str | None, what: str) -> Any:
+        if path is None and len(found) == 1:
+            return found[0]
+        for entry in found:
+            if entry.getPathName() == path:
+                return entry
+        known = ", ".join(entry.getPathName() for entry in found) or "none"
+        asked = f"has no {what} '{path}'" if path else f"has {len(found)} of the kind: {what}"
+        raise SceneError(f"The scene {asked}. Name one of: {known}.")
+
+
+def inside_box(points: np.ndarray, box: Box) -> np.ndarray:
+    """Which points (n, 3) lie in a box, faces included; bool, shape (n,)."""
+    low, high = np.minimum(box[:3], box[3:]), np.maximum(box[:3], box[3:])
+    inside: np.ndarray = np.all((points >= low) & (points <= high), axis=1)
+    return inside

@@ -1,0 +1,279 @@
+"""FEM robots as experiments: exact derivatives of what markers and cables show."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import IdentificationError, SceneError, SimulationError
+from sofa_softctl.identification import fem_parameter as unknown
+from sofa_softctl.identification.fem import FemProblem, interpolation
+from sofa_softctl.identification.fem_signal import CableLength, Drive, Marker
+from sofa_softctl.identification.parameter import starts
+from sofa_softctl.identification.recording import Recording
+from sofa_softctl.identification.registration import Registration
+from sofa_softctl.scene.session import Session
+
+LOWER, UPPER = [-1.0, -1.0, -1.0, 21.0, 21.0, 40.0], [-1.0, -1.0, 40.0, 21.0, 21.0, 91.0]
+OVERLAPPING = (("a", ()), ("b", (LOWER,)))
+TURNED = Registration(
+    np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
+    np.array([5, 6, 7.0]),
+    np.zeros(3),
+)
+
+
+@pytest.fixture(scope="module")
+def scene(beam):
+    def createScene(root, lower=400.0, upper=400.0, poisson_ratio=0.4, total_mass=0.04):
+        node = beam(root, (2, 2, 5), cables=2)
+        centres = node.mesh.position.value[node.mesh.tetrahedra.value].mean(axis=1)
+        node.fem.youngModulus.value = np.where(centres[:, 2] < 40.0, lower, upper)
+        node.fem.poissonRatio.value = [poisson_ratio]
+        node.mass.totalMass.value = total_mass
+        return root
+
+    return createScene
+
+
+@pytest.fixture
+def problem(scene):
+    """Every kind of parameter, drive and sensor."""
+    return FemProblem(
+        name="beam",
+        scene=scene,
+        parameters=(
+            unknown.young_modulus("lower", 300.0, box=LOWER, unit="kPa"),
+            unknown.young_modulus("upper", 500.0, box=UPPER, unit="kPa"),
+            unknown.poisson_ratio(start=0.4),
+            unknown.total_mass(start=0.05, unit="kg"),
+            unknown.rayleigh_mass(start=3.0),
+            unknown.rayleigh_stiffness(start=0.02),
+        ),
+        drives=(
+            Drive("left", "/beam/cable_0/cable"),
+            Drive("right", "/beam/cable_1/cable", by_length=True),
+        ),
+        sensors=(
+            Marker("end", at=(10.0, 10.0, 90.0), deviation=0.5),
+            CableLength("length", "/beam/cable_0/cable", deviation=0.2),
+            Marker("middle", state="/beam/cable_1", index=1),
+        ),
+        frame=TURNED,
+    )
+
+
+def recording(problem, times=None):
+    """Both drives change all the time; samples lie between the steps of 0.01 s."""
+    times = 4.0 + np.array([0.0, 0.004, 0.013, 0.024, 0.037, 0.06]) if times is None else times
+    share = (times - times[0]) / 0.06
+    left = 200.0 + 500.0 * np.sin(3.0 * share)
+    right = 1.0 + 2.0 * share**2
+    tension = [left if not drive.by_length else right for drive in problem.drives]
+    empty = np.full((len(times), len(problem.channels)), np.nan)
+    return Recording("run", times, np.column_stack(tension), empty)
+
+
+def slope(function, value, relative=1e-3):
+    """Central differences of fourth order."""
+    h = relative * value
+    ends = [function(value + k * h) for k in (1, -1, 2, -2)]
+    return (8.0 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12.0 * h)
+
+
+@pytest.mark.parametrize("settled", [True, False])
+def test_sensitivities_are_those_of_differences(problem, settled):
+    """1e-6 of the largest sensitivity to a parameter: of every output at every time, the state of
+    rest at the start included."""
+    problem = dataclasses.replace(problem, settled=settled)
+    run = problem.experiment(recording(problem))
+    rho = starts(problem.parameters)
+    _, found = run.sensitivities(rho)
+    for k, value in enumerate(rho):
+
+        def outputs(changed, k=k):
+            return run.outputs(np.where(np.arange(len(rho)) == k, changed, rho))
+
+        expected = slope(outputs, value)
+        assert np.abs(expected).max() > 0.0
+        assert found[:, :, k] == pytest.approx(expected, abs=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("settled", [True, False])
+def test_the_adjoint_is_the_forward_one(problem, settled):
+    """The same sums in another order: 1e-10."""
+    problem = dataclasses.replace(problem, settled=settled)
+    run = problem.experiment(recording(problem))
+    rho, weights = starts(problem.parameters), np.random.default_rng(2).normal(size=(6, 7))
+    outputs, slopes = run.sensitivities(rho)
+    found = run.pull_back(rho, lambda y: weights * (y == outputs))
+    assert found.outputs == pytest.approx(outputs, rel=1e-13)
+    expected = np.einsum("ty,typ->p", weights, slopes)
+    assert run.pull_back(rho, lambda y: weights).by_parameters == pytest.approx(expected, rel=1e-10)
+
+
+def test_derivatives_by_recorded_inputs_are_those_of_differences(problem):
+    """The first one also holds the robot before it moves."""
+    rec = recording(problem)
+    rho, weights = starts(problem.parameters), np.random.default_rng(2).normal(size=(6, 7))
+    found = problem.experiment(rec).pull_back(rho, lambda y: weights).by_inputs
+    for time, column in ((0, 0), (0, 1), (3, 0), (4, 1)):
+
+        def weighed(value, time=time, column=column):
+            inputs = rec.inputs.copy()
+            inputs[time, column] = value
+            run = problem.experiment(dataclasses.replace(rec, inputs=inputs))
+            return np.vdot(weights, run.outputs(rho))
+
+        expected = slope(weighed, rec.inputs[time, column])
+        assert found[time, column] == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_adjoint_needs_one_solve_a_step_however_many_parameters(problem, monkeypatch):
+    """Twenty-four moduli, one a tetrahedron, cost the solves of one; and are derived as one."""
+    every = problem.model.elastic[0].elements
+    each = tuple(
+        unknown.young_modulus(f"E{number}", 400.0, elements=[number])
+        for number in range(len(every))
+    )
+    together = (unknown.young_modulus("all", 400.0),)
+    counts, found = [], []
+    for parameters in (each, together):
+        own = dataclasses.replace(
+            problem, parameters=parameters, drives=problem.drives[:1], settled=False
+        )
+        run = own.experiment(recording(own))
+        rho = starts(parameters)
+        run.outputs(rho)
+        solve, count = own.model.step.solve, []
+        monkeypatch.setattr(
+            own.model.step, "solve", lambda b, s=solve, c=count: c.append(1) or s(b)
+        )
+        found.append(run.pull_back(rho, np.ones_like).by_parameters)
+        counts.append(len(count))
+    assert counts == [6, 6]
+    assert len(found[0]) == 24 and found[0].sum() == pytest.approx(found[1][0], rel=1e-10)
+
+
+def test_predictions_are_those_of_the_scene_with_the_same_parameters(scene, problem):
+    """The scene itself with these parameters; 1e-8 of the motion, see the test of the step."""
+    values = {"lower": 350.0, "upper": 450.0, "poisson_ratio": 0.35, "total_mass": 0.05}
+    own = dataclasses.replace(
+        problem,
+        parameters=problem.parameters[:4],
+        drives=(Drive("left", "/beam/cable_0/cable"), Drive("right", "/beam/cable_1/cable")),
+        settled=False,
+        frame=None,
+    )
+    rec = recording(own, np.arange(0.0, 0.055, 0.01))
+    found = own.experiment(rec).outputs(np.array(list(values.values())))
+    session = Session(scene, backend="embedded", parameters=values)
+    beam = session.root.beam
+    for row, inputs in zip(found[1:], rec.inputs[1:], strict=True):
+        beam.cable_0.cable.value.value, beam.cable_1.cable.value.value = [
+            inputs[:1] * 0.01,
+            inputs[1:] * 0.01,
+        ]
+        session.step()
+        assert row[4:] == pytest.approx(beam.cable_1.dofs.position.value[1], abs=1e-8)
+
+
+def test_one_experiment_does_not_see_the_others_of_its_problem(problem):
+    """They share a scene: what was asked in between does not count."""
+    rho = starts(problem.parameters)
+    one, other = (problem.experiment(recording(problem)) for _ in range(2))
+    before = one.pull_back(rho, np.ones_like)
+    other.outputs(1.1 * rho)
+    after = one.pull_back(rho, np.ones_like)
+    assert (before.by_parameters == after.by_parameters).all()
+
+
+def test_results_go_back_as_parameters_of_the_scene(scene, problem):
+    """Those that createScene takes under the same name; Rayleigh's are not among them here."""
+    values = problem.scene_values(np.array([1.5, 2.5, 0.3, 0.1, 0.2, 0.3]))
+    assert values == {"lower": 1.5, "upper": 2.5, "poisson_ratio": 0.3, "total_mass": 0.1}
+    node = Session(scene, backend="embedded", parameters=values).root.beam
+    assert set(node.fem.youngModulus.value) == {1.5, 2.5}
+
+
+def test_the_frame_is_fitted_from_markers_on_the_clamp(problem):
+    """Without noise exactly: 1e-9 of the distances."""
+    clamp = tuple(
+        Marker(name, at=(x, y, 0.0)) for name, x, y in (("a", 0, 0), ("b", 20, 0), ("c", 0, 20))
+    )
+    seen = dataclasses.replace(problem, sensors=(*problem.sensors, *clamp))
+    rec = recording(seen)
+    rho = starts(problem.parameters)
+    measured = seen.experiment(rec).outputs(rho)
+    measured[2, 7:10] = np.nan
+    own = dataclasses.replace(seen, frame=None, register_by=("a", "b", "c"))
+    run = own.experiment(dataclasses.replace(rec, outputs=measured))
+    assert run.frame.rotation == pytest.approx(TURNED.rotation, abs=1e-9)
+    assert run.outputs(rho)[:2] == pytest.approx(measured[:2], abs=1e-7)
+    with pytest.raises(IdentificationError, match="does not measure: 'q.x' is not in list"):
+        dataclasses.replace(own, register_by=("q",)).experiment(rec)
+
+
+def test_what_cannot_be_simulated_is_told(problem):
+    """Steps are refused, the search goes on: SimulationError, whatever went wrong."""
+    run = problem.experiment(recording(problem))
+    rho = starts(problem.parameters)
+    before = run.outputs(rho)
+    for k, value in ((0, -1.0), (2, 0.5), (3, 0.0), (0, np.nan)):
+        with pytest.raises(SimulationError, match=f"with {problem.parameters[k].name} = "):
+            run.outputs(np.where(np.arange(6) == k, value, rho))
+    with pytest.raises(SimulationError, match="The robot does not come to rest"):
+        run.outputs(np.where(np.arange(6) < 2, 1e-3, rho))
+    assert (run.outputs(rho) == before).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            lambda r: {"inputs": r.inputs[:, :1]},
+            r"inputs of shape \(6, 1\); .* \(6, 2\): left, right",
+        ),
+        (lambda r: {"outputs": r.outputs[:-1]}, r"outputs of shape \(5, 7\)"),
+        (lambda r: {"inputs": r.inputs * np.nan}, "inputs are missing at some times"),
+        (lambda r: {"time": r.time[::-1]}, "at times that increase"),
+    ],
+)
+def test_a_recording_that_does_not_fit_is_told(problem, change, says):
+    rec = recording(problem)
+    with pytest.raises(IdentificationError, match=says):
+        problem.experiment(dataclasses.replace(rec, **change(rec)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "says"),
+    [
+        (
+            {"parameters": tuple(unknown.young_modulus(n, 1.0, boxes=b) for n, b in OVERLAPPING)},
+            IdentificationError,
+            "Regions 'a' and 'b' share tetrahedra, first 0",
+        ),
+        (
+            {"parameters": (unknown.young_modulus("a", 1.0, box=[200, 0, 0, 300, 1, 1]),)},
+            IdentificationError,
+            "holds none of its 24 tetrahedra.* lies between",
+        ),
+        (
+            {"drives": (Drive("left", "/beam/cable"),)},
+            SceneError,
+            "has no cable '/beam/cable'. Name one of: /beam/cable_0/cable, /beam/cable_1/cable",
+        ),
+        ({"sensors": (Marker("m"),)}, IdentificationError, "Marker 'm' needs either 'at'"),
+        ({"sensors": (Marker("m", state="/arm"),)}, SceneError, "No node '/arm' .* Known: /beam"),
+    ],
+)
+def test_what_the_scene_does_not_have_is_told(problem, changes, error, says):
+    with pytest.raises(error, match=says):
+        own = dataclasses.replace(problem, **changes)
+        own.experiment(recording(own))
+
+
+def test_interpolation_is_linear_and_holds_at_the_end():
+    known = np.array([0.0, 1.0, 3.0])
+    weights = interpolation(known, np.array([0.0, 0.5, 1.0, 2.5, 3.0, 9.0])).toarray()
+    assert weights @ (2.0 * known) == pytest.approx([0.0, 1.0, 2.0, 5.0, 6.0, 6.0])
