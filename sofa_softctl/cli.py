@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl import cli_library, cli_papers, cli_planning
+from sofa_softctl import cli_identify, cli_library, cli_papers, cli_planning
 from sofa_softctl.cli_options import Json, Quiet, Scene, Set, Steps, parameters
 from sofa_softctl.errors import SoftctlError
 
@@ -143,6 +143,7 @@ def compare(
 app.command(epilog=cli_planning.EXAMPLES)(cli_planning.plan)
 app.add_typer(cli_planning.surrogate, name="surrogate")
 app.add_typer(cli_library.app, name="library")
+app.command(epilog=cli_identify.EXAMPLES)(cli_identify.identify)
 
 
 @app.command(epilog="Examples:\n\n  softctl components\n\n  softctl components CableConstraint")

@@ -9,6 +9,7 @@ import numpy as np
 
 from sofa_softctl.identification.descent import METHOD
 from sofa_softctl.identification.estimate import Estimate
+from sofa_softctl.identification.identifiability import BLIND, SMALL, Direction
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.report import Report
@@ -37,10 +38,7 @@ def findings(report: Report) -> list[Finding]:
     found = [Finding("good" if estimate.status.ok else "bad", estimate.status.value)]
     found += [Finding("look", _at_bound(estimate, name)) for name in estimate.at_bound]
     found += [Finding("look", _unseen(estimate, name)) for name in estimate.unseen]
-    found += [
-        Finding("bad" if one.deviation > 1.0 else "look", f"{_capital(one.sentence)}.")
-        for one in report.trust.blind
-    ]
+    found += [_blind(one) for one in report.trust.blind]
     found += [Finding("look", f"{_capital(text)}.") for text in estimate.warnings]
     found += _on_residuals(report) + _on_held_out(report) + _on_inputs(report)
     if estimate.method == METHOD:
@@ -62,13 +60,12 @@ def _on_residuals(report: Report) -> list[Finding]:
         for one in sorted(wrong, key=lambda one: -one.rms)
     ]
     if wrong:
-        found.append(
-            Finding(
-                "look",
-                "Intervals assume that the model is right up to independent noise. It is not, so "
-                "they are too narrow.",
+        text = "Intervals assume a model that leaves independent noise only: they are too narrow."
+        if report.trust.input_covariance.any():
+            text += (
+                " What is left may be noise of recorded inputs, too, which comes out correlated."
             )
-        )
+        found.append(Finding("look", text))
     else:
         found.append(Finding("good", "Noise explains what the model leaves of the fitted data."))
     for one in report.residuals:
@@ -105,8 +102,8 @@ def _on_inputs(report: Report) -> list[Finding]:
             found.append(
                 Finding(
                     "look",
-                    f"{part / whole:.0%} of the variance of {name} is noise of recorded inputs: "
-                    "better sensors there help most.",
+                    f"{100.0 * part / whole:.0f} % of the variance of {name} is noise of recorded "
+                    "inputs: better sensors there help most.",
                 )
             )
     return found
@@ -124,6 +121,16 @@ def _unseen(estimate: Estimate, name: str) -> str:
     kept = "is what was known before" if one.prior is not None else "was kept at its start"
     value = f"{estimate.value(name):.4g} {one.unit}".strip()
     return f"No datum sees {name}: it {kept}, {value}. Record a motion that depends on it."
+
+
+def _blind(one: Direction) -> Finding:
+    several = sum(abs(share) >= SMALL for share in one.parts.values()) > 1
+    shares = " (each in shares of its value)" if several else ""
+    advice = "Fix one of them, say what is known of it," if several else "Say what is known of it,"
+    return Finding(
+        "bad" if one.deviation > BLIND else "look",
+        f"{_capital(one.sentence)}{shares}. {advice} or record another motion.",
+    )
 
 
 def _capital(text: str) -> str:

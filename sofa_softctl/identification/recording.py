@@ -118,7 +118,7 @@ def _check_empty(
         raise IdentificationError(f"{table.name}: the input '{wrong[0]}' has no number at all.")
     if measured and not planned and set(measured) <= set(empty):
         raise IdentificationError(
-            f"{table.name}: no output was measured ({', '.join(measured)} are empty)."
+            f"{table.name}: no output was measured: there is no number under {', '.join(measured)}."
         )
 
 

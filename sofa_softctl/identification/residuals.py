@@ -88,7 +88,7 @@ def analyse(fit: Fit, windows: int = WINDOWS) -> tuple[ChannelResiduals, ...]:
                 mean=float(there.mean()) if len(there) else float("nan"),
                 rms=rms(r),
                 rms_unit=rms(r) * channel.deviation,
-                autocorrelation=_correlations(r, 1)[0] if len(there) > 2 else float("nan"),
+                autocorrelation=correlations(r, 1)[0] if len(there) > 2 else float("nan"),
                 white=ljung_box(r),
                 size=float(stats.chi2.sf(np.sum(there**2), len(there))) if len(there) else 1.0,
                 edges=edges,
@@ -115,11 +115,11 @@ def ljung_box(r: np.ndarray, lags: int = LAGS) -> float:
         return 1.0
     there = np.isfinite(r)
     pairs = np.array([np.sum(there[k:] & there[:-k]) for k in range(1, lags + 1)])
-    Q = (n + 2) / n * float(np.sum(pairs * np.square(_correlations(r, lags))))
+    Q = (n + 2) / n * float(np.sum(pairs * np.square(correlations(r, lags))))
     return float(stats.chi2.sf(Q, lags))
 
 
-def _correlations(r: np.ndarray, lags: int) -> list[float]:
+def correlations(r: np.ndarray, lags: int) -> list[float]:
     """Correlation of residuals with those 1, 2, ... samples later; 0 where there are no pairs."""
     centred = r - np.nanmean(r)
     variance = float(np.nanmean(centred**2))

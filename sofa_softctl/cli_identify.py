@@ -1,0 +1,186 @@
+"""The command `softctl identify`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sofa_softctl.cli_options import Json, Quiet
+from sofa_softctl.errors import SoftctlError
+
+if TYPE_CHECKING:
+    from sofa_softctl.identification.experiment import Experiment
+    from sofa_softctl.identification.problem import Problem
+
+EXAMPLES = (
+    "Examples:\n\n"
+    "  softctl identify my_robot.py --template motion.csv\n\n"
+    "  softctl identify my_robot.py --data bend.csv --data twist.csv --hold-out both.csv "
+    "--report found\n\n"
+    "  softctl identify my_robot.py:arm --data bend.mcap --starts 8 --set-start stiffness=2.5\n\n"
+    "  softctl identify my_robot.py --data bend.csv --method steepest-descent --report paper\n\n"
+    "  softctl identify my_robot.py --data bend.csv --next slow.csv --next fast.csv"
+)
+Files = list[Path] | None
+
+
+class Method(StrEnum):
+    """How parameters are searched."""
+
+    GAUSS_NEWTON = "gauss-newton"
+    STEEPEST_DESCENT = "steepest-descent"
+
+
+def identify(
+    problem: Annotated[
+        str, typer.Argument(help="Name of a problem, or FILE.py:NAME of a file's PROBLEMS.")
+    ],
+    data: Annotated[
+        Files,
+        typer.Option(metavar="FILE", help="Recording, .csv or .mcap; may be repeated."),
+    ] = None,
+    hold_out: Annotated[
+        Files,
+        typer.Option(metavar="FILE", help="Recording to predict, not to fit; may be repeated."),
+    ] = None,
+    next_: Annotated[
+        Files,
+        typer.Option(
+            "--next", metavar="FILE", help="Motion that could be recorded; may be repeated."
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write report.html and estimate.json there."),
+    ] = None,
+    template: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Write a recording to be filled.")
+    ] = None,
+    method: Annotated[
+        Method, typer.Option(help="steepest-descent is the paper's.")
+    ] = Method.GAUSS_NEWTON,
+    starts: Annotated[int, typer.Option(help="Searches from so many starts.", min=1)] = 1,
+    seed: Annotated[int, typer.Option(help="Of the other starts.", min=0)] = 0,
+    set_start: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Where a parameter starts; may be repeated."),
+    ] = None,
+    fix: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Keep a parameter at its start; may be repeated."),
+    ] = None,
+    estimate_noise: Annotated[
+        bool, typer.Option("--estimate-noise", help="Noise of outputs from what is left of them.")
+    ] = False,
+    iterations: Annotated[
+        int, typer.Option(help="Simulations of a search, or iterations of the descent.", min=1)
+    ] = 200,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Find the parameters of a model that fit recordings best, and how far to trust them."""
+    from sofa_softctl.identification.descent import as_estimate, descend
+    from sofa_softctl.identification.estimate import estimate, start_at
+    from sofa_softctl.identification.problems import load_problem
+    from sofa_softctl.identification.report import make_report
+    from sofa_softctl.view import identification as view
+    from sofa_softctl.view.terminal import Terminal
+
+    wanted = load_problem(problem)
+    if template is not None:
+        _write_template(template, wanted, quiet=quiet or as_json)
+        return
+    if not data:
+        raise SoftctlError(
+            "There is nothing to identify from: give recordings, --data FILE, or --template "
+            "FILE.csv for one to be filled."
+        )
+    if report is not None:
+        view.check_folder(report)
+    parameters = start_at(wanted.parameters, _numbers(set_start))
+    notes: dict[str, tuple[str, ...]] = {}
+    experiments = _experiments(data, wanted, notes)
+    held_out = _experiments(hold_out or [], wanted, notes)
+    candidates = _experiments(next_ or [], wanted, notes, planned=True)
+    terminal = Terminal(quiet=quiet or as_json)
+    descent = None
+    with terminal.status("first simulation") as tell:
+        if method is Method.STEEPEST_DESCENT:
+            if fix or estimate_noise or starts > 1:
+                raise SoftctlError(
+                    "--fix, --starts and --estimate-noise are for --method gauss-newton."
+                )
+            descent = descend(
+                experiments, parameters, most=iterations, progress=view.descent_progress(tell)
+            )
+            found = as_estimate(descent, experiments)
+        else:
+            found = estimate(
+                experiments,
+                parameters,
+                fixed=fix or (),
+                starts=starts,
+                seed=seed,
+                estimate_noise=estimate_noise,
+                most=iterations,
+                progress=view.search_progress(tell, starts),
+            )
+        tell("looking at what data can tell")
+        made = make_report(
+            wanted.name,
+            found,
+            experiments,
+            hold_out=held_out,
+            candidates=candidates,
+            descent=descent,
+            notes=notes,
+        )
+        if report is not None:
+            tell("writing the report")
+            view.write(report, made)
+    view.show(made, report, quiet=quiet, as_json=as_json)
+
+
+def _experiments(
+    files: list[Path],
+    problem: Problem,
+    notes: dict[str, tuple[str, ...]],
+    *,
+    planned: bool = False,
+) -> list[Experiment]:
+    """Models of recordings; what was told of each is noted."""
+    from sofa_softctl.identification.record_files import read_recording
+
+    found = []
+    for file in files:
+        recording = read_recording(file, problem, planned=planned)
+        notes[recording.name] = recording.notes
+        found.append(problem.experiment(recording))
+    return found
+
+
+def _write_template(path: Path, problem: Problem, *, quiet: bool) -> None:
+    from sofa_softctl.identification.table import template
+    from sofa_softctl.view.identification import write_text
+
+    if path.exists():
+        raise SoftctlError(f"'{path}' exists already: name another file for the template.")
+    dt = 1.0 / (getattr(problem, "rate", None) or 100.0)
+    write_text(path, template(problem.name, problem.inputs, problem.channels, dt))
+    if not quiet:
+        typer.echo(f"Template: {path}")
+
+
+def _numbers(texts: list[str] | None) -> dict[str, float]:
+    """Names and numbers of --set-start."""
+    found = {}
+    for text in texts or []:
+        name, _, value = text.partition("=")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            raise SoftctlError(f"--set-start needs NAME=NUMBER, got '{text}'.") from None
+    return found

@@ -1,0 +1,373 @@
+"""The report of an identification: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import numpy as np
+
+import sofa_softctl.view.identification_plots as plots
+from sofa_softctl.identification.misfit import Fit
+from sofa_softctl.identification.report import Report
+from sofa_softctl.identification.residuals import ChannelResiduals
+
+CHANNELS = 12
+"""Channels that are drawn, those that the model misses most; all are in the tables."""
+STYLE = """
+:root { --ink: #1f272e; --soft: #5b6570; --line: #e3e8ed; --good: #12805c; --look: #b26a00;
+  --bad: #c22f1f; --card: #fff; --page: #f4f6f8; }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--page); color: var(--ink);
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+main { max-width: 980px; margin: 0 auto; padding: 36px 20px 64px; }
+h1 { font-size: 26px; margin: 0 0 2px; letter-spacing: -.01em; }
+h2 { font-size: 17px; margin: 0 0 4px; }
+section { background: var(--card); border: 1px solid var(--line); border-radius: 10px;
+  padding: 20px 24px; margin-top: 18px; }
+p { margin: 4px 0 10px; max-width: 76ch; } .soft { color: var(--soft); font-size: 13.5px; }
+table { border-collapse: collapse; width: 100%; font-size: 14px; }
+th { text-align: left; font-weight: 600; color: var(--soft); font-size: 12.5px; }
+th, td { padding: 6px 10px 6px 0; border-bottom: 1px solid var(--line); vertical-align: middle; }
+tr:last-child td { border-bottom: 0; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.scroll { overflow-x: auto; }
+ul.found { list-style: none; margin: 8px 0 0; padding: 0; }
+ul.found li { padding: 7px 0 7px 30px; position: relative; border-top: 1px solid var(--line); }
+ul.found li:first-child { border-top: 0; }
+ul.found li::before { position: absolute; left: 0; top: 9px; width: 19px; height: 19px;
+  border-radius: 50%; color: #fff; font-size: 12px; line-height: 19px; text-align: center; }
+li.good::before { content: "\\2713"; background: var(--good); }
+li.look::before { content: "!"; background: var(--look); }
+li.bad::before { content: "\\00d7"; background: var(--bad); }
+.range { width: 190px; height: 16px; display: block; }
+figure { margin: 12px 0 4px; } figure svg { width: 100%; height: auto; display: block; }
+figcaption { color: var(--soft); font-size: 13px; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 14px;
+  margin-top: 16px; }
+.tile b { display: block; font-size: 20px; font-weight: 600; }
+.tile span { color: var(--soft); font-size: 12.5px; }
+@media print { body { background: #fff; } section { break-inside: avoid; } }
+"""
+
+
+def page(report: Report) -> str:
+    """The text of the HTML file."""
+    title = escape(f"Identification of {report.problem}")
+    sections = [
+        _found(report),
+        _parameters(report),
+        _trust(report),
+        _wrong(report),
+        _fits(report),
+        _next(report),
+        _descent(report),
+        _searches(report),
+        _recordings(report),
+        _reading(report),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<h1>{title}</h1>\n{_tiles(report)}\n"
+        + "\n".join(one for one in sections if one)
+        + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _tiles(report: Report) -> str:
+    estimate = report.estimate
+    held_out = report.rms_held_out
+    tiles = {
+        f"{estimate.data:,}": f"measured numbers, {len(estimate.fits)} recording"
+        + ("s" if len(estimate.fits) > 1 else ""),
+        f"{report.rms:.2f} σ": "left of the fitted data (1: noise)",
+        f"{held_out:.2f} σ" if np.isfinite(held_out) else "–": "left of held-out data",
+        f"{estimate.seconds:.2g} s": f"{estimate.evaluations} simulations",
+    }
+    cells = "".join(f'<div class="tile"><b>{a}</b><span>{b}</span></div>' for a, b in tiles.items())
+    return f'<p class="soft">{escape(estimate.method)}</p><div class="tiles">{cells}</div>'
+
+
+def _found(report: Report) -> str:
+    items = "".join(f'<li class="{one.level}">{escape(one.text)}</li>' for one in report.findings)
+    return _section("What was found", f'<ul class="found">{items}</ul>')
+
+
+def _parameters(report: Report) -> str:
+    estimate, trust = report.estimate, report.trust
+    rows = []
+    for i, one in enumerate(estimate.parameters):
+        value, low, high = float(estimate.rho[i]), float(trust.low[i]), float(trust.high[i])
+        kept = "fixed" if one.name in estimate.fixed else "not seen by the data"
+        interval = (
+            interval_text(low, high, value)
+            if one.name not in estimate.held
+            else f'<span class="soft">{kept}</span>'
+        )
+        rows.append(
+            [
+                f"<b>{escape(one.name)}</b>",
+                f"{number(value, high - low)}",
+                escape(one.unit),
+                interval,
+                "" if one.name in estimate.held else _range(value, low, high, one.start),
+                f"{one.start:.4g}",
+            ]
+        )
+    heads = ["parameter", "n:value", "unit", "n:95 % interval", "interval and start", "n:start"]
+    kind = "Student's t" if trust.distribution == "Student-t" else "the normal distribution"
+    noise = "estimated from what is left" if estimate.noise_estimated else "as declared"
+    note = (
+        f"Intervals are of {kind}, with the noise of outputs {noise}, noise of recorded inputs "
+        "carried through the model, linearised at the estimate. Drawn: the interval as a bar, the "
+        "value as a ring, the start as a tick."
+    )
+    return _section("Parameters", _table(heads, rows), note)
+
+
+def _trust(report: Report) -> str:
+    estimate, trust = report.estimate, report.trust
+    body = ""
+    if trust.directions:
+        rows = [
+            [escape(one.name), _percent(one.deviation), _seen(one.deviation)]
+            for one in trust.directions
+        ]
+        body += _table(["direction, in shares of each value", "n:known within", ""], rows)
+    free = np.isfinite(np.diag(trust.correlation))
+    if free.sum() > 1 and _known(report).any():
+        body += _figure(plots.correlation_figure(trust), "")
+    if trust.input_covariance.any() and _known(report).any():
+        body += _figure(
+            plots.noise_share_figure(trust, estimate.rho),
+            "Noise of recorded inputs enters through the model, and is counted apart.",
+        )
+    note = (
+        "Each direction is a joint change of the parameters, relative to their values, with the "
+        "standard deviation that the noise of outputs leaves it. The worst stands first: where it "
+        "is large, only the other combinations are known."
+    )
+    return _section("What the data can tell", body, note) if body else ""
+
+
+def _known(report: Report) -> np.ndarray:
+    """Which parameters have an interval that tells something, shape (n_rho,)."""
+    trust = report.trust
+    rows = zip(trust.low, trust.high, report.estimate.rho, strict=True)
+    return np.array([known(float(low), float(high), float(x)) for low, high, x in rows])
+
+
+def _wrong(report: Report) -> str:
+    several = len(report.estimate.fits) + len(report.validations) > 1
+    told = [(one, "fitted") for one in report.residuals]
+    told += [(one, "held out") for one in report.held_out]
+    rows = [
+        [
+            escape(_label(one, several)),
+            kind,
+            f"{one.count:,}",
+            f"{one.rms:.2f}",
+            f"{one.rms_unit:.3g} {escape(one.unit)}",
+            f"{one.mean:+.2f}",
+            f"{one.autocorrelation:+.2f}",
+            "yes" if one.right else "<b>no</b>",
+        ]
+        for one, kind in told
+    ]
+    heads = ["channel", "data", "n:samples", "n:RMS [σ]", "n:RMS", "n:mean [σ]"]
+    body = _table([*heads, "n:correlation", "noise explains it"], rows)
+    shown = [(one, kind) for one, kind in told if one.count]
+    labels = [_label(one, several) + (f", {kind}" * (kind != "fitted")) for one, kind in shown]
+    body += _figure(
+        plots.windows_figure([one for one, _ in shown], labels),
+        "RMS of what is left in each part of the time, in standard deviations: about 1 where the "
+        "model is right.",
+    )
+    body += _figure(
+        plots.noise_figure(report.estimate.fits),
+        "What is left of the fitted data: is it distributed like noise, and as independent?",
+    )
+    note = "Correlation: of what is left of one sample with what is left of the next."
+    return _section("Where the model is wrong", body, note)
+
+
+def _label(one: ChannelResiduals, several: bool) -> str:
+    return f"{one.experiment}: {one.channel}" if several else one.channel
+
+
+def _fits(report: Report) -> str:
+    pairs = [(fit, "") for fit in report.estimate.fits]
+    pairs += [(one.fit, "held out: ") for one in report.validations]
+    columns = [
+        (float(np.nanmean(fit.residuals[:, k] ** 2)), fit, k, kind)
+        for fit, kind in pairs
+        for k in range(len(fit.channels))
+        if fit.there[:, k].any()
+    ]
+    worst = sorted(range(len(columns)), key=lambda n: -columns[n][0])[:CHANNELS]
+    body = "".join(_fit(*columns[n][1:]) for n in sorted(worst))
+    left = len(columns) - len(worst)
+    note = (
+        f"The {CHANNELS} channels that are missed most; {left} more are not drawn." if left else ""
+    )
+    return _section("Measured and predicted", body, note)
+
+
+def _fit(fit: Fit, k: int, kind: str) -> str:
+    return _figure(plots.fit_figure(fit, k), f"{kind}{fit.name}, {fit.channels[k].name}")
+
+
+def _next(report: Report) -> str:
+    if not report.candidates:
+        return ""
+    names = list(report.candidates[0].half_widths)
+    heads = ["motion", "n:information added [nats]", *(f"n:± {name}" for name in names)]
+    rows = [["as it is", "", *(f"{x:.3g}" for x in report.candidates[0].half_widths_now.values())]]
+    for one in report.candidates:
+        gain = f"{one.gain:.2f}" if np.isfinite(one.gain) else "cannot be simulated"
+        rows.append([escape(one.name), gain, *(f"{x:.3g}" for x in one.half_widths.values())])
+    note = (
+        "Candidates by the information that recording them would add (D-optimal), with half of the "
+        "95 % interval expected afterwards. What data do not see counts as known within ten times "
+        "its size."
+    )
+    return _section("What to record next", _table(heads, rows), note)
+
+
+def _descent(report: Report) -> str:
+    if report.descent is None:
+        return ""
+    descent = report.descent
+    first, last = descent.iterates[0], descent.iterates[-1]
+    note = (
+        f"{descent.iterations} iterations: cost {first.cost:.6g} to {last.cost:.6g}, gradient norm "
+        f"{first.gradient_norm:.4g} to {last.gradient_norm:.4g}."
+    )
+    body = _figure(plots.descent_figure(descent), "Convergence.")
+    body += _figure(
+        plots.outputs_figure(descent, report.estimate.fits),
+        "Predicted motion of each iteration, light to dark, and the measured one in black.",
+    )
+    return _section("The path of steepest descent", body, note)
+
+
+def _searches(report: Report) -> str:
+    searches = report.estimate.searches
+    if len(searches) < 2:
+        return ""
+    heads = ["n:from", *(f"n:{name}" for name in report.estimate.names), "n:cost", "ended"]
+    rows = [
+        [
+            str(k + 1),
+            *(
+                f"{a:.3g} → <b>{b:.4g}</b>"
+                for a, b in zip(one.start.tolist(), one.rho.tolist(), strict=True)
+            ),
+            f"{one.cost:.5g}",
+            one.status.name.lower().replace("_", " "),
+        ]
+        for k, one in enumerate(searches)
+    ]
+    return _section(
+        "From other starts",
+        _table(heads, rows),
+        "The best comes first. Ends that differ at a similar cost are other explanations of the "
+        "same data.",
+    )
+
+
+def _recordings(report: Report) -> str:
+    rows = [
+        [escape(name), "<br>".join(map(escape, told)) or "nothing to tell"]
+        for name, told in report.notes.items()
+    ]
+    return _section("Recordings", _table(["file", "as it was read"], rows)) if rows else ""
+
+
+def _reading(report: Report) -> str:
+    del report
+    return _section(
+        "How to read this",
+        "<p>σ is the standard deviation of a channel's noise, as declared by the problem. A model "
+        "that is right leaves about 1 σ, without a pattern over time. Intervals tell what noise "
+        "does to the parameters of <i>this</i> model; they do not tell whether the model is right. "
+        "That is what the section on where it is wrong, and held-out data, are for.</p>",
+    )
+
+
+def interval_text(low: float, high: float, value: float) -> str:
+    """An interval for people; none where it reaches to twice the value and more."""
+    if not known(low, high, value):
+        return "not known alone"
+    return f"{number(low, high - low)} to {number(high, high - low)}"
+
+
+def known(low: float, high: float, value: float) -> bool:
+    """Whether an interval tells anything of a value other than zero."""
+    return bool(np.isfinite(high - low) and (high - low < 2.0 * abs(value) or value == 0.0))
+
+
+def number(value: float, width: float) -> str:
+    """A value with two digits of its uncertainty's size."""
+    if not (np.isfinite(width) and width > 0.0):
+        return f"{value:.5g}"
+    digits = 2 - int(np.floor(np.log10(width)))
+    return f"{value:.{digits}f}" if 0 <= digits <= 9 and abs(value) < 1e6 else f"{value:.5g}"
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.2g} %" if share < 10.0 else "–"
+
+
+def _seen(deviation: float) -> str:
+    if deviation > 1.0:
+        return '<b style="color: var(--bad)">not seen</b>'
+    return '<b style="color: var(--look)">hardly seen</b>' if deviation > 0.1 else "seen"
+
+
+def _range(value: float, low: float, high: float, start: float) -> str:
+    """The interval, the value and the start on one line."""
+    ends = [value, low, high, start] if known(low, high, value) else [value, start]
+    least, span = min(ends), max(max(ends) - min(ends), 1e-300)
+
+    def at(x: float) -> float:
+        return 8.0 + 174.0 * (x - least) / span
+
+    bar = ""
+    if known(low, high, value):
+        wide = max(at(high) - at(low), 2.0)
+        bar = f'<rect x="{at(low):.1f}" y="6" width="{wide:.1f}" height="4" rx="2" fill="#0072b2"/>'
+    return (
+        '<svg class="range" viewBox="0 0 190 16"><line x1="4" x2="186" y1="8" y2="8" '
+        f'stroke="#e3e8ed" stroke-width="2"/>{bar}<line x1="{at(start):.1f}" '
+        f'x2="{at(start):.1f}" y1="2" y2="14" stroke="#5b6570" stroke-width="1.5"/>'
+        f'<circle cx="{at(value):.1f}" cy="8" r="3.6" fill="#fff" stroke="#0072b2" '
+        'stroke-width="2"/></svg>'
+    )
+
+
+def _section(title: str, body: str, note: str = "") -> str:
+    told = f'<p class="soft">{note}</p>' if note else ""
+    return f"<section>\n<h2>{title}</h2>\n{told}{body}\n</section>"
+
+
+def _figure(svg: str, caption: str) -> str:
+    told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f"<figure>{svg}{told}</figure>"
+
+
+def _table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; heads that begin with 'n:' are of numbers."""
+    heads = list(heads)
+    kinds = [' class="n"' if head.startswith("n:") else "" for head in heads]
+    top = "".join(
+        f"<th{kind}>{escape(head.removeprefix('n:'))}</th>"
+        for head, kind in zip(heads, kinds, strict=True)
+    )
+    body = "".join(
+        "<tr>" + "".join(f"<td{k}>{c}</td>" for c, k in zip(row, kinds, strict=True)) + "</tr>"
+        for row in rows
+    )
+    return f'<div class="scroll"><table><tr>{top}</tr>{body}</table></div>'
