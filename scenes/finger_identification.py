@@ -45,9 +45,11 @@ MARKERS = {
     "foot_left": (-6.0, 9.0, -6.0),
     "foot_right": (-6.0, 9.0, 6.0),
     "foot_low": (-2.0, -9.0, 0.0),
-    "first": (-42.0, 8.0, 0.0),
-    "second": (-66.0, 8.0, 0.0),
-    "third": (-90.0, 7.5, 0.0),
+    **{
+        f"{name}_{side}": (x, y, 0.0)
+        for name, x in (("first", -42.0), ("second", -66.0), ("third", -90.0))
+        for side, y in (("back", 7.5), ("front", -7.5))
+    },
     "end": (-100.0, 0.0, 0.0),
 }
 """Where markers are glued on, the first three on the clamp [mm]."""

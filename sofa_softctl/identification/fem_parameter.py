@@ -28,6 +28,35 @@ class FemParameter(Parameter):
     """Finds it in a model of the scene."""
 
 
+@dataclass(frozen=True)
+class FrameParameter(Parameter):
+    """One of the six numbers by which markers' frame may differ from the registered one."""
+
+    component: int = 0
+    """0 to 2: rotation vector [rad], about the scene's origin; 3 to 5: translation [length]."""
+
+
+def frame_parameters(
+    *, angle: float = 0.3, shift: float = 50.0, unit: str = ""
+) -> tuple[FrameParameter, ...]:
+    """The frame of the markers as unknown, so that its error counts in all intervals.
+
+    Args:
+        angle: Bound of the rotation [rad].
+        shift: Bound of the translation [length].
+        unit: Of length.
+    """
+    turns = [
+        FrameParameter(f"frame.turn_{axis}", 0.0, "rad", -angle, angle, component=k)
+        for k, axis in enumerate("xyz")
+    ]
+    shifts = [
+        FrameParameter(f"frame.shift_{axis}", 0.0, unit, -shift, shift, component=3 + k)
+        for k, axis in enumerate("xyz")
+    ]
+    return (*turns, *shifts)
+
+
 def young_modulus(
     name: str,
     start: float,

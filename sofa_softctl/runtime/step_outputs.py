@@ -1,9 +1,8 @@
-"""What is measured of a robot: points on it, in some frame, and lengths of cables."""
+"""What is measured of a robot: points on it, and lengths of cables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sparse
@@ -13,21 +12,6 @@ from sofa_softctl.runtime.implicit_step import ImplicitStep
 from sofa_softctl.runtime.lines import Lines
 
 
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """Where the scene's axes are for those who measure: p = rotation x + translation."""
-
-    rotation: np.ndarray
-    """Shape (3, 3)."""
-    translation: np.ndarray
-    """[length], shape (3,)."""
-
-    @staticmethod
-    def same() -> Frame:
-        """The scene's own."""
-        return Frame(np.eye(3), np.zeros(3))
-
-
 class StepOutputs:
     """y(x): first the points, each with its three coordinates, then the cables' lengths.
 
@@ -35,7 +19,6 @@ class StepOutputs:
         step: The robot.
         points: Weights of its nodes in each point, sparse, shape (p, n).
         cables: Those whose length is measured.
-        frame: In which the points are measured.
     """
 
     def __init__(
@@ -43,11 +26,9 @@ class StepOutputs:
         step: ImplicitStep,
         points: sparse.csr_array,
         cables: Sequence[CableModel] = (),
-        frame: Frame | None = None,
     ) -> None:
         self.points, self.points_t = points, points.T.tocsr()
         self.lines = Lines(step.system, cables)
-        self.frame = Frame.same() if frame is None else frame
 
     @property
     def count(self) -> int:
@@ -57,21 +38,19 @@ class StepOutputs:
     def at(self, x: np.ndarray) -> np.ndarray:
         """Outputs at x, whose derivatives are then those here, shape (n_y,)."""
         self.lines.measure(x)
-        placed = (self.points @ x) @ self.frame.rotation.T + self.frame.translation
-        return np.concatenate([placed.ravel(), self.lines.lengths])
+        return np.concatenate([(self.points @ x).ravel(), self.lines.lengths])
 
     def forward(self, dx: np.ndarray) -> np.ndarray:
         """How they change when positions do, by dx of shape (p, n, 3); shape (n_y, p)."""
         found = np.empty((self.count, len(dx)))
         for k, one in enumerate(dx):
-            moved = (self.points @ one) @ self.frame.rotation.T
-            found[:, k] = np.concatenate([moved.ravel(), -self.lines.rows(one)])
+            found[:, k] = np.concatenate([(self.points @ one).ravel(), -self.lines.rows(one)])
         return found
 
     def backward(self, by_outputs: np.ndarray) -> np.ndarray:
         """Derivatives by positions from those by outputs (n_y,), shape (n, 3)."""
         end = 3 * self.points.shape[0]
-        found: np.ndarray = self.points_t @ (by_outputs[:end].reshape(-1, 3) @ self.frame.rotation)
+        found: np.ndarray = self.points_t @ by_outputs[:end].reshape(-1, 3)
         if self.lines.cables:
             found -= self.lines.push(by_outputs[end:])
         return found

@@ -16,7 +16,7 @@ from sofa_softctl.runtime.implicit_step import ImplicitStep
 from sofa_softctl.runtime.kernels.barycentric import locate
 from sofa_softctl.runtime.step_derivative import StepDerivative
 from sofa_softctl.runtime.step_motion import Motion, MotionGradient, MotionModel
-from sofa_softctl.runtime.step_outputs import Frame, StepOutputs
+from sofa_softctl.runtime.step_outputs import StepOutputs
 from sofa_softctl.runtime.step_parameters import (
     Moduli,
     PoissonRatio,
@@ -31,7 +31,6 @@ from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.session import Session
 
 __all__ = [
-    "Frame",
     "Motion",
     "MotionGradient",
     "MotionModel",

@@ -69,7 +69,6 @@ def turns(
         if method == SMALL:
             G[e] = 0.0
         elif method == LARGE:
-            G[e] = 0.0
             _edges_turn(x[t[0]], x[t[1]], x[t[2]], G[e])
         elif method == GRADIENT:
             _polar_turn(x, t, h[e], work, G[e])
@@ -86,32 +85,33 @@ def turns(
 
 
 @njit
-def _cross_matrix(v: np.ndarray, factor: float, out: np.ndarray) -> None:
-    """out += factor [v]x."""
-    out[0, 1] -= factor * v[2]
-    out[0, 2] += factor * v[1]
-    out[1, 0] += factor * v[2]
-    out[1, 2] -= factor * v[0]
-    out[2, 0] -= factor * v[1]
-    out[2, 1] += factor * v[0]
+def _cross(a0: float, a1: float, a2: float, b0: float, b1: float, b2: float) -> tuple:
+    """A cross b, without arrays: those cost more than the product."""
+    return a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
 
 
 @njit
 def _edges_turn(a: np.ndarray, b: np.ndarray, c: np.ndarray, G: np.ndarray) -> None:
     """G of the frame of the first two edges."""
-    ab, ac = b - a, c - a
-    length = np.sqrt((ab * ab).sum())
-    axis = ab / length
-    n = np.cross(ab, ac)
-    area = np.sqrt((n * n).sum())
-    y = np.cross(n / area, axis)
-    _cross_matrix(axis, 1.0 / length, G[1])
-    to_b, to_c = np.cross(ac, y) / area, np.cross(y, ab) / area
+    d0, d1, d2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+    e0, e1, e2 = c[0] - a[0], c[1] - a[1], c[2] - a[2]
+    length = np.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
+    axis = (d0 / length, d1 / length, d2 / length)
+    n0, n1, n2 = _cross(d0, d1, d2, e0, e1, e2)
+    area = np.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
+    y0, y1, y2 = _cross(n0 / area, n1 / area, n2 / area, axis[0], axis[1], axis[2])
+    to_b, to_c = _cross(e0, e1, e2, y0, y1, y2), _cross(y0, y1, y2, d0, d1, d2)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        G[1, i, j] = -axis[k] / length
+        G[1, i, k] = axis[j] / length
+        G[1, i, i] = 0.0
     for i in range(3):
         for j in range(3):
-            G[1, i, j] -= axis[i] * to_b[j]
-            G[2, i, j] -= axis[i] * to_c[j]
+            G[1, i, j] -= axis[i] * to_b[j] / area
+            G[2, i, j] = -axis[i] * to_c[j] / area
             G[0, i, j] = -G[1, i, j] - G[2, i, j]
+            G[3, i, j] = 0.0
 
 
 @njit

@@ -1,0 +1,232 @@
+"""One recorded run of a FEM robot, predicted by its scene, with derivatives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from sofa_softctl.errors import IdentificationError, SimulationError
+from sofa_softctl.identification.experiment import Channel, PulledBack
+from sofa_softctl.identification.fem_parameter import FemParameter, FrameParameter
+from sofa_softctl.identification.fem_signal import Marker
+from sofa_softctl.identification.interpolation import linear
+from sofa_softctl.identification.pose import Pose
+from sofa_softctl.identification.recording import Recording
+from sofa_softctl.identification.registration import Registration
+from sofa_softctl.scene.step_model import Motion, MotionModel, StepModel, StepOutputs
+
+if TYPE_CHECKING:
+    from sofa_softctl.identification.fem import FemProblem
+
+SAME = Registration(np.eye(3), np.zeros(3), np.zeros(0))
+"""The scene's own frame."""
+
+
+class FemExperiment:
+    """One recorded run of a FEM robot, and the scene that predicts it.
+
+    Args:
+        problem: What is unknown, recorded and measured.
+        recording: The run; its columns are the problem's inputs and channels.
+        frame: In which markers were measured.
+
+    Raises:
+        IdentificationError: The recording does not fit the problem.
+        SceneError: The scene lacks something, or has something whose derivative is not known.
+    """
+
+    def __init__(
+        self, problem: FemProblem, recording: Recording, frame: Registration | None = None
+    ) -> None:
+        self.problem, self.recording = problem, recording
+        self.frame = SAME if frame is None else frame
+        self._check()
+        self.derivative = problem.derivative
+        self._places, self._xyz, outputs = _outputs(problem)
+        kinds = [isinstance(one, FemParameter) for one in problem.parameters]
+        self._physical = np.flatnonzero(kinds)
+        self._framing = np.flatnonzero(np.logical_not(kinds))
+        self.model = MotionModel(self.derivative, outputs, settled=problem.settled)
+        dt = self.derivative.step.dt * problem.units.in_si("time")
+        self.dt = dt
+        """Length of a step [s]."""
+        elapsed = recording.time - recording.time[0]
+        self.steps = max(1, math.ceil(elapsed[-1] / dt - 1e-6))
+        ends = dt * np.arange(self.steps + 1)
+        self._to_samples, _ = linear(ends, elapsed)  # (n_times, steps + 1)
+        self._to_steps, _ = linear(elapsed, ends[1:])  # (steps, n_times)
+        self._last: tuple[bytes, Motion] | None = None
+
+    def _check(self) -> None:
+        run, problem = self.recording, self.problem
+        shapes = (
+            (run.inputs, problem.inputs, "inputs"),
+            (run.outputs, problem.channels, "outputs"),
+        )
+        for columns, channels, what in shapes:
+            if columns.shape != (len(run.time), len(channels)):
+                raise IdentificationError(
+                    f"Recording '{run.name}' has {what} of shape {columns.shape}; problem "
+                    f"'{problem.name}' needs {(len(run.time), len(channels))}: "
+                    f"{', '.join(one.name for one in channels)}."
+                )
+        if len(run.time) < 2 or not (np.diff(run.time) > 0.0).all():
+            raise IdentificationError(
+                f"Recording '{run.name}' needs two samples or more, at times that increase."
+            )
+        if not np.isfinite(run.inputs).all():
+            raise IdentificationError(
+                f"Recording '{run.name}': inputs are missing at some times; they drive the robot "
+                "and are needed throughout."
+            )
+
+    @property
+    def name(self) -> str:
+        """See Experiment."""
+        return self.recording.name
+
+    @property
+    def parameters(self) -> tuple[FemParameter | FrameParameter, ...]:
+        """See Experiment."""
+        return self.problem.parameters
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """See Experiment."""
+        return self.problem.channels
+
+    @property
+    def inputs(self) -> tuple[Channel, ...]:
+        """See Experiment."""
+        return self.problem.inputs
+
+    @property
+    def time(self) -> np.ndarray:
+        """See Experiment."""
+        return self.recording.time
+
+    @property
+    def measured(self) -> np.ndarray:
+        """See Experiment."""
+        return self.recording.outputs
+
+    def outputs(self, rho: np.ndarray) -> np.ndarray:
+        """See Experiment."""
+        return self._placed(self._at_samples(self._run(rho).outputs), self._pose(rho))
+
+    def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See Experiment."""
+        motion, pose = self._run(rho, sensitivities=True), self._pose(rho)
+        assert motion.by_parameters is not None
+        here, slopes = self._at_samples(motion.outputs), self._at_samples(motion.by_parameters)
+        found = np.zeros((*here.shape, len(self.parameters)))
+        found[:, :, self._physical] = slopes
+        turned = pose.turn(slopes[:, self._xyz].swapaxes(2, 3)).swapaxes(2, 3)
+        at = (slice(None), self._xyz[:, :, None])  # of the markers, by time, marker, axis, rho
+        found[(*at, self._physical)] = turned
+        found[(*at, self._framing)] = pose.by_correction(here[:, self._xyz])[..., self._components]
+        return self._placed(here, pose), found
+
+    def pull_back(
+        self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
+    ) -> PulledBack:
+        """See Experiment."""
+        motion, pose = self._run(rho), self._pose(rho)
+        here = self._at_samples(motion.outputs)
+        outputs = self._placed(here, pose)
+        weights = np.array(gradient(outputs), dtype=float)
+        by_parameters = np.zeros(len(self.parameters))
+        slopes = pose.by_correction(here[:, self._xyz])[..., self._components]
+        by_parameters[self._framing] = np.tensordot(weights[:, self._xyz], slopes, axes=3)
+        weights[:, self._xyz] = pose.turn_back(weights[:, self._xyz])
+        by_outputs = np.zeros_like(motion.outputs)
+        by_outputs[:, self._places] = self._to_samples.T @ weights
+        found = self.model.pull_back(motion, by_outputs)
+        by_parameters[self._physical] = found.by_parameters
+        return PulledBack(outputs, by_parameters, self._to_steps.T @ found.by_drive)
+
+    @property
+    def _components(self) -> list[int]:
+        """Which of a pose's six numbers the frame's parameters are."""
+        own = self.parameters
+        return [one.component for one in own if isinstance(one, FrameParameter)]
+
+    def _pose(self, rho: np.ndarray) -> Pose:
+        correction = np.zeros(6)
+        correction[self._components] = np.asarray(rho, dtype=float)[self._framing]
+        return Pose(self.frame, correction)
+
+    def _placed(self, here: np.ndarray, pose: Pose) -> np.ndarray:
+        """Outputs (n_times, n_y) with the markers in their frame."""
+        placed = here.copy()
+        placed[:, self._xyz] = pose.place(here[:, self._xyz])
+        return placed
+
+    def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
+        """See Experiment: markers and lengths are measured on their own, so zero."""
+        del weights
+        return np.zeros_like(self.recording.inputs)
+
+    def _run(self, rho: np.ndarray, *, sensitivities: bool = False) -> Motion:
+        rho = np.asarray(rho, dtype=float)
+        if rho.shape != (len(self.parameters),):
+            raise IdentificationError(
+                f"'{self.problem.name}' has {len(self.parameters)} parameters; got an array of "
+                f"shape {rho.shape}."
+            )
+        self._apply(rho[self._physical])
+        key = rho[self._physical].tobytes()
+        if not sensitivities and self._last is not None and self._last[0] == key:
+            return self._last[1]
+        drive = self._to_steps @ self.recording.inputs
+        motion = self.model.run(drive, sensitivities=sensitivities)
+        self._last = (key, motion)
+        return motion
+
+    def _apply(self, rho: np.ndarray) -> None:
+        """Bring the parameters into the scene."""
+        names = [one.name for one in self.problem.physical]
+        for name, found, value in zip(names, self.derivative.parameters, rho, strict=True):
+            if not found.allowed(value):
+                raise SimulationError(f"The scene cannot be simulated with {name} = {value:g}.")
+            found.set(float(value))
+
+    def _at_samples(self, states: np.ndarray) -> np.ndarray:
+        """Outputs of all steps, or their derivatives, at the recorded times, in their order."""
+        chosen = states[:, self._places]
+        flat = self._to_samples @ chosen.reshape(len(chosen), -1)
+        return flat.reshape(-1, *chosen.shape[1:])
+
+
+def _outputs(problem: FemProblem) -> tuple[np.ndarray, np.ndarray, StepOutputs]:
+    """Where channels are among the outputs of a step (n_y,), markers among channels (m, 3)."""
+    model = problem.model
+    markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
+    points = [sparse.csr_array((0, model.step.size)), *(_point(model, one) for one in markers)]
+    places: list[int] = []
+    xyz: list[list[int]] = []
+    cables: list[Any] = []
+    for sensor in problem.sensors:
+        if isinstance(sensor, Marker):
+            xyz.append([len(places) + axis for axis in range(3)])
+            places += [3 * (len(xyz) - 1) + axis for axis in range(3)]
+        else:
+            places.append(3 * len(markers) + len(cables))
+            cables.append(model.cable(sensor.cable))
+    stacked = sparse.csr_array(sparse.vstack(points, format="csr"))
+    outputs = StepOutputs(model.step, stacked, cables)
+    return np.array(places), np.array(xyz, dtype=int).reshape(-1, 3), outputs
+
+
+def _point(model: StepModel, marker: Marker) -> sparse.csr_array:
+    if (marker.at is None) == (marker.state is None):
+        raise IdentificationError(
+            f"Marker '{marker.name}' needs either 'at', a place on the mesh, or 'state', a node."
+        )
+    if marker.state is not None:
+        return model.point(marker.state, marker.index)
+    return model.attached(np.array([marker.at]))
