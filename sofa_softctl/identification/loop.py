@@ -2,7 +2,8 @@
 
 The loop hangs in the y-z plane of the hand. From the link in the hand, two chains run down to the
 clamped link, one on each side; each joint turns by theta about x, in the loop's plane, then by psi
-about y, out of it. With all angles zero it is a regular polygon, as long around as the loop.
+about y, out of it. With all angles zero it is a regular polygon around the circle of the loop,
+which it touches in the hand and at the clamp.
 
 Source: Caldwell, Coleman, Correll 2014, section IV-B: 12 links, 31 coordinates with the arm's, 12
 constraints, 6 for each chain.
@@ -35,7 +36,7 @@ TUBE = 0.02
 """Radius of its tube, for the inertia of links about their own axes [m]."""
 LINKS = 12
 """Links of the paper's model; stiffnesses are said for so many."""
-POSTURE = np.array([0.35, -0.45, 0.0, 1.15, 0.0, 0.87, 0.0])
+POSTURE = np.array([0.1, -0.75, 0.0, 1.8, 0.0, 0.5 * np.pi - 1.05, 0.0])
 """Of the arm, hand down, when the loop is a circle between hand and clamp [rad]."""
 STIFFNESSES = (
     Parameter("kappa_theta", 5.0, "N m/rad", lower=1e-3),
@@ -67,8 +68,8 @@ def arm_with_loop(
         raise IdentificationError(f"A loop needs an even number of links, 6 or more. Got {links}.")
     chains = [name for side in "lr" for name in _names(side, links)]
     joints = [*baxter.joints(), *_chain("l", links), *_chain("r", links)]
-    length, mass = 2.0 * np.pi * RADIUS / links, MASS / links
-    across, about = length**2 / 12.0 + TUBE**2 / 2.0, TUBE**2
+    length, mass = link_length(links), MASS / links
+    across, about = length**2 / 4.0 + TUBE**2 / 2.0, TUBE**2
     carried = [n for side in "lr" for n in _names(side, links)[1:-1:2]]
     bodies = [
         *baxter.bodies(),
@@ -88,6 +89,11 @@ def arm_with_loop(
     )
 
 
+def link_length(links: int) -> float:
+    """Of a polygon around the loop's circle [m]."""
+    return 2.0 * RADIUS * float(np.tan(np.pi / links))
+
+
 def _names(side: str, links: int) -> list[str]:
     """Coordinates of one chain, from the hand to the clamp."""
     return [f"{angle}_{side}{k}" for k in range(1, links // 2 + 1) for angle in ("theta", "psi")]
@@ -95,7 +101,7 @@ def _names(side: str, links: int) -> list[str]:
 
 def _chain(side: str, links: int) -> list[Joint]:
     """The joints of one side; links lie along the z axes of their frames."""
-    length, corner = 2.0 * np.pi * RADIUS / links, 2.0 * np.pi / links
+    length, corner = link_length(links), 2.0 * np.pi / links
     out = 1.0 if side == "l" else -1.0
     # z along the link in the hand, outward; x stays, so y is -z of the hand on the left side.
     first = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, out], [0.0, -out, 0.0]])
@@ -120,7 +126,7 @@ def _clamps(joints: list[Joint], links: int) -> list[Clamp]:
     wrist = arm.frame(baxter.JOINTS[-1])
     below = np.array(baxter.HAND) + [0.0, 0.0, 2.0 * RADIUS]
     place = at.x[wrist] + at.R[wrist] @ below
-    middle = (0.0, 0.0, np.pi * RADIUS / links)
+    middle = (0.0, 0.0, 0.5 * link_length(links))
     ends = [_names(side, links)[-1] for side in "lr"]
     return [Clamp(end, middle, at_other=tuple(place), turned=at.R[arm.frame(end)]) for end in ends]
 

@@ -1,0 +1,75 @@
+"""Feedback that keeps a simulated arm near its measured joint angles: finite-horizon LQR.
+
+Source: Caldwell, Coleman, Correll 2014, section IV-C: F_c = T_meas - K (b - b_meas), K from the
+model linearised around b_meas. The paper feeds back positions alone, so of the gain on the whole
+state, its block on b is kept, as it is at the first rho: then (9) is the gradient.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.signal import savgol_filter
+
+from sofa_softctl.identification import adjoint, baxter
+from sofa_softctl.identification.mechanism import Mechanism
+from sofa_softctl.identification.start import settle
+from sofa_softctl.identification.variational import Trajectory, free
+
+ANGLE = 0.02
+"""Deviation of a joint that costs as much as `TORQUE` [rad]."""
+TORQUE = 1.0
+"""[N m]"""
+EVERY = 10
+"""Steps between linearisations: the motion is slow."""
+SMOOTHED = 51
+"""Samples over which measured angles are smoothed (by cubics) for the linearisation."""
+
+
+def gains(mechanism: Mechanism, rho: np.ndarray, b: np.ndarray, dt: float) -> np.ndarray:
+    """Gains of all steps on the arm's joint angles.
+
+    Args:
+        mechanism: Arm and loop.
+        rho: Parameters, shape (n_rho,).
+        b: Measured joint angles, shape (K + 1, 7).
+        dt: Time step [s].
+
+    Returns:
+        [N m / rad], shape (K, 7, 7).
+    """
+    m = b.shape[1]
+    smooth = savgol_filter(b, min(SMOOTHED, len(b) - 1 + len(b) % 2), 3, axis=0)
+    path = _resting(mechanism, rho, smooth, dt)
+    drive = free(mechanism, 1)
+    gain_u = np.zeros((len(mechanism.coordinates), m))
+    gain_u[:m] = np.eye(m)
+    drive = drive._replace(
+        gain_u=gain_u, u=np.zeros((1, m)), rate=np.zeros((1, m)), delay=np.full(m, -1)
+    )
+    found = np.empty((len(b) - 1, m, m))
+    weight = np.zeros(2 * path.q.shape[1])
+    weight[:m] = ANGLE**-2
+    P = np.diag(weight)
+    for at in range(len(path.q) - 1, -1, -1):
+        there = Trajectory(dt, path.q[[at, at]], path.p[[at, at]], path.multipliers[[at]], path.p)
+        A, _, C = adjoint.linearise(mechanism, rho, drive, there, 0)
+        for k in range(min((at + 1) * EVERY, len(found)) - 1, at * EVERY - 1, -1):
+            PC = P @ C
+            K = np.linalg.solve(np.eye(m) / TORQUE**2 + C.T @ PC, PC.T @ A)
+            P = A.T @ P @ (A - C @ K) + np.diag(weight)
+            P = 0.5 * (P + P.T)
+            found[k] = K[:, :m]
+    return found
+
+
+def _resting(mechanism: Mechanism, rho: np.ndarray, b: np.ndarray, dt: float) -> Trajectory:
+    """The loop in equilibrium at every EVERY-th posture."""
+    q, mu, held = np.zeros(len(mechanism.coordinates)), None, baxter.JOINTS
+    rows = []
+    for angles in b[:-1:EVERY]:
+        q[: len(angles)] = angles
+        found = settle(mechanism, rho, q, held, mu)
+        q, mu = found.start.q.copy(), found.multipliers
+        rows.append((q.copy(), mu * dt))
+    path, impulses = (np.array(part) for part in zip(*rows, strict=True))
+    return Trajectory(dt, path, np.zeros_like(path), impulses, np.zeros((path.shape[1], 0)))

@@ -1,0 +1,84 @@
+"""The motion that stretches, bends and twists the loop, as joint angles of the arm."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.errors import SimulationError
+from sofa_softctl.identification import baxter
+from sofa_softctl.identification import variational_kernels as kernels
+from sofa_softctl.identification.loop import POSTURE
+from sofa_softctl.identification.mechanism import Mechanism
+
+DURATION = 20.0
+"""[s]"""
+STRETCH, PRESS, SIDE, FORTH, BEND, TWIST = 0.035, 0.07, 0.05, 0.01, 0.1, 0.4
+"""Largest moves of the hand: up, down, along the loop's plane and across it [m]; turns about the
+axes across the loop and along its height [rad]."""
+
+
+def joint_angles(time: np.ndarray) -> np.ndarray:
+    """Angles of the arm at these times [s], shape (n, 7) [rad].
+
+    Raises:
+        SimulationError: The arm cannot reach a pose of the hand.
+    """
+    arm = Mechanism(baxter.joints(), baxter.bodies())
+    home, at_home = _pose(arm, POSTURE)
+    q, found = POSTURE.copy(), np.empty((len(time), 7))
+    for k, t in enumerate(time):
+        (side, forth, up), (bend, twist) = _moves(t)
+        offset = at_home @ np.array([forth, side, -up])
+        turned = at_home @ _about(0, bend) @ _about(2, twist)
+        found[k] = q = _reach(arm, q, home + offset, turned)
+    return found
+
+
+def _moves(t: float) -> tuple[tuple[float, float, float], tuple[float, float]]:
+    """Of the hand in its own axes at home, and its turns: first stretched, then bent and twisted."""
+    up = STRETCH * _bump(t, 0.0, 4.0) - PRESS * _bump(t, 3.0, 7.0)
+    side = SIDE * (_bump(t, 6.0, 10.0) - _bump(t, 9.0, 13.0))
+    forth = FORTH * (_bump(t, 8.0, 12.0) - _bump(t, 11.0, 15.0))
+    bend = BEND * _bump(t, 7.0, 12.0)
+    twist = TWIST * (_bump(t, 12.0, 16.5) - _bump(t, 15.5, DURATION))
+    return (side, forth, up), (bend, twist)
+
+
+def _bump(t: float, begin: float, end: float) -> float:
+    """From 0 to 1 and back, with all derivatives up to the third continuous."""
+    share = (t - begin) / (end - begin)
+    return float(np.sin(np.pi * share) ** 4) if 0.0 < share < 1.0 else 0.0
+
+
+def _reach(arm: Mechanism, q: np.ndarray, place: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """Angles near q that bring the hand there; of all that do, those nearest to the posture."""
+    for _ in range(100):
+        x, R = _pose(arm, q)
+        turn = 0.5 * np.cross(R, axes, axis=0).sum(axis=1)
+        missed = np.concatenate([place - x, turn])
+        J = _jacobian(arm, q)
+        pinv = np.linalg.pinv(J)
+        step = pinv @ missed + (np.eye(7) - pinv @ J) @ (POSTURE - q)
+        if np.abs(step).max() < 1e-10:
+            return q
+        q = q + np.clip(step, -0.1, 0.1)
+    raise SimulationError(f"The arm does not reach {place.tolist()} with its hand turned so.")
+
+
+def _pose(arm: Mechanism, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Place and axes of the hand."""
+    at = kernels.frames(arm.tree, np.zeros(0), q)
+    return at.x[-1] + at.R[-1] @ np.array(baxter.HAND), at.R[-1]
+
+
+def _jacobian(arm: Mechanism, q: np.ndarray) -> np.ndarray:
+    """Velocity and angular velocity of the hand by the joints', shape (6, 7)."""
+    at = kernels.frames(arm.tree, np.zeros(0), q)
+    hand = at.x[-1] + at.R[-1] @ np.array(baxter.HAND)
+    return np.vstack([(at.S[:, 3:] + np.cross(at.S[:, :3], hand)).T, at.S[:, :3].T])
+
+
+def _about(axis: int, angle: float) -> np.ndarray:
+    found = np.empty((3, 3))
+    kernels.rotation(np.eye(3)[axis], angle, found)
+    return found

@@ -1,0 +1,92 @@
+"""The paper's experiment: stiffnesses of a flexible loop from the touch of the arm that moves it.
+
+Source: Caldwell, Coleman, Correll 2014, section IV.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl.identification import baxter
+from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.loop import LINKS, STIFFNESSES, arm_with_loop
+from sofa_softctl.identification.loop_feedback import gains
+from sofa_softctl.identification.loop_recording import ANGLE_NOISE, TORQUE_NOISE
+from sofa_softctl.identification.mechanism import Mechanism, Number, Point
+from sofa_softctl.identification.mechanism_problem import MechanismExperiment, MechanismProblem
+from sofa_softctl.identification.mechanism_signals import Feedback, Force, Output, Settled
+from sofa_softctl.identification.parameter import Parameter, starts
+from sofa_softctl.identification.recording import Recording
+
+DT = 0.01
+"""Time step, that of the recording [s]."""
+HAND_NOISE = 0.0026
+"""What `ANGLE_NOISE` makes of the place of the hand, along each axis [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class LoopProblem:
+    """Torques and joint angles of the arm are recorded; the place of its hand is compared."""
+
+    links: int = LINKS
+    """Of the model."""
+    parameters: tuple[Parameter, ...] = STIFFNESSES
+    """What is unknown."""
+    stiffness: tuple[Number, Number] = ("kappa_theta", "kappa_psi")
+    """Of the loop's springs about x and y, as if there were 12 links."""
+    share: float = 0.5
+    """Of a step's force at its end; 0 as in the paper."""
+    rate: float = 1.0 / DT
+    """Samples a second of recordings [Hz]."""
+    channels: tuple[Channel, ...] = ()
+    """None: what is compared follows from the joint angles."""
+
+    @property
+    def name(self) -> str:
+        """With the number of links."""
+        return f"loop of {self.links} links"
+
+    @property
+    def inputs(self) -> tuple[Channel, ...]:
+        """Seven torques, seven joint angles."""
+        return (*_torques(), *_angles())
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """Arm and loop."""
+        return arm_with_loop(self.links, stiffness=self.stiffness, parameters=self.parameters)
+
+    def experiment(self, recording: Recording) -> MechanismExperiment:
+        """The model of one recorded run, with feedback gains at the parameters' starts."""
+        mechanism, b = self.mechanism, recording.inputs[:, len(baxter.JOINTS) :]
+        gain = gains(mechanism, starts(self.parameters), np.ascontiguousarray(b), DT)
+        problem = MechanismProblem(
+            name=self.name,
+            mechanism=mechanism,
+            dt=DT,
+            outputs=(Output(Point(baxter.JOINTS[-1], baxter.HAND), _hand()),),
+            forces=tuple(Force(*pair) for pair in zip(baxter.JOINTS, _torques(), strict=True)),
+            feedback=Feedback(baxter.JOINTS, _angles(), gain),
+            start=Settled(),
+            from_feedback=True,
+            share=self.share,
+        )
+        return problem.experiment(recording)
+
+
+def _torques() -> tuple[Channel, ...]:
+    largest = dict(zip(baxter.JOINTS, baxter.EFFORT, strict=True))
+    return tuple(
+        Channel(f"torque_{joint}", "N m", TORQUE_NOISE, 2.0 * largest[joint])
+        for joint in baxter.JOINTS
+    )
+
+
+def _angles() -> tuple[Channel, ...]:
+    return tuple(Channel(f"angle_{joint}", "rad", ANGLE_NOISE, 4.0) for joint in baxter.JOINTS)
+
+
+def _hand() -> tuple[Channel, ...]:
+    return tuple(Channel(f"hand.{axis}", "m", HAND_NOISE) for axis in "xyz")
