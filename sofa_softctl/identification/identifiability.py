@@ -21,6 +21,8 @@ SMALL = 0.1
 """Parts of a direction below this are left out of its name."""
 SINGULAR = 1e-9
 """Share of the largest singular value below which nothing is seen at all."""
+LOST = 1e-3
+"""Part of a direction that is not seen at all from which a parameter is lost with it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +110,7 @@ def identifiability(
         experiments: Those of the estimate, for noise that enters through inputs; None: without.
     """
     free = estimate.free
-    C = _inverse(_information(estimate)[np.ix_(free, free)], _sizes(estimate)[free])
+    C = _covariance(_rows(estimate)[:, free], _sizes(estimate)[free])
     through = np.zeros((len(free), len(free)))
     if experiments is not None and free.any():
         through = input_covariance(estimate, experiments, _embedded(C, free, 0.0))
@@ -143,8 +145,10 @@ def information(estimate: Estimate) -> np.ndarray:
     return found
 
 
-def _information(estimate: Estimate) -> np.ndarray:
-    return information(estimate) + np.diag(estimate.prior_information)
+def _rows(estimate: Estimate) -> np.ndarray:
+    """Jacobian of the residuals of data, then of priors, shape (m, n_rho)."""
+    of_priors = np.diag(np.sqrt(estimate.prior_information))
+    return np.concatenate([*(fit.rows[1] for fit in estimate.fits), of_priors])
 
 
 def _sizes(estimate: Estimate) -> np.ndarray:
@@ -153,15 +157,16 @@ def _sizes(estimate: Estimate) -> np.ndarray:
     return np.where(estimate.rho != 0.0, np.abs(estimate.rho), scales)
 
 
-def _inverse(F: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Inverse of an information; infinite variances along what is not seen at all."""
-    if not len(F):
-        return F
-    values, vectors = np.linalg.eigh(F * np.outer(size, size))
-    seen = values > SINGULAR**2 * values.max()
-    scaled = (vectors[:, seen] / values[seen]) @ vectors[:, seen].T
-    lost = (np.abs(vectors[:, ~seen]) > 1e-3).any(axis=1)
-    C = scaled * np.outer(size, size)
+def _covariance(J: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """(J' J)^-1; infinite variances along what is not seen at all."""
+    if not J.shape[1]:
+        return np.zeros((0, 0))
+    _, s, V = np.linalg.svd(J * size, full_matrices=True)
+    s = np.concatenate((s, np.zeros(len(V) - len(s))))
+    seen = s > SINGULAR * s.max()
+    half = V[seen].T / s[seen] * size[:, None]
+    lost = (np.abs(V[~seen]) > LOST).any(axis=0)
+    C: np.ndarray = half @ half.T
     C[np.diag_indices(len(C))] += np.where(lost, np.inf, 0.0)
     return C
 

@@ -310,10 +310,10 @@ def known(low: float, high: float, value: float) -> bool:
 
 
 def number(value: float, width: float) -> str:
-    """A value with two digits of its uncertainty's size."""
+    """A value with two digits of half its interval's width."""
     if not (np.isfinite(width) and width > 0.0):
         return f"{value:.5g}"
-    digits = 2 - int(np.floor(np.log10(width)))
+    digits = 1 - int(np.floor(np.log10(width / 2.0)))
     return f"{value:.{digits}f}" if 0 <= digits <= 9 and abs(value) < 1e6 else f"{value:.5g}"
 
 

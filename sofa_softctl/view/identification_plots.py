@@ -24,6 +24,8 @@ BLUE, ORANGE = COLORS[0], COLORS[5]
 GRAY = "#5b6570"
 SAMPLES = 1500
 """More samples than this are thinned for a plot, gaps kept."""
+PATH = 400
+"""The same for paths, of which there is one for each iteration."""
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
@@ -214,9 +216,10 @@ def outputs_figure(descent: Descent, fits: Sequence[Fit]) -> str:
 
         axes = figure.subplots()
         last = max(len(descent.iterates) - 1, 1)
+        thin = slice(None, None, max(1, math.ceil(len(fit.time) / PATH)))
         for k, one in enumerate(descent.iterates):
-            y = one.outputs[0]
-            x = y[:, alike[0]] if alike else fit.time
+            y = one.outputs[0][thin]
+            x = y[:, alike[0]] if alike else fit.time[thin]
             shade = colormaps["YlOrBr"](0.2 + 0.6 * k / last)
             axes.plot(x, y[:, first], color=shade, linewidth=0.8)
         x = fit.measured[:, alike[0]] if alike else fit.time

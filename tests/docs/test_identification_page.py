@@ -1,0 +1,87 @@
+"""docs/identification.md: its code runs, and what it says of it holds."""
+
+import re
+from contextlib import chdir
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sofa_softctl.identification.status import EstimateStatus
+from sofa_softctl.identification.table import read_csv
+from sofa_softctl.identification.units import SIZES
+
+PAGE = (Path(__file__).parents[2] / "docs" / "identification.md").read_text()
+TRUTH = {"lag": 0.3, "gain": 1.8}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """What the page's code defines, with a recording bend.csv made of its own model."""
+    names = {"__name__": "page"}
+    with chdir(tmp_path_factory.mktemp("page")):
+        for number, block in enumerate(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)):
+            if number == 1:
+                write_recording(Path("bend.csv"), names)
+            exec(block, names)
+    return names
+
+
+def write_recording(path, names):
+    time = np.arange(151) / 50.0
+    pressure = 20.0 * (np.sin(4.0 * time) > 0.0)
+    blank = names["Recording"]("bend", time, pressure[:, None], np.zeros((151, 1)))
+    bend = names["Finger"](blank).outputs(np.array([TRUTH["lag"], TRUTH["gain"]]))[:, 0]
+    bend += 0.2 * np.random.default_rng(0).standard_normal(151)
+    lines = [f"{t}, {10 * p}, {b}" for t, p, b in zip(time, pressure, bend, strict=True)]
+    path.write_text("\n".join(["time [s], pressure [mbar], bend [deg]", *lines]))
+
+
+def test_the_finger_of_the_page_is_identified(page):
+    """Within three of the half-widths that the page speaks of."""
+    assert page["found"].status.ok
+    half = (page["high"] - page["low"]) / 2.0
+    assert abs(page["lag"] - TRUTH["lag"]) < 3.0 * half < 0.1
+    assert not [one for one in page["report"].findings if one.level == "bad"]
+
+
+def test_its_descent_comes_to_the_same_place(page):
+    assert page["path"][-1] == pytest.approx(page["found"].rho, rel=0.02)
+
+
+def test_the_pull_back_of_the_page_is_the_transpose_of_its_sensitivities(page):
+    """By pressures: central differences, which are exact for a linear model but for rounding."""
+    one, rho = page["experiments"][0], np.array([0.3, 1.8])
+    weights = np.random.default_rng(1).standard_normal((151, 1))
+    swept = one.pull_back(rho, lambda _: weights)
+    _, by_rho = one.sensitivities(rho)
+    np.testing.assert_allclose(swept.by_parameters, np.einsum("ty,tyr", weights, by_rho))
+    up, down = (np.array(one.recording.inputs) for _ in range(2))
+    up[40] += 1.0
+    down[40] -= 1.0
+    ends = []
+    for u in (up, down):
+        moved = page["Finger"](page["Recording"]("", one.time, u, one.measured))
+        ends.append(np.sum(weights * moved.outputs(rho)))
+    assert swept.by_inputs[40, 0] == pytest.approx((ends[0] - ends[1]) / 2.0, rel=1e-9)
+
+
+def test_the_recording_of_the_page_can_be_read(tmp_path):
+    (text,) = re.findall(r"```csv\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "page.csv").write_text(text)
+    table = read_csv(tmp_path / "page.csv")
+    assert table.units == {"time": "s", "pressure": "mbar", "bend": "deg"}
+    assert np.isnan(table.columns["bend"][1])
+
+
+def test_every_status_is_on_the_page():
+    for status in EstimateStatus:
+        assert f"`{status.name}`" in PAGE
+
+
+def test_every_unit_on_the_page_is_known():
+    table = PAGE[PAGE.index("| time | s, ms") : PAGE.index("MCAP files")]
+    known = {unit for units in SIZES.values() for unit in units}
+    for row in table.strip().split("\n"):
+        cells = re.split("[,;] ", row.split("|")[2].strip())
+        assert set(cells) <= known

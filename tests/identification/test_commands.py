@@ -1,0 +1,119 @@
+"""softctl identify: recordings in, parameters and a report out, from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sofa_softctl.cli import app
+from sofa_softctl.errors import IdentificationError, SoftctlError
+from sofa_softctl.identification.problems import load_problem
+
+PROBLEM = str(Path(__file__).with_name("lag_problem.py"))
+
+
+def run(*words, good=True):
+    found = CliRunner().invoke(app, ["identify", *map(str, words)])
+    if good and found.exception is not None:
+        raise found.exception
+    return found.output
+
+
+@pytest.fixture(scope="module")
+def files(models, tmp_path_factory):
+    """Recordings in other units than the problem's, and a motion that was not recorded."""
+    folder = tmp_path_factory.mktemp("recordings")
+    for name, one in {"a": models.lag(1), "b": models.lag(2, seconds=2.0)}.items():
+        lines = ["time [ms], drive [mV], tip [cm]"]
+        columns = (one.time, one.recording.inputs[:, 0], one.recording.outputs[:, 0])
+        lines += [f"{1e3 * t}, {1e3 * u}, {y / 10}" for t, u, y in zip(*columns, strict=True)]
+        (folder / f"{name}.csv").write_text("\n".join(lines), encoding="utf-8")
+    for name, seconds in {"long": 8.0, "short": 1.0}.items():
+        time, u = models.steps(seconds)
+        lines = [f"{t}, {x}" for t, x in zip(time, u, strict=True)]
+        text = "\n".join(["time [s], drive [V]", *lines])
+        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_parameters_are_found_and_the_report_written(files, tmp_path):
+    told = run(
+        *(PROBLEM, "--data", files / "a.csv", "--hold-out", files / "b.csv", "--starts", 2),
+        *("--next", files / "short.csv", "--next", files / "long.csv", "--report", tmp_path),
+    )
+    assert "0.2978 to 0.3007" in told and "Held-out data are met" in told
+    assert "report.html" in told
+    found = json.loads((tmp_path / "estimate.json").read_text())
+    assert found["parameters"][0]["value"] == pytest.approx(0.3, rel=0.02)
+    assert [Path(one["name"]).name for one in found["next"]] == ["long.csv", "short.csv"]
+    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["estimate.json", "report.html"]
+
+
+def test_json_is_all_that_is_printed_and_quiet_prints_nothing(files):
+    told = json.loads(run(PROBLEM, "--data", files / "a.csv", "--data", files / "b.csv", "--json"))
+    assert told["data"] == 302 and len(told["recordings"]) == 2
+    assert run(PROBLEM, "--data", files / "a.csv", "--quiet") == ""
+
+
+def test_starts_are_set_and_parameters_fixed_by_name(files):
+    words = (PROBLEM, "--data", files / "a.csv", "--json", "--set-start", "tau=0.25")
+    told = json.loads(run(*words, "--fix", "tau"))
+    assert told["parameters"][0]["value"] == 0.25 == told["parameters"][0]["start"]
+    assert told["parameters"][0]["kept"] == "fixed"
+    with pytest.raises(SoftctlError, match="NAME=NUMBER, got 'tau'"):
+        run(PROBLEM, "--data", files / "a.csv", "--set-start", "tau")
+
+
+def test_the_papers_method_is_asked_for(files, tmp_path):
+    words = (PROBLEM, "--data", files / "a.csv", "--method", "steepest-descent")
+    told = json.loads(run(*words, "--iterations", 30, "--json", "--report", tmp_path))
+    assert told["method"] == "steepest descent" and len(told["descent"]) <= 31
+    assert told["descent"][-1]["cost"] < told["descent"][0]["cost"]
+    with pytest.raises(SoftctlError, match="are for --method gauss-newton"):
+        run(*words, "--fix", "tau")
+
+
+def test_noise_is_estimated_when_asked(files):
+    told = json.loads(run(PROBLEM, "--data", files / "a.csv", "--estimate-noise", "--json"))
+    assert told["noise_estimated"] and told["distribution"] == "Student-t"
+
+
+def test_a_template_is_written_once(tmp_path):
+    path = tmp_path / "empty.csv"
+    assert str(path) in run(PROBLEM, "--template", path).replace("\n", "")
+    assert "time [s], drive [V], tip [mm]" in path.read_text()
+    assert "\n0.02," in path.read_text()
+    with pytest.raises(SoftctlError, match="exists already"):
+        run(PROBLEM, "--template", path)
+    with pytest.raises(IdentificationError, match="no output was measured: .* under tip"):
+        run(PROBLEM, "--data", path)
+
+
+def test_what_is_missing_is_said_before_the_work(files, tmp_path):
+    with pytest.raises(SoftctlError, match="give recordings, --data FILE"):
+        run(PROBLEM)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SoftctlError, match="Cannot write"):
+        run(PROBLEM, "--data", files / "a.csv", "--report", tmp_path / "file" / "below")
+
+
+def test_problems_are_found_by_name(tmp_path):
+    assert load_problem(f"{PROBLEM}:lag").name == "lag"
+    with pytest.raises(IdentificationError, match="has no problem 'lug'. Did you mean 'lag'"):
+        load_problem(f"{PROBLEM}:lug")
+    with pytest.raises(IdentificationError, match="This package has no problem 'nothing'"):
+        load_problem("nothing")
+    (tmp_path / "none.py").write_text("")
+    with pytest.raises(IdentificationError, match="It has: none.*see docs/identification.md"):
+        load_problem(str(tmp_path / "none.py"))
+
+
+def test_a_problems_file_may_postpone_annotations(tmp_path):
+    """Dataclasses look annotations that are text up in the module, which must be known by name."""
+    (tmp_path / "late.py").write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+        "@dataclass\nclass P:\n    name: str = 'late'\nPROBLEMS = {'late': P}\n"
+    )
+    assert load_problem(str(tmp_path / "late.py")).name == "late"

@@ -1,0 +1,235 @@
+"""Recordings: units, gaps, rates, missing samples, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.plausibility import doubts
+from sofa_softctl.identification.record_files import read_recording
+from sofa_softctl.identification.recording import read_csv_recording
+from sofa_softctl.identification.table import read_csv, template
+from sofa_softctl.identification.units import SIZES, factor, nearest
+from sofa_softctl.scene.record import RecordWriter
+
+DRIVE = Channel("drive", "V", deviation=0.0)
+TIP = Channel("tip", "mm", deviation=0.1)
+ANGLE = Channel("b1", "rad", deviation=1e-3)
+GOOD = "time [s], drive [V], tip [mm]\n0.0, 1, 10\n0.1, 2, 11\n0.2, 3, 12\n0.3, 4, 13\n"
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Reads a text as a CSV file, with one input and one output."""
+
+    def read_text(text, inputs=(DRIVE,), channels=(TIP,), **options):
+        path = tmp_path / "data.csv"
+        path.write_text(text, encoding="utf-8")
+        return read_csv_recording(path, inputs, channels, **options)
+
+    return read_text
+
+
+def rows(*lines, header="time [s], drive [V], tip [mm]"):
+    return "\n".join([header, *lines]) + "\n"
+
+
+def test_columns_come_in_the_problems_order_and_comments_are_skipped(read):
+    found = read(
+        "# a remark, with, commas\n\ntip [mm], time [s], drive [V]\n10, 0, 1\n11, 0.1, 2\n"
+    )
+    np.testing.assert_array_equal(found.time, [0.0, 0.1])
+    np.testing.assert_array_equal(found.inputs, [[1.0], [2.0]])
+    np.testing.assert_array_equal(found.outputs, [[10.0], [11.0]])
+    assert found.notes == ()
+
+
+def test_declared_units_are_converted(read):
+    found = read(rows("0, 1000, 1.5", "100, 2000, 2.5", header="time [ms], drive [mV], tip [cm]"))
+    assert found.time == pytest.approx([0.0, 0.1])
+    assert found.inputs[:, 0] == pytest.approx([1.0, 2.0])
+    assert found.outputs[:, 0] == pytest.approx([15.0, 25.0])
+
+
+@pytest.mark.parametrize(
+    ("declared", "wanted", "expected"),
+    [
+        ("deg", "rad", math.pi / 180),
+        ("mN m", "N m", 1e-3),
+        ("kPa", "Pa", 1e3),
+        ("N  m", "N m", 1.0),
+        ("furlong", "furlong", 1.0),
+    ],
+)
+def test_units_convert_as_the_standards_say(declared, wanted, expected):
+    assert factor(declared, wanted, "x") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("dimension", SIZES)
+def test_every_unit_converts_there_and_back(dimension):
+    for a in SIZES[dimension]:
+        for b in SIZES[dimension]:
+            assert factor(a, b, "x") * factor(b, a, "x") == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        (
+            "time [s], drive [V], tip [kg]",
+            r"column 'tip' is in \[kg\], a mass; expected was \[mm\]",
+        ),
+        (
+            "time [s], drive [V], tip [yd]",
+            r"unit \[yd\], which is not known.*one of: mm, m, cm, um",
+        ),
+        ("time [s], drive [V], tip", r"column 'tip' has no unit. Write it behind the name"),
+        ("time [s], drive [V], tipp [mm]", r"no column 'tip \[mm\]'. Did you mean 'tipp'"),
+        ("time [s], tip [mm], tip [mm]", "two columns 'tip'"),
+        ("time [s]; drive [V], tip [mm], x [m]", "expected commas between cells"),
+    ],
+)
+def test_a_wrong_header_says_what_was_expected(read, header, message):
+    with pytest.raises(IdentificationError, match=message):
+        read(rows("0, 1, 2", "1, 1, 2", header=header))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("0.1, 2, eleven", "line 3, 'tip': expected a number.*Got: 'eleven'"),
+        ("0.1, 2", "line 3: expected 3 cells, as in the header. Got 2"),
+        ("0.1, 2, inf", "line 3, 'tip': is infinite"),
+        (", 2, 11", "line 3: there is no time"),
+        ("-0.1, 2, 11", "line 3: the time -0.1 s is not after 0 s"),
+        ("0.0, 2, 11", "line 3: the time 0 s is not after 0 s"),
+    ],
+)
+def test_a_wrong_row_is_named_by_its_line(read, line, message):
+    with pytest.raises(IdentificationError, match=message):
+        read(rows("0.0, 1, 10", line, "0.2, 3, 12"))
+
+
+def test_a_file_that_is_none_is_said(tmp_path, read):
+    with pytest.raises(IdentificationError, match="cannot be read"):
+        read_csv(tmp_path / "nowhere.csv")
+    with pytest.raises(IdentificationError, match="expected a header such as"):
+        read("# nothing\n")
+    (tmp_path / "image.csv").write_bytes(b"\xff\xfe\x00\x81")
+    with pytest.raises(IdentificationError, match="is not a text file"):
+        read_csv(tmp_path / "image.csv")
+
+
+def test_missing_outputs_stay_missing_and_are_counted(read):
+    found = read(rows("0, 1, ", "0.1, 2, nan", "0.2, 3, 12"))
+    np.testing.assert_array_equal(np.isnan(found.outputs[:, 0]), [True, True, False])
+    assert found.notes == ("tip: 2 of 3 samples missing",)
+    with pytest.raises(IdentificationError, match="no output was measured"):
+        read(rows("0, 1, ", "0.1, 2, "))
+
+
+def test_missing_rows_become_missing_samples_and_short_gaps_of_inputs_are_bridged(read):
+    found = read(rows("0, 1, 10", "0.1, 2, 11", "0.4, 5, 14", "0.5, 6, 15", "0.6, 7, 16"))
+    assert found.time == pytest.approx(np.arange(7) / 10)
+    assert found.inputs[:, 0] == pytest.approx(np.arange(1.0, 8.0))
+    np.testing.assert_array_equal(np.flatnonzero(np.isnan(found.outputs[:, 0])), [2, 3])
+    assert "2 rows are missing in 1 gaps, the longest from t = 0.1 to 0.4 s" in found.notes
+    assert "drive: 2 missing samples interpolated" in found.notes
+
+
+def test_long_gaps_of_inputs_are_refused_with_their_limit(read):
+    lines = [f"{k / 10}, {'' if 3 <= k < 9 else k}, 1" for k in range(20)]
+    with pytest.raises(
+        IdentificationError, match="'drive' is missing from t = 0.3 to 0.8 s, 6 .*Up to 5 in a row"
+    ):
+        read(rows(*lines))
+    with pytest.raises(IdentificationError, match="at an end of the recording"):
+        read(rows("0, , 1", "0.1, 2, 1", "0.2, 2, 1"))
+    with pytest.raises(IdentificationError, match="the input 'drive' has no number at all"):
+        read(rows("0, , 1", "0.1, , 1"))
+
+
+@pytest.mark.parametrize(
+    ("rate", "message"),
+    [
+        (100.0, r"has 10 samples a second; the model steps at 100 Hz. Resample it"),
+        (1e4, r"has 10 samples.*Is its time in ms\?"),
+    ],
+)
+def test_a_wrong_rate_is_refused_with_a_guess(read, rate, message):
+    with pytest.raises(IdentificationError, match=message):
+        read(GOOD, rate=rate)
+
+
+def test_uneven_samples_are_refused_only_by_models_that_step(read):
+    lines = ["0, 1, 1", "0.1, 1, 1", "0.2, 1, 1", "0.35, 1, 1", "0.45, 1, 1", "0.55, 1, 1"]
+    with pytest.raises(IdentificationError, match=r"uneven: 0.15 s after t = 0.2 s, 0.1 s else"):
+        read(rows(*lines), rate=10.0)
+    found = read(rows(*lines))
+    assert found.time[3] == 0.35 and "samples are uneven" in found.notes[0]
+
+
+def test_times_that_jitter_are_moved_to_the_models_steps_and_told(read):
+    found = read(rows("0, 1, 1", "0.101, 1, 1", "0.2, 1, 1", "0.302, 1, 1", "0.4, 1, 1"), rate=10.0)
+    assert found.time == pytest.approx(np.arange(5) / 10, abs=1e-12)
+    assert found.notes == ("times moved by up to 0.002 s, to the model's steps",)
+
+
+def test_numbers_that_cannot_be_are_refused_with_the_unit_that_would_fit(read):
+    """180 'rad' are 29 turns, of which joints make ten at most; in degrees they are half a turn."""
+    text = rows("0, 1, 10", "0.1, 2, 180", header="time [s], drive [V], b1 [rad]")
+    with pytest.raises(IdentificationError, match=r"'b1' reaches 180 rad; .*Are they in deg\?"):
+        read(text, channels=(ANGLE,))
+    with pytest.raises(IdentificationError, match=r"'tip' reaches 13 mm; at most 5 .*in um\?"):
+        read(GOOD, channels=(Channel("tip", "mm", largest=5.0),))
+
+
+def test_outputs_that_vary_a_thousand_times_too_much_are_doubted():
+    """Millimetres declared as metres; noise alone, and data as predicted, are not doubted."""
+    model = np.sin(np.linspace(0.0, 6.0, 50))[:, None]
+    channels = (Channel("x", "m", deviation=1e-3),)
+    (told,) = doubts(1000.0 * model, model, channels)
+    assert "'x' varies by 716 m, the model at the start by 0.716 m: is it in mm, not m?" == told
+    assert doubts(1.5 * model, model, channels) == []
+    assert doubts(np.zeros((50, 1)), 1e-6 * model, channels) == []
+    assert doubts(np.full((50, 1), np.nan), model, channels) == []
+    assert nearest(15.0, "m") is None
+
+
+def test_columns_that_are_not_used_need_no_unit_and_are_told(read):
+    found = read(rows("0, 1, 2, 3", "0.1, 1, 2, 3", header="time [s], drive [V], tip [mm], mood"))
+    assert found.notes == ("columns that are not used: mood",)
+
+
+def test_planned_motions_need_no_outputs(read):
+    text = rows("0, 1", "0.1, 1", header="time [s], drive [V]")
+    assert np.isnan(read(text, planned=True).outputs).all()
+    with pytest.raises(IdentificationError, match="no column 'tip"):
+        read(text)
+
+
+def test_a_template_can_be_read_once_its_outputs_are_filled(read):
+    text = template("robot", (DRIVE, ANGLE), (TIP, ANGLE), 0.1)
+    assert "# tip: is compared with it; noise 0.1 mm; units: mm, m, cm, um" in text
+    filled = text.replace("0.0, \n", "0.0, 7.0\n")
+    found = read(filled, inputs=(DRIVE, ANGLE), channels=(TIP, ANGLE))
+    np.testing.assert_array_equal(found.outputs, [[7.0, 0.0], [7.0, 0.0]])
+
+
+def test_records_of_runs_are_read_by_the_names_of_their_numbers(tmp_path, models):
+    path = tmp_path / "run.mcap"
+    with RecordWriter(path, {}) as writer:
+        writer.add_channel("drive", unit="mV", shape=(1,))
+        writer.add_channel("dofs.position", shape=(2, 3))
+        for k in range(4):
+            place = np.arange(6.0).reshape(2, 3) + k
+            writer.write(k / 50, {"drive": np.array([1000.0 * k]), "dofs.position": place})
+    tip = Channel("dofs.position[1].x", "mm", deviation=0.1)
+    found = read_recording(path, models.LagProblem(channels=(tip,)))
+    assert found.inputs[:, 0] == pytest.approx([0.0, 1.0, 2.0, 3.0])
+    assert found.outputs[:, 0] == pytest.approx([3.0, 4.0, 5.0, 6.0])
+    assert "dofs.position[1].x has no unit in the record: taken as mm" in found.notes
+    with pytest.raises(IdentificationError, match=r"in .csv or .mcap"):
+        read_recording(tmp_path / "run.txt", models.LagProblem())

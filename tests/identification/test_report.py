@@ -1,0 +1,151 @@
+"""What people are told of an estimate, as sentences, as JSON and as a page."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from sofa_softctl.identification.descent import as_estimate, descend
+from sofa_softctl.identification.estimate import estimate
+from sofa_softctl.identification.report import make_report
+from sofa_softctl.view.identification_page import interval_text, number, page
+
+
+def texts(report, level=None):
+    return " ".join(one.text for one in report.findings if level in (None, one.level))
+
+
+@pytest.fixture(scope="module")
+def full(models):
+    """A report with all that it can have: a wrong span, an unseen parameter, noise of inputs."""
+    three = (models.TAU, models.GAIN, models.GHOST)
+    one = models.lag(1, inputs=(replace(models.VOLTAGE, deviation=0.05),), parameters=three)
+    y = one.recording.outputs.copy()
+    y[120:140] -= 0.1
+    y[39:62] = np.nan
+    one = replace(one, recording=replace(one.recording, outputs=y))
+    found = estimate([one], starts=3)
+    return make_report(
+        "lag <1>",
+        found,
+        [one],
+        hold_out=[models.lag(7, parameters=three)],
+        candidates=[models.lag(8, parameters=three)],
+        notes={"lag & co.csv": ("tip: 23 of 201 samples missing",)},
+    )
+
+
+def test_the_report_says_where_the_model_is_wrong_what_is_unseen_and_whose_noise_it_is(full):
+    assert "tip is wrong" in texts(full, "bad") and "2.4 to 2.8 s" in texts(full, "bad")
+    assert "No datum sees ghost: it was kept at its start, 3 kg" in texts(full, "look")
+    assert "they are too narrow" in texts(full, "look")
+    assert re.search(r"9\d % of the variance of tau is noise of recorded inputs", texts(full))
+    assert "Held-out data are met within" in texts(full)
+    levels = [one.level for one in full.findings]
+    assert levels == sorted(levels, key=["bad", "look", "good"].index)
+
+
+def test_a_good_model_is_called_good(models):
+    one = models.lag(2)
+    report = make_report("lag", estimate([one]), [one], hold_out=[models.lag(3)])
+    assert [found.level for found in report.findings] == ["good"] * 3
+    assert report.rms_held_out == pytest.approx(1.0, abs=0.2)
+
+
+def test_a_model_that_does_not_carry_over_is_told(models):
+    one = models.lag(2)
+    other = models.lag(3, truth=np.array([0.4, 2.0]))
+    report = make_report("lag", estimate([one]), [one], hold_out=[other])
+    assert "does not carry over to other motions" in texts(report, "bad")
+    assert "Nothing was held out" in texts(make_report("lag", estimate([one]), [one]), "look")
+
+
+def test_directions_bounds_and_noise_that_is_too_large_are_told(models):
+    swing = models.swing(1, place=0.01)
+    told = texts(make_report("swing", estimate([swing]), [swing]), "bad")
+    assert "0.58 k + 0.58 c + 0.58 m is not seen by these data (each in shares" in told
+    loud = models.lag(1, channels=(replace(models.PLACE, deviation=0.2),))
+    told = texts(make_report("lag", estimate([loud]), [loud]), "look")
+    assert "tip is met within 0.09 of its declared noise" in told
+    one = models.lag(1)
+    short = (replace(models.TAU, start=0.2, upper=0.25), models.GAIN)
+    told = texts(make_report("lag", estimate([one], short), [one]), "look")
+    assert "tau ended at its upper bound, 0.25 s" in told
+
+
+def test_json_holds_numbers_intervals_and_none_where_nothing_is_known(full):
+    told = json.loads(json.dumps(full.to_dict(), allow_nan=False))
+    tau, _, ghost = told["parameters"]
+    assert tau["low"] < tau["value"] < tau["high"] and tau["unit"] == "s" and tau["kept"] == ""
+    both = np.hypot(tau["deviation_from_outputs"], tau["deviation_from_inputs"])
+    assert tau["deviation"] == pytest.approx(both)
+    assert ghost["kept"] == "unseen" and ghost["low"] is None
+    assert told["status"] == "CONVERGED" and len(told["searches"]) == 3
+    assert told["residuals"][0]["windows"][2] is None and told["next"][0]["gain"] > 0.0
+    assert told["recordings"] == {"lag & co.csv": ["tip: 23 of 201 samples missing"]}
+
+
+class Checker(HTMLParser):
+    """Tags that were opened and not closed, and all ids."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.tags = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.ids += [value for name, value in attrs if name == "id"]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_needs_nothing_else(full):
+    text = page(full)
+    found = Checker()
+    found.feed(text)
+    assert found.open == [] and len(set(found.ids)) == len(found.ids)
+    assert found.tags.count("svg") >= 6
+    assert not re.search(r'(src|href)="(?!#|data:)', text.replace("xlink:href", "href"))
+    assert "<script" not in text and "@import" not in text
+    assert "Identification of lag &lt;1&gt;" in text and "lag &amp; co.csv" in text
+    for title in (
+        *("What was found", "What the data can tell", "Where the model is wrong"),
+        *("Measured and predicted", "What to record next", "From other starts"),
+    ):
+        assert f"<h2>{title}</h2>" in text
+    for one in full.findings:
+        assert one.level in text
+
+
+def test_the_page_of_a_descent_shows_its_path(models):
+    one = models.lag(1)
+    found = descend([one], most=10)
+    report = make_report("lag", as_estimate(found, [one]), [one], descent=found)
+    assert "<h2>The path of steepest descent</h2>" in page(report)
+    assert "10 iterations: cost" in page(report)
+    assert len(report.to_dict()["descent"]) == 11
+    assert "weighs all errors alike" in texts(report)
+
+
+def test_unknown_intervals_are_not_written_as_numbers(models):
+    swing = models.swing(1, place=0.01)
+    text = page(make_report("swing", estimate([swing]), [swing]))
+    assert text.count("not known alone") == 3 and "not seen</b>" in text
+
+
+def test_values_have_as_many_digits_as_are_known():
+    assert number(0.299247, 0.0029) == "0.2992"
+    assert number(123.456, 20.0) == "123"
+    assert number(123456.0, 2e4) == "1.2346e+05"
+    assert number(3.0, float("nan")) == "3"
+    assert interval_text(0.9, 1.1, 1.0) == "0.90 to 1.10"
+    assert interval_text(-2.0, 4.0, 1.0) == "not known alone"
