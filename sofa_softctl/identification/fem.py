@@ -50,8 +50,9 @@ class FemProblem:
     frame: Registration | None = None
     """Where the scene's axes are for the markers; None: they are measured in the scene's own."""
     register_by: tuple[str, ...] = ()
-    """Markers on the clamp, or near it: from their mean positions the frame is fitted in each
-    recording. Without noise to matter there must be many samples, and the markers far apart."""
+    """Markers on the clamp, or near it: from their mean positions in the first recording the frame
+    is fitted, and kept for the others, as the camera stands still. Noise and a small set of markers
+    leave an error in it: `frame_parameters` let it be refined with the rest."""
 
     @cached_property
     def model(self) -> StepModel:
@@ -91,10 +92,11 @@ class FemProblem:
 
     def experiment(self, recording: Recording) -> FemExperiment:
         """See Problem."""
-        frame = self.frame
-        if self.register_by:
-            frame = self._registered(recording)
-        return FemExperiment(self, recording, frame)
+        if not self.register_by:
+            return FemExperiment(self, recording, self.frame)
+        if "_camera" not in self.__dict__:  # a frozen dataclass keeps what was found like this
+            self.__dict__["_camera"] = self._registered(recording)
+        return FemExperiment(self, recording, self.__dict__["_camera"])
 
     def _registered(self, recording: Recording) -> Registration:
         """The frame in which some markers, on average over time, are where they are predicted."""

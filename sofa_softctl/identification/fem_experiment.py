@@ -58,7 +58,7 @@ class FemExperiment:
         self.steps = max(1, math.ceil(elapsed[-1] / dt - 1e-6))
         ends = dt * np.arange(self.steps + 1)
         self._to_samples, _ = linear(ends, elapsed)  # (n_times, steps + 1)
-        self._to_steps, _ = linear(elapsed, ends[1:])  # (steps, n_times)
+        self._to_steps, _ = linear(elapsed, ends)  # (steps + 1, n_times)
         self._last: tuple[bytes, Motion] | None = None
 
     def _check(self) -> None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification import variational_kernels as kernels
-from sofa_softctl.identification.mechanism import Mechanism
-from sofa_softctl.identification.start import Start, violation
-from sofa_softctl.identification.variational_kernels import Drive
+from sofa_softctl.identification.mechanism import kernels
+from sofa_softctl.identification.mechanism.kernels import Drive
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
+from sofa_softctl.identification.mechanism.start import Start, violation
 
 TOLERANCE = 1e-9
 """Newton's last step in a coordinate [rad] or [m]; what remains after it is its square."""

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from sofa_softctl.identification import baxter
-from sofa_softctl.identification import variational_kernels as kernels
-from sofa_softctl.identification.loop import arm_with_loop
-from sofa_softctl.identification.loop_motion import DURATION, joint_angles
-from sofa_softctl.identification.mechanism import Damper, Mechanism
+from sofa_softctl.identification.loop import baxter
+from sofa_softctl.identification.loop.model import arm_with_loop
+from sofa_softctl.identification.loop.motion import DURATION, joint_angles
+from sofa_softctl.identification.mechanism import kernels
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
+from sofa_softctl.identification.mechanism.parts import Damper
+from sofa_softctl.identification.mechanism.start import settle
+from sofa_softctl.identification.mechanism.variational import free, simulate
 from sofa_softctl.identification.recording import Recording
-from sofa_softctl.identification.start import settle
-from sofa_softctl.identification.variational import free, simulate
 
 RATE = 100.0
 """Samples a second [Hz]."""

@@ -10,12 +10,12 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification import adjoint
-from sofa_softctl.identification import variational_kernels as kernels
 from sofa_softctl.identification.experiment import Channel, PulledBack
-from sofa_softctl.identification.interpolation import cubic, linear
-from sofa_softctl.identification.mechanism import Mechanism
-from sofa_softctl.identification.mechanism_signals import (
+from sofa_softctl.identification.mechanism import adjoint, kernels
+from sofa_softctl.identification.mechanism.interpolation import cubic, linear
+from sofa_softctl.identification.mechanism.kernels import Drive
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
+from sofa_softctl.identification.mechanism.signals import (
     Angle,
     Feedback,
     Force,
@@ -23,11 +23,10 @@ from sofa_softctl.identification.mechanism_signals import (
     Output,
     Settled,
 )
+from sofa_softctl.identification.mechanism.start import Start, rest, settle
+from sofa_softctl.identification.mechanism.variational import Trajectory, simulate
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.recording import Recording
-from sofa_softctl.identification.start import Start, rest, settle
-from sofa_softctl.identification.variational import Trajectory, simulate
-from sofa_softctl.identification.variational_kernels import Drive
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,14 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification import baxter
-from sofa_softctl.identification import variational_kernels as kernels
-from sofa_softctl.identification.mechanism import (
+from sofa_softctl.identification.loop import baxter
+from sofa_softctl.identification.mechanism import kernels
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
+from sofa_softctl.identification.mechanism.parts import (
     Body,
     Clamp,
     Damper,
     Joint,
-    Mechanism,
     Number,
     Scaled,
     Spring,

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.identification import baxter
 from sofa_softctl.identification.experiment import Channel
-from sofa_softctl.identification.loop import LINKS, STIFFNESSES, arm_with_loop
-from sofa_softctl.identification.loop_feedback import gains
-from sofa_softctl.identification.loop_recording import ANGLE_NOISE, TORQUE_NOISE
-from sofa_softctl.identification.mechanism import Mechanism, Number, Point
-from sofa_softctl.identification.mechanism_problem import MechanismExperiment, MechanismProblem
-from sofa_softctl.identification.mechanism_signals import Feedback, Force, Output, Settled
+from sofa_softctl.identification.loop import baxter
+from sofa_softctl.identification.loop.feedback import gains
+from sofa_softctl.identification.loop.model import LINKS, STIFFNESSES, arm_with_loop
+from sofa_softctl.identification.loop.recording import ANGLE_NOISE, TORQUE_NOISE
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
+from sofa_softctl.identification.mechanism.parts import Number, Point
+from sofa_softctl.identification.mechanism.problem import MechanismExperiment, MechanismProblem
+from sofa_softctl.identification.mechanism.signals import Feedback, Force, Output, Settled
 from sofa_softctl.identification.parameter import Parameter, starts
 from sofa_softctl.identification.recording import Recording
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.identification import variational_kernels as kernels
-from sofa_softctl.identification.mechanism import Mechanism
-from sofa_softctl.identification.start import Start
-from sofa_softctl.identification.variational import Trajectory
-from sofa_softctl.identification.variational_kernels import Drive
+from sofa_softctl.identification.mechanism import kernels
+from sofa_softctl.identification.mechanism.kernels import Drive
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
+from sofa_softctl.identification.mechanism.start import Start
+from sofa_softctl.identification.mechanism.variational import Trajectory
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification import variational_kernels as kernels
-from sofa_softctl.identification.mechanism import Mechanism
+from sofa_softctl.identification.mechanism import kernels
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
 
 ITERATIONS = 100
 """Most of Newton's iterations."""

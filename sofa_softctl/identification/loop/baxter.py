@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.identification.mechanism import Body, Damper, Joint
+from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint
 
 JOINTS = ("s0", "s1", "e0", "e1", "w0", "w1", "w2")
 """From the shoulder to the wrist."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sofa_softctl.identification.experiment import Channel
-from sofa_softctl.identification.mechanism import Distance, Number, Point
+from sofa_softctl.identification.mechanism.parts import Distance, Number, Point
 
 
 @dataclass(frozen=True)

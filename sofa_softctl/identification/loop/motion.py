@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification import baxter
-from sofa_softctl.identification import variational_kernels as kernels
-from sofa_softctl.identification.loop import POSTURE
-from sofa_softctl.identification.mechanism import Mechanism
+from sofa_softctl.identification.loop import baxter
+from sofa_softctl.identification.loop.model import POSTURE
+from sofa_softctl.identification.mechanism import kernels
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
 
 DURATION = 20.0
 """[s]"""
@@ -35,7 +35,7 @@ def joint_angles(time: np.ndarray) -> np.ndarray:
 
 
 def _moves(t: float) -> tuple[tuple[float, float, float], tuple[float, float]]:
-    """Of the hand in its own axes at home, and its turns: first stretched, then bent and twisted."""
+    """Of the hand in its own axes at home, and its turns: stretched, then bent, then twisted."""
     up = STRETCH * _bump(t, 0.0, 4.0) - PRESS * _bump(t, 3.0, 7.0)
     side = SIDE * (_bump(t, 6.0, 10.0) - _bump(t, 9.0, 13.0))
     forth = FORTH * (_bump(t, 8.0, 12.0) - _bump(t, 11.0, 15.0))

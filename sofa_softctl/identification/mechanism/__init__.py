@@ -1,0 +1,1 @@
+"""Mechanisms of joints and springs: variational integrators and their discrete adjoints."""
