@@ -41,7 +41,7 @@ class MotionGradient:
     by_parameters: np.ndarray
     """Shape (p,)."""
     by_drive: np.ndarray
-    """By the tension or displacement in every step, shape (k, n_cables)."""
+    """By the tension or displacement at the start and in every step, shape (k + 1, n_cables)."""
 
 
 class MotionModel:
@@ -68,8 +68,8 @@ class MotionModel:
         """The motion.
 
         Args:
-            drive: Tension or displacement of each cable at the end of each step, shape (k, n_c).
-                The first one also holds the robot before the motion.
+            drive: Tension or displacement of each cable at the start, under which a settled robot
+                rests, and at the end of each step, shape (k + 1, n_cables).
             sensitivities: Whether derivatives by the parameters are wanted, forward in time.
 
         Raises:
@@ -89,8 +89,8 @@ class MotionModel:
         outputs = [self.outputs.at(x)]
         slopes = [self.outputs.forward(tangent.x)] if tangent is not None else []
         steps: list[Taken] = []
-        for number, u in enumerate(drive):
-            taken, tangent = self._take(x, v, u, step.dt, tangent, f"step {number + 1}")
+        for number, u in enumerate(drive[1:], start=1):
+            taken, tangent = self._take(x, v, u, step.dt, tangent, f"step {number}")
             steps.append(taken)
             x, v = x + step.dt * taken.w, taken.w
             outputs.append(self.outputs.at(x))
@@ -156,14 +156,14 @@ class MotionModel:
         derivative, sums = self.derivative, self.derivative.sums()
         zero = np.zeros_like(self.step.x0)
         cotangent = Cotangent(zero, zero)
-        by_drive = np.zeros((len(motion.steps), len(self.step.lines.cables)))
+        by_drive = np.zeros((len(motion.steps) + 1, len(self.step.lines.cables)))
         for number in range(len(motion.steps) - 1, -1, -1):
             taken = motion.steps[number]
             self.outputs.at(taken.x + taken.h * taken.w)
             own = self.outputs.backward(by_outputs[number + 1])
             derivative.at(taken)
             cotangent, found = derivative.backward(Cotangent(cotangent.x + own, cotangent.v), sums)
-            by_drive[number] += found
+            by_drive[number + 1] = found
         if motion.settling:
             last = motion.settling[-1]
             self.outputs.at(last.x + last.h * last.w)

@@ -80,8 +80,6 @@ FLOORS = (
         "sofa_softctl.library.plant",
         "sofa_softctl.library.reduced",
         "sofa_softctl.identification.fem",
-        "sofa_softctl.identification.fem_experiment",
-        "sofa_softctl.identification.fem_parameter",
         "sofa_softctl.identification.problems",
         "sofa_softctl.identification.record_files",
         "sofa_softctl.bench",

@@ -8,10 +8,11 @@ import pytest
 from scipy.optimize import least_squares
 from scipy.stats import norm
 
-from sofa_softctl.identification.fem_parameter import frame_parameters
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.fem.record import recording_of
+from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.parameter import bounds, starts
 from sofa_softctl.identification.recording import Recording
-from sofa_softctl.identification.registration import Registration
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
 
@@ -34,13 +35,14 @@ def scene():
 @pytest.fixture(scope="module")
 def problem(scene):
     """In the scene's own frame."""
-    return dataclasses.replace(scene.finger(), register_by=())
+    whole = scene.finger()
+    return dataclasses.replace(whole, parameters=whole.parameters[:3], register_by=())
 
 
-def recorded(scene, problem, end=1.0):
-    """A simulated recording at 100 Hz, without noise."""
+def recorded(scene, problem, end=1.0, wait=0.0):
+    """A simulated recording at 100 Hz, without noise; the pulls begin after a wait."""
     time = np.arange(0.0, end + 0.005, 0.01)
-    inputs = np.array([[scene.tension(t)] for t in time])
+    inputs = np.array([[scene.tension(t - wait)] for t in time])
     empty = Recording("pull", time, inputs, np.full((len(time), len(problem.channels)), np.nan))
     truth = starts(problem.parameters)
     truth[: len(TRUTH)] = list(TRUTH.values())
@@ -72,9 +74,9 @@ def fitted(problem, recording):
 
 def test_the_scene_moves_as_the_problem_predicts(scene, problem):
     """Both from the scene's start, with the same moduli: 1e-7 mm, what rounding in the solves of
-    60 steps leaves. The finger bends by 13 mm."""
+    100 steps leaves. The finger bends by 13 mm."""
     own = dataclasses.replace(problem, settled=False)
-    expected = recorded(scene, own, 0.6).outputs
+    expected = recorded(scene, own, 1.0, scene.WAIT).outputs
     session = Session(SCENE, backend="embedded", parameters=TRUTH)
     for row in expected[1:]:
         session.step()
@@ -106,11 +108,41 @@ def test_markers_in_a_cameras_frame_give_them_too(scene, problem):
     seen = dataclasses.replace(problem, frame=ASIDE)
     exact = recorded(scene, seen)
     noise = np.random.default_rng(1).normal(scale=0.5, size=exact.outputs.shape)
-    asked = scene.finger()
-    own = dataclasses.replace(asked, parameters=(*asked.parameters, *frame_parameters(unit="mm")))
-    found, deviation = fitted(own, dataclasses.replace(exact, outputs=exact.outputs + noise))
+    found, deviation = fitted(
+        scene.finger(), dataclasses.replace(exact, outputs=exact.outputs + noise)
+    )
     truth = np.array(list(TRUTH.values()))
     assert (np.abs(found[:3] - truth) < norm.ppf(0.975) * deviation[:3]).all()
+
+
+def test_a_record_of_the_scene_is_a_recording(scene, problem, tmp_path):
+    """Once the finger rests, but for what is left of its swing after WAIT: 0.03 mm; inputs exactly.
+    Driven by the length that the cable was pulled in, it moves as under its tension."""
+    session = Session(SCENE, backend="embedded", parameters=TRUTH)
+    with session.recording(tmp_path / "run.mcap"):
+        session.step(90)
+    found = recording_of(problem, tmp_path / "run.mcap", start=scene.WAIT)
+    assert found.time[0] == pytest.approx(scene.WAIT)
+    pulled = [[scene.tension(t - scene.WAIT)] for t in found.time]
+    assert found.inputs == pytest.approx(np.array(pulled), abs=1e-9)
+    truth = np.array(list(TRUTH.values()))
+    assert problem.experiment(found).outputs(truth) == pytest.approx(found.outputs, abs=0.03)
+    by_length = dataclasses.replace(
+        problem, drives=(dataclasses.replace(problem.drives[0], by_length=True),)
+    )
+    found = recording_of(by_length, tmp_path / "run.mcap", start=scene.WAIT)
+    assert by_length.experiment(found).outputs(truth) == pytest.approx(found.outputs, abs=0.03)
+
+
+def test_records_that_do_not_fit_are_told(scene, problem, tmp_path):
+    session = Session(SCENE, backend="embedded")
+    with session.recording(tmp_path / "run.mcap"):
+        session.step(3)
+    with pytest.raises(IdentificationError, match="ends at 0.03, so that nothing is left from 1"):
+        recording_of(problem, tmp_path / "run.mcap", start=1.0)
+    other = dataclasses.replace(load_scene(SCENE.parent / "trunk_identification.py").module.trunk())
+    with pytest.raises(IdentificationError, match="it has no '/trunk/dofs.position'. It has: fin"):
+        recording_of(other, tmp_path / "run.mcap")
 
 
 def test_every_tetrahedron_has_one_part(scene, problem):

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError, SceneError, SimulationError
-from sofa_softctl.identification import fem_parameter as unknown
-from sofa_softctl.identification.fem import FemProblem
-from sofa_softctl.identification.fem_signal import CableLength, Drive, Marker
+from sofa_softctl.identification.fem import parameter as unknown
+from sofa_softctl.identification.fem.experiment import interpolation
+from sofa_softctl.identification.fem.problem import FemProblem
+from sofa_softctl.identification.fem.registration import Registration
+from sofa_softctl.identification.fem.signal import CableLength, Drive, Marker
 from sofa_softctl.identification.parameter import starts
 from sofa_softctl.identification.recording import Recording
-from sofa_softctl.identification.registration import Registration
 from sofa_softctl.scene.session import Session
 
 LOWER, UPPER = [-1.0, -1.0, -1.0, 21.0, 21.0, 40.0], [-1.0, -1.0, 40.0, 21.0, 21.0, 91.0]
@@ -285,3 +286,9 @@ def test_what_the_scene_does_not_have_is_told(problem, changes, error, says):
     with pytest.raises(error, match=says):
         own = dataclasses.replace(problem, **changes)
         own.experiment(recording(own))
+
+
+def test_interpolation_is_linear_and_holds_at_the_end():
+    known = np.array([0.0, 1.0, 3.0])
+    weights = interpolation(known, np.array([0.0, 0.5, 1.0, 2.5, 3.0, 9.0])).toarray()
+    assert weights @ (2.0 * known) == pytest.approx([0.0, 1.0, 2.0, 5.0, 6.0, 6.0])

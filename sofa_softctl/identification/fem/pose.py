@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.identification.registration import Registration
+from sofa_softctl.identification.fem.registration import Registration
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.identification.pose import Pose, left_jacobian, rotation_of
-from sofa_softctl.identification.registration import Registration
+from sofa_softctl.identification.fem.pose import Pose, left_jacobian, rotation_of
+from sofa_softctl.identification.fem.registration import Registration
 
 BASE = Registration(rotation_of(np.array([0.3, -1.0, 2.0])), np.array([1.0, 2.0, 3.0]), np.zeros(0))
 POINTS = np.random.default_rng(0).normal(size=(4, 2, 3)) * 50.0

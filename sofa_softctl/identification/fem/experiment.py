@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.experiment import Channel, PulledBack
-from sofa_softctl.identification.fem_parameter import FemParameter, FrameParameter
-from sofa_softctl.identification.fem_signal import Marker
-from sofa_softctl.identification.interpolation import linear
-from sofa_softctl.identification.pose import Pose
+from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter
+from sofa_softctl.identification.fem.pose import Pose
+from sofa_softctl.identification.fem.registration import Registration
+from sofa_softctl.identification.fem.sensing import sensing_of
 from sofa_softctl.identification.recording import Recording
-from sofa_softctl.identification.registration import Registration
-from sofa_softctl.scene.step_model import Motion, MotionModel, StepModel, StepOutputs
+from sofa_softctl.scene.step_model import Motion, MotionModel
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.fem import FemProblem
+    from sofa_softctl.identification.fem.problem import FemProblem
 
 SAME = Registration(np.eye(3), np.zeros(3), np.zeros(0))
 """The scene's own frame."""
@@ -46,19 +45,20 @@ class FemExperiment:
         self.frame = SAME if frame is None else frame
         self._check()
         self.derivative = problem.derivative
-        self._places, self._xyz, outputs = _outputs(problem)
+        sensing = sensing_of(problem)
+        self._places, self._xyz = sensing.places, sensing.xyz
         kinds = [isinstance(one, FemParameter) for one in problem.parameters]
         self._physical = np.flatnonzero(kinds)
         self._framing = np.flatnonzero(np.logical_not(kinds))
-        self.model = MotionModel(self.derivative, outputs, settled=problem.settled)
+        self.model = MotionModel(self.derivative, sensing.outputs, settled=problem.settled)
         dt = self.derivative.step.dt * problem.units.in_si("time")
         self.dt = dt
         """Length of a step [s]."""
         elapsed = recording.time - recording.time[0]
         self.steps = max(1, math.ceil(elapsed[-1] / dt - 1e-6))
         ends = dt * np.arange(self.steps + 1)
-        self._to_samples, _ = linear(ends, elapsed)  # (n_times, steps + 1)
-        self._to_steps, _ = linear(elapsed, ends)  # (steps + 1, n_times)
+        self._to_samples = interpolation(ends, elapsed)  # (n_times, steps + 1)
+        self._to_steps = interpolation(elapsed, ends)  # (steps + 1, n_times)
         self._last: tuple[bytes, Motion] | None = None
 
     def _check(self) -> None:
@@ -202,31 +202,15 @@ class FemExperiment:
         return flat.reshape(-1, *chosen.shape[1:])
 
 
-def _outputs(problem: FemProblem) -> tuple[np.ndarray, np.ndarray, StepOutputs]:
-    """Where channels are among the outputs of a step (n_y,), markers among channels (m, 3)."""
-    model = problem.model
-    markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
-    points = [sparse.csr_array((0, model.step.size)), *(_point(model, one) for one in markers)]
-    places: list[int] = []
-    xyz: list[list[int]] = []
-    cables: list[Any] = []
-    for sensor in problem.sensors:
-        if isinstance(sensor, Marker):
-            xyz.append([len(places) + axis for axis in range(3)])
-            places += [3 * (len(xyz) - 1) + axis for axis in range(3)]
-        else:
-            places.append(3 * len(markers) + len(cables))
-            cables.append(model.cable(sensor.cable))
-    stacked = sparse.csr_array(sparse.vstack(points, format="csr"))
-    outputs = StepOutputs(model.step, stacked, cables)
-    return np.array(places), np.array(xyz, dtype=int).reshape(-1, 3), outputs
+def interpolation(known: np.ndarray, wanted: np.ndarray) -> sparse.csr_array:
+    """Weights of values at known times in those at wanted ones, linear, shape (n_w, n_k).
 
-
-def _point(model: StepModel, marker: Marker) -> sparse.csr_array:
-    if (marker.at is None) == (marker.state is None):
-        raise IdentificationError(
-            f"Marker '{marker.name}' needs either 'at', a place on the mesh, or 'state', a node."
-        )
-    if marker.state is not None:
-        return model.point(marker.state, marker.index)
-    return model.attached(np.array([marker.at]))
+    Beyond the last known time its value stays.
+    """
+    right = np.clip(np.searchsorted(known, wanted, side="left"), 1, len(known) - 1)
+    width = known[right] - known[right - 1]
+    share = np.clip((wanted - known[right - 1]) / width, 0.0, 1.0)
+    rows = np.arange(len(wanted))
+    data = np.concatenate([1.0 - share, share])
+    places = (np.concatenate([rows, rows]), np.concatenate([right - 1, right]))
+    return sparse.csr_array((data, places), shape=(len(wanted), len(known)))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.registration import register
+from sofa_softctl.identification.fem.registration import register
 
 POINTS = np.array([[0.0, 0.0, 0.0], [30.0, 0.0, 0.0], [0.0, 20.0, 0.0], [10.0, 5.0, 40.0]])
 

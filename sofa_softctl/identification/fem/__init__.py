@@ -1,0 +1,36 @@
+"""FEM robots in scenes, identified from markers and cables with derivatives of their steps."""
+
+from sofa_softctl.identification.fem.experiment import FemExperiment
+from sofa_softctl.identification.fem.parameter import (
+    FemParameter,
+    FrameParameter,
+    frame_parameters,
+    poisson_ratio,
+    rayleigh_mass,
+    rayleigh_stiffness,
+    total_mass,
+    young_modulus,
+)
+from sofa_softctl.identification.fem.problem import FemProblem
+from sofa_softctl.identification.fem.record import recording_of
+from sofa_softctl.identification.fem.registration import Registration, register
+from sofa_softctl.identification.fem.signal import CableLength, Drive, Marker
+
+__all__ = [
+    "CableLength",
+    "Drive",
+    "FemExperiment",
+    "FemParameter",
+    "FemProblem",
+    "FrameParameter",
+    "Marker",
+    "Registration",
+    "frame_parameters",
+    "poisson_ratio",
+    "rayleigh_mass",
+    "rayleigh_stiffness",
+    "recording_of",
+    "register",
+    "total_mass",
+    "young_modulus",
+]

@@ -1,0 +1,67 @@
+"""Records of a scene that a FEM problem knows, as recordings: tests of what will be measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.fem.problem import FemProblem
+from sofa_softctl.identification.fem.sensing import sensing_of
+from sofa_softctl.identification.recording import Recording
+from sofa_softctl.scene.record import Record, read_record
+
+
+def recording_of(problem: FemProblem, path: str | Path, *, start: float = 0.0) -> Recording:
+    """What the problem's drives and sensors would have told of a recorded run of its scene.
+
+    Args:
+        problem: Its scene has the nodes and cables of the record.
+        path: MCAP file that `softctl run SCENE --record` or `Session.recording` wrote.
+        start: Time from which on it counts [scene time]: a settled problem begins at rest.
+
+    Raises:
+        IdentificationError: The record is of another scene, or ends before `start`.
+        RecordError: The file cannot be read.
+    """
+    record = read_record(path)
+    later = record.time >= start - 1e-9
+    if later.sum() < 2:
+        raise IdentificationError(
+            f"'{path}' ends at {record.time[-1]:g}, so that nothing is left from {start:g} on."
+        )
+    model, sensing = problem.model, sensing_of(problem)
+    states = model.step.system.states
+    x = np.concatenate(
+        [_channel(record, path, f"{s.getPathName()}.position")[later] for s in states], axis=1
+    )
+    if x.shape[1] != model.step.size:
+        raise IdentificationError(
+            f"'{path}' is of another scene: its robot has {x.shape[1]} nodes, that of "
+            f"'{problem.name}' has {model.step.size}."
+        )
+    outputs = np.array([sensing.outputs.at(at)[sensing.places] for at in x])
+    inputs = np.empty((len(x), len(problem.drives)))
+    lines = model.step.lines
+    for column, drive in enumerate(problem.drives):
+        if drive.by_length:
+            for row, at in enumerate(x):
+                lines.measure(at)
+                inputs[row, column] = lines.initial[column] - lines.lengths[column]
+        else:
+            force = _channel(record, path, f"{drive.cable}.force")[later]
+            inputs[:, column] = force.reshape(len(x)) / model.step.dt  # SOFA's force is an impulse
+    seconds = record.time[later] * problem.units.in_si("time")
+    return Recording(str(path), seconds, inputs, outputs)
+
+
+def _channel(record: Record, path: str | Path, name: str) -> np.ndarray:
+    """The values of a Data, whose channel is named without the first slash."""
+    found = record.channels.get(name.lstrip("/"))
+    if found is None:
+        raise IdentificationError(
+            f"'{path}' is of another scene: it has no '{name}'. It has: "
+            f"{', '.join(record.channels)}."
+        )
+    return found

@@ -1,0 +1,63 @@
+"""What the sensors of a FEM problem see of a model's positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.fem.signal import Marker
+from sofa_softctl.scene.step_model import StepModel, StepOutputs
+
+if TYPE_CHECKING:
+    from sofa_softctl.identification.fem.problem import FemProblem
+
+
+@dataclass(frozen=True, eq=False)
+class Sensing:
+    """Outputs of steps, and where the channels of a problem are among them."""
+
+    outputs: StepOutputs
+    """Of a step: all markers, in the scene's frame, then lengths."""
+    places: np.ndarray
+    """Which of these each channel is, shape (n_y,)."""
+    xyz: np.ndarray
+    """Which channels each marker has, shape (n_markers, 3)."""
+
+
+def sensing_of(problem: FemProblem) -> Sensing:
+    """What the sensors of a problem see.
+
+    Raises:
+        IdentificationError: A marker has no place, or two.
+        SceneError: There is no such node or cable in the scene.
+    """
+    model = problem.model
+    markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
+    points = [sparse.csr_array((0, model.step.size)), *(_point(model, one) for one in markers)]
+    places: list[int] = []
+    xyz: list[list[int]] = []
+    cables: list[Any] = []
+    for sensor in problem.sensors:
+        if isinstance(sensor, Marker):
+            xyz.append([len(places) + axis for axis in range(3)])
+            places += [3 * (len(xyz) - 1) + axis for axis in range(3)]
+        else:
+            places.append(3 * len(markers) + len(cables))
+            cables.append(model.cable(sensor.cable))
+    stacked = sparse.csr_array(sparse.vstack(points, format="csr"))
+    outputs = StepOutputs(model.step, stacked, cables)
+    return Sensing(outputs, np.array(places), np.array(xyz, dtype=int).reshape(-1, 3))
+
+
+def _point(model: StepModel, marker: Marker) -> sparse.csr_array:
+    if (marker.at is None) == (marker.state is None):
+        raise IdentificationError(
+            f"Marker '{marker.name}' needs either 'at', a place on the mesh, or 'state', a node."
+        )
+    if marker.state is not None:
+        return model.point(marker.state, marker.index)
+    return model.attached(np.array([marker.at]))
