@@ -21,6 +21,8 @@ DECREMENT_SHARE = 1e-6
 """... and share of the cost that may be left."""
 BOUND = 1e-6
 """A parameter is at a bound when it is closer than this share of its size."""
+INSIDE = 1e-2
+"""Starts are off bounds by this share of their size."""
 OVERFLOW = 1e100
 """Residuals beyond this count as a failed simulation: their squares would overflow."""
 
@@ -73,13 +75,14 @@ def search(
 
     Source: scipy's `least_squares`, method trf (Branch, Coleman, Li 1999).
     """
-    trials = _Trials(misfit, start, free, progress)
-    trials.first()
     lower, upper = (side[free] for side in bounds(misfit.parameters))
     scale = np.array([one.scale for one in misfit.parameters])[free]
+    begin = _inside(start[free], lower, upper, scale)
+    trials = _Trials(misfit, start, free, progress)
+    trials.evaluate(begin)  # what it raises, the caller shall see
     found = least_squares(
         trials.residuals,
-        start[free],
+        begin,
         jac=trials.jacobian,
         bounds=(lower, upper),
         method="trf",
@@ -127,15 +130,11 @@ class _Trials:
         rho[self.free] = x
         return rho
 
-    def first(self) -> None:
-        """Evaluate the start; what it raises, the caller shall see."""
-        self._evaluate(self.start[self.free])
-
     def residuals(self, x: np.ndarray) -> np.ndarray:
         """NaN where the simulation fails."""
         if x.tobytes() != self._at:
             try:
-                self._evaluate(x)
+                self.evaluate(x)
             except SimulationError as error:
                 self.rejected += 1
                 self.reason = str(error)
@@ -145,10 +144,11 @@ class _Trials:
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         """Of the point that was evaluated last, as scipy asks for it after residuals."""
         if x.tobytes() != self._at:
-            self._evaluate(x)
+            self.evaluate(x)
         return self._values[1]
 
-    def _evaluate(self, x: np.ndarray) -> None:
+    def evaluate(self, x: np.ndarray) -> None:
+        """Residuals and Jacobian at x; raises SimulationError where they cannot be had."""
         self.evaluations += 1
         rho = self.whole(x)
         residuals, jacobian = self.misfit.stacked(self.misfit.fits(rho), rho)
@@ -157,6 +157,14 @@ class _Trials:
         self._at, self._values = x.tobytes(), (residuals, jacobian[:, self.free])
         if self.progress is not None:
             self.progress(self.evaluations, float(residuals @ residuals))
+
+
+def _inside(
+    start: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray
+) -> np.ndarray:
+    """A start off its bounds: beside one, the trust region would begin with no size at all."""
+    gap = np.minimum(INSIDE * scale, 0.25 * (upper - lower))
+    return np.clip(start, lower + gap, upper - gap)
 
 
 def _decrement(J: np.ndarray, r: np.ndarray) -> float:

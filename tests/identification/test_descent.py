@@ -72,6 +72,13 @@ def test_parameters_stay_positive_and_failures_shorten_the_step(models):
         descend([models.lag()], (replace(models.TAU, start=0.01), models.GAIN))
 
 
+def test_parameters_stay_positive_where_negative_ones_would_fit(models):
+    """The gain that made the data is -1: no iterate is there, though it can be simulated."""
+    found = descend([models.lag(truth=np.array([0.3, -1.0]))], most=30)
+    assert all(at.rho[1] > 0.0 for at in found.iterates)
+    assert found.rho[1] < 0.1
+
+
 def test_chosen_channels_count_and_others_do_not(models):
     one = models.lag(1)
     assert descend([one], channels=["tip"], most=1).iterates[0].cost > 1.0

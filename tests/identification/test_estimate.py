@@ -234,6 +234,14 @@ def test_noise_is_estimated_from_what_is_left(models):
     assert noise == pytest.approx(0.02, abs=4 * 0.02 / np.sqrt(402))
     assert found.cost == pytest.approx(199.0, rel=0.01)
     assert found.noise_estimated
+    (held_out,) = validate(found, [models.lag(9, channels=loud)])
+    assert held_out.rms == pytest.approx(1.0, abs=0.2)
+
+
+@pytest.mark.parametrize("bound", [0.0, 8.0])
+def test_a_start_at_a_bound_is_one(bound):
+    line = Line(lambda a: a, lambda a: 1.0, Parameter("a", bound, upper=8.0), 3.0)
+    assert estimate([line]).rho == pytest.approx([3.0])
 
 
 def test_too_few_data_are_refused(models):

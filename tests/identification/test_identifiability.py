@@ -170,6 +170,16 @@ def test_correlated_residuals_are_told_though_they_are_small():
     assert ljung_box(white) > 0.01
 
 
+def test_a_model_is_wrong_also_where_residuals_are_small_but_hang_together(models):
+    """Half a deviation of a slow wave beside little noise: 0.4 deviations in all."""
+    (fit,) = estimate([models.lag()]).fits
+    noise = 0.002 * np.random.default_rng(0).standard_normal(201)
+    wave = 0.01 * np.sin(2.0 * fit.time) + noise
+    (told,) = analyse(replace(fit, measured=fit.outputs + wave[:, None]))
+    assert told.rms < 0.5 and not told.right
+    assert "is correlated, though as small as noise" in told.sentence
+
+
 def test_whiteness_fails_as_often_as_it_says():
     """Of 400 white series, 5 % have p < 0.05: 20 within four times sqrt(400 0.05 0.95) = 17."""
     random = np.random.default_rng(1)

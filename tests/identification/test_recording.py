@@ -194,6 +194,7 @@ def test_outputs_that_vary_a_thousand_times_too_much_are_doubted():
     assert "'x' varies by 716 m, the model at the start by 0.716 m: is it in mm, not m?" == told
     assert doubts(1.5 * model, model, channels) == []
     assert doubts(np.zeros((50, 1)), 1e-6 * model, channels) == []
+    assert doubts(1e-3 * model, 1e-9 * model, channels) == []
     assert doubts(np.full((50, 1), np.nan), model, channels) == []
     assert nearest(15.0, "m") is None
 
