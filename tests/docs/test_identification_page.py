@@ -49,6 +49,11 @@ def test_its_descent_comes_to_the_same_place(page):
     assert page["path"][-1] == pytest.approx(page["found"].rho, rel=0.02)
 
 
+def test_its_delay_is_found_to_be_none(page):
+    """There was none: within half a sample, 10 ms."""
+    assert page["with_delay"].value("delay") == pytest.approx(0.0, abs=0.01)
+
+
 def test_the_pull_back_of_the_page_is_the_transpose_of_its_sensitivities(page):
     """By pressures: central differences, which are exact for a linear model but for rounding."""
     one, rho = page["experiments"][0], np.array([0.3, 1.8])

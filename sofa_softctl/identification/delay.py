@@ -1,0 +1,132 @@
+"""Measurements that come late, or by another clock: the delay as one more parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
+from sofa_softctl.identification.parameter import Parameter
+
+UNEVEN = 1e-6
+"""Share of a step by which times may differ from even ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class Delayed:
+    """An experiment that was measured late: what was measured at t is the output at t - delay.
+
+    Outputs between samples are interpolated by cubics, which are smooth in the delay; before the
+    first sample, and after the last, outputs stay as they are there. A delay of the inputs of a
+    robot that starts at rest, and does not change with time, is the same.
+
+    Raises:
+        IdentificationError: The experiment's times are uneven, or it has a parameter of that name.
+    """
+
+    experiment: Experiment
+    """What is measured."""
+    delay: Parameter
+    """[s], with bounds; a negative one is a clock that is ahead."""
+
+    def __post_init__(self) -> None:
+        steps = np.diff(self.time)
+        if np.abs(steps - steps.mean()).max() > UNEVEN * steps.mean():
+            raise IdentificationError(f"{self.name}: a delay needs samples at even times.")
+        if self.delay.name in [one.name for one in self.experiment.parameters]:
+            raise IdentificationError(f"{self.name} has a parameter '{self.delay.name}' already.")
+
+    @property
+    def name(self) -> str:
+        """Of the recording, for people."""
+        return self.experiment.name
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Those of the experiment, then the delay."""
+        return (*self.experiment.parameters, self.delay)
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """Measured outputs."""
+        return self.experiment.channels
+
+    @property
+    def inputs(self) -> tuple[Channel, ...]:
+        """Recorded inputs."""
+        return self.experiment.inputs
+
+    @property
+    def time(self) -> np.ndarray:
+        """Of the measurements [s], shape (n_times,)."""
+        return self.experiment.time
+
+    @property
+    def measured(self) -> np.ndarray:
+        """Outputs as measured, shape (n_times, n_outputs)."""
+        return self.experiment.measured
+
+    def outputs(self, rho: np.ndarray) -> np.ndarray:
+        """Outputs at t - delay, shape (n_times, n_outputs)."""
+        shift, _ = self._shift(rho[-1])
+        shifted: np.ndarray = shift @ self.experiment.outputs(rho[:-1])
+        return shifted
+
+    def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Outputs at t - delay, and derivatives: shapes (n_t, n_y), (n_t, n_y, n_rho)."""
+        shift, by_delay = self._shift(rho[-1])
+        y, by_rho = self.experiment.sensitivities(rho[:-1])
+        flat = shift @ by_rho.reshape(len(y), -1)
+        late = (by_delay @ y)[..., None]
+        return shift @ y, np.concatenate((flat.reshape(by_rho.shape), late), axis=-1)
+
+    def pull_back(
+        self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
+    ) -> PulledBack:
+        """Derivatives by the experiment's adjoint, of shifted weights."""
+        shift, by_delay = self._shift(rho[-1])
+        swept = self.experiment.pull_back(rho[:-1], lambda y: shift.T @ gradient(shift @ y))
+        weights = gradient(shift @ swept.outputs)
+        late = float(np.sum(weights * (by_delay @ swept.outputs)))
+        return PulledBack(
+            outputs=shift @ swept.outputs,
+            by_parameters=np.append(swept.by_parameters, late),
+            by_inputs=swept.by_inputs,
+        )
+
+    def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
+        """As the experiment says, shape (n_input_times, n_inputs)."""
+        return self.experiment.measured_by_inputs(weights)
+
+    def _shift(self, delay: float) -> tuple[csr_array, csr_array]:
+        """Interpolation at t - delay, and its derivative by the delay, shapes (n_t, n_t).
+
+        Source: Keys 1981, cubic convolution with a = -1/2.
+        """
+        n, dt = len(self.time), float(np.mean(np.diff(self.time)))
+        at = np.arange(n) - delay / dt
+        first = np.floor(at)
+        u = at - first
+        weights = [
+            -0.5 * u**3 + u**2 - 0.5 * u,
+            1.5 * u**3 - 2.5 * u**2 + 1.0,
+            -1.5 * u**3 + 2.0 * u**2 + 0.5 * u,
+            0.5 * u**3 - 0.5 * u**2,
+        ]
+        slopes = [
+            -1.5 * u**2 + 2.0 * u - 0.5,
+            4.5 * u**2 - 5.0 * u,
+            -4.5 * u**2 + 4.0 * u + 0.5,
+            1.5 * u**2 - u,
+        ]
+        columns = np.clip(first[:, None] + np.arange(-1, 3), 0, n - 1).astype(int).ravel()
+        rows = np.repeat(np.arange(n), 4)
+        both = (np.stack(weights, axis=1), np.stack(slopes, axis=1) / -dt)
+        shift, by_delay = (
+            csr_array((values.ravel(), (rows, columns)), shape=(n, n)) for values in both
+        )
+        return shift, by_delay
