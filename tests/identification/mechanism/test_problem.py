@@ -1,0 +1,147 @@
+"""A recorded run of a mechanism: predictions, derivatives, what is recovered from them."""
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.estimate import estimate
+from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.mechanism.interpolation import cubic, linear
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
+from sofa_softctl.identification.mechanism.parts import (
+    Body,
+    Damper,
+    Distance,
+    Joint,
+    Point,
+    Scaled,
+    Spring,
+)
+from sofa_softctl.identification.mechanism.problem import MechanismProblem
+from sofa_softctl.identification.mechanism.signals import Angle, Feedback, Force, Given, Output
+from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.recording import Recording
+
+PARAMETERS = (
+    Parameter("mass", 1.2, "kg"),
+    Parameter("stiffness", 3.0, "N m/rad"),
+    Parameter("damping", 0.1, "N m s/rad"),
+    Parameter("length", 0.7, "m"),
+    Parameter("late", 0.0131, "s", lower=-1.0),
+    Parameter("clock", 0.0042, "s", lower=-1.0),
+    Parameter("first", 0.3, "rad", lower=-1.0),
+)
+RHO = np.array([one.start for one in PARAMETERS])
+TIME = np.arange(0.0, 2.0, 0.0173)
+
+
+def problem():
+    """Two rods, driven at the first joint, seen by a marker, an angle and a string."""
+    joints = (
+        Joint("a", axis=(0, 1, 0)),
+        Joint("l", "a", axis=(0, 0, -1), sliding=True, rigid="length"),
+        Joint("b", "l", axis=(0.3, 1, 0)),
+    )
+    rods = Mechanism(
+        joints,
+        [Body("l", "mass", gyration=0.01), Body("b", 0.5, (0, 0, -0.4), 0.02)],
+        [Spring("a", "stiffness"), Spring("b", Scaled("stiffness", 0.5))],
+        [Damper("a", "damping"), Damper("b", "damping")],
+        parameters=PARAMETERS,
+    )
+    marker = tuple(Channel(f"tip.{axis}", "m", 1e-3) for axis in "xyz")
+    return MechanismProblem(
+        name="two rods",
+        mechanism=rods,
+        dt=0.01,
+        outputs=(
+            Output(Point("b", (0, 0, -0.5)), marker),
+            Output(Angle("a"), (Channel("a", "rad", 1e-3),)),
+            Output(Distance("b", (0, 0, -0.5), "", (0, 0, 1)), (Channel("s", "m", 1e-3),)),
+        ),
+        forces=(Force("a", Channel("torque", "N m")),),
+        feedback=Feedback(("b",), (Channel("b", "rad"),), np.array([[[2.0]]])),
+        start=Given({"a": "first"}, {"b": Scaled("first", 2.0)}),
+        delay={"torque": "late"},
+        offset="clock",
+    )
+
+
+def recording(time=TIME):
+    inputs = np.column_stack([2.0 * time, 0.3 * np.cos(2 * time)])
+    return Recording("driven", time, inputs, np.zeros((len(time), 5)))
+
+
+@pytest.fixture(scope="module")
+def run():
+    return problem().experiment(recording())
+
+
+def test_sensitivities_are_those_of_central_differences(run):
+    """The late signal is a straight line: between samples it is linear, with kinks elsewhere."""
+    y, by_rho = run.sensitivities(RHO)
+    for k, one in enumerate(PARAMETERS):
+        e = 1e-5 * np.eye(len(RHO))[k]
+        slope = (run.outputs(RHO + e) - run.outputs(RHO - e)) / 2e-5
+        np.testing.assert_allclose(
+            by_rho[:, :, k], slope, atol=1e-6 * np.abs(slope).max(), rtol=0.0, err_msg=one.name
+        )
+    np.testing.assert_array_equal(y, run.outputs(RHO))
+
+
+def test_the_adjoint_agrees_with_them_to_1e_10(run):
+    weights = np.random.default_rng(0).normal(size=(len(TIME), 5))
+    _, by_rho = run.sensitivities(RHO)
+    found = run.pull_back(RHO, lambda y: weights)
+    np.testing.assert_allclose(
+        found.by_parameters, np.einsum("ty,tyr->r", weights, by_rho), rtol=1e-10
+    )
+
+
+def test_derivatives_by_recorded_inputs_are_those_of_central_differences():
+    weights, one = np.random.default_rng(0).normal(size=(len(TIME), 5)), recording()
+    found = problem().experiment(one).pull_back(RHO, lambda y: weights).by_inputs
+    for at in ((0, 0), (0, 1), (5, 0), (17, 1), (60, 1)):
+        ends = []
+        for h in (1e-5, -1e-5):
+            changed = recording()
+            changed.inputs[at] += h
+            ends.append((weights * problem().experiment(changed).outputs(RHO)).sum())
+        assert found[at] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-6)
+
+
+def test_all_parameters_come_back_from_a_perfect_recording():
+    """Masses, springs, damping, a length, a delay, a clock and the start, to 1e-6."""
+    truth = RHO * [1.2, 0.7, 1.5, 1.1, 0.5, -1.0, 1.3]
+    one = recording()
+    outputs = problem().experiment(one).outputs(truth)
+    measured = Recording("perfect", one.time, one.inputs, outputs)
+    found = estimate([problem().experiment(measured)], PARAMETERS)
+    np.testing.assert_allclose(found.rho, truth, rtol=1e-6)
+
+
+def test_a_delay_of_no_input_is_said():
+    from dataclasses import replace
+
+    wrong = replace(problem(), delay={"torqe": "late"})
+    with pytest.raises(IdentificationError, match="no input 'torqe' to delay"):
+        wrong.experiment(recording()).outputs(RHO)
+
+
+def test_a_recording_of_two_steps_is_too_short():
+    with pytest.raises(IdentificationError, match="are 2 steps of 0.01 s"):
+        problem().experiment(recording(np.array([0.0, 0.01, 0.02])))
+
+
+def test_cubic_interpolation_is_of_third_order_and_linear_of_second():
+    orders = []
+    for count in (21, 41):
+        t = np.linspace(0, 2, count)
+        between = np.linspace(0, 2, 333)
+        values, slopes = cubic(t[1], count, between)
+        errors = [np.abs(values @ np.sin(3 * t) - np.sin(3 * between)).max()]
+        errors.append(np.abs(slopes @ np.sin(3 * t) - 3 * np.cos(3 * between)).max())
+        errors.append(np.abs(linear(t, between)[0] @ np.sin(3 * t) - np.sin(3 * between)).max())
+        orders.append(errors)
+    found = np.log2(np.array(orders[0]) / orders[1])
+    np.testing.assert_allclose(found, [3.0, 2.0, 2.0], atol=0.25)
