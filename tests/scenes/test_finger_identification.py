@@ -113,6 +113,7 @@ def test_markers_in_a_cameras_frame_give_them_too(scene, problem):
     )
     truth = np.array(list(TRUTH.values()))
     assert (np.abs(found[:3] - truth) < norm.ppf(0.975) * deviation[:3]).all()
+    assert (deviation[:3] < 0.1 * truth).all()
 
 
 def test_a_record_of_the_scene_is_a_recording(scene, problem, tmp_path):
