@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from sofa_softctl import named
 from sofa_softctl.errors import IdentificationError
@@ -11,7 +12,9 @@ from sofa_softctl.identification.problem import Problem
 
 def built_in() -> dict[str, Callable[[], Problem]]:
     """Problems of this package; what they need is imported when one is asked for."""
-    return {}
+    from sofa_softctl.identification.loop.problem import LoopProblem
+
+    return {"loop": LoopProblem, "loop6": partial(LoopProblem, 6)}
 
 
 def load_problem(name: str) -> Problem:

@@ -14,7 +14,9 @@ from sofa_softctl.identification.parameter import bounds
 from sofa_softctl.identification.status import EstimateStatus
 
 TOLERANCE = 1e-10
-"""Relative change of the cost or the parameters at which a search ends [-]."""
+"""Relative change of the parameters at which a search ends [-]."""
+SMALL = 1e-7
+"""Relative change of the cost at which it ends: far less than what noise does to a cost [-]."""
 DECREMENT = 1e-2
 """Predicted decrease of the cost that may be left, a tenth of a deviation's square [-]..."""
 DECREMENT_SHARE = 1e-6
@@ -87,7 +89,7 @@ def search(
         bounds=(lower, upper),
         method="trf",
         x_scale=scale,
-        ftol=TOLERANCE,
+        ftol=SMALL,
         xtol=TOLERANCE,
         gtol=TOLERANCE,
         max_nfev=most,

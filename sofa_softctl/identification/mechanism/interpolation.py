@@ -31,27 +31,22 @@ def linear(known: np.ndarray, wanted: np.ndarray) -> tuple[sparse.csr_array, spa
     )
 
 
-def cubic(dt: float, count: int, wanted: np.ndarray) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Cubic interpolation of even samples by four neighbours (Catmull-Rom), once differentiable.
+def cubic(dt: float, count: int, wanted: np.ndarray) -> sparse.csr_array:
+    """Cubic interpolation of even samples by four neighbours (Catmull-Rom).
 
     Args:
         dt: Time between samples, of which the first is at 0 [s].
-        count: Of samples, four or more.
+        count: Of samples, three or more.
         wanted: Times [s], shape (m,); beyond the ends by the last polynomial.
 
     Returns:
-        Matrices that give values and time derivatives there, both of shape (m, count).
+        The matrix that gives values there, shape (m, count).
     """
     left = np.clip(np.floor(wanted / dt).astype(int), 0, count - 2)
     t = wanted / dt - left
     powers = np.stack([np.ones_like(t), t, t**2, t**3], axis=1)
-    slopes = np.stack([np.zeros_like(t), np.ones_like(t), 2.0 * t, 3.0 * t**2], axis=1) / dt
     columns = left[:, None] + np.arange(4)  # of samples with one more before the first and after
-    extended = _extended(count)
-    return (
-        _matrix(columns, powers @ _CATMULL_ROM, count + 2) @ extended,
-        _matrix(columns, slopes @ _CATMULL_ROM, count + 2) @ extended,
-    )
+    return _matrix(columns, powers @ _CATMULL_ROM, count + 2) @ _extended(count)
 
 
 _CATMULL_ROM = 0.5 * np.array(

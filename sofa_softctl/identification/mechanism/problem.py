@@ -55,8 +55,6 @@ class MechanismProblem:
     """Whether outputs are not recorded, but follow from the coordinates of the feedback."""
     delay: Mapping[str, str] = field(default_factory=dict)
     """Channel of an input to the parameter by which its signal comes late [s]."""
-    offset: str | None = None
-    """Parameter that is added to the times of all outputs [s]."""
     share: float = 0.5
     """Of a step's force that acts at its end; 0: the paper's split, of first order."""
 
@@ -161,8 +159,6 @@ class MechanismExperiment:
         at_nodes = run.y_rho + run.y_q @ z_q  # (K + 1, n_y, n_rho)
         flat = run.sample @ at_nodes.reshape(len(at_nodes), -1)
         by_rho = flat.reshape(len(self.time), *at_nodes.shape[1:])
-        if self.problem.offset is not None:
-            by_rho[:, :, self._index(self.problem.offset)] += run.rate
         return run.outputs, by_rho
 
     def pull_back(
@@ -174,8 +170,6 @@ class MechanismExperiment:
         at_nodes = run.sample.T @ weights  # (K + 1, n_y)
         by_q = np.einsum("ky,kyn->kn", at_nodes, run.y_q)
         direct = np.einsum("ky,kyr->r", at_nodes, run.y_rho)
-        if problem.offset is not None:
-            direct[self._index(problem.offset)] += np.vdot(weights, run.rate)
         cost = adjoint.Cost(0.0, by_q, np.zeros_like(by_q), direct)
         found = adjoint.gradient(
             problem.mechanism, run.rho, run.start, run.drive, run.trajectory, cost
@@ -198,6 +192,10 @@ class MechanismExperiment:
     def trajectory(self, rho: np.ndarray) -> Trajectory:
         """The simulated motion."""
         return self._run(rho).trajectory
+
+    def drive(self, rho: np.ndarray) -> Drive:
+        """What drives it."""
+        return self._run(rho).drive
 
     @cached_property
     def _fed(self) -> np.ndarray:
@@ -239,9 +237,7 @@ class MechanismExperiment:
         drive, to_middles = self._drive(rho)
         trajectory = simulate(problem.mechanism, rho, start, drive, problem.dt)
         y, y_q, y_rho = problem.read(rho, trajectory.q)
-        offset = rho[self._index(problem.offset)] if problem.offset is not None else 0.0
-        sample, slope = cubic(problem.dt, len(y), self.time - self.time[0] + offset)
-        rate = slope @ y
+        sample = cubic(problem.dt, len(y), self.time - self.time[0])
         return _Run(
             rho,
             start,
@@ -250,7 +246,6 @@ class MechanismExperiment:
             to_middles,
             trajectory,
             sample,
-            rate,
             y_q,
             y_rho,
             sample @ y,
@@ -326,8 +321,6 @@ class _Run:
     trajectory: Trajectory
     sample: sparse.csr_array
     """From nodes to times of measurements, shape (n_times, K + 1)."""
-    rate: np.ndarray
-    """Time derivatives of the outputs, shape (n_times, n_y)."""
     y_q: np.ndarray
     """At the nodes, shape (K + 1, n_y, n)."""
     y_rho: np.ndarray
