@@ -51,7 +51,7 @@ class FemExperiment:
         self._physical = np.flatnonzero(kinds)
         self._framing = np.flatnonzero(np.logical_not(kinds))
         self.model = MotionModel(self.derivative, sensing.outputs, settled=problem.settled)
-        dt = self.derivative.step.dt * problem.units.in_si("time")
+        dt = self.derivative.step.dt * problem.second
         self.dt = dt
         """Length of a step [s]."""
         elapsed = recording.time - recording.time[0]

@@ -20,7 +20,7 @@ from sofa_softctl.identification.parameter import starts
 from sofa_softctl.identification.recording import Recording
 from sofa_softctl.scene.loader import load_scene, parameters_of
 from sofa_softctl.scene.step_model import StepDerivative, StepModel
-from sofa_softctl.units import Units
+from sofa_softctl.units import Units, symbol
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,21 +73,25 @@ class FemProblem:
         return StepDerivative(self.model.step, found)
 
     @cached_property
-    def units(self) -> Units:
-        """Of the scene file; mm, kg, s where it says nothing."""
-        told = None if callable(self.scene) else load_scene(self.scene).units
-        return Units("mm", "kg", "s") if told is None else told
+    def units(self) -> Units | None:
+        """Of the scene file, if it says them; times are seconds if it does not."""
+        return None if callable(self.scene) else load_scene(self.scene).units
+
+    @property
+    def second(self) -> float:
+        """One unit of the scene's time [s]."""
+        return 1.0 if self.units is None else self.units.in_si("time")
 
     @property
     def inputs(self) -> tuple[Channel, ...]:
         """See Problem."""
-        units = {True: self.units.symbol("length"), False: self.units.symbol("force")}
+        units = {True: symbol(self.units, "length"), False: symbol(self.units, "force")}
         return tuple(Channel(d.name, units[d.by_length], d.deviation) for d in self.drives)
 
     @property
     def channels(self) -> tuple[Channel, ...]:
         """See Problem."""
-        length = self.units.symbol("length")
+        length = symbol(self.units, "length")
         return tuple(one for sensor in self.sensors for one in sensor.channels(length))
 
     def experiment(self, recording: Recording) -> FemExperiment:

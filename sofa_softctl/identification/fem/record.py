@@ -52,7 +52,7 @@ def recording_of(problem: FemProblem, path: str | Path, *, start: float = 0.0) -
         else:
             force = _channel(record, path, f"{drive.cable}.force")[later]
             inputs[:, column] = force.reshape(len(x)) / model.step.dt  # SOFA's force is an impulse
-    seconds = record.time[later] * problem.units.in_si("time")
+    seconds = record.time[later] * problem.second
     return Recording(str(path), seconds, inputs, outputs)
 
 

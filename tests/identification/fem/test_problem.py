@@ -1,6 +1,7 @@
 """FEM robots as experiments: exact derivatives of what markers and cables show."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,10 @@ from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.fem.signal import CableLength, Drive, Marker
 from sofa_softctl.identification.parameter import starts
 from sofa_softctl.identification.recording import Recording
+from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
+
+SCENES = Path(__file__).parents[3] / "scenes"
 
 LOWER, UPPER = [-1.0, -1.0, -1.0, 21.0, 21.0, 40.0], [-1.0, -1.0, 40.0, 21.0, 21.0, 91.0]
 OVERLAPPING = (("a", ()), ("b", (LOWER,)))
@@ -292,3 +296,11 @@ def test_interpolation_is_linear_and_holds_at_the_end():
     known = np.array([0.0, 1.0, 3.0])
     weights = interpolation(known, np.array([0.0, 0.5, 1.0, 2.5, 3.0, 9.0])).toarray()
     assert weights @ (2.0 * known) == pytest.approx([0.0, 1.0, 2.0, 5.0, 6.0, 6.0])
+
+
+def test_units_are_those_of_the_scene_file(problem):
+    """A function says none: its numbers are in lengths and forces, whatever they are."""
+    told = {one.name: one.unit for one in (*problem.inputs, *problem.channels)}
+    assert told["left"] == "force" and told["right"] == told["end.x"] == told["length"] == "length"
+    finger = load_scene(SCENES / "finger_identification.py").module.finger()
+    assert (finger.inputs[0].unit, finger.channels[0].unit, finger.second) == ("mN", "mm", 1.0)
