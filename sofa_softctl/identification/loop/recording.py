@@ -9,30 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
-from sofa_softctl.identification.loop import baxter
-from sofa_softctl.identification.loop.model import arm_with_loop
-from sofa_softctl.identification.loop.motion import DURATION, joint_angles
-from sofa_softctl.identification.mechanism import kernels
-from sofa_softctl.identification.mechanism.mechanism import Mechanism
-from sofa_softctl.identification.mechanism.parts import Damper
-from sofa_softctl.identification.mechanism.start import settle
-from sofa_softctl.identification.mechanism.variational import free, simulate
+from sofa_softctl.identification.loop.motion import DURATION
+from sofa_softctl.identification.loop.robot import (
+    FRICTION,
+    LINKS,
+    STIFFNESS,
+    arm_motors,
+    at_rest,
+    robot,
+)
+from sofa_softctl.identification.mechanism.variational import simulate
 from sofa_softctl.identification.recording import Recording
 
 RATE = 100.0
 """Samples a second [Hz]."""
-STIFFNESS = (4.4, 1.0)
-"""kappa_theta, kappa_psi of the recorded loop, as if it had 12 links [N m / rad]."""
-FRICTION = 0.02
-"""Damping of its joints, as if it had 12 links [N m s / rad]."""
 ANGLE_NOISE, TORQUE_NOISE = 0.003, 0.1
 """Standard deviations of what is recorded [rad], [N m]: the hand is then seen to some 5 mm."""
-MOTORS = (900.0, 900.0, 500.0, 500.0, 150.0, 150.0, 100.0)
-"""Proportional gains of the motors that move the arm [N m / rad]."""
-BRAKES = (60.0, 60.0, 40.0, 40.0, 8.0, 8.0, 4.0)
-"""Their differential gains [N m s / rad]."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +40,7 @@ class Noise:
 
 def record(
     *,
-    links: int = 24,
+    links: int = LINKS,
     stiffness: tuple[float, float] = STIFFNESS,
     friction: float = FRICTION,
     dt: float = 1e-3,
@@ -71,48 +64,15 @@ def record(
     Returns:
         Inputs: seven torques [N m], seven joint angles [rad], at 100 Hz.
     """
-    loop = arm_with_loop(links, stiffness=stiffness, damping=friction, parameters=())
-    brakes = [Damper(joint, d) for joint, d in zip(baxter.JOINTS, BRAKES, strict=True)]
-    robot = Mechanism(
-        loop.joints, loop.bodies, loop.springs, [*loop.dampers, *brakes], loop.constraints
-    )
+    motors = arm_motors()
+    arm = robot(motors, links=links, stiffness=stiffness, friction=friction)
     every, steps = round(1.0 / (RATE * dt)), round(duration / dt)
-    nodes = np.arange(0, steps + 1, every) * dt
-    wanted = CubicSpline(nodes, joint_angles(nodes))
-    middles = (np.arange(steps) + 0.5) * dt
-    held = settle(robot, np.zeros(0), _posture(robot, wanted(0.0)), baxter.JOINTS)
-    gain_u = np.zeros((len(robot.coordinates), 7))
-    gain_u[:7] = np.eye(7)
-    drive = free(robot, steps)._replace(
-        gain_u=gain_u,
-        u=_weight(wanted(middles)) + BRAKES * wanted(middles, 1),
-        fed=np.arange(7),
-        gain=np.diag(MOTORS)[None],
-        target=wanted(middles),
-        rate=np.zeros((steps, 14)),
-        delay=np.full(14, -1),
-    )
-    motion = simulate(robot, np.zeros(0), held.start, drive, dt)
-    b = motion.q[:, :7]
-    speed = np.gradient(b, dt, axis=0)[::every]
-    b = b[::every]
-    torque = _weight(wanted(nodes)) + MOTORS * (wanted(nodes) - b)
-    torque += BRAKES * (wanted(nodes, 1) - speed)
-    spread, rng = noise or Noise(), np.random.default_rng(seed)
+    time = np.arange(0, steps + 1, every) * dt
+    drive = motors.drive(arm, (np.arange(steps) + 0.5) * dt)
+    q = simulate(arm, np.zeros(0), at_rest(arm, motors), drive, dt).q[:, : len(motors.joints)]
+    b, speed = q[::every], np.gradient(q, dt, axis=0)[::every]
+    torque, spread = motors.torque(time, b, speed), noise or Noise()
+    rng = np.random.default_rng(seed)
     torque = torque + spread.torque * rng.standard_normal(torque.shape)
     seen = b + spread.angle * rng.standard_normal(b.shape)
-    return Recording(name, nodes, np.hstack([torque, seen]), np.zeros((len(nodes), 0)))
-
-
-def _weight(b: np.ndarray) -> np.ndarray:
-    """Torques that hold the arm alone against gravity, shape (n, 7)."""
-    arm = Mechanism(baxter.joints(), baxter.bodies())
-    still = np.zeros(7)
-    return np.array([-kernels.lagrangian(arm.tree, still[:0], q, still, False).q for q in b])
-
-
-def _posture(robot: Mechanism, b: np.ndarray) -> np.ndarray:
-    """The arm there, the loop round."""
-    q = np.zeros(len(robot.coordinates))
-    q[: len(b)] = b
-    return q
+    return Recording(name, time, np.hstack([torque, seen]), np.zeros((len(time), 0)))
