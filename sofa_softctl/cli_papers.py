@@ -13,7 +13,9 @@ from sofa_softctl.cli_options import Json, Quiet, Steps
 EXAMPLES = (
     "Examples:\n\n  softctl papers\n\n  softctl papers --contacts coulomb --strategies\n\n"
     "  softctl papers --planning --plot projection.png\n\n"
-    "  softctl papers --trajectories --plot springs.png"
+    "  softctl papers --trajectories --plot springs.png\n\n"
+    "  softctl papers --identification --plot loop.png\n\n"
+    "  softctl papers --coverage intervals.csv"
 )
 """Of `papers`."""
 
@@ -37,9 +39,19 @@ def papers(
         bool,
         typer.Option("--trajectories", help="Measure the paper on libraries: what springs save."),
     ] = False,
+    identification: Annotated[
+        bool,
+        typer.Option("--identification", help="Measure the paper on identification: a loop."),
+    ] = False,
+    coverage: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv", help="Repeat an estimate: do intervals hold the truth? Goes on."
+        ),
+    ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.png", help="With --planning or --trajectories: a picture."),
+        typer.Option(metavar="FILE.png", help="With one of the studies: a picture."),
     ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -54,6 +66,12 @@ def papers(
         return
     if trajectories:
         _measure_trajectories(show, plot, quiet=quiet, as_json=as_json)
+        return
+    if identification:
+        _measure_identification(show, plot, quiet=quiet, as_json=as_json)
+        return
+    if coverage is not None:
+        _measure_coverage(show, coverage, quiet=quiet, as_json=as_json)
         return
     rows = []
     for row in TABLE_2:
@@ -114,3 +132,33 @@ def _measure_trajectories(show: Any, plot: Path | None, *, quiet: bool, as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
     elif not quiet:
         library_tables.show_energy(found)
+
+
+def _measure_identification(show: Any, plot: Path | None, *, quiet: bool, as_json: bool) -> None:
+    """Section IV of the paper on identification: a loop's stiffness from an arm's touch."""
+    from sofa_softctl.bench.identification import measure_identification
+    from sofa_softctl.view import identification_study, plans
+
+    if plot is not None:
+        plans.check_suffix(plot)
+    with show.status("recording the motion") as tell:
+        found = measure_identification(tell)
+    if plot is not None:
+        identification_study.save_study_plot(plot, found)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    elif not quiet:
+        identification_study.show_study(found)
+
+
+def _measure_coverage(show: Any, path: Path, *, quiet: bool, as_json: bool) -> None:
+    """How often 95 % intervals hold the truth."""
+    from sofa_softctl.bench.coverage import REPETITIONS, measure_coverage
+    from sofa_softctl.view import identification_study
+
+    with show.bar("estimates", REPETITIONS) as advance:
+        found = measure_coverage(path, advance)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    elif not quiet:
+        identification_study.show_coverage(found)

@@ -1,0 +1,205 @@
+"""The paper's experiment on identification: a loop's stiffness from the touch of an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.identification.descent import Descent, descend
+from sofa_softctl.identification.estimate import Estimate, estimate
+from sofa_softctl.identification.identifiability import Identifiability, identifiability
+from sofa_softctl.identification.loop.perfect import perfect
+from sofa_softctl.identification.loop.problem import LoopProblem
+from sofa_softctl.identification.loop.recording import STIFFNESS, record
+from sofa_softctl.identification.mechanism import adjoint
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
+from sofa_softctl.identification.mechanism.parts import Scaled, Spring
+from sofa_softctl.identification.mechanism.problem import MechanismExperiment
+from sofa_softctl.identification.parameter import Parameter, starts
+from sofa_softctl.identification.recording import Recording
+
+LINKS = (12, 6)
+"""Of the paper's models."""
+FIRST_STEP = 100.0
+"""gamma that line searches begin with: costs here are smaller than the paper's, so are slopes."""
+FEW, MANY = 2, 100
+"""Parameters of the sweeps whose times are compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """One model of the recording, fitted by both methods."""
+
+    links: int
+    """Of the loop's model."""
+    coordinates: int
+    """Of arm and loop."""
+    state_seconds: float
+    """Time of a simulated step [s]."""
+    gradient_seconds: float
+    """Time of a gradient of all steps, with its simulation [s]."""
+    descent: Descent
+    """The paper's method."""
+    found: Estimate
+    """Gauss-Newton."""
+    trust: Identifiability
+    """Of what Gauss-Newton found, with the noise of inputs."""
+    cost: float
+    """J_d where Gauss-Newton ended [m^2]."""
+    measured: np.ndarray
+    """Places of the hand, shape (n_times, 3)."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        first, last = self.descent.iterates[0], self.descent.iterates[-1]
+        return {
+            "links": self.links,
+            "coordinates": self.coordinates,
+            "state_seconds": self.state_seconds,
+            "gradient_seconds": self.gradient_seconds,
+            "descent": {
+                "iterations": self.descent.iterations,
+                "cost_before": first.cost,
+                "cost_after": last.cost,
+                "gradient_norm": last.gradient_norm,
+                "rho": last.rho.tolist(),
+                "simulations": self.descent.simulations + self.descent.gradients,
+                "seconds": self.descent.seconds,
+                "status": self.descent.status.name,
+            },
+            "gauss_newton": {
+                "evaluations": self.found.evaluations,
+                "cost_after": self.cost,
+                "rho": self.found.rho.tolist(),
+                "low": self.trust.low.tolist(),
+                "high": self.trust.high.tolist(),
+                "deviation_outputs": np.sqrt(np.diag(self.trust.output_covariance)).tolist(),
+                "deviation_inputs": np.sqrt(np.diag(self.trust.input_covariance)).tolist(),
+                "seconds": self.found.seconds,
+                "status": self.found.status.name,
+            },
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The experiment of section IV, on a recording of our own: the paper's is not public."""
+
+    fits: tuple[Fitted, ...]
+    """12 and 6 links."""
+    recovered: float
+    """Largest relative error of the parameters from a perfect recording [-]."""
+    adjoint_ratio: float
+    """Time of an adjoint sweep with 100 parameters over that with 2 [-]."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "models": [each.to_dict() for each in self.fits],
+            "truth": list(STIFFNESS),
+            "recovered": self.recovered,
+            "adjoint_ratio": self.adjoint_ratio,
+        }
+
+
+def measure_identification(
+    progress: Callable[[str], None] | None = None, *, seed: int = 0
+) -> Study:
+    """Record the motion, and fit both models of the paper to it.
+
+    Args:
+        progress: Called with a line of text now and then.
+        seed: Of the recording's noise.
+    """
+    tell = progress or (lambda line: None)
+    tell("recording: an arm and a loop of 24 links, 20 s at 1 ms")
+    recording = record(seed=seed)
+    fits = tuple(_fitted(LoopProblem(links), recording, tell) for links in LINKS)
+    tell("a perfect recording of 12 links")
+    return Study(fits, _recovered(recording), _adjoint_ratio(recording))
+
+
+def _fitted(problem: LoopProblem, recording: Recording, tell: Callable[[str], None]) -> Fitted:
+    tell(f"{problem.name}: compiling and timing")
+    experiment = problem.experiment(recording)
+    first = starts(problem.parameters)
+    _simulation_seconds(experiment, first)
+    state, gradient = _simulation_seconds(experiment, first)
+
+    def step(iteration: int, cost: float, norm: float) -> None:
+        tell(f"{problem.name}: steepest descent {iteration}, cost {cost:.5f}, slope {norm:.2g}")
+
+    descent = descend([experiment], first_step=FIRST_STEP, progress=step)
+    tell(f"{problem.name}: Gauss-Newton")
+    found = estimate([experiment])
+    return Fitted(
+        links=problem.links,
+        coordinates=len(problem.mechanism.coordinates),
+        state_seconds=state / experiment.steps,
+        gradient_seconds=gradient,
+        descent=descent,
+        found=found,
+        trust=identifiability(found, [experiment]),
+        cost=_cost(experiment, found.rho),
+        measured=experiment.measured,
+    )
+
+
+def _cost(experiment: MechanismExperiment, rho: np.ndarray) -> float:
+    """J_d: squared errors of all samples, the last one twice."""
+    squares = ((experiment.outputs(rho) - experiment.measured) ** 2).sum(axis=1)
+    return float(squares[1:].sum() + squares[-1])
+
+
+def _simulation_seconds(experiment: MechanismExperiment, rho: np.ndarray) -> tuple[float, float]:
+    """Time of a simulation, and of one with an adjoint sweep; a new rho is never in memory."""
+    begin = perf_counter()
+    experiment.outputs(rho * (1.0 + 1e-6))
+    middle = perf_counter()
+    experiment.pull_back(rho * (1.0 + 2e-6), lambda y: 2.0 * (y - experiment.measured))
+    return middle - begin, perf_counter() - middle
+
+
+def _recovered(recording: Recording) -> float:
+    """Relative error of parameters from what the model itself would have recorded."""
+    problem, truth = LoopProblem(), np.array(STIFFNESS)
+    exact = problem.experiment(perfect(problem, truth, recording))
+    return float(np.abs(estimate([exact]).rho / truth - 1.0).max())
+
+
+def _adjoint_ratio(recording: Recording, repeats: int = 3) -> float:
+    """Sweeps back along the same motion: springs in parallel that share their stiffness."""
+    times = []
+    for count in (FEW, MANY):
+        problem = LoopProblem()
+        mechanism = _divided(problem.mechanism, count)
+        model = replace(problem.experiment(recording).problem, mechanism=mechanism)
+        experiment = model.experiment(recording)
+        rho = starts(mechanism.parameters)
+        motion, drive = experiment.trajectory(rho), experiment.drive(rho)
+        start, covector = experiment.start(rho), np.ones_like(motion.q)
+        cost = adjoint.Cost(0.0, covector, np.zeros_like(covector), np.zeros(count))
+        best = np.inf
+        for _ in range(repeats):
+            begin = perf_counter()
+            adjoint.gradient(mechanism, rho, start, drive, motion, cost)
+            best = min(best, perf_counter() - begin)
+        times.append(best)
+    return times[1] / times[0]
+
+
+def _divided(mechanism: Mechanism, count: int) -> Mechanism:
+    """The same mechanism with its springs' stiffness split into so many parameters."""
+    springs = list(mechanism.springs)
+    shares = [springs[k % len(springs)] for k in range(max(count, len(springs)))]
+    per_joint = np.bincount([k % len(springs) for k in range(len(shares))])
+    parameters = tuple(Parameter(f"k{k}", 5.0) for k in range(count))
+    split = [
+        Spring(one.joint, Scaled(f"k{k % count}", 1.0 / per_joint[k % len(springs)]))
+        for k, one in enumerate(shares)
+    ]
+    return replace(mechanism, springs=split, parameters=parameters)
