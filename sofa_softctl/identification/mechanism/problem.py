@@ -193,6 +193,10 @@ class MechanismExperiment:
         """The simulated motion."""
         return self._run(rho).trajectory
 
+    def start(self, rho: np.ndarray) -> Start:
+        """Where it begins."""
+        return self._run(rho).start
+
     def drive(self, rho: np.ndarray) -> Drive:
         """What drives it."""
         return self._run(rho).drive
