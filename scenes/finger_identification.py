@@ -165,6 +165,7 @@ def finger():
     return FemProblem(
         name="finger",
         scene=__file__,
+        wait=WAIT,
         parameters=(*regions, *frame_parameters(unit="mm")),
         drives=(Drive("tension", "/finger/cable/cable"),),
         sensors=tuple(

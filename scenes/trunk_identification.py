@@ -189,6 +189,7 @@ def trunk():
     return FemProblem(
         name="trunk",
         scene=__file__,
+        wait=WAIT,
         parameters=(
             *regions,
             total_mass(start=0.07, unit="kg", lower=0.01, upper=1.0),

@@ -20,6 +20,8 @@ SMALL_NOISE = 0.6
 """Residuals below so many deviations say that the declared noise is too large."""
 MANY = 50
 """Samples from which that is said."""
+NAMED = 3
+"""Channels that have a sentence, or a name in a list, of their own."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,14 @@ def findings(report: Report) -> list[Finding]:
 
 def _on_residuals(report: Report) -> list[Finding]:
     several = len(report.estimate.fits) > 1
-    wrong = [one for one in report.residuals if not one.right]
+    wrong = sorted((one for one in report.residuals if not one.right), key=lambda one: -one.rms)
     found = [
         Finding("bad", f"{f'{one.experiment}: ' if several else ''}{one.sentence}")
-        for one in sorted(wrong, key=lambda one: -one.rms)
+        for one in wrong[:NAMED]
     ]
+    if wrong[NAMED:]:
+        names = _listed([one.channel for one in wrong[NAMED:]])
+        found.append(Finding("bad", f"Noise does not explain what is left of {names}, either."))
     if wrong:
         text = "Intervals assume a model that leaves independent noise only: they are too narrow."
         if report.trust.input_covariance.any():
@@ -68,16 +73,31 @@ def _on_residuals(report: Report) -> list[Finding]:
         found.append(Finding("look", text))
     else:
         found.append(Finding("good", "Noise explains what the model leaves of the fitted data."))
-    for one in report.residuals:
-        if one.count >= MANY and one.rms < SMALL_NOISE and not report.estimate.noise_estimated:
-            found.append(
-                Finding(
-                    "look",
-                    f"{one.channel} is met within {one.rms:.2f} of its declared noise: declare "
-                    "less, or let noise be estimated; intervals are too wide.",
-                )
-            )
-    return found
+    return found + _on_small_noise(report)
+
+
+def _on_small_noise(report: Report) -> list[Finding]:
+    """Declared noise that is larger than what is left."""
+    if report.estimate.noise_estimated:
+        return []
+    small = [one for one in report.residuals if one.count >= MANY and one.rms < SMALL_NOISE]
+    if not small:
+        return []
+    names = _listed(list(dict.fromkeys(one.channel for one in small)))
+    most = max(one.rms for one in small)
+    verb = "is" if len(small) == 1 else "are"
+    text = (
+        f"{names} {verb} met within {most:.2f} of the declared noise: declare less, or "
+        "let noise be estimated; intervals are too wide."
+    )
+    return [Finding("look", text)]
+
+
+def _listed(names: list[str]) -> str:
+    """Up to five names, and how many more."""
+    if len(names) > NAMED + 2:
+        return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} other channels"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _on_held_out(report: Report) -> list[Finding]:

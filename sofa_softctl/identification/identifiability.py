@@ -152,9 +152,11 @@ def _rows(estimate: Estimate) -> np.ndarray:
 
 
 def _sizes(estimate: Estimate) -> np.ndarray:
-    """Magnitude of each parameter: its value, or its scale where that is 0, shape (n_rho,)."""
+    """Magnitude of each parameter, shape (n_rho,): its value, and if it starts at 0, its scale."""
     scales = np.array([one.scale for one in estimate.parameters])
-    return np.where(estimate.rho != 0.0, np.abs(estimate.rho), scales)
+    from_zero = np.array([one.start == 0.0 for one in estimate.parameters])
+    size = np.abs(estimate.rho)
+    return np.where(from_zero | (size == 0.0), np.maximum(size, scales), size)
 
 
 def _covariance(J: np.ndarray, size: np.ndarray) -> np.ndarray:

@@ -16,6 +16,8 @@ LAGS = 20
 """Lags of the test for whiteness."""
 DOUBT = 1e-3
 """Probability below which chance does not explain residuals."""
+NEGLIGIBLE = 0.1
+"""Residuals below so many deviations may have any pattern."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,8 @@ class ChannelResiduals:
     @property
     def right(self) -> bool:
         """Whether noise explains the residuals."""
-        return not (self.white < DOUBT or self.size < DOUBT)
+        patterned = self.white < DOUBT and self.rms > NEGLIGIBLE
+        return not (patterned or self.size < DOUBT)
 
     @property
     def sentence(self) -> str:

@@ -97,8 +97,8 @@ def _parameters(report: Report) -> Table:
         table.add_row(
             escape(one.name),
             escape(f"{number(value, high - low)} {one.unit}".strip()),
-            kept if held else interval_text(low, high, value),
-            f"{100.0 * share:.0f} %" if share > 0.0 and known(low, high, value) else "",
+            kept if held else interval_text(low, high, value, one.start),
+            f"{100.0 * share:.0f} %" if share > 0.0 and known(low, high, value, one.start) else "",
             f"{one.start:.4g}",
         )
     return table

@@ -102,7 +102,7 @@ def _parameters(report: Report) -> str:
         value, low, high = float(estimate.rho[i]), float(trust.low[i]), float(trust.high[i])
         kept = "fixed" if one.name in estimate.fixed else "not seen by the data"
         interval = (
-            interval_text(low, high, value)
+            interval_text(low, high, value, one.start)
             if one.name not in estimate.held
             else f'<span class="soft">{kept}</span>'
         )
@@ -155,8 +155,9 @@ def _trust(report: Report) -> str:
 def _known(report: Report) -> np.ndarray:
     """Which parameters have an interval that tells something, shape (n_rho,)."""
     trust = report.trust
-    rows = zip(trust.low, trust.high, report.estimate.rho, strict=True)
-    return np.array([known(float(low), float(high), float(x)) for low, high, x in rows])
+    starts = [one.start for one in report.estimate.parameters]
+    rows = zip(trust.low, trust.high, report.estimate.rho, starts, strict=True)
+    return np.array([known(*map(float, row)) for row in rows])
 
 
 def _wrong(report: Report) -> str:
@@ -297,16 +298,17 @@ def _reading(report: Report) -> str:
     )
 
 
-def interval_text(low: float, high: float, value: float) -> str:
+def interval_text(low: float, high: float, value: float, start: float) -> str:
     """An interval for people; none where it reaches to twice the value and more."""
-    if not known(low, high, value):
+    if not known(low, high, value, start):
         return "not known alone"
     return f"{number(low, high - low)} to {number(high, high - low)}"
 
 
-def known(low: float, high: float, value: float) -> bool:
-    """Whether an interval tells anything of a value other than zero."""
-    return bool(np.isfinite(high - low) and (high - low < 2.0 * abs(value) or value == 0.0))
+def known(low: float, high: float, value: float, start: float) -> bool:
+    """Whether an interval tells anything; it does where zero is as good a value as any."""
+    wide = high - low >= 2.0 * abs(value) and value != 0.0 and start != 0.0
+    return bool(np.isfinite(high - low) and not wide)
 
 
 def number(value: float, width: float) -> str:
@@ -329,14 +331,14 @@ def _seen(deviation: float) -> str:
 
 def _range(value: float, low: float, high: float, start: float) -> str:
     """The interval, the value and the start on one line."""
-    ends = [value, low, high, start] if known(low, high, value) else [value, start]
+    ends = [value, low, high, start] if known(low, high, value, start) else [value, start]
     least, span = min(ends), max(max(ends) - min(ends), 1e-300)
 
     def at(x: float) -> float:
         return 8.0 + 174.0 * (x - least) / span
 
     bar = ""
-    if known(low, high, value):
+    if known(low, high, value, start):
         wide = max(at(high) - at(low), 2.0)
         bar = f'<rect x="{at(low):.1f}" y="6" width="{wide:.1f}" height="4" rx="2" fill="#0072b2"/>'
     return (

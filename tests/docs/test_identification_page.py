@@ -90,3 +90,23 @@ def test_every_unit_on_the_page_is_known():
     for row in table.strip().split("\n"):
         cells = re.split("[,;] ", row.split("|")[2].strip())
         assert set(cells) <= known
+
+
+def test_the_arm_of_the_page_is_a_problem(page):
+    from sofa_softctl.identification.recording import Recording
+
+    time = np.arange(101) / 100.0
+    run = page["problem"].experiment(
+        Recording("still", time, np.zeros((101, 1)), np.zeros((101, 4)))
+    )
+    y, by_rho = run.sensitivities(np.array([one.start for one in run.parameters]))
+    assert y.shape == (101, 4)
+    assert by_rho.shape == (101, 4, 6)
+    assert np.linalg.matrix_rank(by_rho.reshape(-1, 6)) == 5  # without a torque, no delay is seen
+
+
+def test_the_finger_of_finite_elements_of_the_page_is_one_too(page):
+    with chdir(Path(__file__).parents[2]):
+        problem = page["finger"]()
+        assert [one.name for one in problem.channels][:3] == ["end.x", "end.y", "end.z"]
+        assert len(problem.derivative.parameters) == 4

@@ -69,7 +69,7 @@ def test_directions_bounds_and_noise_that_is_too_large_are_told(models):
     assert "0.58 k + 0.58 c + 0.58 m is not seen by these data (each in shares" in told
     loud = models.lag(1, channels=(replace(models.PLACE, deviation=0.2),))
     told = texts(make_report("lag", estimate([loud]), [loud]), "look")
-    assert "tip is met within 0.09 of its declared noise" in told
+    assert "tip is met within 0.09 of the declared noise" in told
     one = models.lag(1)
     short = (replace(models.TAU, start=0.2, upper=0.25), models.GAIN)
     told = texts(make_report("lag", estimate([one], short), [one]), "look")
@@ -147,5 +147,6 @@ def test_values_have_as_many_digits_as_are_known():
     assert number(123.456, 20.0) == "123"
     assert number(123456.0, 2e4) == "1.2346e+05"
     assert number(3.0, float("nan")) == "3"
-    assert interval_text(0.9, 1.1, 1.0) == "0.90 to 1.10"
-    assert interval_text(-2.0, 4.0, 1.0) == "not known alone"
+    assert interval_text(0.9, 1.1, 1.0, 2.0) == "0.90 to 1.10"
+    assert interval_text(-2.0, 4.0, 1.0, 2.0) == "not known alone"
+    assert interval_text(-0.2, 0.3, 0.05, 0.0) == "-0.20 to 0.30"  # a shift may well be zero

@@ -12,6 +12,7 @@ from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.fem.record import recording_of
 from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.parameter import bounds, starts
+from sofa_softctl.identification.record_files import read_recording
 from sofa_softctl.identification.recording import Recording
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
@@ -122,7 +123,7 @@ def test_a_record_of_the_scene_is_a_recording(scene, problem, tmp_path):
     session = Session(SCENE, backend="embedded", parameters=TRUTH)
     with session.recording(tmp_path / "run.mcap"):
         session.step(90)
-    found = recording_of(problem, tmp_path / "run.mcap", start=scene.WAIT)
+    found = read_recording(tmp_path / "run.mcap", problem)
     assert found.time[0] == pytest.approx(scene.WAIT)
     pulled = [[scene.tension(t - scene.WAIT)] for t in found.time]
     assert found.inputs == pytest.approx(np.array(pulled), abs=1e-9)

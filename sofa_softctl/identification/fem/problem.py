@@ -47,6 +47,9 @@ class FemProblem:
     as the scene does."""
     scene_parameters: dict[str, Any] = field(default_factory=dict)
     """Of createScene, such as dt."""
+    wait: float = 0.0
+    """Until the robot of the scene has come to rest: what `softctl run` recorded of it counts from
+    then on [scene time]."""
     frame: Registration | None = None
     """Where the scene's axes are for the markers; None: they are measured in the scene's own."""
     register_by: tuple[str, ...] = ()
@@ -93,6 +96,17 @@ class FemProblem:
         """See Problem."""
         length = symbol(self.units, "length")
         return tuple(one for sensor in self.sensors for one in sensor.channels(length))
+
+    def from_record(self, path: str | Path) -> Recording:
+        """What drives and sensors would have told of a run of the scene that was recorded.
+
+        Raises:
+            IdentificationError: The record is of another scene.
+            RecordError: The file cannot be read.
+        """
+        from sofa_softctl.identification.fem.record import recording_of
+
+        return recording_of(self, path, start=self.wait)
 
     def experiment(self, recording: Recording) -> FemExperiment:
         """See Problem."""
