@@ -11,7 +11,14 @@ from sofa_softctl.bench.compare import compare
 ROOT = Path(__file__).parents[2]
 
 
-SCENES_WITHOUT_CONTACT = ("finger", "trunk", "laser_arm", "planar_arm")
+SCENES_WITHOUT_CONTACT = (
+    "finger",
+    "trunk",
+    "laser_arm",
+    "planar_arm",
+    "finger_identification",
+    "trunk_identification",
+)
 
 
 @pytest.mark.parametrize("name", SCENES_WITHOUT_CONTACT)
