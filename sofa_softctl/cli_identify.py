@@ -157,8 +157,9 @@ def _experiments(
     found = []
     for file in files:
         recording = read_recording(file, problem, planned=planned)
-        notes[recording.name] = recording.notes
-        found.append(problem.experiment(recording))
+        experiment = problem.experiment(recording)
+        notes[recording.name] = (*recording.notes, *getattr(experiment, "notes", ()))
+        found.append(experiment)
     return found
 
 

@@ -23,10 +23,13 @@ from sofa_softctl.identification.mechanism.signals import (
     Output,
     Settled,
 )
-from sofa_softctl.identification.mechanism.start import Start, rest, settle
+from sofa_softctl.identification.mechanism.start import Start, projected, rest, settle
 from sofa_softctl.identification.mechanism.variational import Trajectory, simulate
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.parameter import Parameter, starts
 from sofa_softctl.identification.recording import Recording
+
+TOLD = 1e-6
+"""A start that constraints move further than this is told of [rad] or [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +142,18 @@ class MechanismExperiment:
                 f"{problem.dt:g} s. Expected three or more."
             )
         self._last: tuple[bytes, _Run] | None = None
+        self._moved = 0.0
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What people should know of the model of this run."""
+        self._start(starts(self.parameters))
+        if self._moved < TOLD:
+            return ()
+        return (
+            f"the start was moved by {self._moved:.3g} (norm over all coordinates) to where "
+            "constraints hold",
+        )
 
     @cached_property
     def measured(self) -> np.ndarray:
@@ -266,6 +281,7 @@ class MechanismExperiment:
             q[self._fed] = self._fed_signals[0]
             held = self.problem.feedback.joints if self.problem.feedback else ()
             found = settle(mechanism, rho, q, held)
+            self._moved = found.projected
             by_inputs[:, len(self.problem.forces) :] = found.q_held
             return found.start, by_inputs
         start = rest(mechanism)
@@ -274,6 +290,7 @@ class MechanismExperiment:
         at = [mechanism.coordinate(name) for name in given.v]
         start.v[at] = mechanism.values(given.v.values(), rho)
         start.v_rho[at] = mechanism.by_rho(given.v.values())
+        start, self._moved = projected(mechanism, rho, start)
         return start, by_inputs
 
     def _drive(self, rho: np.ndarray) -> tuple[Drive, list[sparse.csr_array]]:

@@ -60,7 +60,7 @@ def violation(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> np.ndarra
 def project(
     mechanism: Mechanism, rho: np.ndarray, q: np.ndarray, held: Sequence[str] = ()
 ) -> tuple[np.ndarray, float]:
-    """A configuration near q that fulfils the constraints, and its distance in q.
+    """The configuration nearest to q that fulfils the constraints, and its distance in q.
 
     Args:
         mechanism: What has constraints.
@@ -71,19 +71,81 @@ def project(
     Raises:
         SimulationError: There is none near q.
     """
-    at = np.array(q, dtype=float)
-    loose = _loose(mechanism, held)
+    at, loose = _closed(mechanism, rho, q, held), _loose(mechanism, held)
+    for _ in range(ITERATIONS):  # to the nearest point of the linearised constraints, over and over
+        h, Dh = _constraints(mechanism, rho, at)
+        away = (at - q)[loose]
+        step = away + np.linalg.lstsq(Dh[:, loose], h - Dh[:, loose] @ away, rcond=None)[0]
+        at[loose] -= _strided(step)
+        if np.abs(step).max(initial=0.0) < 1e-12:
+            break
+    at = _closed(mechanism, rho, at, held)
+    return at, float(np.linalg.norm(at - q))
+
+
+def _closed(
+    mechanism: Mechanism, rho: np.ndarray, q: np.ndarray, held: Sequence[str]
+) -> np.ndarray:
+    """A configuration near q that fulfils the constraints; see `project`."""
+    at, loose = np.array(q, dtype=float), _loose(mechanism, held)
     for _ in range(ITERATIONS):
         h, Dh = _constraints(mechanism, rho, at)
-        if not h.size or np.abs(h).max() < 1e-13:
-            return at, float(np.linalg.norm(at - q))
+        if not h.size or np.abs(h).max() < 1e-12:
+            return at
         at[loose] -= _strided(np.linalg.lstsq(Dh[:, loose], h, rcond=None)[0])
-    if np.abs(h).max() < 1e-11:
-        return at, float(np.linalg.norm(at - q))
+    if np.abs(h).max() < 1e-10:
+        return at
     raise SimulationError(
         "No configuration near the start fulfils the constraints: they are still missed by "
         f"{np.abs(h).max():.3g} after {ITERATIONS} iterations. Start closer to a closed loop."
     )
+
+
+def projected(mechanism: Mechanism, rho: np.ndarray, start: Start) -> tuple[Start, float]:
+    """A start moved onto the constraints, with its derivatives, and how far it was moved.
+
+    Velocities stay: what of them leaves the constraints is taken by the first step's multipliers.
+
+    Raises:
+        SimulationError: There is no configuration on the constraints near it.
+    """
+    rho = np.asarray(rho, dtype=float)
+    if not len(mechanism.tree.closed.kind):
+        return start, 0.0
+    q, distance = project(mechanism, rho, start.q)
+    tree, n = mechanism.tree, len(start.q)
+    n_h = len(tree.closed.kind)
+    _, Dh = _constraints(mechanism, rho, q)
+    # The nearest point: q - q_0 + Dh^T nu = 0, h(q, rho) = 0; its derivatives by q_0 and rho.
+    nu = np.linalg.lstsq(Dh.T, start.q - q, rcond=None)[0]
+    curved, h_rho, twisted = _bent(mechanism, rho, q, nu)
+    kkt = np.block([[np.eye(n) + curved, Dh.T], [Dh, np.zeros((n_h, n_h))]])
+    by_rho = np.linalg.lstsq(kkt, np.vstack([start.q_rho - twisted, -h_rho]), rcond=None)[0][:n]
+    return Start(q, start.v, by_rho, start.v_rho), distance
+
+
+def _bent(
+    mechanism: Mechanism, rho: np.ndarray, q: np.ndarray, nu: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Second derivatives of nu . h by q, h by rho, and the gradient of nu . h by rho.
+
+    Returns:
+        Shapes (n, n), (n_h, n_rho), (n, n_rho).
+    """
+    tree = mechanism.tree
+    at, count, n_h = kernels.frames(tree, rho, q), len(tree.parent), len(tree.closed.kind)
+    curved, h, Dh = np.zeros((count, count)), np.empty(n_h), np.empty((n_h, count))
+    kernels.add_curvature(tree, at, nu, curved)
+    kernels.measure(tree, tree.closed, rho, at, h, Dh)
+    h_rho, twisted = np.zeros((n_h, len(rho))), np.zeros((count, len(rho)))
+    for f in np.flatnonzero(tree.rigid.parameter >= 0):
+        k, factor = tree.rigid.parameter[f], tree.rigid.factor[f]
+        h_rho[:, k] += factor * Dh[:, f]
+        twisted[:, k] += factor * curved[:, f]
+    for r in np.flatnonzero(tree.closed.target.parameter >= 0):
+        h_rho[r, tree.closed.target.parameter[r]] -= tree.closed.target.factor[r]
+    joint = tree.joint
+    return curved[np.ix_(joint, joint)], h_rho, twisted[joint]
 
 
 def settle(
@@ -107,7 +169,8 @@ def settle(
     """
     rho, tree = np.asarray(rho, dtype=float), mechanism.tree
     loose, n_h = _loose(mechanism, held), len(tree.closed.kind)
-    q, distance = project(mechanism, rho, guess, held)
+    q = _closed(mechanism, rho, guess, held)
+    distance = float(np.linalg.norm(q - guess))
     mu = np.zeros(n_h) if multipliers is None else multipliers.copy()
     for _ in range(ITERATIONS):
         kkt, rest_ = _balance(mechanism, rho, q, mu, loose)[:2]
@@ -149,25 +212,18 @@ def _balance(
     mechanism: Mechanism, rho: np.ndarray, q: np.ndarray, mu: np.ndarray, loose: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """V_q - D1 h^T mu of the loose joints, and h; by (q_loose, mu), by rho and by all of q."""
-    tree, joint, n_h = mechanism.tree, mechanism.tree.joint, len(mechanism.tree.closed.kind)
-    count = len(tree.parent)
-    at = kernels.frames(tree, rho, q)
+    tree, joint = mechanism.tree, mechanism.tree.joint
     L = kernels.lagrangian(tree, rho, q, np.zeros(len(q)), True)
-    h, Dh, curved = np.empty(n_h), np.empty((n_h, count)), np.zeros((count, count))
-    kernels.measure(tree, tree.closed, rho, at, h, Dh)
-    kernels.add_curvature(tree, at, mu, curved)
-    V_qq, V_rho, h_rho = -L.qq - curved, -L.q_rho, np.zeros((n_h, len(rho)))
+    h, Dh = _constraints(mechanism, rho, q)
+    curved, h_rho, twisted = _bent(mechanism, rho, q, mu)
+    V_qq, V_rho = -L.qq[np.ix_(joint, joint)], -L.q_rho[joint]
     for f in np.flatnonzero(tree.rigid.parameter >= 0):
-        k, factor = tree.rigid.parameter[f], tree.rigid.factor[f]
-        V_rho[:, k] += factor * V_qq[:, f]
-        h_rho[:, k] += factor * Dh[:, f]
-    for r in np.flatnonzero(tree.closed.target.parameter >= 0):
-        h_rho[r, tree.closed.target.parameter[r]] -= tree.closed.target.factor[r]
-    free = joint[loose]
-    by_q = np.vstack([V_qq[np.ix_(free, joint)], Dh[:, joint]])
-    kkt = np.hstack([by_q[:, loose], np.vstack([-Dh[:, free].T, np.zeros((n_h, n_h))])])
-    rest_ = np.concatenate([-L.q[free] - Dh[:, free].T @ mu, h])
-    return kkt, rest_, np.vstack([V_rho[free], h_rho]), by_q
+        V_rho[:, tree.rigid.parameter[f]] -= tree.rigid.factor[f] * L.qq[joint, f]
+    by_q = np.vstack([(V_qq - curved)[loose], Dh])
+    pull = Dh[:, loose].T
+    kkt = np.hstack([by_q[:, loose], np.vstack([-pull, np.zeros((len(h), len(h)))])])
+    rest_ = np.concatenate([-L.q[joint][loose] - pull @ mu, h])
+    return kkt, rest_, np.vstack([(V_rho - twisted)[loose], h_rho]), by_q
 
 
 def _constraints(

@@ -14,6 +14,7 @@ from sofa_softctl.identification.mechanism.parts import (
     Distance,
     Joint,
     Point,
+    Rod,
     Scaled,
     Spring,
 )
@@ -140,3 +141,28 @@ def test_cubic_interpolation_is_of_third_order_and_linear_of_second():
         orders.append([np.abs(W @ np.sin(3 * t) - np.sin(3 * between)).max() for W in matrices])
     found = np.log2(np.array(orders[0]) / orders[1])
     np.testing.assert_allclose(found, [3.0, 2.0], atol=0.25)
+
+
+def test_a_start_off_the_constraints_is_moved_onto_them_and_told():
+    """Two rods of 1 m whose end a rod of 1.8 m holds: straight down it is 0.2 m too far."""
+    joints = (Joint("a", axis=(0, 1, 0)), Joint("b", "a", axis=(0, 1, 0), moved=(0, 0, -1)))
+    held = Mechanism(
+        joints,
+        [Body(one.name, 1.0, (0, 0, -0.5), 0.1) for one in joints],
+        constraints=[Rod("b", (0, 0, -1), 1.8)],
+        parameters=(Parameter("bent", 0.1, lower=-1.0),),
+    )
+    problem = MechanismProblem(
+        "held",
+        held,
+        0.01,
+        (Output(Angle("b"), (Channel("b", "rad"),)),),
+        start=Given({"b": "bent"}),
+    )
+    blank = Recording("run", np.arange(11) / 100.0, np.zeros((11, 0)), np.zeros((11, 1)))
+    run = problem.experiment(blank)
+    (told,) = run.notes
+    # 1 + 1 + 2 cos(b) = 1.8^2; a does not matter for the rod, so stays.
+    bent = np.arccos(0.5 * 1.8**2 - 1.0)
+    assert run.outputs(np.array([0.1]))[0, 0] == pytest.approx(bent, abs=1e-9)
+    assert f"moved by {bent - 0.1:.3g} " in told

@@ -8,7 +8,7 @@ import pytest
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Joint, Pin, Spring
-from sofa_softctl.identification.mechanism.start import project, settle, violation
+from sofa_softctl.identification.mechanism.start import Start, project, projected, settle, violation
 from sofa_softctl.identification.parameter import Parameter
 
 G = 9.81
@@ -63,6 +63,28 @@ def test_projection_tells_how_far_it_went():
     q, distance = project(slide, np.zeros(0), np.zeros(2))
     np.testing.assert_allclose(q, [0.3, 0.4], atol=1e-12)
     assert distance == pytest.approx(0.5)
+
+
+def test_a_start_that_is_moved_onto_constraints_takes_its_derivatives_along(tree):
+    """The nearest point, whose derivatives are those of central differences of projections."""
+    rho, n = np.array([one.start for one in tree.parameters]), 5
+    rng = np.random.default_rng(5)
+    q, q_rho = rng.normal(size=n), rng.normal(size=(n, 6))
+
+    def moved(change):
+        given = Start(q + q_rho @ change, np.zeros(n), q_rho, np.zeros((n, 6)))
+        return projected(tree, rho + change, given)
+
+    found, distance = moved(np.zeros(6))
+    assert distance > 0.1
+    assert np.abs(violation(tree, rho, found.q)).max() < 1e-10
+    for k in range(6):
+        e = 1e-5 * np.eye(6)[k]
+        slope = (moved(e)[0].q - moved(-e)[0].q) / 2e-5
+        np.testing.assert_allclose(found.q_rho[:, k], slope, rtol=1e-5, atol=1e-7)
+    for _ in range(20):  # nearest: no other one on the constraints is closer
+        other, _ = project(tree, rho, found.q + 0.01 * rng.normal(size=n))
+        assert np.linalg.norm(other - q) >= distance - 1e-9
 
 
 def test_a_loop_that_cannot_close_is_said():
