@@ -1,0 +1,123 @@
+"""Mechanisms from URDF files, read by yourdfpy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.mechanism.parts import WORLD, Body, Damper, Joint
+
+TURNING, SLIDING, FIXED = ("revolute", "continuous"), ("prismatic",), ("fixed",)
+"""Types of joints that are understood."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a URDF file says of a robot's mechanics, to be changed or added to."""
+
+    joints: list[Joint]
+    """Those that move; what fixed ones carry is carried by the moving joint before."""
+    bodies: list[Body]
+    """Links with a mass, but for those that never move."""
+    dampers: list[Damper]
+    """Of joints whose dynamics have a damping."""
+
+
+def from_urdf(path: str | Path, *, root: str | None = None) -> Parts:
+    """The joints, masses and dampers of a robot.
+
+    Args:
+        path: URDF file; meshes are not read.
+        root: Link to begin at; its frame is the world's. None: the file's own.
+
+    Raises:
+        IdentificationError: yourdfpy is missing, the file cannot be read, it has no such link, or
+            a joint that is neither turning, sliding nor fixed, or that follows another.
+    """
+    robot = _robot(Path(path))
+    links = {link.name: link for link in robot.link_map.values()}
+    children = {joint.child for joint in robot.joint_map.values()}
+    begin = next((name for name in links if name not in children), "") if root is None else root
+    if begin not in links:
+        raise IdentificationError(f"{path}: there is no link '{begin}'. It has: {_names(links)}.")
+    parts = Parts([], [], [])
+    for link, carrier, place in _walk(robot, begin, parts, path):
+        inertial = links[link].inertial
+        if carrier != WORLD and inertial is not None and inertial.mass:
+            parts.bodies.append(_body(inertial, carrier, place))
+    return parts
+
+
+def _walk(
+    robot: Any, begin: str, parts: Parts, path: str | Path
+) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Each link, the moving joint that carries it, its place there; joints are added on the way."""
+    waiting = [(begin, WORLD, np.eye(4))]
+    while waiting:
+        link, carrier, place = waiting.pop(0)
+        yield link, carrier, place
+        for joint in (one for one in robot.joint_map.values() if one.parent == link):
+            at = place @ (np.eye(4) if joint.origin is None else joint.origin)
+            if joint.type in FIXED:
+                waiting.append((joint.child, carrier, at))
+                continue
+            _check(joint, path)
+            parts.joints.append(
+                Joint(
+                    joint.name,
+                    carrier,
+                    axis=tuple(joint.axis),
+                    sliding=joint.type in SLIDING,
+                    moved=tuple(at[:3, 3]),
+                    turned=at[:3, :3],
+                )
+            )
+            if joint.dynamics is not None and joint.dynamics.damping:
+                parts.dampers.append(Damper(joint.name, float(joint.dynamics.damping)))
+            waiting.append((joint.child, joint.name, np.eye(4)))
+
+
+def _body(inertial: Any, carrier: str, place: np.ndarray) -> Body:
+    at = place @ (np.eye(4) if inertial.origin is None else inertial.origin)
+    inertia = np.zeros((3, 3)) if inertial.inertia is None else np.asarray(inertial.inertia)
+    turned = at[:3, :3] @ inertia @ at[:3, :3].T
+    return Body(carrier, float(inertial.mass), tuple(at[:3, 3]), turned / inertial.mass)
+
+
+def _check(joint: Any, path: str | Path) -> None:
+    if joint.type not in (*TURNING, *SLIDING):
+        raise IdentificationError(
+            f"{path}: joint '{joint.name}' is {joint.type}. Turning, sliding and fixed ones are "
+            "understood: put several of them in its place."
+        )
+    if joint.mimic is not None:
+        raise IdentificationError(
+            f"{path}: joint '{joint.name}' follows '{joint.mimic.joint}': such joints are not "
+            "understood. Make it fixed."
+        )
+
+
+def _robot(path: Path) -> Any:
+    try:
+        import yourdfpy
+    except ImportError as error:
+        raise IdentificationError(
+            "Reading URDF needs yourdfpy: pip install 'sofa_softctl[urdf]'."
+        ) from error
+    if not path.is_file():
+        raise IdentificationError(f"{path}: there is no such file.")
+    try:
+        return yourdfpy.URDF.load(
+            str(path), build_scene_graph=False, load_meshes=False, load_collision_meshes=False
+        )
+    except Exception as error:
+        raise IdentificationError(f"{path} is not a URDF file: {error}.") from error
+
+
+def _names(links: dict[str, Any]) -> str:
+    return ", ".join(links) or "none"

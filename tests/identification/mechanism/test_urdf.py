@@ -1,0 +1,87 @@
+"""Mechanisms from URDF files."""
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.mechanism import kernels
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
+from sofa_softctl.identification.mechanism.urdf import from_urdf
+
+ROBOT = """<robot name="crane">
+  <link name="floor"><inertial><mass value="99"/>
+    <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+  <link name="mount"/>
+  <link name="boom"><inertial><origin xyz="0.5 0 0" rpy="0 0 1.5707963267948966"/>
+    <mass value="2"/><inertia ixx="0.02" ixy="0" ixz="0" iyy="0.3" iyz="0" izz="0.3"/></inertial>
+  </link>
+  <link name="tool"><inertial><origin xyz="0 0 0.1"/><mass value="0.5"/>
+    <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.001"/></inertial></link>
+  <link name="hook"><inertial><mass value="1"/>
+    <inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link>
+  <joint name="bolted" type="fixed"><parent link="floor"/><child link="mount"/>
+    <origin xyz="0 0 1"/></joint>
+  <joint name="slew" type="revolute"><parent link="mount"/><child link="boom"/>
+    <origin xyz="0.2 0 0"/><axis xyz="0 0 1"/><dynamics damping="0.7"/>
+    <limit effort="1" velocity="1" lower="-1" upper="1"/></joint>
+  <joint name="glued" type="fixed"><parent link="boom"/><child link="tool"/>
+    <origin xyz="1 0 0" rpy="0 0 0"/></joint>
+  <joint name="hoist" type="prismatic"><parent link="tool"/><child link="hook"/>
+    <origin xyz="0 0 -0.3"/><axis xyz="0 0 -1"/>
+    <limit effort="1" velocity="1" lower="0" upper="1"/></joint>
+</robot>"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "crane.urdf"
+    path.write_text(ROBOT)
+    return path
+
+
+def test_a_crane_has_the_inertia_and_the_reach_that_its_file_gives(file):
+    """About the slew axis: the boom's own, turned by a right angle, its middle, the ends."""
+    parts = from_urdf(file)
+    assert [joint.name for joint in parts.joints] == ["slew", "hoist"]
+    assert [(one.joint, one.damping) for one in parts.dampers] == [("slew", 0.7)]
+    assert sum(body.mass for body in parts.bodies) == pytest.approx(3.5)  # the floor stays
+    crane = Mechanism(parts.joints, parts.bodies)
+    q = np.array([0.4, 0.25])
+    at = kernels.frames(crane.tree, np.zeros(0), q)
+    reach = [0.2 + np.cos(0.4), np.sin(0.4), 1.0 - 0.3 - 0.25]
+    np.testing.assert_allclose(at.x[1], reach, atol=1e-12)
+    L = kernels.lagrangian(crane.tree, np.zeros(0), q, np.zeros(2), False)
+    slew = 0.3 + 2.0 * 0.25 + 0.001 + 0.5 + 1.0
+    np.testing.assert_allclose(L.vv, [[slew, 0.0], [0.0, 1.0]], atol=1e-12)
+    assert L.q[1] == pytest.approx(9.81)  # the hook falls along its slide
+
+
+def test_inertia_tensors_are_turned_with_their_frames(file):
+    """The boom's small moment lies along y after its right angle."""
+    boom = from_urdf(file).bodies[0]
+    np.testing.assert_allclose(2.0 * boom.gyration, np.diag([0.3, 0.02, 0.3]), atol=1e-12)
+
+
+def test_a_branch_can_be_taken_alone(file):
+    parts = from_urdf(file, root="tool")
+    assert [joint.name for joint in parts.joints] == ["hoist"]
+    assert [body.mass for body in parts.bodies] == [1.0]
+
+
+def test_what_is_not_understood_is_told(file, tmp_path):
+    with pytest.raises(IdentificationError, match=r"no link 'boon'. It has: floor, mount, boom"):
+        from_urdf(file, root="boon")
+    with pytest.raises(IdentificationError, match="there is no such file"):
+        from_urdf(tmp_path / "none.urdf")
+    floating = tmp_path / "floating.urdf"
+    floating.write_text(ROBOT.replace('type="prismatic"', 'type="floating"'))
+    with pytest.raises(IdentificationError, match="joint 'hoist' is floating"):
+        from_urdf(floating)
+    following = tmp_path / "following.urdf"
+    following.write_text(ROBOT.replace('<axis xyz="0 0 -1"/>', '<mimic joint="slew"/>'))
+    with pytest.raises(IdentificationError, match="'hoist' follows 'slew'"):
+        from_urdf(following)
+    wrong = tmp_path / "wrong.urdf"
+    wrong.write_text("no robot")
+    with pytest.raises(IdentificationError, match="is not a URDF file"):
+        from_urdf(wrong)
