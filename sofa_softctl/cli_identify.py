@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 
 from sofa_softctl.cli_options import Json, Quiet
@@ -13,7 +14,7 @@ from sofa_softctl.errors import SoftctlError
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.experiment import Experiment
-    from sofa_softctl.identification.problem import Problem
+    from sofa_softctl.identification.problem import OfScenes, Problem
 
 EXAMPLES = (
     "Examples:\n\n"
@@ -84,6 +85,7 @@ def identify(
     """Find the parameters of a model that fit recordings best, and how far to trust them."""
     from sofa_softctl.identification.descent import as_estimate, descend
     from sofa_softctl.identification.estimate import estimate, start_at
+    from sofa_softctl.identification.problem import OfScenes
     from sofa_softctl.identification.problems import load_problem
     from sofa_softctl.identification.report import make_report
     from sofa_softctl.view import identification as view
@@ -142,6 +144,8 @@ def identify(
             tell("writing the report")
             view.write(report, made)
     view.show(made, report, quiet=quiet, as_json=as_json)
+    if isinstance(wanted, OfScenes) and not (quiet or as_json):
+        _tell_scene(wanted, found.rho)
 
 
 def _experiments(
@@ -161,6 +165,14 @@ def _experiments(
         notes[recording.name] = (*recording.notes, *getattr(experiment, "notes", ()))
         found.append(experiment)
     return found
+
+
+def _tell_scene(problem: OfScenes, rho: np.ndarray) -> None:
+    """The command that runs the scene with what was found."""
+    values = problem.scene_values(rho)
+    if values and isinstance(problem.scene, str | Path):
+        given = " ".join(f"--set {name}={value:.6g}" for name, value in values.items())
+        typer.echo(f"The scene with what was found: softctl run {problem.scene} {given}")
 
 
 def _write_template(path: Path, problem: Problem, *, quiet: bool) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from sofa_softctl.identification.experiment import Channel, Experiment
 from sofa_softctl.identification.parameter import Parameter
@@ -38,3 +42,28 @@ class Problem(Protocol):
         Raises:
             IdentificationError: The recording is not one of this problem.
         """
+
+
+@runtime_checkable
+class FromRecords(Protocol):
+    """A problem that makes recordings of recorded runs of scenes by itself."""
+
+    def from_record(self, path: str | Path) -> Recording:
+        """The recording that its sensors would have made of the run in an MCAP file.
+
+        Raises:
+            IdentificationError: The record is of another scene.
+            RecordError: The file cannot be read.
+        """
+
+
+@runtime_checkable
+class OfScenes(Protocol):
+    """A problem whose parameters are those of a scene."""
+
+    @property
+    def scene(self) -> str | Path | Callable[..., Any]:
+        """Scene file or createScene."""
+
+    def scene_values(self, rho: np.ndarray) -> dict[str, float]:
+        """Parameters that createScene takes under the same name, with their values."""

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.problem import Problem
+from sofa_softctl.identification.problem import FromRecords, Problem
 from sofa_softctl.identification.recording import Recording, assemble
 from sofa_softctl.identification.table import TIME, Table, read_csv
 from sofa_softctl.scene.record import column_names, read_record
-
-
-@runtime_checkable
-class OfScenes(Protocol):
-    """A problem that makes recordings of recorded runs of its scene by itself."""
-
-    def from_record(self, path: str | Path) -> Recording:
-        """The recording that its sensors would have made of the run in an MCAP file."""
 
 
 def read_recording(path: str | Path, problem: Problem, *, planned: bool = False) -> Recording:
@@ -38,7 +29,7 @@ def read_recording(path: str | Path, problem: Problem, *, planned: bool = False)
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".mcap"):
         raise IdentificationError(f"{path}: expected a recording in .csv or .mcap.")
-    if suffix == ".mcap" and isinstance(problem, OfScenes):
+    if suffix == ".mcap" and isinstance(problem, FromRecords):
         return problem.from_record(path)
     table = read_csv(path) if suffix == ".csv" else read_mcap(path, problem)
     rate = getattr(problem, "rate", None)

@@ -1,6 +1,7 @@
 """softctl identify: recordings in, parameters and a report out, from the command line."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 from sofa_softctl.cli import app
 from sofa_softctl.errors import IdentificationError, SoftctlError
 from sofa_softctl.identification.problems import load_problem
+from sofa_softctl.scene.session import Session
 
 PROBLEM = str(Path(__file__).with_name("lag_problem.py"))
 
@@ -117,3 +119,17 @@ def test_a_problems_file_may_postpone_annotations(tmp_path):
         "@dataclass\nclass P:\n    name: str = 'late'\nPROBLEMS = {'late': P}\n"
     )
     assert load_problem(str(tmp_path / "late.py")).name == "late"
+
+
+def test_a_recorded_scene_is_identified_and_its_values_are_told_as_a_command(tmp_path):
+    """A short pull of the finger; noise-free, so that the moduli come out within a percent."""
+    scene = Path(__file__).parents[2] / "scenes" / "finger_identification.py"
+    record = tmp_path / "run.mcap"
+    session = Session(scene, backend="embedded", parameters={"base": 450.0})
+    with session.recording(record):
+        session.step(110)
+    line = run(scene, "--data", record).strip().splitlines()[-1]
+    found = dict(re.findall(r"--set (\w+)=([\d.]+)", line))
+    assert line.startswith(f"The scene with what was found: softctl run {scene}")
+    assert float(found["base"]) == pytest.approx(450.0, rel=0.01)
+    assert float(found["tip"]) == pytest.approx(600.0, rel=0.01)
