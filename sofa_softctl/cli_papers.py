@@ -153,12 +153,12 @@ def _measure_identification(show: Any, plot: Path | None, *, quiet: bool, as_jso
 
 def _measure_coverage(show: Any, path: Path, *, quiet: bool, as_json: bool) -> None:
     """How often 95 % intervals hold the truth."""
-    from sofa_softctl.bench.coverage import REPETITIONS, measure_coverage
+    from sofa_softctl.bench.coverage import CASES, REPETITIONS, measure_coverage
     from sofa_softctl.view import identification_study
 
-    with show.bar("estimates", REPETITIONS) as advance:
+    with show.bar("estimates", len(CASES) * REPETITIONS) as advance:
         found = measure_coverage(path, advance)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2))
+        typer.echo(json.dumps([each.to_dict() for each in found], indent=2))
     elif not quiet:
         identification_study.show_coverage(found)

@@ -17,12 +17,16 @@ from sofa_softctl.identification.identifiability import identifiability
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint, Spring
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
-from sofa_softctl.identification.mechanism.signals import Angle, Given, Output
+from sofa_softctl.identification.mechanism.signals import Angle, Force, Given, Output
 from sofa_softctl.identification.parameter import Parameter, starts
 from sofa_softctl.identification.recording import Recording
 
 NOISE = 0.02
 """Standard deviation of measured angles [rad]."""
+TORQUE_NOISE = 0.03
+"""Standard deviation of the recorded torque, where inputs have noise [N m]."""
+CASES = {"outputs": 0.0, "inputs too": TORQUE_NOISE}
+"""What has noise, and the torque's."""
 REPETITIONS = 200
 """So many that 95 % of them are 190 give or take 3."""
 
@@ -31,6 +35,8 @@ REPETITIONS = 200
 class Coverage:
     """Repeated estimates of a small chain."""
 
+    case: str
+    """What has noise: a key of `CASES`."""
     names: tuple[str, ...]
     """Of the parameters."""
     truth: np.ndarray
@@ -52,6 +58,7 @@ class Coverage:
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
+            "noise": self.case,
             "repetitions": len(self.found),
             "held": dict(zip(self.names, self.held.tolist(), strict=True)),
             "mean": dict(zip(self.names, self.found.mean(axis=0).tolist(), strict=True)),
@@ -59,8 +66,8 @@ class Coverage:
         }
 
 
-def chain() -> MechanismProblem:
-    """Two rods let go from the side, with springs and friction; both angles are measured."""
+def chain(torque_noise: float = 0.0) -> MechanismProblem:
+    """Two rods let go from the side and driven, with springs and friction; angles are measured."""
     joints = (Joint("a", axis=(0, 1, 0)), Joint("b", "a", axis=(0, 1, 0), moved=(0, 0, -0.3)))
     rods = Mechanism(
         joints,
@@ -74,53 +81,69 @@ def chain() -> MechanismProblem:
         ),
     )
     outputs = tuple(Output(Angle(n), (Channel(n, "rad", NOISE),)) for n in ("a", "b"))
-    return MechanismProblem("two rods", rods, 0.01, outputs, start=Given({"a": "angle"}))
+    torque = Force("a", Channel("torque", "N m", torque_noise))
+    return MechanismProblem("two rods", rods, 0.01, outputs, (torque,), start=Given({"a": "angle"}))
 
 
 def measure_coverage(
     path: Path, progress: Callable[[int], None] | None = None, *, repetitions: int = REPETITIONS
-) -> Coverage:
-    """Repeat the estimate until the file has so many, and read them all.
+) -> list[Coverage]:
+    """Repeat the estimates until the file has so many of each case, and read them all.
 
-    Each repetition is a line of its own, with a seed of its own: after a kill, the same call goes
-    on, and comes to the same numbers.
+    Each is a line of its own, with a seed of its own: after a kill, the same call goes on, and
+    comes to the same numbers.
 
     Args:
         path: CSV file; continued if it exists.
-        progress: Called after each repetition with how many there are.
-        repetitions: In the file at the end.
+        progress: Called after each estimate with how many there are.
+        repetitions: Of each case in the file at the end.
 
     Raises:
         IdentificationError: The file is not one of this benchmark.
     """
-    problem = chain()
-    truth = starts(problem.parameters)
-    names = tuple(one.name for one in problem.parameters)
-    header = [f"{name} {what}" for what in ("found", "low", "high") for name in names]
+    names = tuple(one.name for one in chain().parameters)
+    header = ["noise"] + [f"{name} {what}" for what in ("found", "low", "high") for name in names]
     done = _rows(path, header)
-    empty = Recording("clean", np.arange(0.0, 2.005, 0.01), np.zeros((201, 0)), np.zeros((201, 2)))
-    exact = problem.experiment(empty).outputs(truth)
     with path.open("a", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if not done:
-            file.seek(0)
-            file.truncate()
+            file.truncate(0)
             writer.writerow(header)
-        for seed in range(len(done), repetitions):
-            noise = NOISE * np.random.default_rng(seed).standard_normal(exact.shape)
-            noisy = replace(empty, name=f"noise {seed}", outputs=exact + noise)
-            found = estimate([problem.experiment(noisy)])
-            trust = identifiability(found)
-            done.append([*found.rho, *trust.low, *trust.high])
-            writer.writerow([repr(float(x)) for x in done[-1]])
+        for k in range(len(done), repetitions * len(CASES)):
+            case = list(CASES)[k % len(CASES)]
+            done.append([case, *map(repr, _repeat(case, seed=k))])
+            writer.writerow(done[-1])
             file.flush()
             if progress is not None:
                 progress(len(done))
-    table = np.array(done[:repetitions]).reshape(-1, 3, len(names))
-    return Coverage(names, truth, table[:, 0], table[:, 1], table[:, 2])
+    truth = starts(chain().parameters)
+    found = []
+    for case in CASES:
+        rows = [row[1:] for row in done[: repetitions * len(CASES)] if row[0] == case]
+        table = np.array(rows, dtype=float).reshape(-1, 3, len(names))
+        found.append(Coverage(case, names, truth, table[:, 0], table[:, 1], table[:, 2]))
+    return found
 
 
-def _rows(path: Path, header: list[str]) -> list[list[float]]:
+def _repeat(case: str, seed: int) -> list[float]:
+    """One estimate from noise of its own: values, lower and upper ends."""
+    problem, rng = chain(CASES[case]), np.random.default_rng(seed)
+    time = np.arange(0.0, 2.005, 0.01)
+    torque = 0.2 * np.sin(5.0 * time)[:, None]
+    clean = Recording("clean", time, torque, np.zeros((len(time), 2)))
+    exact = problem.experiment(clean).outputs(starts(problem.parameters))
+    noisy = replace(
+        clean,
+        inputs=torque + CASES[case] * rng.standard_normal(torque.shape),
+        outputs=exact + NOISE * rng.standard_normal(exact.shape),
+    )
+    experiment = problem.experiment(noisy)
+    found = estimate([experiment])
+    trust = identifiability(found, [experiment])
+    return [float(x) for x in (*found.rho, *trust.low, *trust.high)]
+
+
+def _rows(path: Path, header: list[str]) -> list[list[str]]:
     """Whole lines of a file; the last one may have been cut off by a kill."""
     if not path.exists() or not path.stat().st_size:
         return []
@@ -131,4 +154,4 @@ def _rows(path: Path, header: list[str]) -> list[list[float]]:
     whole = lines[1:] if text.endswith("\n") else lines[1:-1]
     if len(whole) + 1 < len(lines):
         path.write_text("\n".join(",".join(line) for line in [header, *whole]) + "\n")
-    return [[float(x) for x in line] for line in whole]
+    return whole

@@ -93,18 +93,19 @@ def _of_gauss(name: str) -> Callable[[Any, Any], str]:
 
 
 def show_coverage(found: Any) -> None:
-    """Print a `bench.coverage.Coverage`."""
-    told = found.to_dict()
+    """Print a list of `bench.coverage.Coverage`."""
+    told = [each.to_dict() for each in found]
     table = Table(
-        title=f"How often 95 % intervals hold the truth, {told['repetitions']} estimates",
+        title=f"How often 95 % intervals hold the truth, {told[0]['repetitions']} estimates each",
         title_justify="left",
     )
-    for column in ("parameter", "held", "truth", "mean"):
-        table.add_column(column, justify="left" if column == "parameter" else "right")
-    for name, held in told["held"].items():
-        table.add_row(
-            name, f"{held:.1%}", f"{told['truth'][name]:.4g}", f"{told['mean'][name]:.4g}"
-        )
+    for column in ("noise of", "parameter", "held", "truth", "mean"):
+        left = column in ("noise of", "parameter")
+        table.add_column(column, justify="left" if left else "right")
+    for each in told:
+        for name, held in each["held"].items():
+            numbers = (f"{each[what][name]:.4g}" for what in ("truth", "mean"))
+            table.add_row(each["noise"], name, f"{held:.1%}", *numbers)
     Console().print(table)
 
 
