@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from sofa_softctl.identification.descent import Descent, descend
 from sofa_softctl.identification.estimate import Estimate, estimate
 from sofa_softctl.identification.identifiability import Identifiability, identifiability
+from sofa_softctl.identification.loop.motion import DURATION
 from sofa_softctl.identification.loop.perfect import perfect
 from sofa_softctl.identification.loop.problem import LoopProblem
 from sofa_softctl.identification.loop.recording import STIFFNESS, record
@@ -107,20 +108,27 @@ class Study:
 
 
 def measure_identification(
-    progress: Callable[[str], None] | None = None, *, seed: int = 0
+    progress: Callable[[str], None] | None = None,
+    *,
+    seed: int = 0,
+    links: Sequence[int] = LINKS,
+    duration: float = DURATION,
 ) -> Study:
     """Record the motion, and fit both models of the paper to it.
 
     Args:
         progress: Called with a line of text now and then.
         seed: Of the recording's noise.
+        links: Of the models.
+        duration: Of the recorded motion [s].
     """
     tell = progress or (lambda line: None)
-    tell("recording: an arm and a loop of 24 links, 20 s at 1 ms")
-    recording = record(seed=seed)
-    fits = tuple(_fitted(LoopProblem(links), recording, tell) for links in LINKS)
-    tell("a perfect recording of 12 links")
-    return Study(fits, _recovered(recording), _adjoint_ratio(recording))
+    tell("recording: an arm and a loop of 24 links, steps of 1 ms")
+    recording = record(seed=seed, duration=duration)
+    fits = tuple(_fitted(LoopProblem(count), recording, tell) for count in links)
+    first = LoopProblem(links[0])
+    tell(f"{first.name}: a perfect recording, sweeps with 100 parameters")
+    return Study(fits, _recovered(first, recording), _adjoint_ratio(first, recording))
 
 
 def _fitted(problem: LoopProblem, recording: Recording, tell: Callable[[str], None]) -> Fitted:
@@ -164,21 +172,19 @@ def _simulation_seconds(experiment: MechanismExperiment, rho: np.ndarray) -> tup
     return middle - begin, perf_counter() - middle
 
 
-def _recovered(recording: Recording) -> float:
+def _recovered(problem: LoopProblem, recording: Recording) -> float:
     """Relative error of parameters from what the model itself would have recorded."""
-    problem, truth = LoopProblem(), np.array(STIFFNESS)
+    truth = np.array(STIFFNESS)
     exact = problem.experiment(perfect(problem, truth, recording))
     return float(np.abs(estimate([exact]).rho / truth - 1.0).max())
 
 
-def _adjoint_ratio(recording: Recording, repeats: int = 3) -> float:
+def _adjoint_ratio(problem: LoopProblem, recording: Recording, repeats: int = 3) -> float:
     """Sweeps back along the same motion: springs in parallel that share their stiffness."""
-    times = []
+    times, given = [], problem.experiment(recording).problem
     for count in (FEW, MANY):
-        problem = LoopProblem()
         mechanism = _divided(problem.mechanism, count)
-        model = replace(problem.experiment(recording).problem, mechanism=mechanism)
-        experiment = model.experiment(recording)
+        experiment = replace(given, mechanism=mechanism).experiment(recording)
         rho = starts(mechanism.parameters)
         motion, drive = experiment.trajectory(rho), experiment.drive(rho)
         start, covector = experiment.start(rho), np.ones_like(motion.q)

@@ -14,6 +14,7 @@ from sofa_softctl.view.files import replacing
 from sofa_softctl.view.plans import check_suffix
 
 Axes = Any  # matplotlib is imported when a plot is asked for
+COLORS = ("C0", "C1", "C2")
 PAPER_ROWS: dict[int, dict[str, str]] = {
     12: {
         "J at the start [m²]": "2.135",
@@ -49,7 +50,7 @@ def show_study(study: Any) -> None:
             table.add_row(label, paper.get(label, ""), descent(*both), gauss(*both))
         console.print(table)
         console.print(
-            f"A simulated step: {1e3 * model['state_seconds']:.2f} ms. A gradient of 2,000 steps: "
+            f"A simulated step: {1e3 * model['state_seconds']:.2f} ms. A gradient of all of them: "
             f"{model['gradient_seconds']:.2f} s.\n",
             highlight=False,
         )
@@ -134,7 +135,7 @@ def save_study_plot(path: str | Path, study: Any) -> None:
 
 
 def _plot_costs(axes: Axes, fits: Any) -> None:
-    for fit, color in zip(fits, ("C0", "C1"), strict=True):
+    for fit, color in zip(fits, COLORS, strict=False):
         path = fit.descent.iterates
         axes.semilogy([each.cost for each in path], "o-", color=color, label=f"{fit.links} links")
         axes.axhline(fit.cost, color=color, ls=":", lw=1.0)
@@ -146,7 +147,7 @@ def _plot_costs(axes: Axes, fits: Any) -> None:
 
 
 def _plot_parameters(axes: Axes, study: Any) -> None:
-    for fit, color in zip(study.fits, ("C0", "C1"), strict=True):
+    for fit, color in zip(study.fits, COLORS, strict=False):
         path = np.array([each.rho for each in fit.descent.iterates])
         axes.plot(*path.T, "o-", color=color, ms=4, label=f"{fit.links} links")
         low, high, at = fit.trust.low, fit.trust.high, fit.found.rho

@@ -1,0 +1,65 @@
+"""The studies of identification: resumable, and shown."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sofa_softctl.bench import coverage
+from sofa_softctl.bench.coverage import measure_coverage
+from sofa_softctl.bench.identification import measure_identification
+from sofa_softctl.cli import app
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.view.identification_study import save_study_plot, show_study
+
+
+def test_a_study_that_was_killed_goes_on_where_it_was(tmp_path):
+    whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv"
+    first = measure_coverage(whole, repetitions=3)
+    text = whole.read_text()
+    cut.write_text(text[: int(0.7 * len(text))])
+    counts = []
+    again = measure_coverage(cut, counts.append, repetitions=3)
+    assert cut.read_text() == text
+    assert 0 < len(counts) < 6
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one.found, other.found)
+        assert one.found.shape == (3, 3)
+        np.testing.assert_allclose(one.found, one.truth * np.ones((3, 1)), rtol=0.2)
+
+
+def test_another_file_is_left_alone(tmp_path):
+    other = tmp_path / "notes.csv"
+    other.write_text("a,b\n1,2\n")
+    with pytest.raises(IdentificationError, match="is not a file of this benchmark"):
+        measure_coverage(other, repetitions=1)
+    assert other.read_text() == "a,b\n1,2\n"
+
+
+def test_noise_of_inputs_widens_intervals(tmp_path):
+    outputs, inputs = measure_coverage(tmp_path / "both.csv", repetitions=2)
+    assert (
+        (inputs.high - inputs.low).mean(axis=0) > (outputs.high - outputs.low).mean(axis=0)
+    ).all()
+
+
+def test_the_command_shows_how_often_intervals_hold(tmp_path, monkeypatch):
+    monkeypatch.setattr(coverage, "REPETITIONS", 2)
+    monkeypatch.setattr(coverage.measure_coverage, "__kwdefaults__", {"repetitions": 2})
+    found = CliRunner().invoke(app, ["papers", "--coverage", str(tmp_path / "few.csv")])
+    assert "inputs too" in found.output
+    assert "2 estimates each" in " ".join(found.output.split())
+
+
+def test_the_papers_experiment_is_repeated_and_shown(tmp_path, capsys):
+    """The small model on the first 5 s, in which the loop is stretched and pressed."""
+    study = measure_identification(links=(6,), duration=5.0)
+    (fit,) = study.fits
+    assert fit.coordinates == 19
+    assert fit.descent.iterates[-1].cost < 0.9 * fit.descent.iterates[0].cost
+    assert fit.cost <= fit.descent.iterates[-1].cost * (1.0 + 1e-3)
+    assert study.recovered < 1e-6
+    assert np.isfinite(study.adjoint_ratio)
+    show_study(study)
+    assert "A loop of 6 links" in capsys.readouterr().out
+    save_study_plot(tmp_path / "loop.png", study)
+    assert (tmp_path / "loop.png").stat().st_size > 10_000
