@@ -1,0 +1,45 @@
+"""Refinements in a process of their own, beside a simulation that goes on."""
+
+from __future__ import annotations
+
+import pickle
+import weakref
+from concurrent.futures import Executor, Future
+from contextlib import ExitStack
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.identification.problem import Problem
+from sofa_softctl.identification.refinement import Refinement, Task, refine
+from sofa_softctl.workers import workers
+
+
+class Background:
+    """One process; it starts with the first task and ends with this.
+
+    Raises:
+        SceneError: The problem cannot be sent to it.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        try:
+            pickle.dumps(problem)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise SceneError(
+                f"problem '{problem.name}' cannot be sent to another process ({error}). Give "
+                "functions by their file, or leave 'background' out."
+            ) from error
+        self._open = ExitStack()
+        self._executor: Executor | None = None
+        weakref.finalize(self, self._open.close)
+
+    def submit(self, task: Task) -> Future[Refinement]:
+        """Begin a refinement; the problem is sent to the process."""
+        if self._executor is None:
+            self._executor = self._open.enter_context(workers(1))
+        assert self._executor is not None
+        return self._executor.submit(refine, task)
+
+    def close(self) -> None:
+        """End the process; the next task starts another."""
+        self._open.close()
+        self._executor = None

@@ -1,0 +1,240 @@
+"""Identification while the robot moves: parameters refined from a sliding window of signals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import BrokenExecutor
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.identification.background import Background
+from sofa_softctl.identification.memory import Memory
+from sofa_softctl.identification.parameter import starts
+from sofa_softctl.identification.problem import Problem
+from sofa_softctl.identification.refinement import Refinement, Task, doubted, refine
+from sofa_softctl.identification.window import EPSILON, SlidingWindow
+from sofa_softctl.identification.wiring import Signal, Target, check_names, readers, writers
+from sofa_softctl.scene.controller import SceneController, pauses_on_error
+
+
+class IdentificationController(SceneController):
+    """Refines a model's parameters every now and then while the robot moves, and tells how sure.
+
+    At the end of each step the signals are read. Every `every`, the parameters are fitted to the
+    samples of the last `window`, starting from where they are. Samples that leave the window go on
+    to count through a quadratic form (`memory.Memory`): so each counts once, and the intervals are
+    those of all samples so far. A fit without result changes no parameter, and `message` says why.
+
+    The simulation waits for a fit, so that runs are the same again. With `background`, a process of
+    its own fits while the robot goes on, and its result is taken over when it is ready; what is due
+    meanwhile is left out.
+
+    Args:
+        root: Root of the scene; its time is in seconds.
+        problem: What is identified. If it has a `rate`, signals are read so often.
+        signals: Where each input and each output of the problem comes from, by channel.
+        window: Length of the window [s]; None: from the start.
+        every: Time between refinements [s].
+        calm: Channels of one kind that tell when the robot moves least: there a window begins, at
+            most `every` before it must. For models that start at rest.
+        memory: Time after which what left the window counts half [s]; inf: it keeps counting, 0:
+            it does not.
+        doubt: How far starts without a prior may be off, one standard deviation as share of them;
+            inf: nothing is known. Before the robot's motion shows a parameter, this holds it.
+        evaluations: Allowed for a refinement; the next goes on.
+        start: From when on samples count [time].
+        background: Whether a process of its own refines.
+        targets: What gets the parameters, by name.
+        within: Targets get them when their half-width is below this share of the value.
+        name: Of the controller.
+
+    Data:
+        parameters: The problem's, in its order and units.
+        half_width: Of their 95 % intervals; infinite before data show them.
+        status: Of the last fit: a member of EstimateStatus, FAILED, or empty before the first.
+        message: That in words, or why it failed.
+        updates: Fits whose parameters were taken over.
+        fitted: Begin and end of the window of the last of these [s].
+        misfit: Mean square of its residuals in standard deviations: 1 where noise is all there is.
+        seconds: Time that the last fit took, measured [s].
+
+    Raises:
+        SceneError: Signals or targets do not fit the problem, or times do not fit each other.
+
+    Source: Caldwell, Coleman, Correll 2014, whose estimates come after the motion; that samples
+    count on after they left the window is the arrival cost of moving-horizon estimation.
+    """
+
+    recorded: ClassVar[dict[str, tuple[str, str]]] = {
+        "parameters": ("", "The problem's parameters, in its order and units"),
+        "half_width": ("", "Half-widths of their 95 % intervals"),
+        "updates": ("", "Fits whose parameters were taken over"),
+        "fitted": ("time", "Begin and end of the window of the last of these"),
+        "misfit": ("", "Mean square of its residuals in standard deviations"),
+        "seconds": ("s", "Time that the last fit took, measured"),
+    }
+
+    def __init__(
+        self,
+        *,
+        root: Any,
+        problem: Problem,
+        signals: Mapping[str, Signal],
+        window: float | None = 6.0,
+        every: float = 2.0,
+        calm: Sequence[str] = (),
+        memory: float = math.inf,
+        doubt: float = 1.0,
+        evaluations: int = 8,
+        start: float = 0.0,
+        background: bool = False,
+        targets: Mapping[str, Target] | None = None,
+        within: float = math.inf,
+        name: str = "identification",
+    ) -> None:
+        super().__init__(name=name, root=root)
+        self.problem = problem
+        self.names = tuple(one.name for one in problem.parameters)
+        self.units = {one.name: one.unit for one in (*problem.inputs, *problem.channels)}
+        columns = tuple(self.units)
+        try:
+            self.readers = readers(signals, columns)
+            self.targets = writers(targets or {}, self.names)
+            check_names(calm, columns, "'calm'")
+            _check_times(window, every)
+            self.worker = Background(problem) if background else None
+        except SceneError as error:
+            raise SceneError(f"{self.made_at}: {error}") from error
+        self.window, self.every, self.start = window, float(every), float(start)
+        self.calm, self.half_life = [columns.index(name) for name in calm], float(memory)
+        self.doubted, self.within = doubted(problem.parameters, doubt), within
+        self.evaluations = evaluations
+        rate = getattr(problem, "rate", None)
+        self.period = None if rate is None else 1.0 / rate
+        rho = starts(problem.parameters)
+        self.add_output("parameters", rho, "The problem's, in its order and units.")
+        self.add_output("half_width", rho, "Half-widths of their 95 % intervals.")
+        self.add_output("status", "", "Of the last fit.")
+        self.add_output("message", "", "What to know of it, in words.")
+        self.add_output("updates", [0.0], "Fits whose parameters were taken over.")
+        self.add_output("fitted", np.zeros(2), "Begin and end of the last one's window [s].")
+        self.add_output("misfit", [np.nan], "Mean square of its residuals in deviations.")
+        self.add_output("seconds", [0.0], "Time that the last fit took [s].")
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all samples; parameters are at their starts."""
+        rho = starts(self.problem.parameters)
+        sliding = SlidingWindow(
+            self.window, self.every, self.calm, self.half_life, Memory.none(len(rho))
+        )
+        self.keep(sliding=sliding, rho=rho, begun=None, done=0, history=[])
+        self.keep(pending=None, failed=False)
+        self._tell(parameters=rho, half_width=np.full(len(rho), np.inf), status="", message="")
+        self._tell(updates=[0.0], fitted=[0.0, 0.0], misfit=[np.nan], seconds=[0.0])
+
+    def snapshot(self) -> dict[str, Any]:
+        """What the controller carries from step to step; a fit under way is not in it."""
+        kept = {name: self.__dict__[name] for name in ("rho", "begun", "done")}
+        return kept | {"sliding": self.sliding.copy(), "history": list(self.history)}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Take over what `snapshot` gave."""
+        own = {"sliding": snapshot["sliding"].copy(), "history": list(snapshot["history"])}
+        self.keep(**(snapshot | own), pending=None)
+
+    @pauses_on_error
+    def onAnimateEndEvent(self, event: Any) -> None:
+        """Read the signals; refine when it is time."""
+        del event
+        now, dt = float(self.time.value), float(self.dt.value)
+        if now < self.start - EPSILON:
+            return
+        if self.begun is None:
+            self._check_period(dt)
+            self.keep(begun=now)
+        passed = round((now - self.begun) / dt)
+        if passed % max(round((self.period or dt) / dt), 1) == 0:
+            self.sliding.samples.append([now, *(read() for read in self.readers)])
+        if self.pending is not None and self.pending.done():
+            self._collect()
+        if now >= self.begun + (self.done + 1) * self.every - EPSILON:
+            self.keep(done=self.done + 1)
+            if self.pending is None:
+                self._refine(now)
+
+    def _refine(self, now: float) -> None:
+        """Fit to the window that ends now."""
+        sliding = self.sliding
+        sliding.slide(now)
+        task = Task(
+            problem=self.problem,
+            parameters=self.doubted,
+            table=sliding.table(self.units),
+            rho=self.rho,
+            memory=sliding.memory,
+            inflation=sliding.inflation,
+            most=self.evaluations,
+        )
+        if self.worker is None:
+            self._take(refine(task))
+        else:
+            self.keep(pending=self.worker.submit(task))
+
+    def _collect(self) -> None:
+        """Take over what the worker found."""
+        pending = self.pending
+        self.keep(pending=None)
+        try:
+            self._take(pending.result())
+        except BrokenExecutor:
+            assert self.worker is not None
+            self.worker.close()  # the next task starts another
+            self._tell(status="FAILED", message="The process that refines ended; another will.")
+
+    def _take(self, found: Refinement) -> None:
+        """Tell what was found, and go on from it."""
+        status = "FAILED" if found.status is None else found.status.name
+        self._tell(status=status, message=found.message, seconds=[found.seconds])
+        if not found.used or found.rows is None:
+            return
+        self.sliding.take(found)
+        self.history.append(replace(found, rows=None))
+        self.keep(rho=found.rho)
+        self._tell(
+            parameters=found.rho,
+            half_width=found.half_width,
+            updates=[self.outputs["updates"].value[0] + 1.0],
+            fitted=[found.begin, found.end],
+            misfit=[found.misfit],
+        )
+        told = dict(zip(self.names, zip(found.rho, found.half_width, strict=True), strict=True))
+        for name, write in self.targets.items():
+            value, width = told[name]
+            if np.isfinite(width) and width <= self.within * abs(value):
+                write(float(value))
+
+    def _tell(self, **values: Any) -> None:
+        for name, value in values.items():
+            self.outputs[name].value = (
+                value if isinstance(value, str) else np.asarray(value).tolist()
+            )
+
+    def _check_period(self, dt: float) -> None:
+        steps = 1.0 if self.period is None else self.period / dt
+        if abs(steps - round(steps)) > 1e-6 or steps < 0.5:
+            raise SceneError(
+                f"Problem '{self.problem.name}' needs a sample each {self.period:g} s; the scene's "
+                f"dt = {dt:g} s does not divide that. Choose another dt."
+            )
+
+
+def _check_times(window: float | None, every: float) -> None:
+    if not every > 0.0 or (window is not None and not window >= every):
+        raise SceneError(
+            f"'every' must be positive, and 'window' no shorter. Got {every:g} and {window} s."
+        )

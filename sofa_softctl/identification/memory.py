@@ -1,0 +1,124 @@
+"""What is kept of samples that left a sliding window: their likelihood as a quadratic form.
+
+Sum of r^2 over samples, r(rho) linearised at the estimate of the window that had them, is
+rho' F rho - 2 b' rho + constant. F and b of samples add up, so that every sample counts once: in
+the window with the model itself, afterwards with this. Other names: arrival cost, information
+filter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl.identification.experiment import Channel, PulledBack
+from sofa_softctl.identification.misfit import Fit
+from sofa_softctl.identification.parameter import Parameter
+
+SINGULAR = 1e-12
+"""Of directions, parameters in their deviations: below this nothing is known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """Samples that no longer count themselves."""
+
+    information: np.ndarray
+    """F [1 / units], shape (n_rho, n_rho)."""
+    b: np.ndarray
+    """F times what fits them best [1 / units], shape (n_rho,)."""
+    spread: np.ndarray
+    """Covariance of b: F where outputs alone are noisy, more with noisy inputs, (n_rho, n_rho)."""
+
+    @staticmethod
+    def none(count: int) -> Memory:
+        """Nothing is known of so many parameters."""
+        square = np.zeros((count, count))
+        return Memory(square, np.zeros(count), square)
+
+    def __add__(self, other: Memory) -> Memory:
+        return Memory(
+            self.information + other.information, self.b + other.b, self.spread + other.spread
+        )
+
+    def faded(self, share: float) -> Memory:
+        """As if each sample counted so much less."""
+        return Memory(share * self.information, share * self.b, share**2 * self.spread)
+
+    def experiment(self, parameters: tuple[Parameter, ...]) -> Remembered:
+        """As an experiment: one sample of combinations of parameters, with noise 1."""
+        units = np.sqrt(np.diag(self.information))
+        units[units == 0.0] = 1.0
+        size, axes = np.linalg.eigh(self.information / np.outer(units, units))
+        seen = size > SINGULAR
+        root, axes = np.sqrt(size[seen])[:, None], axes[:, seen].T
+        return Remembered(parameters, root * axes * units, axes @ (self.b / units) / root[:, 0])
+
+
+class Remembered:
+    """A linear model of what is remembered; see `experiment.Experiment`."""
+
+    name = "samples before the window"
+    inputs: tuple[Channel, ...] = ()
+    time = np.zeros(1)
+
+    def __init__(
+        self, parameters: tuple[Parameter, ...], rows: np.ndarray, values: np.ndarray
+    ) -> None:
+        self.parameters, self.rows, self.measured = parameters, rows, values[None]
+        self.channels = tuple(Channel(f"combination {k}", "-") for k in range(len(rows)))
+
+    def outputs(self, rho: np.ndarray) -> np.ndarray:
+        """The combinations, shape (1, n_seen)."""
+        return (self.rows @ rho)[None]
+
+    def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See Experiment."""
+        return self.outputs(rho), self.rows[None]
+
+    def pull_back(
+        self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
+    ) -> PulledBack:
+        """See Experiment."""
+        outputs = self.outputs(rho)
+        return PulledBack(outputs, gradient(outputs)[0] @ self.rows, np.zeros((1, 0)))
+
+    def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
+        """See Experiment: there are no inputs."""
+        del weights
+        return np.zeros((1, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Linearised:
+    """Samples of a window, each as what it adds to a memory."""
+
+    time: np.ndarray
+    """[s], shape (n,)."""
+    information: np.ndarray
+    """Shape (n, n_rho, n_rho)."""
+    b: np.ndarray
+    """Shape (n, n_rho)."""
+    inflation: np.ndarray
+    """How much more uncertain b is than outputs alone make it, by parameter, shape (n_rho,)."""
+
+    @staticmethod
+    def of(fit: Fit, rho: np.ndarray, inflation: np.ndarray) -> Linearised:
+        """A fit at its estimate."""
+        J = np.where(fit.there[..., None], fit.sensitivities / fit.deviations[:, None], 0.0)
+        r = np.where(fit.there, fit.residuals, 0.0)
+        told = np.einsum("tyi,tyj->tij", J, J)
+        return Linearised(fit.time, told, told @ rho - np.einsum("tyi,ty->ti", J, r), inflation)
+
+    def until(self, time: float) -> Memory:
+        """Those before a time."""
+        left = self.time < time
+        F = self.information[left].sum(axis=0)
+        return Memory(F, self.b[left].sum(axis=0), np.outer(self.inflation, self.inflation) * F)
+
+    def since(self, time: float) -> Linearised:
+        """Those from a time on."""
+        stay = self.time >= time
+        return Linearised(self.time[stay], self.information[stay], self.b[stay], self.inflation)

@@ -1,0 +1,178 @@
+"""A mechanism with motors inside a scene: its dynamics in the scene's steps, and noisy sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from sofa_softctl.errors import DivergedError, SceneError
+from sofa_softctl.identification.mechanism import kernels
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
+from sofa_softctl.identification.mechanism.motors import Motors
+from sofa_softctl.identification.mechanism.start import Start
+from sofa_softctl.identification.mechanism.variational import ITERATIONS, TOLERANCE
+from sofa_softctl.scene.controller import SceneController, pauses_on_error
+
+
+@dataclass(frozen=True, eq=False)
+class PlantState:
+    """What the plant carries from step to step."""
+
+    q: np.ndarray
+    """Configuration [rad] or [m], shape (n,)."""
+    p: np.ndarray
+    """Momenta of the integrator, shape (n,)."""
+    v: np.ndarray
+    """Velocity over the last substep, where Newton's iteration begins, shape (n,)."""
+    b: np.ndarray
+    """Joints with motors [rad], shape (m,)."""
+    speed: np.ndarray
+    """Theirs [rad/s], shape (m,)."""
+    count: int = 0
+    """Steps so far: what the noise of a step depends on."""
+
+
+class MechanismPlant(SceneController):
+    """A mechanism that its motors lead along a motion, as a robot in a scene.
+
+    It is in SI units, and in no mechanical system of the scene: each step advances the variational
+    integrator by `substeps` steps, and places the frames. Sensors tell torques and angles of the
+    joints with motors at the end of the step, with white noise that depends on `seed` and on the
+    number of the step alone.
+
+    Args:
+        root: Root of the scene.
+        robot: Joints, masses, springs and constraints; among its dampers the motors' `brakes`.
+        motors: What leads it.
+        start: Where it begins, on its constraints.
+        frames: MechanicalObject of template Rigid3 with a body for each of `shown`.
+        shown: Joints whose frames are placed.
+        angle_noise: Standard deviation of measured angles [rad].
+        torque_noise: Of measured torques [N m].
+        seed: Of the noise.
+        substeps: Of a step, 2 or more.
+        name: Of the component.
+
+    Data:
+        torque: Of the motors, as measured [N m].
+        angle: Of their joints, as measured [rad].
+        wanted: Where the joints are to be [rad].
+        true_angle: Where they are, without noise [rad].
+
+    Raises:
+        SceneError: The frames do not fit, or there are fewer than two substeps.
+        IdentificationError: There is no such joint.
+    """
+
+    recorded: ClassVar[dict[str, tuple[str, str]]] = {
+        "torque": ("N m", "Torques of the motors, as measured"),
+        "angle": ("rad", "Angles of the joints with motors, as measured"),
+        "wanted": ("rad", "Where the joints with motors are to be"),
+        "true_angle": ("rad", "Angles of the joints with motors, without noise"),
+    }
+
+    def __init__(
+        self,
+        *,
+        root: Any,
+        robot: Mechanism,
+        motors: Motors,
+        start: Start,
+        frames: Any,
+        shown: Sequence[str],
+        angle_noise: float = 0.0,
+        torque_noise: float = 0.0,
+        seed: int = 0,
+        substeps: int = 10,
+        name: str = "robot",
+    ) -> None:
+        super().__init__(name=name, root=root)
+        if substeps < 2:
+            raise SceneError(f"{self.made_at}: 'substeps' must be 2 or more, got {substeps}.")
+        if len(frames.position.value) != len(shown):
+            raise SceneError(
+                f"{self.made_at}: the robot shows {len(shown)} joints. Got: a state of "
+                f"{len(frames.position.value)} frames."
+            )
+        self.robot, self.motors, self.start, self.frames = robot, motors, start, frames
+        self.shown = np.array([robot.frame(joint) for joint in shown])
+        self.driven = np.array([robot.coordinate(joint) for joint in motors.joints])
+        self.angle_noise, self.torque_noise = angle_noise, torque_noise
+        self.seed, self.substeps = seed, substeps
+        none = np.zeros(len(self.driven))
+        self.add_output("torque", none, "Torques of the motors, as measured [N m].")
+        self.add_output("angle", none, "Angles of their joints, as measured [rad].")
+        self.add_output("wanted", none, "Where they are to be [rad].")
+        self.add_output("true_angle", none, "Where they are, without noise [rad].")
+        self.reset()
+
+    def reset(self) -> None:
+        """Back to the start."""
+        start, tree = self.start, self.robot.tree
+        p = kernels.lagrangian(tree, np.zeros(0), start.q, start.v, False).v[tree.joint]
+        b, speed = start.q[self.driven], start.v[self.driven]
+        self.keep(state=PlantState(start.q, p, start.v, b, speed), failed=False)
+        self._show(0.0)
+
+    def snapshot(self) -> dict[str, Any]:
+        """What the plant carries from step to step."""
+        return {"state": self.state}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Take over what `snapshot` gave."""
+        self.keep(**snapshot)
+
+    @pauses_on_error
+    def onAnimateBeginEvent(self, event: Any) -> None:
+        """Go on by a step, and place all frames where they are at its end."""
+        del event
+        begin, dt = float(self.time.value), float(self.dt.value)
+        self.keep(state=self._advanced(begin, dt / self.substeps))
+        self._show(begin + dt)
+
+    def _advanced(self, begin: float, h: float) -> PlantState:
+        """The state after the substeps."""
+        state, tree = self.state, self.robot.tree
+        drive = self.motors.drive(self.robot, begin + (np.arange(self.substeps) + 0.5) * h)
+        q, p = np.empty((2, self.substeps + 1, len(state.q)))
+        multipliers = np.empty((self.substeps, len(tree.closed.kind)))
+        now = (h, state.q, state.p, state.v)
+        done = kernels.simulate(
+            tree, np.zeros(0), drive, *now, q, p, multipliers, TOLERANCE, ITERATIONS
+        )
+        if done < self.substeps:
+            raise DivergedError(
+                f"{self.made_at}: the robot's step from t = {begin + done * h:.6g} s has no "
+                f"solution. Its steps take {h:g} s: take more substeps, or pull less."
+            )
+        b = q[-3:, self.driven]
+        return PlantState(
+            q=q[-1],
+            p=p[-1],
+            v=(q[-1] - q[-2]) / h,
+            b=b[2],
+            speed=(1.5 * b[2] - 2.0 * b[1] + 0.5 * b[0]) / h,  # of second order, from one side
+            count=state.count + 1,
+        )
+
+    def _show(self, time: float) -> None:
+        """Tell where everything is, in frames and Data."""
+        state = self.state
+        at = kernels.frames(self.robot.tree, np.zeros(0), state.q)
+        turned = Rotation.from_matrix(at.R[self.shown]).as_quat()
+        self.frames.position.value = np.hstack([at.x[self.shown], turned]).tolist()
+        now = np.array([time])
+        torque = self.motors.torque(now, state.b[None], state.speed[None])[0]
+        noise = np.random.default_rng((self.seed, state.count)).standard_normal((2, len(torque)))
+        told = {
+            "torque": torque + self.torque_noise * noise[0],
+            "angle": state.b + self.angle_noise * noise[1],
+            "wanted": self.motors.motion(now)[0][0],
+            "true_angle": state.b,
+        }
+        for name, value in told.items():
+            self.outputs[name].value = value.tolist()

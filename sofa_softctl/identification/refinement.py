@@ -1,0 +1,179 @@
+"""One refinement of parameters while a robot moves: from a window of samples, and a memory."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+from scipy import stats
+
+from sofa_softctl.errors import IdentificationError, SimulationError
+from sofa_softctl.identification.estimate import Estimate, estimate, start_at
+from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.identifiability import (
+    CONFIDENCE,
+    Identifiability,
+    identifiability,
+)
+from sofa_softctl.identification.memory import Linearised, Memory
+from sofa_softctl.identification.parameter import Parameter, Prior
+from sofa_softctl.identification.problem import Problem
+from sofa_softctl.identification.recording import assemble
+from sofa_softctl.identification.status import EstimateStatus
+from sofa_softctl.identification.table import Table
+
+USED = (EstimateStatus.CONVERGED, EstimateStatus.AT_BOUND, EstimateStatus.EXHAUSTED)
+"""Searches whose end is taken over; an exhausted one goes on in the next refinement."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a refinement needs; it can be sent to another process."""
+
+    problem: Problem
+    """What is identified."""
+    parameters: tuple[Parameter, ...]
+    """Its parameters, with priors."""
+    table: Table
+    """The window."""
+    rho: np.ndarray
+    """Where to start, shape (n_rho,)."""
+    memory: Memory
+    """What earlier samples tell."""
+    inflation: np.ndarray | None
+    """Of the last window, `Linearised.inflation`; None: there was none."""
+    most: int
+    """Evaluations allowed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """What came of it."""
+
+    begin: float
+    """Of the window [s]."""
+    end: float
+    """Of the window [s]."""
+    rho: np.ndarray
+    """Parameters; where they were if `status` is none of `USED`, shape (n_rho,)."""
+    half_width: np.ndarray
+    """Of their 95 % intervals; infinite for what was not seen, shape (n_rho,)."""
+    status: EstimateStatus | None
+    """How the search ended; None: there was none."""
+    message: str
+    """That in words, or why there was none; and what is to be doubted."""
+    misfit: float
+    """Mean square of the window's residuals in standard deviations [-]: 1 where noise is all."""
+    rows: Linearised | None
+    """The window's samples for the memory; None if there is no estimate."""
+    seconds: float
+    """Time that it took [s]."""
+
+    @property
+    def used(self) -> bool:
+        """Whether the parameters are to be taken over."""
+        return self.status in USED and bool(np.isfinite(self.rho).all())
+
+
+def doubted(parameters: tuple[Parameter, ...], doubt: float) -> tuple[Parameter, ...]:
+    """With a prior where there is none: the start, off by a share of its size (one deviation).
+
+    What the first motions hardly show could go anywhere else: noise makes something of it.
+    """
+    if math.isinf(doubt):
+        return parameters
+    return tuple(
+        replace(one, prior=one.prior or Prior(one.start, doubt * one.scale)) for one in parameters
+    )
+
+
+def refine(task: Task) -> Refinement:
+    """Fit the parameters to the window and the memory.
+
+    The minimum of the window's residuals, each over the noise of its channel, and of the memory's
+    quadratic form: what `estimate` would find from all samples at once, but for the linearisation
+    of those that left. A window alone counts where the memory is empty.
+    """
+    began = perf_counter()
+    time = task.table.columns["time"]
+    begin, end = float(time[0]), float(time[-1])
+    try:
+        found, half_width, rows = _estimated(task)
+    except (IdentificationError, SimulationError) as error:
+        unknown = np.full(len(task.rho), np.inf)
+        taken = perf_counter() - began
+        return Refinement(begin, end, task.rho, unknown, None, str(error), np.nan, None, taken)
+    residuals = found.fits[0].rows[0]
+    return Refinement(
+        begin=begin,
+        end=end,
+        rho=found.rho,
+        half_width=half_width,
+        status=found.status,
+        message=" ".join([found.status.value, *found.warnings]),
+        misfit=float(residuals @ residuals) / max(len(residuals), 1),
+        rows=rows,
+        seconds=perf_counter() - began,
+    )
+
+
+def _estimated(task: Task) -> tuple[Estimate, np.ndarray, Linearised]:
+    """The estimate, half-widths, and the window's samples for the memory."""
+    problem = task.problem
+    rate = getattr(problem, "rate", None)
+    recording = assemble(task.table, problem.inputs, problem.channels, rate=rate)
+    experiments: list[Experiment] = [problem.experiment(recording)]
+    if task.memory.information.any():
+        experiments.append(task.memory.experiment(task.parameters))
+    inflation, rho = task.inflation, task.rho
+    if inflation is None:  # a first fit tells it
+        found, trust = _fit(task, experiments, rho, np.ones(len(rho)))
+        inflation, rho = _inflation(found, trust), found.rho
+    found, trust = _fit(task, experiments, rho, inflation)
+    rows = Linearised.of(found.fits[0], found.rho, _inflation(found, trust))
+    return found, half_widths(found, trust, task.memory, inflation), rows
+
+
+def _fit(
+    task: Task, experiments: list[Experiment], rho: np.ndarray, inflation: np.ndarray
+) -> tuple[Estimate, Identifiability]:
+    """From rho, or else from the starts, with priors that are as strong beside noisy inputs."""
+    parameters = tuple(
+        replace(one, prior=Prior(one.prior.mean, one.prior.deviation / d)) if one.prior else one
+        for one, d in zip(task.parameters, inflation.tolist(), strict=True)
+    )
+    values = dict(zip((one.name for one in parameters), rho.tolist(), strict=True))
+    try:
+        found = estimate(experiments, start_at(parameters, values), most=task.most)
+    except IdentificationError:  # it may be that the window cannot be simulated from there
+        found = estimate(experiments, parameters, most=task.most)
+    return found, identifiability(found, experiments)
+
+
+def half_widths(
+    found: Estimate, trust: Identifiability, memory: Memory, inflation: np.ndarray
+) -> np.ndarray:
+    """Of the 95 % intervals, shape (n_rho,).
+
+    C = A^-1 (A + S + M - F + Q) A^-1, A the information of window, priors and memory, S what noise
+    of the window's inputs adds to the covariance of the gradient, M - F what it added to the
+    memory's, and Q that priors count `inflation`^2 times although they are not better known.
+    """
+    C = np.nan_to_num(trust.output_covariance, posinf=0.0)
+    of_priors = np.diag((inflation**2 - 1.0) * found.prior_information)
+    more = C @ (memory.spread - memory.information + of_priors) @ C
+    variance = np.diag(trust.covariance + more)
+    reach = stats.norm.ppf(0.5 + CONFIDENCE / 2.0)
+    width: np.ndarray = reach * np.sqrt(np.where(np.isfinite(variance), variance, np.inf))
+    return width
+
+
+def _inflation(found: Estimate, trust: Identifiability) -> np.ndarray:
+    """Standard deviation of the window's gradient, over that from noise of outputs alone."""
+    J = np.concatenate([each.rows[1] for each in found.fits])
+    A = J.T @ J + np.diag(found.prior_information)
+    through = np.nan_to_num(np.diag(A @ trust.input_covariance @ A))
+    own = (found.fits[0].rows[1] ** 2).sum(axis=0)
+    return np.sqrt(1.0 + through / np.where(own > 0.0, own, np.inf))
