@@ -16,6 +16,7 @@ _modules.install()
 _HOMES = {
     "FrictionWithoutCreep": "sofa_softctl.scene.friction",
     "Grasp": "sofa_softctl.inverse.grasp",
+    "IdentificationController": "sofa_softctl.identification.controller",
     "InverseController": "sofa_softctl.inverse.controller",
     "InverseProblem": "sofa_softctl.inverse.problem",
     "InverseSolution": "sofa_softctl.inverse.solution",
@@ -42,6 +43,7 @@ _HOMES = {
 __all__ = [  # noqa: F822  (loaded by __getattr__)
     "FrictionWithoutCreep",
     "Grasp",
+    "IdentificationController",
     "InverseController",
     "InverseProblem",
     "InverseSolution",

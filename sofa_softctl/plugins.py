@@ -253,6 +253,12 @@ class _BuiltIn:
 
             return LibraryController
 
+        def identification() -> type[Any]:
+            from sofa_softctl.identification.controller import IdentificationController
+
+            return IdentificationController
+
+        register("identification", identification)
         register("inverse", inverse)
         register("library", library)
         register("surrogate", surrogate)
