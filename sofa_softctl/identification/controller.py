@@ -152,11 +152,11 @@ class IdentificationController(SceneController):
         """Read the signals; refine when it is time."""
         del event
         now, dt = float(self.time.value), float(self.dt.value)
-        if now < self.start - EPSILON:
+        if now < self.start + dt - EPSILON:
             return
         if self.begun is None:
             self._check_period(dt)
-            self.keep(begun=now)
+            self.keep(begun=now - dt)
         passed = round((now - self.begun) / dt)
         if passed % max(round((self.period or dt) / dt), 1) == 0:
             self.sliding.samples.append([now, *(read() for read in self.readers)])
@@ -164,7 +164,7 @@ class IdentificationController(SceneController):
             self._collect()
         if now >= self.begun + (self.done + 1) * self.every - EPSILON:
             self.keep(done=self.done + 1)
-            if self.pending is None:
+            if self.pending is None and self.sliding.samples:
                 self._refine(now)
 
     def _refine(self, now: float) -> None:

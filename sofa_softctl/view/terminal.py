@@ -16,8 +16,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.scene.run import InverseSummary, RunSummary, run, step_count
+from sofa_softctl.scene.run import History, InverseSummary, RunSummary, run, step_count
 from sofa_softctl.scene.session import Session
+from sofa_softctl.view.refinement import refinement_table, save_refinement_plot
 
 DEFAULT_DURATION = 2.0
 """Simulated time of a run when neither the user nor the scene says (DURATION in the scene)."""
@@ -67,13 +68,14 @@ class Terminal:
                 advance(done)
 
             summary, histories = run(session, total, on_step)
+        refined = [
+            one for one in session.controllers if one.getClassName() == "IdentificationController"
+        ]
+        for one in refined:
+            self.console.print(refinement_table(one))
         self.show(summary)
         if plot is not None:
-            from sofa_softctl.view.tracking import save_tracking_plot
-
-            if not histories:
-                raise SoftctlError("There is nothing to plot: the scene has no InverseController.")
-            save_tracking_plot(plot, histories[0])
+            _save_plot(plot, histories, refined)
         if camera is not None:
             with self.bar("Rendering", 1) as advance:
                 camera.save(progress=advance)
@@ -99,6 +101,21 @@ class Terminal:
             for line in _contact_lines(inverse, summary.units):
                 self.console.print(line, highlight=False)
         self.console.print(_phase_table(summary))
+
+
+def _save_plot(path: Path, histories: list[History], refined: list[Any]) -> None:
+    """Of the first controller that there is a plot for."""
+    from sofa_softctl.view.tracking import save_tracking_plot
+
+    if histories:
+        save_tracking_plot(path, histories[0])
+    elif refined:
+        save_refinement_plot(path, refined[0])
+    else:
+        raise SoftctlError(
+            "There is nothing to plot: the scene has no InverseController and no "
+            "IdentificationController."
+        )
 
 
 class _Bar:
