@@ -17,9 +17,9 @@ from sofa_softctl.identification.loop.perfect import perfect
 from sofa_softctl.identification.loop.problem import LoopProblem
 from sofa_softctl.identification.loop.recording import STIFFNESS, record
 from sofa_softctl.identification.mechanism import adjoint
+from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Scaled, Spring
-from sofa_softctl.identification.mechanism.problem import MechanismExperiment
 from sofa_softctl.identification.parameter import Parameter, starts
 from sofa_softctl.identification.recording import Recording
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.mechanism.kernels import (
+from sofa_softctl.identification.mechanism.arrays import (
     DIRECTION,
     DISTANCE,
     POINT,

@@ -1,19 +1,15 @@
-"""Identification of mechanisms: a problem, and its model of one recorded run."""
+"""Identification of mechanisms: what is unknown, recorded and compared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sparse
 
-from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.experiment import Channel, PulledBack
-from sofa_softctl.identification.mechanism import adjoint, kernels
-from sofa_softctl.identification.mechanism.interpolation import cubic, linear
-from sofa_softctl.identification.mechanism.kernels import Drive
+from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.signals import (
     Angle,
@@ -23,13 +19,11 @@ from sofa_softctl.identification.mechanism.signals import (
     Output,
     Settled,
 )
-from sofa_softctl.identification.mechanism.start import Start, projected, rest, settle
-from sofa_softctl.identification.mechanism.variational import Trajectory, simulate
-from sofa_softctl.identification.parameter import Parameter, starts
+from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.recording import Recording
 
-TOLD = 1e-6
-"""A start that constraints move further than this is told of [rad] or [m]."""
+if TYPE_CHECKING:
+    from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +77,13 @@ class MechanismProblem:
         return tuple(channel for one in self.outputs for channel in one.channels)
 
     def experiment(self, recording: Recording) -> MechanismExperiment:
-        """The model of one recorded run."""
+        """The model of one recorded run.
+
+        Raises:
+            IdentificationError: The recording is too short.
+        """
+        from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
+
         return MechanismExperiment(self, recording)
 
     def read(self, rho: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -118,233 +118,3 @@ class MechanismProblem:
         by_q = np.zeros((len(q), 1, q.shape[1]))
         by_q[:, 0, c] = 1.0
         return q[:, [c]], by_q, np.zeros((len(q), 1, len(rho)))
-
-
-class MechanismExperiment:
-    """A recorded run of a mechanism; see `experiment.Experiment`.
-
-    Raises:
-        IdentificationError: The recording is too short.
-    """
-
-    def __init__(self, problem: MechanismProblem, recording: Recording) -> None:
-        self.problem = problem
-        self.recording = recording
-        self.name = recording.name
-        self.parameters = problem.parameters
-        self.channels = problem.compared
-        self.inputs = problem.inputs
-        self.time = recording.time
-        self.steps = int(np.ceil((self.time[-1] - self.time[0]) / problem.dt - 1e-6))
-        if self.steps < 3:
-            raise IdentificationError(
-                f"{self.name}: {self.time[-1] - self.time[0]:g} s are {self.steps} steps of "
-                f"{problem.dt:g} s. Expected three or more."
-            )
-        self._last: tuple[bytes, _Run] | None = None
-        self._moved = 0.0
-
-    @cached_property
-    def notes(self) -> tuple[str, ...]:
-        """What people should know of the model of this run."""
-        self._start(starts(self.parameters))
-        if self._moved < TOLD:
-            return ()
-        return (
-            f"the start was moved by {self._moved:.3g} (norm over all coordinates) to where "
-            "constraints hold",
-        )
-
-    @cached_property
-    def measured(self) -> np.ndarray:
-        """Outputs as measured, shape (n_times, n_outputs)."""
-        if not self.problem.from_feedback:
-            return self.recording.outputs
-        rho = np.zeros(len(self.parameters))
-        return self.problem.read(rho, self._measured_q)[0]
-
-    def outputs(self, rho: np.ndarray) -> np.ndarray:
-        """Predicted outputs, shape (n_times, n_outputs)."""
-        return self._run(rho).outputs
-
-    def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Predicted outputs and their derivatives, forward."""
-        run, mechanism = self._run(rho), self.problem.mechanism
-        z_q, _ = adjoint.sensitivities(mechanism, run.rho, run.start, run.drive, run.trajectory)
-        at_nodes = run.y_rho + run.y_q @ z_q  # (K + 1, n_y, n_rho)
-        flat = run.sample @ at_nodes.reshape(len(at_nodes), -1)
-        by_rho = flat.reshape(len(self.time), *at_nodes.shape[1:])
-        return run.outputs, by_rho
-
-    def pull_back(
-        self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
-    ) -> PulledBack:
-        """Derivatives of J by the adjoint, parameters' and inputs'."""
-        run, problem = self._run(rho), self.problem
-        weights = gradient(run.outputs)  # (n_times, n_y)
-        at_nodes = run.sample.T @ weights  # (K + 1, n_y)
-        by_q = np.einsum("ky,kyn->kn", at_nodes, run.y_q)
-        direct = np.einsum("ky,kyr->r", at_nodes, run.y_rho)
-        cost = adjoint.Cost(0.0, by_q, np.zeros_like(by_q), direct)
-        found = adjoint.gradient(
-            problem.mechanism, run.rho, run.start, run.drive, run.trajectory, cost
-        )
-        by_inputs = np.column_stack(
-            [W.T @ column for W, column in zip(run.to_middles, found.by_inputs.T, strict=True)]
-        ).reshape(len(self.time), len(self.inputs))
-        by_inputs[0] += found.by_start[0] @ run.start_inputs
-        return PulledBack(run.outputs, found.by_rho, by_inputs)
-
-    def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
-        """Of sum(weights * measured), where outputs follow from the coordinates of the feedback."""
-        found = np.zeros((len(self.time), len(self.inputs)))
-        if self.problem.from_feedback:
-            rho = np.zeros(len(self.parameters))
-            by_q = self.problem.read(rho, self._measured_q)[1][:, :, self._fed]
-            found[:, len(self.problem.forces) :] = np.einsum("ty,tyn->tn", weights, by_q)
-        return found
-
-    def trajectory(self, rho: np.ndarray) -> Trajectory:
-        """The simulated motion."""
-        return self._run(rho).trajectory
-
-    def start(self, rho: np.ndarray) -> Start:
-        """Where it begins."""
-        return self._run(rho).start
-
-    def drive(self, rho: np.ndarray) -> Drive:
-        """What drives it."""
-        return self._run(rho).drive
-
-    @cached_property
-    def _fed(self) -> np.ndarray:
-        feedback = self.problem.feedback
-        names = feedback.joints if feedback else ()
-        return np.array([self.problem.mechanism.coordinate(name) for name in names], dtype=np.int64)
-
-    @property
-    def _fed_signals(self) -> np.ndarray:
-        """Measured coordinates of the feedback, shape (n_times, m)."""
-        return self.recording.inputs[:, len(self.problem.forces) :]
-
-    @cached_property
-    def _measured_q(self) -> np.ndarray:
-        """Configurations with the feedback's joints as measured, all others at zero."""
-        q = np.zeros((len(self.time), len(self.problem.mechanism.coordinates)))
-        q[:, self._fed] = self._fed_signals
-        return q
-
-    def _index(self, parameter: str) -> int:
-        names = [one.name for one in self.parameters]
-        if parameter not in names:
-            raise IdentificationError(
-                f"{self.problem.name}: there is no parameter '{parameter}'. Known: "
-                f"{', '.join(names) or 'none'}."
-            )
-        return names.index(parameter)
-
-    def _run(self, rho: np.ndarray) -> _Run:
-        """The simulation with rho; the last one is kept."""
-        rho = np.asarray(rho, dtype=float)
-        if self._last is None or self._last[0] != rho.tobytes():
-            self._last = (rho.tobytes(), self._simulated(rho))
-        return self._last[1]
-
-    def _simulated(self, rho: np.ndarray) -> _Run:
-        problem = self.problem
-        start, start_inputs = self._start(rho)
-        drive, to_middles = self._drive(rho)
-        trajectory = simulate(problem.mechanism, rho, start, drive, problem.dt)
-        y, y_q, y_rho = problem.read(rho, trajectory.q)
-        sample = cubic(problem.dt, len(y), self.time - self.time[0])
-        return _Run(
-            rho,
-            start,
-            start_inputs,
-            drive,
-            to_middles,
-            trajectory,
-            sample,
-            y_q,
-            y_rho,
-            sample @ y,
-        )
-
-    def _start(self, rho: np.ndarray) -> tuple[Start, np.ndarray]:
-        """Where it begins, and its derivative by the first sample of all inputs."""
-        mechanism, given = self.problem.mechanism, self.problem.start
-        n, n_u = len(mechanism.coordinates), len(self.inputs)
-        q, by_inputs = np.zeros(n), np.zeros((n, n_u))
-        at = [mechanism.coordinate(name) for name in given.q]
-        if isinstance(given, Settled):
-            q[at] = list(given.q.values())
-            q[self._fed] = self._fed_signals[0]
-            held = self.problem.feedback.joints if self.problem.feedback else ()
-            found = settle(mechanism, rho, q, held)
-            self._moved = found.projected
-            by_inputs[:, len(self.problem.forces) :] = found.q_held
-            return found.start, by_inputs
-        start = rest(mechanism)
-        start.q[at] = mechanism.values(given.q.values(), rho)
-        start.q_rho[at] = mechanism.by_rho(given.q.values())
-        at = [mechanism.coordinate(name) for name in given.v]
-        start.v[at] = mechanism.values(given.v.values(), rho)
-        start.v_rho[at] = mechanism.by_rho(given.v.values())
-        start, self._moved = projected(mechanism, rho, start)
-        return start, by_inputs
-
-    def _drive(self, rho: np.ndarray) -> tuple[Drive, list[sparse.csr_array]]:
-        """Signals at the middles of steps, and the matrices that took them there."""
-        problem, signals = self.problem, self.recording.inputs
-        n, n_f = len(problem.mechanism.coordinates), len(problem.forces)
-        names = [channel.name for channel in self.inputs]
-        for name in problem.delay:
-            if name not in names:
-                raise IdentificationError(
-                    f"{problem.name}: there is no input '{name}' to delay. Known: "
-                    f"{', '.join(names) or 'none'}."
-                )
-        late = [self._index(problem.delay[n]) if n in problem.delay else -1 for n in names]
-        middles = self.time[0] + problem.dt * (np.arange(self.steps) + 0.5)
-        pairs = {k: linear(self.time, middles - (rho[k] if k >= 0 else 0.0)) for k in {*late, -1}}
-        at, rate = np.zeros((self.steps, len(names))), np.zeros((self.steps, len(names)))
-        for column, k in enumerate(late):
-            at[:, column] = pairs[k][0] @ signals[:, column]
-            rate[:, column] = pairs[k][1] @ signals[:, column]
-        gain_u = np.zeros((n, n_f))
-        for column, force in enumerate(problem.forces):
-            gain_u[problem.mechanism.coordinate(force.joint), column] = 1.0
-        gain = problem.feedback.gain if problem.feedback else np.zeros((1, 0, 0))
-        drive = Drive(
-            gain_u=gain_u,
-            u=np.ascontiguousarray(at[:, :n_f]),
-            fed=self._fed,
-            gain=gain,
-            target=np.ascontiguousarray(at[:, n_f:]),
-            rate=rate,
-            delay=np.array(late, dtype=np.int64),
-            share=problem.share,
-        )
-        return drive, [pairs[k][0] for k in late]
-
-
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """One simulation of an experiment."""
-
-    rho: np.ndarray
-    start: Start
-    start_inputs: np.ndarray
-    """dq_0 by the first sample of each input, shape (n, n_u)."""
-    drive: Drive
-    to_middles: list[sparse.csr_array]
-    """For each input the matrix from samples to middles of steps."""
-    trajectory: Trajectory
-    sample: sparse.csr_array
-    """From nodes to times of measurements, shape (n_times, K + 1)."""
-    y_q: np.ndarray
-    """At the nodes, shape (K + 1, n_y, n)."""
-    y_rho: np.ndarray
-    """Explicit, at the nodes, shape (K + 1, n_y, n_rho)."""
-    outputs: np.ndarray
-    """At the times of measurements, shape (n_times, n_y)."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.mechanism import kernels
-from sofa_softctl.identification.mechanism.kernels import Drive
+from sofa_softctl.identification.mechanism.arrays import Drive
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.start import Start, violation
 

@@ -1,0 +1,152 @@
+"""Mechanisms, drives and derivatives as arrays, as the kernels take and give them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Values(NamedTuple):
+    """Numbers that may depend on parameters: constant + factor * rho[parameter]."""
+
+    constant: np.ndarray
+    """Shape (n,)."""
+    factor: np.ndarray
+    """Shape (n,)."""
+    parameter: np.ndarray
+    """Its index, -1 for none, shape (n,)."""
+
+
+class Rows(NamedTuple):
+    """Things to measure between two ends: constraints, or readings."""
+
+    kind: np.ndarray
+    """Of each: POINT, DIRECTION or DISTANCE, shape (n_r,)."""
+    one: np.ndarray
+    """Joint of its first end, -1: the world, shape (n_r,)."""
+    other: np.ndarray
+    """Joint of its second end, -1: the world, shape (n_r,)."""
+    at_one: np.ndarray
+    """Point or direction in the axes of `one`, shape (n_r, 3)."""
+    at_other: np.ndarray
+    """Point or direction in the axes of `other`, shape (n_r, 3)."""
+    along: np.ndarray
+    """Direction in the world of a POINT row, shape (n_r, 3)."""
+    target: Values
+    """What a constraint should be; 0 for a reading, (n_r,)."""
+
+
+class Tree(NamedTuple):
+    """A mechanism as arrays, N joints of which n are coordinates, each after its parent."""
+
+    parent: np.ndarray
+    """-1: the world, shape (N,)."""
+    coordinate: np.ndarray
+    """Index in q, -1 for a joint that does not move, shape (N,)."""
+    joint: np.ndarray
+    """Joint of each coordinate, shape (n,)."""
+    sliding: np.ndarray
+    """Whether it slides along its axis; it turns otherwise, shape (N,)."""
+    axis: np.ndarray
+    """Unit vector in the joint's axes, shape (N, 3)."""
+    turned: np.ndarray
+    """Axes of the joint in those of its parent, shape (N, 3, 3)."""
+    moved: np.ndarray
+    """Origin of the joint in the axes of its parent [m], shape (N, 3)."""
+    rigid: Values
+    """Place of joints that do not move, (N,); 0 for the others."""
+    body: np.ndarray
+    """Joint that carries each mass, shape (n_b,)."""
+    mass: Values
+    """[kg], (n_b,)."""
+    center: np.ndarray
+    """Of each mass in the joint's axes [m], shape (n_b, 3)."""
+    gyration: np.ndarray
+    """Inertia about the centre for a mass of 1 [m^2], shape (n_b, 3, 3)."""
+    spring: np.ndarray
+    """Coordinate of each spring, shape (n_s,)."""
+    stiffness: Values
+    """[N m / rad] or [N / m], (n_s,)."""
+    rest: Values
+    """[rad] or [m], (n_s,)."""
+    damper: np.ndarray
+    """Coordinate of each damper, shape (n_d,)."""
+    damping: Values
+    """[N m s / rad] or [N s / m], (n_d,)."""
+    closed: Rows
+    """The constraints, n_h of them."""
+    gravity: np.ndarray
+    """[m / s^2], shape (3,)."""
+
+
+POINT, DIRECTION, DISTANCE = 0, 1, 2
+"""h = along . (x_one - x_other), d_one . d_other, |x_one - x_other|; less the target."""
+
+
+class Drive(NamedTuple):
+    """Forces from outside in K steps: F = gain_u u - gain (q[fed] - target), at middles."""
+
+    gain_u: np.ndarray
+    """Forces of the inputs, shape (n, n_u)."""
+    u: np.ndarray
+    """Inputs, shape (K, n_u)."""
+    fed: np.ndarray
+    """Coordinates with feedback, shape (m,)."""
+    gain: np.ndarray
+    """Of the feedback, shape (K, m, m), or (1, m, m) for one that stays."""
+    target: np.ndarray
+    """What the feedback pulls to, shape (K, m)."""
+    rate: np.ndarray
+    """Time derivatives of u and target, shape (K, n_u + m)."""
+    delay: np.ndarray
+    """Parameter that delays each of u and target, -1 for none, shape (n_u + m,)."""
+    share: float
+    """Of a step's force that acts at its end, F_d+: 1/2 is of second order, 0 the paper's."""
+
+
+class Frames(NamedTuple):
+    """Where the joints are."""
+
+    R: np.ndarray
+    """Axes of what each joint carries, shape (N, 3, 3)."""
+    x: np.ndarray
+    """Its origin [m], shape (N, 3)."""
+    S: np.ndarray
+    """Screw of each joint, shape (N, 6)."""
+
+
+class Lagrangian(NamedTuple):
+    """L = T - V and its derivatives by all joints; V with gravity and springs."""
+
+    q: np.ndarray
+    """L_q, shape (N,)."""
+    v: np.ndarray
+    """L_v, shape (N,)."""
+    qq: np.ndarray
+    """Shape (N, N)."""
+    qv: np.ndarray
+    """By q_row and v_column, shape (N, N)."""
+    vv: np.ndarray
+    """The mass matrix, shape (N, N)."""
+    q_rho: np.ndarray
+    """L_q by parameters, but for those that are places of joints, shape (N, n_rho)."""
+    v_rho: np.ndarray
+    """L_v by them, shape (N, n_rho)."""
+
+
+class Linear(NamedTuple):
+    """Derivatives of a step: of R = 0, the equations for (q_k+1, multipliers), and of p_k+1."""
+
+    kkt: np.ndarray
+    """R by (q_k+1, multipliers), shape (n + n_h, n + n_h)."""
+    r_q: np.ndarray
+    """Upper rows of R by q_k; by p_k they are 1, shape (n, n)."""
+    r_rho: np.ndarray
+    """R by parameters, shape (n + n_h, n_rho)."""
+    p_next: np.ndarray
+    """p_k+1 by q_k+1, shape (n, n)."""
+    p_q: np.ndarray
+    """p_k+1 by q_k, shape (n, n)."""
+    p_rho: np.ndarray
+    """p_k+1 by parameters, shape (n, n_rho)."""
