@@ -12,7 +12,7 @@ from sofa_softctl.identification.mechanism.arrays import Drive
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.start import Start, violation
 
-TOLERANCE = 1e-9
+TOLERANCE = 1e-7
 """Newton's last step in a coordinate [rad] or [m]; what remains after it is its square."""
 ITERATIONS = 25
 """Most of Newton's iterations in a step."""
