@@ -114,7 +114,7 @@ def add_bodies(root, arm, shown, posture, links):
     at = kernels.frames(arm.tree, np.zeros(0), q)  # the loop round
     places = {name: (at.x[arm.frame(name)], at.R[arm.frame(name)]) for name in shown}
     still = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
-    node = root.addChild("robot")
+    node = root.addChild("bodies")
     frames = node.addObject(
         "MechanicalObject", name="dofs", template="Rigid3", position=len(shown) * [still]
     )

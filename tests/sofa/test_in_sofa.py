@@ -38,6 +38,22 @@ def test_the_elastic_arm_picks_and_places_alike(sofa):
     assert found.deviation_max <= 1e-12
 
 
+def test_the_loop_is_moved_and_identified_alike(in_sofa, embedded):
+    """The robot moves by our arithmetic on both, as the elastic arm does, and SOFA maps its blocks;
+    noise and fits are the same. Over the first fit, at 2 s."""
+    code = """
+session = Session("scenes/loop_manipulation.py")
+session.step(205)
+plant, refiner = session.controllers
+values = [plant.angle.value, plant.torque.value, refiner.parameters.value, refiner.half_width.value]
+result([np.concatenate(values), np.array(session.root.bodies.loop.dofs.position.value)])
+"""
+    (values, points), _ = in_sofa(code)
+    expected, places = embedded(code)
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+    np.testing.assert_allclose(points, places, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["rolling_ring", "trunk_cup"])
 def test_scenes_with_contacts_are_controlled_by_the_same_contact_problems(sofa, name):
     """The contact rows of SOFA feed the same QPCC: 1e-6 of the size over 40 steps, in which the
