@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import weakref
-from concurrent.futures import Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import ExitStack
 
 from sofa_softctl.errors import SceneError
@@ -33,11 +33,18 @@ class Background:
         weakref.finalize(self, self._open.close)
 
     def submit(self, task: Task) -> Future[Refinement]:
-        """Begin a refinement; the problem is sent to the process."""
+        """Begin a refinement; the problem is sent to the process, or another if it ended."""
+        try:
+            return self._running().submit(refine, task)
+        except BrokenExecutor:
+            self.close()
+            return self._running().submit(refine, task)
+
+    def _running(self) -> Executor:
         if self._executor is None:
             self._executor = self._open.enter_context(workers(1))
         assert self._executor is not None
-        return self._executor.submit(refine, task)
+        return self._executor
 
     def close(self) -> None:
         """End the process; the next task starts another."""

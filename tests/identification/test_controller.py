@@ -2,7 +2,10 @@
 
 import os
 import signal
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
+from time import sleep
 
 import numpy as np
 import pytest
@@ -250,6 +253,7 @@ def test_snapshots_and_resets_lead_to_the_same_numbers_again(line):
     assert [list(refiner.parameters.value), list(refiner.half_width.value)] == expected
     session.reset()
     assert refiner.parameters.value.tolist() == [1.0, 0.5]
+    assert refiner.updates.value == [0.0]
     assert np.isinf(refiner.half_width.value).all() and refiner.status.value == ""
     session.step(175)
     assert [list(refiner.parameters.value), list(refiner.half_width.value)] == expected
@@ -267,8 +271,7 @@ def test_records_hold_parameters_and_intervals_over_time(line, tmp_path):
 
 
 def test_in_the_background_the_robot_goes_on_and_the_result_is_the_same(line):
-    """The first fit is taken over a step after it is ready. When its process is killed, that is
-    told, and the next fit gets another."""
+    """The first fit is taken over in the step after it is ready."""
     in_step, expected = session_of(line.LineProblem())
     in_step.step(20)
     session, refiner = session_of(line.LineProblem(), background=True)
@@ -277,14 +280,37 @@ def test_in_the_background_the_robot_goes_on_and_the_result_is_the_same(line):
     refiner.pending.result()
     session.step()
     assert refiner.parameters.value.tolist() == expected.parameters.value.tolist()
-    os.kill(next(iter(refiner.worker._executor._processes)), signal.SIGKILL)
-    while refiner.status.value != "FAILED":
-        session.step(20)
-        assert refiner.pending.exception() is not None
-        session.step()
-    assert "another will" in refiner.message.value
+    assert refiner.updates.value == [1.0]
+
+
+def test_a_fit_that_is_under_way_leaves_out_the_next_ones(line):
+    """The worker's answer never comes here; what was known stays."""
+    session, refiner = session_of(line.LineProblem(), background=True)
+    never = Future()
+    refiner.keep(pending=never)
+    session.step(100)
+    assert refiner.pending is never and refiner.worker._executor is None
+    assert refiner.parameters.value.tolist() == [1.0, 0.5]
+
+
+def test_a_worker_that_ends_is_told_and_replaced(line):
+    """Once in the middle of a fit, once between two."""
+    session, refiner = session_of(line.LineProblem(), background=True)
+    session.step(10)
+    ended = Future()
+    ended.set_exception(BrokenProcessPool("killed"))
+    refiner.keep(pending=ended)
+    session.step()
+    assert refiner.status.value == "FAILED" and "another will" in refiner.message.value
+    session.step(10)
+    refiner.pending.result()
+    executor = refiner.worker._executor
+    os.kill(next(iter(executor._processes)), signal.SIGKILL)
+    while not executor._broken:
+        sleep(0.01)
     session.step(20)
     refiner.pending.result()
+    assert refiner.worker._executor is not executor
     session.step()
     assert refiner.updates.value == [2.0]
 
