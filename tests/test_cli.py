@@ -97,7 +97,7 @@ def test_a_component_is_described_by_any_of_its_names(softctl):
 
 def test_plugins_are_listed_with_their_controllers(softctl):
     out = softctl("plugins")
-    assert re.search(r"built-in\W+inverse", out)
+    assert re.search(r"built-in\W+identification\W+inverse", out)
 
 
 def test_the_doctor_looks_at_backend_versions_and_cache(softctl):
