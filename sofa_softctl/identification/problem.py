@@ -17,7 +17,8 @@ class Problem(Protocol):
     """Says what a recording must hold, and makes experiments of recordings.
 
     A problem whose model steps at fixed times also has `rate` [Hz]: recordings are then checked to
-    be sampled so often, evenly.
+    be sampled so often, evenly. One whose signals have other names where `softctl run` records them
+    has `recorded`, a dict of those names to its own.
     """
 
     @property

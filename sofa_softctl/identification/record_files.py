@@ -40,14 +40,16 @@ def read_mcap(path: str | Path, problem: Problem) -> Table:
     """The table of an MCAP file's channels, a column for each number of a Data.
 
     Columns are named as in CSV exports of records, `tip.position[0].x`; a Data of one number also
-    by its own name. Where the file has no unit, it is taken to be the problem's, and told.
+    by its own name, and those that the problem has in `recorded` by what it calls them. Where the
+    file has no unit, it is taken to be the problem's, and told.
     """
-    record = read_record(path)
+    record, known = read_record(path), getattr(problem, "recorded", {})
     wanted = {one.name: one.unit for one in (*problem.inputs, *problem.channels)}
     columns, units, notes = {TIME: record.time}, {TIME: record.units.get(TIME, "") or "s"}, []
     for name, values in record.channels.items():
         shape = values.shape[1:]
         names = column_names(name, shape) if math.prod(shape) != 1 or name not in wanted else [name]
+        names = [known.get(column, column) for column in names]
         flat = values.reshape(len(values), math.prod(shape)).T
         for column, numbers in zip(names, flat, strict=True):
             columns[column] = np.where(np.isfinite(numbers), numbers, np.nan)

@@ -56,6 +56,15 @@ class LoopProblem:
         return (*_torques(), *_angles())
 
     @property
+    def recorded(self) -> dict[str, str]:
+        """Names of the inputs in records of scenes/loop_manipulation.py."""
+        return {
+            f"robot.{what}[{k}]": f"{what}_{joint}"
+            for what in ("torque", "angle")
+            for k, joint in enumerate(baxter.JOINTS)
+        }
+
+    @property
     def mechanism(self) -> Mechanism:
         """Arm and loop."""
         return arm_with_loop(self.links, stiffness=self.stiffness, parameters=self.parameters)
