@@ -9,6 +9,7 @@ import numpy as np
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.arrays import Drive
+from sofa_softctl.identification.mechanism.diagnosis import why_singular
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.start import Start, violation
 
@@ -93,10 +94,8 @@ def simulate(
     try:
         done = kernels.simulate(tree, rho, drive, *begin, q, p, multipliers, TOLERANCE, ITERATIONS)
     except np.linalg.LinAlgError as error:
-        raise SimulationError(
-            "A step's equations are singular. Does every joint carry a mass, directly or further "
-            "out, and is no constraint there twice?"
-        ) from error
+        why = why_singular(mechanism, rho, start.q)
+        raise SimulationError(f"A step's equations are singular. {why}".strip()) from error
     if done < steps:
         raise SimulationError(
             f"The step from t = {done * dt:.6g} s has no solution with {_named(mechanism, rho)}: "

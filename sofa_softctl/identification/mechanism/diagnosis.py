@@ -1,0 +1,74 @@
+"""Why the equations of a step have no solution: joints without mass, equations too many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.identification.mechanism import kernels
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
+from sofa_softctl.identification.mechanism.parts import Clamp, Pin, Rod
+
+RELATIVE = 1e-9
+"""Singular values, and inertias, below this share of the largest are none."""
+ROWS = {Pin: 3, Clamp: 6, Rod: 1}
+"""Equations of each constraint."""
+
+
+def why_singular(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> str:
+    """What is wrong with a mechanism at a configuration, and what to do; empty if nothing is."""
+    return " ".join(filter(None, [_massless(mechanism, rho, q), _too_many(mechanism, rho, q)]))
+
+
+def _massless(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> str:
+    """Joints that move without moving a mass."""
+    tree = mechanism.tree
+    L = kernels.lagrangian(tree, rho, q, np.zeros(len(q)), False)
+    inertia = np.diag(L.vv)[tree.joint]
+    none = inertia <= RELATIVE * inertia.max(initial=0.0)
+    names = [name for name, bare in zip(mechanism.coordinates, none, strict=True) if bare]
+    if not names:
+        return ""
+    return (
+        f"Nothing that {_joints(names)} moves has a mass: give it a Body, directly or further out, "
+        "off the joint's axis or with a gyration."
+    )
+
+
+def _too_many(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> str:
+    """Constraints with equations that the others fulfil already."""
+    tree = mechanism.tree
+    n_h = len(tree.closed.kind)
+    h, Dh = np.empty(n_h), np.empty((n_h, len(tree.parent)))
+    kernels.measure(tree, tree.closed, rho, kernels.frames(tree, rho, q), h, Dh)
+    Dh = Dh[:, tree.joint]
+    missing = n_h - _rank(Dh)
+    if not missing:
+        return ""
+    return (
+        f"{_equations(mechanism, Dh, missing)} already follow from the others, or do not depend on "
+        "any joint, as what leads out of the plane of a planar mechanism. Hold it by a Rod, or add "
+        "a sliding joint along what is fulfilled already: it stays where it is."
+    )
+
+
+def _equations(mechanism: Mechanism, Dh: np.ndarray, missing: int) -> str:
+    """Which constraints have too many."""
+    row, named = 0, []
+    for one in mechanism.constraints:
+        rows = range(row, row := row + ROWS[type(one)])
+        rank = _rank(np.delete(Dh, rows, axis=0))
+        if len(Dh) - len(rows) - rank < missing:  # without it, fewer are too many
+            named.append(f"the {type(one).__name__} of '{one.one}'")
+    return f"{missing} of the {len(Dh)} equations of {', '.join(named)}"
+
+
+def _rank(matrix: np.ndarray) -> int:
+    if not matrix.size:
+        return 0
+    values = np.linalg.svd(matrix, compute_uv=False)
+    return int((values > RELATIVE * max(values.max(), 1e-300)).sum())
+
+
+def _joints(names: list[str]) -> str:
+    quoted = ", ".join(f"'{name}'" for name in names)
+    return f"joint {quoted}" if len(names) == 1 else f"any of the joints {quoted}"
