@@ -107,7 +107,7 @@ def _robot(path: Path) -> Any:
         import yourdfpy
     except ImportError as error:
         raise IdentificationError(
-            "Reading URDF needs yourdfpy: pip install 'sofa_softctl[urdf]'."
+            "Reading URDF needs yourdfpy: pip install 'sofa-softctl[urdf]'."
         ) from error
     if not path.is_file():
         raise IdentificationError(f"{path}: there is no such file.")
