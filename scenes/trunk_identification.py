@@ -12,7 +12,7 @@ Paper: none for finite elements: "Parameter identification", whose joints have s
 for it; gradients here go through the implicit step of Coevoet, Escande, Duriez 2019, eq. (3).
 
     softctl run scenes/trunk_identification.py --set upper=1500 --record trunk.mcap
-    softctl identify scenes/trunk_identification.py:trunk --data trunk.csv
+    softctl identify scenes/trunk_identification.py:trunk --data trunk.mcap
     runSofa -l SofaPython3 scenes/trunk_identification.py --argv upper=1500
 
 The cables play `tensions`; recorded tensions take their place where the trunk is identified.
@@ -183,7 +183,7 @@ def trunk():
     )
 
     regions = [
-        young_modulus(name, 2000.0, box=box, unit="kPa", lower=50.0, upper=5e4)
+        young_modulus(name, 2000.0, box=box, lower=50.0, upper=5e4, scene_parameter=name)
         for name, box in REGIONS.items()
     ]
     return FemProblem(
@@ -192,8 +192,8 @@ def trunk():
         wait=WAIT,
         parameters=(
             *regions,
-            total_mass(start=0.07, unit="kg", lower=0.01, upper=1.0),
-            *frame_parameters(unit="mm"),
+            total_mass(start=0.07, lower=0.01, upper=1.0, scene_parameter="total_mass"),
+            *frame_parameters(),
         ),
         drives=tuple(Drive(f"tension_{name}", f"/trunk/{name}/cable") for name in CABLES),
         sensors=tuple(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -168,11 +169,25 @@ def _experiments(
 
 
 def _tell_scene(problem: OfScenes, rho: np.ndarray) -> None:
-    """The command that runs the scene with what was found."""
-    values = problem.scene_values(rho)
-    if values and isinstance(problem.scene, str | Path):
-        given = " ".join(f"--set {name}={value:.6g}" for name, value in values.items())
+    """The command that runs the scene with what was found, and what it leaves out."""
+    values, missing = problem.scene_values(rho), problem.not_in_scene
+    if not isinstance(problem.scene, str | Path):
+        return
+    if values:
+        given = " ".join(f"--set {name}={_text(value)}" for name, value in values.items())
         typer.echo(f"The scene with what was found: softctl run {problem.scene} {given}")
+    if missing:
+        typer.echo(
+            f"{', '.join(missing)}: no parameter of the scene. Where it has one, "
+            "`scene_parameter` in the problem says which."
+        )
+
+
+def _text(value: Any) -> str:
+    """As --set takes it."""
+    if isinstance(value, list | tuple):
+        return ",".join(_text(one) for one in value)
+    return f"{value:.6g}" if isinstance(value, float) else shlex.quote(str(value))
 
 
 def _write_template(path: Path, problem: Problem, *, quiet: bool) -> None:

@@ -25,7 +25,7 @@ class Parameter:
     """One unknown number of a model.
 
     Raises:
-        IdentificationError: The bounds are not in order, or the start is not between them.
+        IdentificationError: The bounds are not in order, or the start is no number between them.
     """
 
     name: str
@@ -46,6 +46,11 @@ class Parameter:
             raise IdentificationError(
                 f"Parameter '{self.name}': lower bound {self.lower:g} is not below the upper one, "
                 f"{self.upper:g}."
+            )
+        if not math.isfinite(self.start):
+            raise IdentificationError(
+                f"Parameter '{self.name}' starts at {self.start:g}. Expected a finite number: a "
+                "guess of its size."
             )
         if not self.lower <= self.start <= self.upper:
             raise IdentificationError(

@@ -66,5 +66,9 @@ class OfScenes(Protocol):
     def scene(self) -> str | Path | Callable[..., Any]:
         """Scene file or createScene."""
 
-    def scene_values(self, rho: np.ndarray) -> dict[str, float]:
-        """Parameters that createScene takes under the same name, with their values."""
+    def scene_values(self, rho: np.ndarray) -> dict[str, Any]:
+        """Parameters of createScene for the scene with what was found."""
+
+    @property
+    def not_in_scene(self) -> tuple[str, ...]:
+        """Unknown numbers of the scene that createScene does not take."""

@@ -12,8 +12,10 @@ import scipy.sparse as sparse
 from sofa_softctl.errors import BackendError, IdentificationError, SceneError
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
+from sofa_softctl.runtime.components.topology.base import boundary_triangles
 from sofa_softctl.runtime.implicit_step import ImplicitStep
 from sofa_softctl.runtime.kernels.barycentric import locate
+from sofa_softctl.runtime.kernels.inside import distances
 from sofa_softctl.runtime.step_derivative import StepDerivative
 from sofa_softctl.runtime.step_motion import Motion, MotionGradient, MotionModel
 from sofa_softctl.runtime.step_outputs import StepOutputs
@@ -31,6 +33,7 @@ from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.session import Session
 
 __all__ = [
+    "Moduli",
     "Motion",
     "MotionGradient",
     "MotionModel",
@@ -163,6 +166,30 @@ class StepModel:
         nodes = field.elements[best].ravel() + self.step.system.offset[id(field.state)]
         shape = (len(points), self.step.size)
         return sparse.csr_array((weights.ravel(), (rows, nodes)), shape=shape)
+
+    def outside(self, weights: sparse.csr_array) -> np.ndarray:
+        """How far points are from the robot's tetrahedra as the scene starts [length], shape (p,).
+
+        Args:
+            weights: Of the robot's nodes in each point, shape (p, n).
+        """
+        points = np.ascontiguousarray(weights @ self.step.x0)
+        found = np.full(len(points), np.inf)
+        for field in self.elastic:
+            begin = self.step.system.offset[id(field.state)]
+            x = np.ascontiguousarray(self.step.x0[begin : begin + len(field.x0)])
+            elements = np.ascontiguousarray(field.elements)
+            best, inner = np.empty(len(points), np.int64), np.zeros((len(points), 3))
+            locate(points, x, elements, best, inner)
+            away = distances(points, x, boundary_triangles(elements))
+            beyond = np.maximum(-inner.min(axis=1), inner.sum(axis=1) - 1.0)
+            found = np.minimum(found, np.where(beyond <= 0.0, 0.0, away))
+        return found
+
+    @property
+    def extent(self) -> float:
+        """Of the robot as the scene starts, along the axis where it is longest [length]."""
+        return float(np.ptp(self.step.x0, axis=0).max())
 
     def _all(self, category: str, kind: Any) -> list[Any]:
         entries = (entry for node in self.root.walk() for entry in node.of(category))

@@ -110,3 +110,7 @@ def test_the_finger_of_finite_elements_of_the_page_is_one_too(page):
         problem = page["finger"]()
         assert [one.name for one in problem.channels][:3] == ["end.x", "end.y", "end.z"]
         assert len(problem.derivative.parameters) == 4
+        assert problem.scene_values(np.array([1.0, 2.0, 0.4, 0.02])) == {"base": 1.0}
+        assert problem.not_in_scene == ("rest", "poisson_ratio", "rayleigh_stiffness")
+        assert [one.unit for one in problem.parameters] == ["kPa", "kPa", "-", "s"]
+        assert problem.notes == ()  # its boxes leave no tetrahedron out, its markers are on it

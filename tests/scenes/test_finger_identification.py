@@ -1,6 +1,7 @@
 """The finger of three parts: the scene is what is identified, and its moduli are found."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,12 @@ import pytest
 from scipy.optimize import least_squares
 from scipy.stats import norm
 
+from sofa_softctl.cli_identify import _tell_scene
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.fem.parameter import rayleigh_stiffness
 from sofa_softctl.identification.fem.record import recording_of
 from sofa_softctl.identification.fem.registration import Registration
+from sofa_softctl.identification.fem.signal import Marker
 from sofa_softctl.identification.parameter import bounds, starts
 from sofa_softctl.identification.record_files import read_recording
 from sofa_softctl.identification.recording import Recording
@@ -157,9 +161,33 @@ def test_every_tetrahedron_has_one_part(scene, problem):
         assert set(given[region.elements]) == {modulus}
 
 
-def test_the_scene_takes_the_results(problem):
+def test_the_scene_takes_the_results(problem, capsys):
+    """What it does not take is named, though a region of that name might be looked for there."""
     assert problem.scene_values(np.array([1.0, 2.0, 3.0])) == {
         "base": 1.0,
         "middle": 2.0,
         "tip": 3.0,
     }
+    rest = dataclasses.replace(problem.parameters[1], name="rest", scene_parameter=None)
+    own = dataclasses.replace(
+        problem,
+        parameters=(problem.parameters[0], rest, rayleigh_stiffness()),
+        scene_parameters={"dt": 0.02},
+    )
+    _tell_scene(own, np.array([512.3456789, 640.0, 0.02]))
+    told = capsys.readouterr().out
+    assert f"softctl run {SCENE} --set dt=0.02 --set base=512.346\n" in told
+    assert "rest, rayleigh_stiffness: no parameter of the scene." in told
+
+
+def test_a_region_that_leaves_tetrahedra_out_and_a_marker_aside_are_told(scene, problem):
+    """The base alone; 200 mm from a finger of 100 mm, a marker would stand still and stiffen it."""
+    own = dataclasses.replace(problem, parameters=problem.parameters[:1])
+    (note,) = own.notes
+    count, total = (int(number) for number in re.findall("[0-9]+", note)[:2])
+    assert total == count + len(own.derivative.parameters[0].elements)
+    assert "x from -9" in note and "to -42" in note
+    assert "belong to no region (base): they keep the scene's Young's modulus, 600 kPa" in note
+    far = dataclasses.replace(problem, sensors=(Marker("far", at=(-300.0, 0.0, 0.0)),))
+    with pytest.raises(IdentificationError, match="'far' at .* is 200 mm outside .* 100 mm long"):
+        recorded(scene, far)

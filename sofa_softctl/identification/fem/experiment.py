@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,14 +18,20 @@ from sofa_softctl.identification.fem.parameter import FemParameter, FrameParamet
 from sofa_softctl.identification.fem.pose import Pose
 from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.fem.sensing import sensing_of
+from sofa_softctl.identification.parameter import starts
 from sofa_softctl.identification.recording import Recording
 from sofa_softctl.scene.step_model import Motion, MotionModel
+from sofa_softctl.units import symbol
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.fem.problem import FemProblem
 
 SAME = Registration(np.eye(3), np.zeros(3), np.zeros(0))
 """The scene's own frame."""
+UNLIKE = 30.0
+"""Motion that is so many times what the model at the start predicts, or less, is told..."""
+OVER_NOISE = 3.0
+"""... if it is so many times the noise [-]."""
 
 
 class FemExperiment:
@@ -45,6 +54,7 @@ class FemExperiment:
         self.frame = SAME if frame is None else frame
         self._check()
         self.derivative = problem.derivative
+        _ = problem.notes  # refuses markers that are not on the robot
         sensing = sensing_of(problem)
         self._places, self._xyz = sensing.places, sensing.xyz
         kinds = [isinstance(one, FemParameter) for one in problem.parameters]
@@ -114,6 +124,57 @@ class FemExperiment:
         """See Experiment."""
         return self.recording.outputs
 
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What people should know of the model of this run before they believe results."""
+        return (*self.problem.notes, *self._on_frame(), *self._on_inputs())
+
+    def _on_frame(self) -> list[str]:
+        """How well the markers' frame was fitted, and what its parameters mean."""
+        if not self.problem.register_by:
+            return []
+        names, unit = ", ".join(self.problem.register_by), symbol(self.problem.units, "length")
+        text = (
+            f"the markers' frame was fitted to the mean places of {names} in the first recording, "
+            f"within {self.frame.rms:.2g} {unit} (rms)"
+        )
+        if not len(self._framing):
+            return [f"{text}; its error is in no interval: add frame_parameters() for that"]
+        return [
+            f"{text}; frame.turn and frame.shift correct that fit: other values than 0 tell its "
+            "error, not that the camera stood askew"
+        ]
+
+    def _on_inputs(self) -> list[str]:
+        """Whether they move the robot far more, or less, than was measured, at the start."""
+        seen = np.isfinite(self.measured)
+        try:
+            predicted = np.where(seen, self.outputs(starts(self.parameters)), np.nan)
+        except SimulationError:
+            return []  # the search says so
+        some = seen.sum(axis=0) > 1
+        found, expected = (
+            float(np.sqrt(np.nanvar(y[:, some], axis=0).sum())) for y in (self.measured, predicted)
+        )
+        noise = np.array([one.deviation for one in self.channels])[some]
+        large, small = max(found, expected), min(found, expected)
+        if large <= max(UNLIKE * small, OVER_NOISE * float(np.linalg.norm(noise))):
+            return []
+        unit = symbol(self.problem.units, "length")
+        inputs = ", ".join(f"{one.name} [{one.unit}]" for one in self.inputs)
+        text = (
+            f"the robot varied by {found:.3g} {unit} (deviation over time, all outputs together), "
+            f"the model at the start by {expected:.3g} {unit}: check the unit of inputs, {inputs}, "
+            "and where parameters start"
+        )
+        if all(drive.by_length for drive in self.problem.drives):
+            return [text]
+        dt = self.derivative.step.dt
+        return [
+            f"{text}. A tension is a force; what a record calls cable.force is force x dt, here "
+            f"{dt:g} times as much: give the record itself as data"
+        ]
+
     def outputs(self, rho: np.ndarray) -> np.ndarray:
         """See Experiment."""
         return self._placed(self._at_samples(self._run(rho).outputs), self._pose(rho))
@@ -170,6 +231,13 @@ class FemExperiment:
         """See Experiment: markers and lengths are measured on their own, so zero."""
         del weights
         return np.zeros_like(self.recording.inputs)
+
+    def with_input_errors(self, errors: np.ndarray) -> FemExperiment:
+        """The same with other inputs, recorded + errors."""
+        other = copy(self)
+        other.recording = replace(self.recording, inputs=self.recording.inputs + errors)
+        other._last = None
+        return other
 
     def _run(self, rho: np.ndarray, *, sensitivities: bool = False) -> Motion:
         rho = np.asarray(rho, dtype=float)

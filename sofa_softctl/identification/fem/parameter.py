@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.parameter import Parameter, Prior
 from sofa_softctl.scene.step_model import Box, StepModel, StepParameter
+from sofa_softctl.units import Units
 
 
 def _nothing(model: StepModel) -> StepParameter:
@@ -18,14 +20,15 @@ def _nothing(model: StepModel) -> StepParameter:
 
 @dataclass(frozen=True)
 class FemParameter(Parameter):
-    """One unknown number of a scene.
-
-    Where createScene has a parameter of the same name, it is the same number: results can be
-    written back as its value.
-    """
+    """One unknown number of a scene."""
 
     of: Callable[[StepModel], StepParameter] = _nothing
     """Finds it in a model of the scene."""
+    quantity: str = ""
+    """What it is, 'pressure', 'mass', 'time' or '1/time', for its unit; empty: it has none."""
+    scene_parameter: str | None = None
+    """Parameter of createScene that is this very number, so that results can be written back; None:
+    there is none."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,33 @@ class FrameParameter(Parameter):
 
     component: int = 0
     """0 to 2: rotation vector [rad], about the scene's origin; 3 to 5: translation [length]."""
+    quantity: str = ""
+    """'length', for its unit, or nothing."""
+
+
+def with_unit(
+    one: FemParameter | FrameParameter, units: Units | None, scene: str
+) -> FemParameter | FrameParameter:
+    """The parameter with its unit, which is the scene's.
+
+    Args:
+        one: With that unit already, or none.
+        units: Of the scene; None: it says none, and the parameter stays as it is.
+        scene: Its name, for the message.
+
+    Raises:
+        IdentificationError: It is declared in another unit.
+    """
+    if units is None or not one.quantity:
+        return one
+    unit = f"1/{units.time}" if one.quantity == "1/time" else units.symbol(one.quantity)
+    if one.unit not in ("", unit):
+        raise IdentificationError(
+            f"Parameter '{one.name}' is declared in {one.unit}. Expected was {unit}: the scene "
+            f"'{scene}' counts in {units.length}, {units.mass}, {units.time}. Give start, bounds "
+            f"and prior in {unit}; `unit` may then be left out."
+        )
+    return replace(one, unit=unit)
 
 
 def frame_parameters(
@@ -44,14 +74,16 @@ def frame_parameters(
     Args:
         angle: Bound of the rotation [rad].
         shift: Bound of the translation [length].
-        unit: Of length.
+        unit: Of length; empty: the scene's.
     """
     turns = [
         FrameParameter(f"frame.turn_{axis}", 0.0, "rad", -angle, angle, component=k)
         for k, axis in enumerate("xyz")
     ]
     shifts = [
-        FrameParameter(f"frame.shift_{axis}", 0.0, unit, -shift, shift, component=3 + k)
+        FrameParameter(
+            f"frame.shift_{axis}", 0.0, unit, -shift, shift, component=3 + k, quantity="length"
+        )
         for k, axis in enumerate("xyz")
     ]
     return (*turns, *shifts)
@@ -69,6 +101,7 @@ def young_modulus(
     lower: float = 0.0,
     upper: float = math.inf,
     prior: Prior | None = None,
+    scene_parameter: str | None = None,
 ) -> FemParameter:
     """Young's modulus of a region: the tetrahedra whose centre at rest is in one of the boxes.
 
@@ -79,12 +112,15 @@ def young_modulus(
         boxes: Several.
         elements: Numbers of tetrahedra instead.
         field: Path of the force field, where the scene has several.
-        unit: Of the modulus.
+        unit: Of the modulus; empty: the scene's.
         lower, upper, prior: As for Parameter.
+        scene_parameter: Parameter of createScene that is the modulus of this very region.
     """
     every = (*([box] if box is not None else []), *boxes)
     of = partial(StepModel.moduli, path=field, boxes=every, elements=elements)
-    return FemParameter(name, start, unit, lower, upper, prior, of)
+    return FemParameter(
+        name, start, unit, lower, upper, prior, of, "pressure", scene_parameter=scene_parameter
+    )
 
 
 def poisson_ratio(
@@ -95,10 +131,11 @@ def poisson_ratio(
     lower: float = 0.0,
     upper: float = 0.495,
     prior: Prior | None = None,
+    scene_parameter: str | None = None,
 ) -> FemParameter:
     """Poisson's ratio of a whole force field."""
     of = partial(StepModel.poisson_ratio, path=field)
-    return FemParameter(name, start, "-", lower, upper, prior, of)
+    return FemParameter(name, start, "-", lower, upper, prior, of, scene_parameter=scene_parameter)
 
 
 def total_mass(
@@ -110,18 +147,19 @@ def total_mass(
         name: Of the parameter.
         start: Where a search begins [mass].
         mass: Path of the mass, where the scene has several.
-        rest: unit, lower, upper, prior as for Parameter.
+        rest: unit, lower, upper, prior, scene_parameter as for `young_modulus`.
     """
-    return FemParameter(name, start, of=partial(StepModel.total_mass, path=mass), **rest)
+    of = partial(StepModel.total_mass, path=mass)
+    return FemParameter(name, start, of=of, quantity="mass", **rest)
 
 
 def rayleigh_mass(name: str = "rayleigh_mass", start: float = 0.1, **rest: Any) -> FemParameter:
     """The integrator's damping in proportion to the mass [1/time]."""
-    return FemParameter(name, start, of=StepModel.rayleigh_mass, **rest)
+    return FemParameter(name, start, of=StepModel.rayleigh_mass, quantity="1/time", **rest)
 
 
 def rayleigh_stiffness(
     name: str = "rayleigh_stiffness", start: float = 0.1, **rest: Any
 ) -> FemParameter:
     """The integrator's damping in proportion to the stiffness [time]."""
-    return FemParameter(name, start, of=StepModel.rayleigh_stiffness, **rest)
+    return FemParameter(name, start, of=StepModel.rayleigh_stiffness, quantity="time", **rest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +13,10 @@ import numpy as np
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.fem.experiment import FemExperiment
-from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter
+from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter, with_unit
+from sofa_softctl.identification.fem.regions import check_regions, uncovered
 from sofa_softctl.identification.fem.registration import Registration, register
+from sofa_softctl.identification.fem.sensing import check_markers
 from sofa_softctl.identification.fem.signal import CableLength, Drive, Marker
 from sofa_softctl.identification.parameter import starts
 from sofa_softctl.identification.recording import Recording
@@ -37,7 +39,7 @@ class FemProblem:
     scene: str | Path | Callable[..., Any]
     """Scene file or createScene."""
     parameters: tuple[FemParameter | FrameParameter, ...]
-    """What is unknown."""
+    """What is unknown, in units of the scene; those that say none get them from its UNITS."""
     drives: tuple[Drive, ...]
     """Recorded inputs."""
     sensors: tuple[Marker | CableLength, ...]
@@ -57,6 +59,11 @@ class FemProblem:
     is fitted, and kept for the others, as the camera stands still. Noise and a small set of markers
     leave an error in it: `frame_parameters` let it be refined with the rest."""
 
+    def __post_init__(self) -> None:
+        units, scene = self.units, str(self.scene)
+        own = tuple(with_unit(one, units, scene) for one in self.parameters)
+        object.__setattr__(self, "parameters", own)
+
     @cached_property
     def model(self) -> StepModel:
         """The scene, built when it is first asked for."""
@@ -72,13 +79,19 @@ class FemProblem:
     def derivative(self) -> StepDerivative:
         """Its steps, derived by the parameters."""
         found = [parameter.of(self.model) for parameter in self.physical]
-        _check_regions(self.physical, found)
+        check_regions(self.physical, found)
         return StepDerivative(self.model.step, found)
 
     @cached_property
     def units(self) -> Units | None:
         """Of the scene file, if it says them; times are seconds if it does not."""
-        return None if callable(self.scene) else load_scene(self.scene).units
+        if callable(self.scene) or self.scene in _READING:
+            return None
+        _READING.append(self.scene)  # a file that makes its problem as it is read
+        try:
+            return load_scene(self.scene).units
+        finally:
+            _READING.remove(self.scene)
 
     @property
     def second(self) -> float:
@@ -96,6 +109,16 @@ class FemProblem:
         """See Problem."""
         length = symbol(self.units, "length")
         return tuple(one for sensor in self.sensors for one in sensor.channels(length))
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What people should know before they believe results, whatever was recorded.
+
+        Raises:
+            IdentificationError: A marker is far from the robot.
+        """
+        regions = uncovered(self.physical, self.derivative.parameters, self.units)
+        return (*check_markers(self), *regions)
 
     def from_record(self, path: str | Path) -> Recording:
         """What drives and sensors would have told of a run of the scene that was recorded.
@@ -136,26 +159,34 @@ class FemProblem:
         ]
         return register(*means, names=self.register_by)
 
-    def scene_values(self, rho: np.ndarray) -> dict[str, float]:
-        """Those parameters that createScene takes under the same name, with their values.
+    def scene_values(self, rho: np.ndarray) -> dict[str, Any]:
+        """Parameters of createScene: those that were found, and `scene_parameters`.
 
         For `Session(scene, parameters=...)`, or `softctl run SCENE --set NAME=VALUE`.
+
+        Raises:
+            IdentificationError: createScene does not take one that a parameter claims to be.
         """
         create = self.scene if callable(self.scene) else load_scene(self.scene).create
         known = parameters_of(create)
-        values = list(zip(self.parameters, np.asarray(rho, dtype=float), strict=True))
-        return {one.name: float(value) for one, value in values if one.name in known}
-
-
-def _check_regions(parameters: Sequence[FemParameter], found: Sequence[Any]) -> None:
-    """No tetrahedron may belong to two regions."""
-    owner: dict[tuple[int, int], str] = {}
-    for one, region in zip(parameters, found, strict=True):
-        for element in getattr(region, "elements", ()):
-            key = (id(region.elastic), int(element))
-            if key in owner:
+        given = dict(self.scene_parameters)
+        for one, value in zip(self.parameters, np.asarray(rho, dtype=float), strict=True):
+            name = getattr(one, "scene_parameter", None)
+            if name is None:
+                continue
+            if name not in known:
                 raise IdentificationError(
-                    f"Regions '{owner[key]}' and '{one.name}' share tetrahedra, first "
-                    f"{int(element)}: make them apart."
+                    f"Parameter '{one.name}' is said to be the scene's '{name}', which its "
+                    f"createScene does not take. It takes: {', '.join(known) or 'none'}."
                 )
-            owner[key] = one.name
+            given[name] = float(value)
+        return given
+
+    @property
+    def not_in_scene(self) -> tuple[str, ...]:
+        """Unknown numbers of the scene that are no parameter of its createScene."""
+        return tuple(one.name for one in self.physical if one.scene_parameter is None)
+
+
+_READING: list[str | Path] = []
+"""Scene files whose units are being read."""

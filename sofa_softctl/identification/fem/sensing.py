@@ -11,9 +11,13 @@ import scipy.sparse as sparse
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.fem.signal import Marker
 from sofa_softctl.scene.step_model import StepModel, StepOutputs
+from sofa_softctl.units import symbol
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.fem.problem import FemProblem
+
+ASIDE, FAR = 0.05, 0.5
+"""Distances of a marker from the robot, in shares of its size, that are told and refused [-]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,3 +65,34 @@ def _point(model: StepModel, marker: Marker) -> sparse.csr_array:
     if marker.state is not None:
         return model.point(marker.state, marker.index)
     return model.attached(np.array([marker.at]))
+
+
+def check_markers(problem: FemProblem) -> list[str]:
+    """What is told of markers that are off the robot by more than a twentieth of its size.
+
+    Raises:
+        IdentificationError: One is off by more than half of it.
+    """
+    model, told = problem.model, []
+    markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
+    if not markers or not model.elastic:
+        return []
+    weights = sparse.csr_array(sparse.vstack([_point(model, one) for one in markers]))
+    unit = symbol(problem.units, "length")
+    for marker, point, away in zip(
+        markers, weights @ model.step.x0, model.outside(weights), strict=True
+    ):
+        place = ", ".join(f"{value:.4g}" for value in point)
+        text = (
+            f"marker '{marker.name}' at ({place}) is {away:.3g} {unit} outside the robot's mesh, "
+            f"which is {model.extent:.3g} {unit} long"
+        )
+        if away > FAR * model.extent:
+            low, high = (np.round(f(model.step.x0, axis=0), 3).tolist() for f in (np.min, np.max))
+            raise IdentificationError(
+                f"{text[0].upper()}{text[1:]}. Give its place on the robot in the scene's frame "
+                f"and unit: the mesh lies between {low} and {high}."
+            )
+        if away > ASIDE * model.extent:
+            told.append(f"{text}: it is taken to move with the nearest tetrahedron")
+    return told

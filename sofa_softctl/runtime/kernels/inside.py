@@ -1,4 +1,4 @@
-"""Which points lie inside a closed surface, and how deep."""
+"""How far points are from a surface, and which lie inside a closed one."""
 
 from __future__ import annotations
 
@@ -35,6 +35,21 @@ def depths(points: np.ndarray, x: np.ndarray, triangles: np.ndarray) -> np.ndarr
             nearest = min(nearest, _square_distance(a, b, c))
         if abs(angle) > 2.0 * np.pi:
             found[k] = np.sqrt(nearest)
+    return found
+
+
+@njit
+def distances(points: np.ndarray, x: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Distance of each point to a surface, from whichever side; shape (n,). Arguments: depths'."""
+    found = np.empty(len(points))
+    for k in range(len(points)):
+        nearest = np.inf
+        for t in range(len(triangles)):
+            a = _sub(x[triangles[t, 0]], points[k])
+            b = _sub(x[triangles[t, 1]], points[k])
+            c = _sub(x[triangles[t, 2]], points[k])
+            nearest = min(nearest, _square_distance(a, b, c))
+        found[k] = np.sqrt(nearest)
     return found
 
 

@@ -1,6 +1,7 @@
 """FEM robots as experiments: exact derivatives of what markers and cables show."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import numpy as np
@@ -48,9 +49,9 @@ def problem(scene):
         name="beam",
         scene=scene,
         parameters=(
-            unknown.young_modulus("lower", 300.0, box=LOWER, unit="kPa"),
-            unknown.young_modulus("upper", 500.0, box=UPPER, unit="kPa"),
-            unknown.poisson_ratio(start=0.4),
+            unknown.young_modulus("low", 300.0, box=LOWER, unit="kPa", scene_parameter="lower"),
+            unknown.young_modulus("upper", 500.0, box=UPPER, unit="kPa", scene_parameter="upper"),
+            unknown.poisson_ratio(start=0.4, scene_parameter="poisson_ratio"),
             unknown.total_mass(start=0.05, unit="kg"),
             unknown.rayleigh_mass(start=3.0),
             unknown.rayleigh_stiffness(start=0.02),
@@ -207,11 +208,22 @@ def test_one_experiment_does_not_see_the_others_of_its_problem(problem):
 
 
 def test_results_go_back_as_parameters_of_the_scene(scene, problem):
-    """Those that createScene takes under the same name; Rayleigh's are not among them here."""
-    given = problem.scene_values(np.array([1.5, 2.5, 0.3, 0.1, *np.zeros(8)]))
-    assert given == {"lower": 1.5, "upper": 2.5, "poisson_ratio": 0.3, "total_mass": 0.1}
+    """Those of which it is said that they are one: a name that both have is not enough."""
+    own = dataclasses.replace(problem, scene_parameters={"total_mass": 0.03})
+    given = own.scene_values(np.array([1.5, 2.5, 0.3, 0.1, *np.zeros(8)]))
+    assert given == {"lower": 1.5, "upper": 2.5, "poisson_ratio": 0.3, "total_mass": 0.03}
+    assert own.not_in_scene == ("total_mass", "rayleigh_mass", "rayleigh_stiffness")
     node = Session(scene, backend="embedded", parameters=given).root.beam
     assert set(node.fem.youngModulus.value) == {1.5, 2.5}
+
+
+def test_a_parameter_that_the_scene_does_not_take_is_told(problem):
+    modulus = unknown.young_modulus("all", 300.0, scene_parameter="modulus")
+    own = dataclasses.replace(problem, parameters=(modulus,))
+    with pytest.raises(
+        IdentificationError, match="'all' is said to be .* 'modulus'.* lower, upper"
+    ):
+        own.scene_values(np.ones(1))
 
 
 def test_the_frame_is_fitted_from_markers_on_the_clamp(problem):
@@ -229,6 +241,10 @@ def test_the_frame_is_fitted_from_markers_on_the_clamp(problem):
     run = own.experiment(dataclasses.replace(rec, outputs=measured))
     assert run.frame.rotation == pytest.approx(TURNED.rotation, abs=1e-9)
     assert run.outputs(rho[:6])[:2] == pytest.approx(measured[:2], abs=1e-7)
+    assert "fitted to the mean places of a, b, c in the first recording, " in run.notes[-1]
+    assert "add frame_parameters() for that" in run.notes[-1]
+    refined = dataclasses.replace(own, parameters=problem.parameters)
+    assert "correct that fit" in refined.experiment(run.recording).notes[-1]
     with pytest.raises(IdentificationError, match="does not measure: 'q.x' is not in list"):
         dataclasses.replace(own, register_by=("q",)).experiment(rec)
 
@@ -304,3 +320,82 @@ def test_units_are_those_of_the_scene_file(problem):
     assert told["left"] == "force" and told["right"] == told["end.x"] == told["length"] == "length"
     finger = load_scene(SCENES / "finger_identification.py").module.finger()
     assert (finger.inputs[0].unit, finger.channels[0].unit, finger.second) == ("mN", "mm", 1.0)
+
+
+def test_parameters_are_in_the_units_of_the_scene_file():
+    """mm, kg, s: whoever says MPa would be a thousand times off."""
+    every = (
+        unknown.young_modulus("modulus", 600.0),
+        unknown.poisson_ratio(),
+        unknown.total_mass(),
+        unknown.rayleigh_mass(),
+        unknown.rayleigh_stiffness(unit="s"),
+        *unknown.frame_parameters(),
+    )
+    finger = load_scene(SCENES / "finger_identification.py").module.finger()
+    own = dataclasses.replace(finger, parameters=every)
+    units = [one.unit for one in own.parameters]
+    assert units == ["kPa", "-", "kg", "1/s", "s", "rad", "rad", "rad", "mm", "mm", "mm"]
+    mega = unknown.young_modulus("modulus", 0.6, unit="MPa")
+    with pytest.raises(
+        IdentificationError, match=r"'modulus' .* in MPa. Expected was kPa: .*mm, kg"
+    ):
+        dataclasses.replace(finger, parameters=(mega,))
+
+
+def test_a_file_may_make_a_problem_of_its_own_scene_as_it_is_read(tmp_path):
+    """Its units are then read from it once more, and not for ever."""
+    (tmp_path / "own.py").write_text(
+        "from sofa_softctl.identification.fem import FemProblem, rayleigh_mass\n"
+        'UNITS = "cm, kg, s"\n'
+        "def createScene(root): pass\n"
+        "PROBLEM = FemProblem('own', __file__, (rayleigh_mass(),), (), ())\n"
+    )
+    (damping,) = load_scene(tmp_path / "own.py").module.PROBLEM.parameters
+    assert damping.unit == "1/s"
+
+
+def test_markers_off_the_robot_are_told_or_refused(problem):
+    """The beam is 20 x 20 x 90 mm: 4.5 mm aside are a marker's own size, from 45 mm on it is a
+    mistake. Distances are those to faces and edges; within the robot they are 0."""
+    places = {
+        "deep": (10.0, 10.0, 50.0),
+        "on": (10.0, 0.0, 50.0),
+        "near": (10.0, -4.0, 50.0),
+        "edge": (-3.0, -4.0, 50.0),
+    }
+    sensors = tuple(Marker(name, at=at) for name, at in places.items())
+    own = dataclasses.replace(problem, sensors=sensors, frame=None)
+    (note,) = own.notes
+    assert "marker 'edge' at (-3, -4, 50) is 5 length outside the robot's mesh" in note
+    far = dataclasses.replace(own, sensors=(*sensors, Marker("far", at=(-30.0, -40.0, 90.0))))
+    with pytest.raises(
+        IdentificationError, match="'far' at .* is 50 length outside .* 90 length lo"
+    ):
+        far.experiment(recording(far))
+    inner = dataclasses.replace(own, sensors=(Marker("middle", state="/beam/cable_1", index=1),))
+    assert inner.notes == ()
+
+
+def test_tetrahedra_in_no_region_are_told(problem):
+    """Half of the beam's 24: centres of tetrahedra of a box lie at 1/4, 1/2 and 3/4 of its height.
+    Without an unknown modulus there are no regions that could leave some out."""
+    own = dataclasses.replace(problem, parameters=(problem.parameters[1],))
+    (note,) = own.notes
+    assert "belong to no region (upper): they keep the scene's Young's modulus, 400 pres" in note
+    count, total = (int(number) for number in re.findall(r"\d+", note)[:2])
+    assert total == 24 == count + len(own.derivative.parameters[0].elements)
+    assert dataclasses.replace(problem, parameters=problem.parameters[3:]).notes == ()
+
+
+def test_tensions_in_another_unit_are_told(problem):
+    """A record's cable.force is an impulse: dt = 0.01 of the tension."""
+    own = dataclasses.replace(problem, drives=problem.drives[:1], frame=None)
+    sensors = (Marker("end", at=(10.0, 10.0, 90.0), deviation=0.01),)
+    own = dataclasses.replace(own, parameters=own.parameters[:6], sensors=sensors)
+    still = recording(own, np.linspace(0.0, 0.06, 20))
+    run = dataclasses.replace(still, outputs=own.experiment(still).outputs(starts(own.parameters)))
+    assert own.experiment(run).notes == ()
+    (note,) = own.experiment(dataclasses.replace(run, inputs=0.01 * run.inputs)).notes
+    assert "check the unit of inputs, left [force], and where" in note
+    assert "cable.force is force x dt, here 0.01 times as much" in note

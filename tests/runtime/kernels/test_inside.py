@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.kernels.inside import depths
+from sofa_softctl.runtime.kernels.inside import depths, distances
 
 CORNERS = np.array(list(itertools.product((0.0, 1.0), repeat=3)))  # number = 4 x + 2 y + z
 QUADS = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
@@ -19,6 +19,16 @@ def test_depth_in_a_cube_is_the_distance_to_its_nearest_face(triangles):
     assert depths(points, CORNERS, np.ascontiguousarray(triangles)) == pytest.approx(
         expected, abs=1e-12
     )
+
+
+def test_distance_to_a_cube_is_that_to_its_nearest_face_edge_or_corner():
+    """Outside: to the nearest point of the solid cube, which is the point moved into its bounds."""
+    points = np.random.default_rng(1).uniform(-1.0, 2.0, (500, 3))
+    outside = np.linalg.norm(points - points.clip(0.0, 1.0), axis=1)
+    inside = np.minimum(points, 1.0 - points).min(axis=1)
+    expected = np.where(outside > 0.0, outside, inside)
+    assert (outside == 0.0).any()
+    assert distances(points, CORNERS, CUBE) == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_hollow_of_an_l_is_outside():

@@ -1,0 +1,15 @@
+"""Unknown numbers: what is refused as one."""
+
+import math
+
+import pytest
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.parameter import Parameter
+
+
+@pytest.mark.parametrize("start", [math.inf, math.nan])
+def test_a_search_begins_at_a_finite_number(start):
+    """Infinity lies between the bounds 0 and infinity, but nothing can be simulated there."""
+    with pytest.raises(IdentificationError, match=f"'k' starts at {start}. Expected a finite numb"):
+        Parameter("k", start)
