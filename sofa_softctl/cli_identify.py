@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from sofa_softctl.cli_options import Json, Quiet
+from sofa_softctl.cli_options import Json, Quiet, stopping
 from sofa_softctl.errors import SoftctlError
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.experiment import Experiment
     from sofa_softctl.identification.problem import OfScenes, Problem
+    from sofa_softctl.view.terminal import Terminal
 
 EXAMPLES = (
     "Examples:\n\n"
@@ -85,7 +86,7 @@ def identify(
 ) -> None:
     """Find the parameters of a model that fit recordings best, and how far to trust them."""
     from sofa_softctl.identification.descent import as_estimate, descend
-    from sofa_softctl.identification.estimate import estimate, start_at
+    from sofa_softctl.identification.estimate import estimate, sentence, start_at
     from sofa_softctl.identification.problem import OfScenes
     from sofa_softctl.identification.problems import load_problem
     from sofa_softctl.identification.report import make_report
@@ -102,22 +103,31 @@ def identify(
             "FILE.csv for one to be filled."
         )
     if report is not None:
-        view.check_folder(report)
+        _check_report(report)
     parameters = start_at(wanted.parameters, _numbers(set_start))
-    notes: dict[str, tuple[str, ...]] = {}
-    experiments = _experiments(data, wanted, notes)
-    held_out = _experiments(hold_out or [], wanted, notes)
-    candidates = _experiments(next_ or [], wanted, notes, planned=True)
     terminal = Terminal(quiet=quiet or as_json)
-    descent = None
-    with terminal.status("first simulation") as tell:
+    notes: dict[str, tuple[str, ...]] = {}
+    descent, failed = None, None
+
+    def warn(text: str) -> None:
+        terminal.tell(sentence(text[:1].upper() + text[1:]), doubt=True)
+
+    with stopping("Nothing was written."), terminal.status("reading recordings") as tell:
+        experiments = _experiments(data, wanted, notes, terminal)
+        held_out = _experiments(hold_out or [], wanted, notes, terminal)
+        candidates = _experiments(next_ or [], wanted, notes, terminal, planned=True)
+        tell("first simulation")
         if method is Method.STEEPEST_DESCENT:
             if fix or estimate_noise or starts > 1:
                 raise SoftctlError(
                     "--fix, --starts and --estimate-noise are for --method gauss-newton."
                 )
             descent = descend(
-                experiments, parameters, most=iterations, progress=view.descent_progress(tell)
+                experiments,
+                parameters,
+                most=iterations,
+                progress=view.descent_progress(tell),
+                warn=warn,
             )
             found = as_estimate(descent, experiments)
         else:
@@ -130,6 +140,7 @@ def identify(
                 estimate_noise=estimate_noise,
                 most=iterations,
                 progress=view.search_progress(tell, starts),
+                warn=warn,
             )
         tell("looking at what data can tell")
         made = make_report(
@@ -143,20 +154,40 @@ def identify(
         )
         if report is not None:
             tell("writing the report")
-            view.write(report, made)
-    view.show(made, report, quiet=quiet, as_json=as_json)
+            try:
+                view.write(report, made)
+            except SoftctlError as error:  # what was found is shown all the same
+                failed = error
+    view.show(made, None if failed else report, quiet=quiet, as_json=as_json)
     if isinstance(wanted, OfScenes) and not (quiet or as_json):
         _tell_scene(wanted, found.rho)
+    if failed is not None:
+        raise failed
+
+
+def _check_report(folder: Path) -> None:
+    """SoftctlError when a report cannot be written there: before the work, not after it."""
+    from sofa_softctl.view.files import check_writable
+    from sofa_softctl.view.identification import NUMBERS, PAGE
+
+    if folder.exists() and not folder.is_dir():
+        raise SoftctlError(
+            f"Cannot write '{folder / PAGE}': '{folder}' is a file. Expected a folder for the "
+            "report: --report DIR."
+        )
+    for name in (PAGE, NUMBERS):
+        check_writable(folder / name)
 
 
 def _experiments(
     files: list[Path],
     problem: Problem,
     notes: dict[str, tuple[str, ...]],
+    terminal: Terminal,
     *,
     planned: bool = False,
 ) -> list[Experiment]:
-    """Models of recordings; what was told of each is noted."""
+    """Models of recordings; what was told of each is noted, and said."""
     from sofa_softctl.identification.record_files import read_recording
 
     found = []
@@ -164,6 +195,8 @@ def _experiments(
         recording = read_recording(file, problem, planned=planned)
         experiment = problem.experiment(recording)
         notes[recording.name] = (*recording.notes, *getattr(experiment, "notes", ()))
+        for note in notes[recording.name]:
+            terminal.tell(f"{recording.name}: {note}")
         found.append(experiment)
     return found
 

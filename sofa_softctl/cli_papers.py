@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl.cli_options import Json, Quiet, Steps
+from sofa_softctl.cli_options import Json, Quiet, Steps, stopping
+from sofa_softctl.errors import SoftctlError
 
 EXAMPLES = (
     "Examples:\n\n  softctl papers\n\n  softctl papers --contacts coulomb --strategies\n\n"
@@ -22,7 +23,7 @@ EXAMPLES = (
 
 def papers(
     scenes: Annotated[
-        Path, typer.Option(help="Folder of the scenes.", exists=True, file_okay=False)
+        Path, typer.Option(help="Folder of the scenes, for Table II and --planning.")
     ] = Path("scenes"),
     steps: Steps = 150,
     contacts: Annotated[
@@ -62,6 +63,7 @@ def papers(
 
     show = terminal.Terminal(quiet=quiet or as_json)
     if planning:
+        _check_scenes(scenes)
         _measure_planning(show, scenes, plot, quiet=quiet, as_json=as_json)
         return
     if trajectories:
@@ -73,6 +75,7 @@ def papers(
     if coverage is not None:
         _measure_coverage(show, coverage, quiet=quiet, as_json=as_json)
         return
+    _check_scenes(scenes)
     rows = []
     for row in TABLE_2:
         with show.bar(row.name, steps or 150) as advance:
@@ -85,6 +88,14 @@ def papers(
         typer.echo(json.dumps(found, indent=2))
     elif not quiet:
         paper_tables.show_papers(rows, gaps)
+
+
+def _check_scenes(folder: Path) -> None:
+    if not folder.is_dir():
+        raise SoftctlError(
+            f"There is no folder '{folder}' of scenes: run this where the repository is, or say "
+            "where its scenes are, --scenes FOLDER."
+        )
 
 
 def _measure_planning(
@@ -156,7 +167,8 @@ def _measure_coverage(show: Any, path: Path, *, quiet: bool, as_json: bool) -> N
     from sofa_softctl.bench.coverage import CASES, REPETITIONS, measure_coverage
     from sofa_softctl.view import identification_study
 
-    with show.bar("estimates", len(CASES) * REPETITIONS) as advance:
+    kept = f"'{path}' has what was measured: the same command goes on with it."
+    with stopping(kept), show.bar("estimates", len(CASES) * REPETITIONS) as advance:
         found = measure_coverage(path, advance)
     if as_json:
         typer.echo(json.dumps([each.to_dict() for each in found], indent=2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -101,6 +101,12 @@ class Delayed:
     def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
         """As the experiment says, shape (n_input_times, n_inputs)."""
         return self.experiment.measured_by_inputs(weights)
+
+    def with_input_errors(self, errors: np.ndarray) -> Delayed | None:
+        """The same with other inputs, if the experiment can have them."""
+        change = getattr(self.experiment, "with_input_errors", lambda _: None)
+        other = change(errors)
+        return None if other is None else replace(self, experiment=other)
 
     def _shift(self, delay: float) -> tuple[csr_array, csr_array]:
         """Interpolation at t - delay, and its derivative by the delay, shapes (n_t, n_t).

@@ -14,10 +14,12 @@ from time import perf_counter
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.estimate import Estimate, assess
+from sofa_softctl.identification.estimate import Estimate, assess, sentence
 from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.misfit import Misfit
+from sofa_softctl.identification.input_noise import left_out, sweep
+from sofa_softctl.identification.misfit import Misfit, check_shapes
 from sofa_softctl.identification.parameter import Parameter, bounds, starts
+from sofa_softctl.identification.plausibility import doubts
 from sofa_softctl.identification.search import Search
 from sofa_softctl.identification.status import EstimateStatus
 from sofa_softctl.identification.visibility import unseen
@@ -95,6 +97,7 @@ def descend(
     gradient_norm: float = GRADIENT,
     most: int = 200,
     progress: Callable[[int, float, float], None] | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> Descent:
     """Steepest descent on J_d = sum_k e_k' e_k + e_kf' e_kf over chosen outputs.
 
@@ -113,6 +116,7 @@ def descend(
         gradient_norm: |DJ_d| at which it ends.
         most: Iterations allowed.
         progress: Is told the iteration, the cost and the gradient's norm.
+        warn: Is told what is to be doubted at the start, before the descent.
 
     Raises:
         IdentificationError: The model cannot be simulated at the start, or a channel is unknown.
@@ -122,6 +126,9 @@ def descend(
     began = perf_counter()
     path = _Path(Misfit(experiments, parameters), channels, terminal)
     at = path.start()
+    if warn is not None:
+        for text in _doubts(path.misfit, at):
+            warn(text)
     iterates, status = [at], EstimateStatus.EXHAUSTED
     for iteration in range(most + 1):
         if progress is not None:
@@ -171,11 +178,21 @@ def as_estimate(descent: Descent, experiments: Sequence[Experiment]) -> Estimate
         unseen=unseen(misfit, descent.rho, fits),
         noise_estimated=False,
         searches=(found,),
-        warnings=(),
+        warnings=(*_doubts(misfit, descent.iterates[0]), *left_out(experiments)),
         method=METHOD,
         evaluations=evaluations,
         seconds=descent.seconds,
     )
+
+
+def _doubts(misfit: Misfit, start: Iterate) -> tuple[str, ...]:
+    """What is to be doubted before a descent."""
+    told = [
+        text
+        for one, y, channels in zip(misfit.experiments, start.outputs, misfit.channels, strict=True)
+        for text in doubts(one.measured, y, channels)
+    ]
+    return tuple(dict.fromkeys(told))
 
 
 class _Path:
@@ -193,7 +210,8 @@ class _Path:
             return self.at(rho, 0.0)
         except SimulationError as error:
             raise IdentificationError(
-                f"The model cannot be simulated at the start: {error} Give another start."
+                f"The model cannot be simulated at the start: {sentence(str(error))} Give another "
+                "start."
             ) from error
 
     def at(self, rho: np.ndarray, step: float) -> Iterate:
@@ -201,7 +219,7 @@ class _Path:
         self.gradients += 1
         cost, gradient, outputs = 0.0, np.zeros(len(rho)), []
         for k, experiment in enumerate(self.misfit.experiments):
-            swept = experiment.pull_back(self.misfit.of(k, rho), partial(self._by_outputs, k))
+            swept = sweep(experiment, self.misfit.of(k, rho), partial(self._by_outputs, k))
             cost += self._cost(k, swept.outputs)
             gradient += self.misfit.spread(k, swept.by_parameters)
             outputs.append(swept.outputs)
@@ -232,6 +250,7 @@ class _Path:
 
     def _by_outputs(self, k: int, outputs: np.ndarray) -> np.ndarray:
         """dJ_d/d(outputs), 0 where data are missing, shape (n_times, n_outputs)."""
+        check_shapes(self.misfit.experiments[k], outputs)
         errors = np.nan_to_num(outputs - self.misfit.experiments[k].measured, nan=0.0)
         found: np.ndarray = 2.0 * self.weights[k] * errors
         return found

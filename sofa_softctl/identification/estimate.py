@@ -11,17 +11,20 @@ import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.input_noise import left_out
 from sofa_softctl.identification.misfit import Fit, Misfit
 from sofa_softctl.identification.noise import rescaled
 from sofa_softctl.identification.parameter import Parameter, starts
 from sofa_softctl.identification.plausibility import doubts
 from sofa_softctl.identification.search import Search, search
-from sofa_softctl.identification.spread import spread_starts
+from sofa_softctl.identification.spread import closer, spread_starts
 from sofa_softctl.identification.status import EstimateStatus
 from sofa_softctl.identification.visibility import unseen
 
 EVALUATIONS = 200
 """Allowed for each search unless the caller says otherwise."""
+CLOSER = 4
+"""Times that a start that cannot be simulated is moved half the way to the given one."""
 NOISE_ROUNDS = 10
 """Times that noise is estimated anew, at most."""
 
@@ -29,7 +32,7 @@ Progress = Callable[[int, int, float], None]
 """Is told which search it is (from 0), its evaluations so far and the last cost."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
     """Parameters that fit the data best, and how they were found."""
 
@@ -63,6 +66,27 @@ class Estimate:
     """Simulations of all experiments, with derivatives."""
     seconds: float
     """Time that it took [s]."""
+
+    def __repr__(self) -> str:
+        """Each parameter with one standard deviation from noise of the outputs, and the status."""
+        deviations = self._deviations()
+        texts = []
+        for one, value, deviation in zip(self.parameters, self.rho, deviations, strict=True):
+            width = f" ± {deviation:.2g}" if np.isfinite(deviation) else ""
+            kept = " (kept)" if one.name in self.held else ""
+            texts.append(f"{one.name} = {value:.5g}{width} {one.unit}".strip() + kept)
+        told = f"{', '.join(texts)}; {self.status.name}, {self.data} data, cost {self.cost:.4g}"
+        return f"Estimate({told})"
+
+    def _deviations(self) -> np.ndarray:
+        """Of the parameters, from noise of the outputs; NaN: held, or not to be had, (n_rho,)."""
+        J = np.concatenate([fit.rows[1] for fit in self.fits])[:, self.free]
+        size = np.array([one.scale for one in self.parameters])[self.free]
+        found = np.full(len(self.rho), np.nan)
+        F = (J * size).T @ (J * size) + np.diag(self.prior_information[self.free] * size**2)
+        if len(F) and np.linalg.cond(F) < 1e12:
+            found[self.free] = size * np.sqrt(np.diag(np.linalg.inv(F)))
+        return found
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,6 +128,7 @@ def estimate(
     estimate_noise: bool = False,
     most: int = EVALUATIONS,
     progress: Progress | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> Estimate:
     """Fit parameters to all experiments at once.
 
@@ -120,6 +145,7 @@ def estimate(
         estimate_noise: Estimate each channel's noise from its residuals as well.
         most: Evaluations allowed for a search.
         progress: Is told how far it is.
+        warn: Is told what is to be doubted at the start, before the search.
 
     Raises:
         IdentificationError: Fewer data than parameters, an unknown name in `fixed`, or the model
@@ -127,7 +153,7 @@ def estimate(
     """
     began = perf_counter()
     misfit = Misfit(experiments, parameters)
-    fitting = _Fitting(misfit, fixed, most, progress)
+    fitting = _Fitting(misfit, fixed, most, progress, warn)
     searches = fitting.from_starts(starts, seed)
     best = searches[0]
     if estimate_noise:
@@ -140,7 +166,7 @@ def estimate(
         unseen=fitting.unseen,
         noise_estimated=estimate_noise,
         searches=searches,
-        warnings=fitting.warnings,
+        warnings=(*fitting.warnings, *left_out(experiments)),
         evaluations=fitting.evaluations,
         seconds=perf_counter() - began,
     )
@@ -164,14 +190,19 @@ class _Fitting:
     """The searches of one estimate, and what they found on the way."""
 
     def __init__(
-        self, misfit: Misfit, fixed: Collection[str], most: int, progress: Progress | None
+        self,
+        misfit: Misfit,
+        fixed: Collection[str],
+        most: int,
+        progress: Progress | None,
+        warn: Callable[[str], None] | None,
     ) -> None:
         for name in fixed:
             if name not in misfit.names:
                 raise IdentificationError(
                     f"There is no parameter '{name}' to fix. There are: {', '.join(misfit.names)}."
                 )
-        self.misfit, self.most, self.progress = misfit, most, progress
+        self.misfit, self.most, self.progress, self.warn = misfit, most, progress, warn
         self.fixed = np.array([name in fixed for name in misfit.names])
         self.unseen: tuple[str, ...] = ()
         self.warnings: tuple[str, ...] = ()
@@ -183,24 +214,40 @@ class _Fitting:
         points = [begin, *spread_starts(self.misfit.parameters, ~self.fixed, count - 1, seed)]
         found: list[Search] = []
         failed: list[tuple[np.ndarray, SimulationError]] = []
-        for number, point in enumerate(points):
-            try:
-                if not found:
-                    self._look(point)
-                found.append(self._search(point, number))
-            except SimulationError as error:
-                failed.append((point, error))
+        for number, first in enumerate(points):
+            point = first
+            for _ in range(CLOSER + 1 if number else 1):
+                try:
+                    if not found:
+                        self._look(point)
+                    found.append(self._search(point, number))
+                    break
+                except SimulationError as error:
+                    if point is first:
+                        failed.append((point, error))
+                    point = closer(found[0].start if found else begin, point)
         if not found:
             point, why = failed[0]
             raise IdentificationError(
-                f"The model cannot be simulated at the start ({self._told(point)}): {why} Give "
-                "another start, or more of them."
+                f"The model cannot be simulated at the start ({self._told(point)}): "
+                f"{sentence(str(why))} Give another start, or more of them."
             ) from why
-        self.warnings += tuple(
-            f"start {self._told(point)}: the model cannot be simulated ({why})"
-            for point, why in failed
-        )
+        if failed:
+            self.warnings += (self._on_failed(failed, len(points), len(points) - len(found)),)
         return tuple(sorted(found, key=lambda one: one.cost))
+
+    def _on_failed(
+        self, failed: list[tuple[np.ndarray, SimulationError]], count: int, lost: int
+    ) -> str:
+        """A sentence on starts that could not be simulated, with the first of them."""
+        point, why = failed[0]
+        text = (
+            f"at {len(failed)} of {count} starts the model cannot be simulated; the first is "
+            f"{self._told(point)} ({str(why).rstrip('.')})"
+        )
+        closer = len(failed) - lost
+        text += f". Begun closer to the given one: {closer}" if closer else ""
+        return text + (f". Given up: {lost}" if lost else "")
 
     def with_noise(self, best: Search) -> Search:
         """Noise from residuals, parameters with this noise, in turn until neither changes."""
@@ -224,6 +271,9 @@ class _Fitting:
         self.fixed = self.fixed | (hidden & ~known)
         told = [text for fit in fits for text in doubts(fit.measured, fit.outputs, fit.channels)]
         self.warnings += tuple(dict.fromkeys(told))
+        if self.warn is not None:
+            for text in self.warnings:
+                self.warn(text)
 
     def _check_count(self, data: int) -> None:
         wanted = int((~self.fixed & (self.misfit.prior_information == 0.0)).sum())
@@ -252,6 +302,12 @@ class _Fitting:
 
     def _told(self, rho: np.ndarray) -> str:
         return ", ".join(f"{n} = {x:.4g}" for n, x in zip(self.misfit.names, rho, strict=True))
+
+
+def sentence(text: str) -> str:
+    """A text that ends like a sentence."""
+    text = text.rstrip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def start_at(parameters: Sequence[Parameter], values: Mapping[str, float]) -> tuple[Parameter, ...]:

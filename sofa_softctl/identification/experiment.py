@@ -87,6 +87,13 @@ class Experiment(Protocol):
             gradient: Gives dJ/d(outputs) for the outputs, both of shape (n_times, n_outputs).
         """
 
+    # And, where inputs have noise, a method more. Without it, nobody can say whether what a model
+    # leaves is noise of the inputs:
+    #
+    #     def with_input_errors(self, errors: np.ndarray) -> Experiment | None
+    #         The same with other inputs: recorded + errors (n_times, n_inputs); what is compared
+    #         moves too where it is computed from them. None: this one cannot do that.
+
     def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
         """Derivative of sum(weights * measured) by the recorded inputs, (n_input_times, n_inputs).
 

@@ -7,13 +7,18 @@ computed from signals that also drive it. Adjoint sweeps give the rows of J' W G
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sofa_softctl.identification.estimate import Estimate
-from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.delay import Delayed
+from sofa_softctl.identification.experiment import Experiment, PulledBack
 from sofa_softctl.identification.misfit import Fit, Misfit
+
+if TYPE_CHECKING:
+    from sofa_softctl.identification.estimate import Estimate
 
 
 def input_covariance(
@@ -28,28 +33,85 @@ def input_covariance(
         estimate: Where to linearise.
         experiments: Those of the estimate, in its order.
         C: Inverse of the information, 0 for parameters that were not fitted, (n_rho, n_rho).
+
+    Experiments without a pull_back add nothing: `left_out` says which.
     """
     misfit = Misfit(experiments, estimate.parameters)
     C = np.nan_to_num(C, posinf=0.0)  # what nothing sees has its infinite variance already
     total = np.zeros_like(C)
     for k, (experiment, fit) in enumerate(zip(experiments, estimate.fits, strict=True)):
-        deviations = np.array([one.deviation for one in experiment.inputs])
-        if not deviations.any():
-            continue
-        rho = misfit.of(k, estimate.rho)
-        rows = [
-            np.ravel(deviations * _row(experiment, fit, rho, i)) if estimate.free[i] else None
-            for i in range(len(C))
-        ]
-        size = next(len(row) for row in rows if row is not None)
-        M = np.array([np.zeros(size) if row is None else row for row in rows])
-        total += M @ M.T
+        total += input_scores(experiment, fit, misfit.of(k, estimate.rho), estimate.free)
     found: np.ndarray = C @ total @ C
     return found
+
+
+def input_scores(
+    experiment: Experiment, fit: Fit, rho: np.ndarray, counted: np.ndarray
+) -> np.ndarray:
+    """M S M' of one experiment: how much noise of its inputs moves J' W (residuals).
+
+    Args:
+        experiment: With recorded inputs; without a pull_back, all is zero.
+        fit: It beside its model.
+        rho: Its own parameters.
+        counted: Which of all parameters, shape (n_rho,); others get zeros.
+
+    Returns:
+        [1 / units^2], shape (n_rho, n_rho).
+    """
+    n = len(counted)
+    deviations = np.array([one.deviation for one in experiment.inputs])
+    if not (deviations.any() and counted.any()) or why_no_sweep(experiment):
+        return np.zeros((n, n))
+    rows = [
+        np.ravel(deviations * _row(experiment, fit, rho, int(i))) for i in np.flatnonzero(counted)
+    ]
+    M = np.zeros((n, len(rows[0])))
+    M[counted] = rows
+    return M @ M.T
+
+
+def left_out(experiments: Sequence[Experiment]) -> tuple[str, ...]:
+    """Sentences on experiments whose noise of inputs cannot be carried to the parameters."""
+    return tuple(
+        f"noise of the inputs of {one.name} is left out of the intervals, as {why}"
+        for one in experiments
+        if any(channel.deviation for channel in one.inputs) and (why := why_no_sweep(one))
+    )
+
+
+def why_no_sweep(experiment: Experiment) -> str:
+    """Why an experiment has no adjoint sweep; empty: it has one."""
+    while isinstance(experiment, Delayed):
+        experiment = experiment.experiment
+    for name in ("pull_back", "measured_by_inputs"):
+        if not callable(getattr(experiment, name, None)):
+            return f"it has no {name}"
+    return ""
+
+
+def sweep(
+    experiment: Experiment, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
+) -> PulledBack:
+    """What an experiment's pull_back gives.
+
+    Raises:
+        IdentificationError: It has none, or it gives something else.
+    """
+    why = why_no_sweep(experiment)
+    if not why:
+        found = experiment.pull_back(rho, gradient)
+        if isinstance(found, PulledBack):
+            return found
+        why = f"its pull_back gives {type(found).__name__}"
+    raise IdentificationError(
+        f"{experiment.name}: expected methods pull_back, which gives PulledBack, and "
+        f"measured_by_inputs; {why}. See docs/identification.md, what an experiment needs."
+    )
 
 
 def _row(experiment: Experiment, fit: Fit, rho: np.ndarray, i: int) -> np.ndarray:
     """Row i of M, as an array over time and inputs, shape (n_input_times, n_inputs)."""
     weights = np.where(fit.there, fit.sensitivities[:, :, i] / fit.deviations**2, 0.0)
-    through_model = experiment.pull_back(rho, lambda _: weights).by_inputs
+    through_model = sweep(experiment, rho, lambda _: weights).by_inputs
     return through_model - experiment.measured_by_inputs(weights)

@@ -74,7 +74,10 @@ class Misfit:
         if not experiments:
             raise IdentificationError("There is nothing to identify from: give an experiment.")
         self.experiments = tuple(experiments)
+        for one in experiments:
+            _check_names(one.parameters, one.name)
         self.parameters = tuple(_united(experiments) if parameters is None else parameters)
+        _check_names(self.parameters, "The estimate")
         self.names = tuple(one.name for one in self.parameters)
         self._places = [self._place(one) for one in experiments]
         self.channels = [_weighted(one, deviations or {}) for one in experiments]
@@ -124,7 +127,14 @@ class Misfit:
 
     def _fit(self, k: int, rho: np.ndarray) -> Fit:
         experiment = self.experiments[k]
-        outputs, sensitivities = experiment.sensitivities(self.of(k, rho))
+        found = experiment.sensitivities(self.of(k, rho))
+        if not isinstance(found, tuple | list) or len(found) != 2:
+            raise IdentificationError(
+                f"{experiment.name}: sensitivities must give two arrays, outputs and their "
+                f"derivatives. Got: {type(found).__name__}."
+            )
+        outputs, sensitivities = found
+        check_shapes(experiment, outputs, sensitivities)
         if not (np.isfinite(outputs).all() and np.isfinite(sensitivities).all()):
             raise SimulationError(f"{experiment.name}: the model's outputs are not finite.")
         return Fit(
@@ -145,6 +155,38 @@ class Misfit:
                     f"parameters: {', '.join(self.names)}. To keep it as it is, fix it."
                 )
         return np.array([self.names.index(one.name) for one in experiment.parameters], dtype=int)
+
+
+def check_shapes(
+    experiment: Experiment, outputs: np.ndarray, sensitivities: np.ndarray | None = None
+) -> None:
+    """IdentificationError when arrays of an experiment have other shapes than they must."""
+    shape = (len(experiment.time), len(experiment.channels))
+    _check_shape(experiment.name, "measured", experiment.measured, shape, "(n_times, n_outputs)")
+    _check_shape(experiment.name, "outputs", outputs, shape, "(n_times, n_outputs)")
+    if sensitivities is not None:
+        _check_shape(
+            *(experiment.name, "derivatives of the outputs", sensitivities),
+            *((*shape, len(experiment.parameters)), "(n_times, n_outputs, n_rho)"),
+        )
+
+
+def _check_shape(
+    where: str, what: str, found: np.ndarray, shape: tuple[int, ...], meaning: str
+) -> None:
+    if np.shape(found) != shape:
+        raise IdentificationError(
+            f"{where}: expected {what} of shape {meaning} = {shape}. Got: {np.shape(found)}."
+        )
+
+
+def _check_names(parameters: Sequence[Parameter], where: str) -> None:
+    names = [one.name for one in parameters]
+    for name in names:
+        if names.count(name) > 1:
+            raise IdentificationError(
+                f"{where} has two parameters '{name}': give each a name of its own."
+            )
 
 
 def _united(experiments: Sequence[Experiment]) -> list[Parameter]:

@@ -8,12 +8,17 @@ import numpy as np
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.experiment import Channel
-from sofa_softctl.identification.units import SIZES, dimension, nearest
+from sofa_softctl.identification.units import SIZES, dimension, mistaken
 
 TURNS = 10.0
 """Angles of joints beyond so many turns are doubted where a channel does not say."""
-SPREAD = 100.0
-"""Measurements that vary so many times more, or less, than the model predicts are doubted."""
+SPREAD = {"angle": 20.0, "angular velocity": 20.0}
+"""Measurements that vary so many times more, or less, than the model predicts are doubted: a third
+of the 57 degrees in a radian..."""
+SPREAD_ELSE = 100.0
+"""... and what is no angle."""
+NEAR = 1.5
+"""A ratio that another unit explains within this factor is doubted as well."""
 
 
 def check_size(column: np.ndarray, channel: Channel, where: str) -> None:
@@ -37,7 +42,7 @@ def check_size(column: np.ndarray, channel: Channel, where: str) -> None:
 
 
 def doubts(measured: np.ndarray, predicted: np.ndarray, channels: tuple[Channel, ...]) -> list[str]:
-    """Channels that vary 100 times more, or less, than the model predicts: unit or wiring.
+    """Channels that vary as if in another unit than declared, or far from what the model predicts.
 
     Args:
         measured: NaN where missing, shape (n_times, n_outputs).
@@ -50,15 +55,24 @@ def doubts(measured: np.ndarray, predicted: np.ndarray, channels: tuple[Channel,
         if there.sum() < 2:
             continue
         found, expected = float(np.std(y[there])), float(np.std(model[there]))
-        noise = channel.deviation
-        if found > SPREAD * max(expected, noise) or expected > SPREAD * max(found, noise):
-            ratio = found / expected if expected > 0.0 else math.inf
-            unit = nearest(ratio, channel.unit)
-            hint = f": is it in {unit}, not {channel.unit}?" if unit else ": check unit and sensor."
-            told.append(
-                f"'{channel.name}' varies by {found:.3g} {channel.unit}, the model at the start by "
-                f"{expected:.3g} {channel.unit}{hint}"
-            )
+        noise = max(channel.deviation, np.finfo(float).tiny)
+        ratio = max(found, noise) / max(expected, noise)
+        level = [max(np.sqrt(np.mean(column[there] ** 2)), noise) for column in (y, model)]
+        clear = min(found, expected) > noise
+        pairs = [pair for pair in mistaken(ratio, channel.unit, NEAR) if channel.unit in pair]
+        if not clear or pairs != mistaken(level[0] / level[1], channel.unit, NEAR):
+            pairs = []  # what stays as it is, as the place of a marker, has no other unit
+        most = SPREAD.get(dimension(channel.unit) or "", SPREAD_ELSE) if clear else SPREAD_ELSE
+        if not pairs and 1.0 / most <= ratio <= most:
+            continue
+        if expected > 0.0:
+            pairs = pairs or mistaken(found / expected, channel.unit, 3.0)
+        units = " or ".join(f"in {true} had been declared in {wrong}" for wrong, true in pairs[:2])
+        hint = f", as if numbers {units}" if pairs else ": check unit, sensor and start"
+        told.append(
+            f"'{channel.name}' varies by {found:.3g} {channel.unit}, the model at the start by "
+            f"{expected:.3g} {channel.unit}{hint}"
+        )
     return told
 
 

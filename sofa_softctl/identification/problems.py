@@ -20,12 +20,17 @@ def built_in() -> dict[str, Callable[[], Problem]]:
 def load_problem(name: str) -> Problem:
     """The problem of that name, or FILE.py:NAME of a file's PROBLEMS.
 
-    PROBLEMS is a dict of functions that make problems; NAME may be left out if there is one.
+    PROBLEMS is a dict of problems, or of functions that make them; NAME may be left out if there is
+    one.
 
     Raises:
         IdentificationError: There is no such problem.
     """
     found: Problem = named.load_problem(
-        name, built_in(), error=IdentificationError, page="docs/identification.md"
+        name,
+        built_in(),
+        error=IdentificationError,
+        page="docs/identification.md",
+        has=("name", "parameters", "inputs", "channels", "experiment"),
     )
     return found

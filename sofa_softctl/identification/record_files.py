@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.problem import FromRecords, Problem
 from sofa_softctl.identification.recording import Recording, assemble
 from sofa_softctl.identification.table import TIME, Table, read_csv
-from sofa_softctl.scene.record import column_names, read_record
+from sofa_softctl.scene.record import Record, column_names, read_record
 
 
 def read_recording(path: str | Path, problem: Problem, *, planned: bool = False) -> Recording:
@@ -30,7 +31,7 @@ def read_recording(path: str | Path, problem: Problem, *, planned: bool = False)
     if suffix not in (".csv", ".mcap"):
         raise IdentificationError(f"{path}: expected a recording in .csv or .mcap.")
     if suffix == ".mcap" and isinstance(problem, FromRecords):
-        return problem.from_record(path)
+        return _told(problem.from_record(path), read_record(path))
     table = read_csv(path) if suffix == ".csv" else read_mcap(path, problem)
     rate = getattr(problem, "rate", None)
     return assemble(table, problem.inputs, problem.channels, rate=rate, planned=planned)
@@ -56,7 +57,25 @@ def read_mcap(path: str | Path, problem: Problem) -> Table:
             units[column] = record.units.get(name, "") or wanted.get(column, "")
             if column in wanted and not record.units.get(name, ""):
                 notes.append(f"{column} has no unit in the record: taken as {wanted[column]}")
-    if not record.complete:
-        notes.append(f"the record is not complete: {record.status}")
+    notes += _of_end(record)
     rows = tuple(f"step {step}" for step in range(len(record.time)))
     return Table(str(path), columns, units, rows, tuple(notes))
+
+
+def _told(recording: Recording, record: Record) -> Recording:
+    """The recording that a problem made of a record, with what of the record is not in it."""
+    notes, used, there = _of_end(record), len(recording.time), len(record.time)
+    if used < there:
+        notes.append(
+            f"{used} of {there} samples are used, from t = {recording.time[0]:g} to "
+            f"{recording.time[-1]:g} s"
+        )
+    return replace(recording, notes=(*recording.notes, *notes))
+
+
+def _of_end(record: Record) -> list[str]:
+    """What a record that was not closed as planned holds."""
+    if record.complete:
+        return []
+    end = f", up to t = {record.time[-1]:g}" if len(record.time) else ""
+    return [f"the record is not complete ({record.status}): it has {len(record.time)} samples{end}"]

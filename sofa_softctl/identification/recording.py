@@ -14,7 +14,10 @@ from sofa_softctl.identification.plausibility import check_size
 from sofa_softctl.identification.sampling import bridge, regular
 from sofa_softctl.identification.table import TIME, Table, read_csv
 from sofa_softctl.identification.units import factor
-from sofa_softctl.named import did_you_mean
+from sofa_softctl.named import did_you_mean, some
+
+LARGEST = 1e30
+"""Numbers beyond it are refused, in any unit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +72,7 @@ def assemble(
     _check_columns(table, inputs, channels, planned)
     names = list(dict.fromkeys(one.name for one in (*inputs, *channels)))
     units = {one.name: one.unit for one in (*channels, *inputs)}
+    _check_numbers(table, names)
     values = np.column_stack([_column(table, name, units[name]) for name in names])
     _check_empty(table, values, names, inputs, channels, planned)
     time, values, notes = regular(_times(table), values, rate=rate, where=table.name)
@@ -81,7 +85,7 @@ def assemble(
         check_size(column, one, table.name)
     notes[:0] = table.notes
     extra = [name for name in table.columns if name not in names and name != TIME]
-    notes += [f"columns that are not used: {', '.join(extra)}"] if extra else []
+    notes += [f"columns that are not used: {some(extra)}"] if extra else []
     missing = {c.name: n for c, n in zip(channels, np.isnan(outputs).sum(axis=0), strict=True) if n}
     if not planned:
         notes += [f"{name}: {n} of {len(time)} samples missing" for name, n in missing.items()]
@@ -98,7 +102,8 @@ def _check_columns(
             unit = next((one.unit for one in (*inputs, *channels) if one.name == name), "s")
             raise IdentificationError(
                 f"{table.name}: there is no column '{name} [{unit}]'."
-                f"{did_you_mean(name, list(table.columns))} It has: {', '.join(table.columns)}. "
+                f"{did_you_mean(name, list(table.columns))} It has: "
+                f"{some(list(table.columns), near=name)}. "
                 "--template FILE.csv writes a file with all columns."
             )
 
@@ -120,6 +125,18 @@ def _check_empty(
         raise IdentificationError(
             f"{table.name}: no output was measured: there is no number under {', '.join(measured)}."
         )
+
+
+def _check_numbers(table: Table, names: list[str]) -> None:
+    """Numbers that nothing measures, and whose squares would overflow."""
+    for name in names:
+        column = table.columns.get(name, np.empty(0))
+        if (wrong := np.abs(np.nan_to_num(column)) > LARGEST).any():
+            k = int(wrong.argmax())
+            raise IdentificationError(
+                f"{table.name}, {table.rows[k]}, '{name}': {column[k]:g} cannot have been "
+                "measured. Leave empty what was not measured."
+            )
 
 
 def _column(table: Table, name: str, unit: str) -> np.ndarray:

@@ -13,6 +13,8 @@ RATE_OFF = 2e-3
 """Share by which a rate may differ from the one that the model steps at."""
 JITTER = 0.3
 """Share of a step by which single samples may come early or late."""
+TOLD = 0.01
+"""Share of a step from which that is told."""
 
 
 def regular(
@@ -49,7 +51,7 @@ def regular(
             raise IdentificationError(
                 f"{where}: {text}. The model steps at {rate:g} Hz: resample the recording."
             )
-        return time, values.copy(), [text]
+        return time, values.copy(), [f"{text}; the times of the file are kept"]
     at = np.concatenate(([0], np.cumsum(counts)))
     grid = time[0] + np.arange(at[-1] + 1) * step if rate is None else None
     filled = np.full((at[-1] + 1, values.shape[1]), np.nan)
@@ -58,10 +60,18 @@ def regular(
     if grid is None:
         grid = time[0] + np.arange(at[-1] + 1) / rate  # type: ignore[operator]
         moved = float(np.abs(grid[at] - time).max())
-        if moved > 0.01 * step:
-            notes.append(f"times moved by up to {moved:.2g} s, to the model's steps")
+        if moved > TOLD * step:
+            notes.append(
+                f"times moved by up to {moved:.2g} s ({100.0 * moved / step:.0f} % of a step), to "
+                "the model's steps"
+            )
     else:
         grid = np.interp(np.arange(at[-1] + 1), at, time)
+        if (off := float(jitter.max())) > TOLD:
+            notes.append(
+                f"samples come up to {100.0 * off:.0f} % of {step:.4g} s early or late; the times "
+                "of the file are kept"
+            )
     return grid, filled, notes
 
 
@@ -88,7 +98,8 @@ def bridge(
             )
     filled = column.copy()
     filled[missing] = np.interp(time[missing], time[~missing], column[~missing])
-    return filled, [f"{name}: {missing.sum()} missing samples interpolated"]
+    count = int(missing.sum())
+    return filled, [f"{name}: {count} missing sample{'s' * (count > 1)} interpolated"]
 
 
 def _check_rate(found: float, rate: float, where: str) -> None:
@@ -110,7 +121,7 @@ def _gaps(time: np.ndarray, counts: np.ndarray) -> list[str]:
     if not len(gaps):
         return []
     longest = gaps[counts[gaps].argmax()]
-    return [
-        f"{int((counts[gaps] - 1).sum())} rows are missing in {len(gaps)} gaps, the longest from "
-        f"t = {time[longest]:g} to {time[longest + 1]:g} s"
-    ]
+    count, several = int((counts[gaps] - 1).sum()), len(gaps) > 1
+    rows = "1 row is" if count == 1 else f"{count} rows are"
+    where = f" in {len(gaps)} gaps, the longest" if several else ","
+    return [f"{rows} missing{where} from t = {time[longest]:g} to {time[longest + 1]:g} s"]

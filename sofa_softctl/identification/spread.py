@@ -36,6 +36,13 @@ def spread_starts(
     return list(points)
 
 
+def closer(start: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Half the way from a point to a start; in logarithms where both are positive."""
+    positive = (start > 0.0) & (point > 0.0)
+    found: np.ndarray = np.where(positive, np.sqrt(np.abs(start * point)), 0.5 * (start + point))
+    return found
+
+
 def _between(one: Parameter, share: np.ndarray) -> np.ndarray:
     """Values at shares of a parameter's range."""
     low, high = _range(one)

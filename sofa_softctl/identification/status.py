@@ -10,16 +10,16 @@ class EstimateStatus(Enum):
 
     CONVERGED = "The search converged: no small change of the parameters fits the data better."
     AT_BOUND = (
-        "The search converged with the parameters in `at_bound` at their bounds. Widen bounds that "
-        "are not physical; otherwise the model is wrong, or the data hardly see them."
+        "The search converged with parameters at their bounds. Widen bounds that are not physical; "
+        "otherwise the model is wrong, or the data hardly see them."
     )
     BLOCKED = (
         "The search ended beside parameters with which the model cannot be simulated; a better fit "
         "is predicted there. Set another start, tighter bounds, or a smaller step of the model."
     )
     EXHAUSTED = (
-        "The search used up the evaluations it was allowed before it converged. Allow more, or "
-        "begin where it ended."
+        "The search used up the simulations it was allowed before it converged. Allow more "
+        "(--iterations), or begin where it ended (--set-start)."
     )
     STALLED = (
         "The search found no better fit although derivatives predict one: the simulation is not "

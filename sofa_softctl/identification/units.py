@@ -84,3 +84,31 @@ def nearest(ratio: float, unit: str) -> str | None:
     }
     best = min(off, key=lambda other: off[other], default=None)
     return best if best is not None and off[best] < math.log(3.0) else None
+
+
+def mistaken(ratio: float, unit: str, within: float) -> list[tuple[str, str]]:
+    """Units that were mixed up if numbers are `ratio` times too large: declared and true one.
+
+    Args:
+        ratio: Of what was measured to what was expected, after conversion.
+        unit: That it was converted into; pairs without it count where none with it explain it.
+        within: Factor by which the ratio may be off.
+
+    Returns:
+        Pairs that explain it equally well; none where no units that differ by ten or more do.
+    """
+    sizes = SIZES.get(dimension(unit) or "", {})
+    if not (math.isfinite(ratio) and ratio > 0.0):
+        return []
+    off = {
+        (a, b): abs(math.log(ratio * sizes[b] / sizes[a]))
+        for a in sizes
+        for b in sizes
+        if not 0.11 < sizes[a] / sizes[b] < 9.0
+    }
+    for own in (True, False):
+        some = {pair: size for pair, size in off.items() if (unit in pair) is own}
+        best = min(some.values(), default=math.inf)
+        if best < math.log(within):
+            return [pair for pair, size in some.items() if size < best + 1e-9]
+    return []

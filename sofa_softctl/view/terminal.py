@@ -84,6 +84,11 @@ class Terminal:
                 self.console.print(f"{name}: {escape(str(path))}")
         return summary
 
+    def tell(self, text: str, *, doubt: bool = False) -> None:
+        """One line for people to know, or with a mark to doubt."""
+        mark = "[yellow]! [/] " if doubt else ""
+        self.console.print(f"{mark}{escape(text)}", highlight=False, soft_wrap=True)
+
     def bar(self, text: str, total: int) -> _Bar:
         """A progress bar; a context that gives a function (done[, total])."""
         return _Bar(text, total, self.console)

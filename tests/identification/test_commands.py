@@ -2,7 +2,9 @@
 
 import json
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -112,11 +114,102 @@ def test_problems_are_found_by_name(tmp_path):
         load_problem(str(tmp_path / "none.py"))
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("PROBLEMS = [1, 2]", "expected PROBLEMS to be a dict, names to problems. Got: list"),
+        ("PROBLEMS = {'f': lambda: None}", "f.py:f is no problem.*Got: None, without name, param"),
+        ("PROBLEMS = {'f': 3}", "f.py:f is no problem.*Got: int, without name"),
+        ("PROBLEMS = {'f': lambda a: a}", "a function without arguments that makes one; missing"),
+        ("PROBLEMS = {'f': 3, 'g': 4}", r"has several problems: say which, .* It has: f, g\."),
+        ("", r"has no problem\. It has: none"),
+    ],
+)
+def test_what_is_no_problem_is_said_to_be_none(tmp_path, text, message):
+    (tmp_path / "f.py").write_text(text)
+    with pytest.raises(IdentificationError, match=message):
+        load_problem(str(tmp_path / "f.py"))
+
+
+def test_a_problem_may_be_given_itself_and_come_from_a_file_beside(tmp_path, monkeypatch):
+    """As `from my_robot import problem` in another file of the same folder."""
+    monkeypatch.setattr("sys.path", list(sys.path))
+    (tmp_path / "beside_it.py").write_text(Path(PROBLEM).read_text())
+    (tmp_path / "uses.py").write_text(
+        "from beside_it import LagProblem\nPROBLEMS = {'lag': LagProblem()}\n"
+    )
+    assert load_problem(str(tmp_path / "uses.py")).name == "lag"
+    del sys.modules["beside_it"]
+
+
+def test_notes_and_doubts_are_printed_before_the_search(files, tmp_path):
+    """Numbers in cm declared in m; a row is missing; the table comes after both."""
+    lines = (files / "a.csv").read_text().replace("tip [cm]", "tip [m]").splitlines()
+    del lines[20]
+    (tmp_path / "m.csv").write_text("\n".join(lines))
+    told = run(PROBLEM, "--data", tmp_path / "m.csv")
+    first = told[: told.index("parameter")].splitlines()
+    assert f"{tmp_path / 'm.csv'}: 1 row is missing, from t = 0.36 to 0.4 s" in first
+    assert f"{tmp_path / 'm.csv'}: drive: 1 missing sample interpolated" in first
+    (doubt,) = [line for line in first if "'tip' varies by" in line]
+    assert doubt.startswith("!") and doubt.endswith("as if numbers in cm had been declared in m.")
+    words = (PROBLEM, "--data", tmp_path / "m.csv", "--method", "steepest-descent")
+    assert doubt in run(*words, "--iterations", 1)
+    told = run(*words, "--iterations", 1, "--json")
+    assert [one for one in json.loads(told)["findings"] if "'tip' varies by" in one["text"]]
+
+
+def test_a_report_that_cannot_be_written_is_told_before_or_after_the_summary(
+    files, tmp_path, monkeypatch
+):
+    (tmp_path / "afile").write_text("")
+    words = (PROBLEM, "--data", files / "a.csv", "--report")
+    with pytest.raises(SoftctlError, match="'.*afile' is a file. Expected a folder"):
+        run(*words, tmp_path / "afile")
+
+    def full(path, text):
+        raise SoftctlError("Cannot write: no space left.")
+
+    monkeypatch.setattr("sofa_softctl.view.identification.write_text", full)
+    found = CliRunner().invoke(app, ["identify", *map(str, words), str(tmp_path / "report")])
+    assert "0.2978 to 0.3007" in found.output and "Report:" not in found.output
+    assert isinstance(found.exception, SoftctlError)
+
+
+def test_an_interrupted_search_says_that_nothing_was_written(files, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sofa_softctl.identification.estimate.estimate", interrupted)
+    found = CliRunner().invoke(app, ["identify", PROBLEM, "--data", str(files / "a.csv")])
+    assert found.exit_code == 130 and "Stopped. Nothing was written." in found.output
+
+
+def test_one_simulation_is_one(files):
+    told = run(PROBLEM, "--data", files / "a.csv", "--fix", "tau", "--fix", "gain")
+    assert re.search(r"\d simulations?, ", told) and " 1 simulations" not in told
+
+
+def test_studies_that_need_no_scenes_run_anywhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "sofa_softctl.bench.trajectories.measure_energy", lambda tell: SimpleNamespace(to_dict=dict)
+    )
+    found = CliRunner().invoke(app, ["papers", "--trajectories", "--json"])
+    assert found.exit_code == 0 and found.output.strip() == "{}"
+    for words in (["papers"], ["papers", "--planning"]):
+        found = CliRunner().invoke(app, words)
+        assert isinstance(found.exception, SoftctlError)
+        assert "There is no folder 'scenes' of scenes" in str(found.exception)
+
+
 def test_a_problems_file_may_postpone_annotations(tmp_path):
     """Dataclasses look annotations that are text up in the module, which must be known by name."""
     (tmp_path / "late.py").write_text(
         "from __future__ import annotations\nfrom dataclasses import dataclass\n"
-        "@dataclass\nclass P:\n    name: str = 'late'\nPROBLEMS = {'late': P}\n"
+        "@dataclass\nclass P:\n    name: str = 'late'\n    parameters: tuple = ()\n"
+        "    inputs = channels = ()\n    def experiment(self, recording): ...\n"
+        "PROBLEMS = {'late': P}\n"
     )
     assert load_problem(str(tmp_path / "late.py")).name == "late"
 

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError, SimulationError
+from sofa_softctl.identification.delay import Delayed
+from sofa_softctl.identification.descent import descend
 from sofa_softctl.identification.estimate import estimate, start_at
 from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.identifiability import identifiability
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.misfit import Misfit
 from sofa_softctl.identification.parameter import Parameter, Prior
 from sofa_softctl.identification.search import search
@@ -292,3 +296,69 @@ def test_held_out_data_are_met_within_their_noise_when_the_model_is_right(models
     (other,) = validate(found, [models.lag(9, truth=np.array([0.4, 2.0]))])
     assert other.rms > 5.0
     assert validate(found, []) == ()
+
+
+def test_arrays_of_another_shape_are_told_with_the_one_expected(models):
+    one = models.lag(1)
+    y, by_rho = one.sensitivities(models.LAG_TRUTH)
+    for found, message in [
+        ((y[:, 0], by_rho), r"lag: expected outputs of shape .* = \(201, 1\). Got: \(201,\)"),
+        ((y, by_rho[..., :1]), r"derivatives of the outputs .*\(201, 1, 2\). Got: \(201, 1, 1\)"),
+        (y, r"sensitivities must give two arrays.* Got: ndarray"),
+    ]:
+        object.__setattr__(one, "sensitivities", lambda rho, found=found: found)
+        with pytest.raises(IdentificationError, match=message):
+            estimate([one])
+    short = models.swing()
+    object.__setattr__(short, "measured", short.measured[:-1])
+    with pytest.raises(IdentificationError, match=r"swing: expected measured .* Got: \(150, 1\)"):
+        estimate([short])
+
+
+def test_two_parameters_of_one_name_are_an_error(models):
+    twice = (models.TAU, replace(models.TAU, start=0.7))
+    with pytest.raises(IdentificationError, match="lag has two parameters 'tau'"):
+        estimate([models.lag(1, parameters=twice)])
+    with pytest.raises(IdentificationError, match="has two parameters 'tau'"):
+        estimate([models.lag(1)], (*twice, models.GAIN))
+    with pytest.raises(IdentificationError, match="There are two parameters 'tau'"):
+        Mechanism(joints=(), parameters=twice)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_without_an_adjoint_noise_of_inputs_is_left_out_and_descent_says_what_it_needs(
+    models, wrapped
+):
+    noisy = models.lag(1, inputs=(replace(models.VOLTAGE, deviation=0.1),))
+    object.__setattr__(noisy, "pull_back", None)
+    one = Delayed(noisy, Parameter("delay", 0.0, "s", lower=-0.1)) if wrapped else noisy
+    found = estimate([one])
+    text = "noise of the inputs of lag is left out of the intervals, as it has no pull_back"
+    assert found.warnings == (text,)
+    assert not identifiability(found, [one]).input_covariance.any()
+    with pytest.raises(IdentificationError, match="lag: expected methods pull_back.*it has no pul"):
+        descend([one])
+
+
+def test_an_estimate_prints_in_a_line(models):
+    found = estimate([models.lag(1, parameters=(models.TAU, models.GAIN, models.GHOST))])
+    assert str(found) == (
+        "Estimate(tau = 0.29925 ± 0.00074 s, gain = 1.998 ± 0.0035 mm/V, ghost = 3 kg (kept); "
+        "CONVERGED, 201 data, cost 174.2)"
+    )
+
+
+def test_doubts_are_told_before_the_search(models):
+    one, told = models.lag(1), []
+    wrong = replace(one, recording=replace(one.recording, outputs=1e3 * one.recording.outputs))
+    found = estimate([wrong], warn=told.append, progress=lambda *at: told.append(at))
+    assert (told[0],) == found.warnings and "'tip' varies by" in told[0]
+    assert len(told) > 1
+
+
+def test_why_a_start_fails_is_a_sentence():
+    def fails(a):
+        raise SimulationError("too short")
+
+    with pytest.raises(IdentificationError, match="too short. Give another start"):
+        estimate([Line(fails, fails, Parameter("a", 1.0))])

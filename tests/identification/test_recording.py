@@ -7,9 +7,10 @@ import pytest
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.loop.problem import LoopProblem
 from sofa_softctl.identification.plausibility import doubts
-from sofa_softctl.identification.record_files import read_recording
-from sofa_softctl.identification.recording import read_csv_recording
+from sofa_softctl.identification.record_files import read_mcap, read_recording
+from sofa_softctl.identification.recording import Recording, read_csv_recording
 from sofa_softctl.identification.table import read_csv, template
 from sofa_softctl.identification.units import SIZES, factor, nearest
 from sofa_softctl.scene.record import RecordWriter
@@ -135,7 +136,7 @@ def test_missing_rows_become_missing_samples_and_short_gaps_of_inputs_are_bridge
     assert found.time == pytest.approx(np.arange(7) / 10)
     assert found.inputs[:, 0] == pytest.approx(np.arange(1.0, 8.0))
     np.testing.assert_array_equal(np.flatnonzero(np.isnan(found.outputs[:, 0])), [2, 3])
-    assert "2 rows are missing in 1 gaps, the longest from t = 0.1 to 0.4 s" in found.notes
+    assert "2 rows are missing, from t = 0.1 to 0.4 s" in found.notes
     assert "drive: 2 missing samples interpolated" in found.notes
 
 
@@ -174,7 +175,11 @@ def test_uneven_samples_are_refused_only_by_models_that_step(read):
 def test_times_that_jitter_are_moved_to_the_models_steps_and_told(read):
     found = read(rows("0, 1, 1", "0.101, 1, 1", "0.2, 1, 1", "0.302, 1, 1", "0.4, 1, 1"), rate=10.0)
     assert found.time == pytest.approx(np.arange(5) / 10, abs=1e-12)
-    assert found.notes == ("times moved by up to 0.002 s, to the model's steps",)
+    assert found.notes == ("times moved by up to 0.002 s (2 % of a step), to the model's steps",)
+    found = read(rows("0, 1, 1", "0.101, 1, 1", "0.2, 1, 1", "0.302, 1, 1", "0.4, 1, 1"))
+    assert found.time[1] == pytest.approx(0.101)
+    (note,) = found.notes
+    assert note == "samples come up to 2 % of 0.1 s early or late; the times of the file are kept"
 
 
 def test_numbers_that_cannot_be_are_refused_with_the_unit_that_would_fit(read):
@@ -191,7 +196,10 @@ def test_outputs_that_vary_a_thousand_times_too_much_are_doubted():
     model = np.sin(np.linspace(0.0, 6.0, 50))[:, None]
     channels = (Channel("x", "m", deviation=1e-3),)
     (told,) = doubts(1000.0 * model, model, channels)
-    assert "'x' varies by 716 m, the model at the start by 0.716 m: is it in mm, not m?" == told
+    assert told == (
+        "'x' varies by 716 m, the model at the start by 0.716 m, as if numbers in mm had been "
+        "declared in m"
+    )
     assert doubts(1.5 * model, model, channels) == []
     assert doubts(np.zeros((50, 1)), 1e-6 * model, channels) == []
     assert doubts(1e-3 * model, 1e-9 * model, channels) == []
@@ -234,3 +242,77 @@ def test_records_of_runs_are_read_by_the_names_of_their_numbers(tmp_path, models
     assert "dofs.position[1].x has no unit in the record: taken as mm" in found.notes
     with pytest.raises(IdentificationError, match=r"in .csv or .mcap"):
         read_recording(tmp_path / "run.txt", models.LagProblem())
+
+
+def test_records_of_the_loops_scene_are_read_by_the_names_that_it_knows(tmp_path):
+    """`recorded` of a problem: the channel of seven torques, and that of seven angles."""
+    path, problem = tmp_path / "loop.mcap", LoopProblem()
+    with RecordWriter(path, {}) as writer:
+        writer.add_channel("robot.torque", unit="N m", shape=(7,))
+        writer.add_channel("robot.angle", unit="rad", shape=(7,))
+        for k in range(4):
+            values = {"robot.torque": np.arange(7.0) + k, "robot.angle": -0.1 * np.arange(7.0)}
+            writer.write(k / 100, values)
+    found = read_recording(path, problem)
+    np.testing.assert_allclose(found.inputs[2], [*range(2, 9), *(-0.1 * np.arange(7.0))])
+    assert [one.name for one in problem.inputs][:1] == ["torque_s0"]
+    assert found.outputs.shape == (4, 0) and found.notes == ()
+
+
+def test_a_record_that_was_cut_off_is_told_and_what_is_not_used_of_it(tmp_path, models):
+    """Also where the problem makes the recording itself: it drops what came before 0.04 s."""
+    with pytest.raises(KeyboardInterrupt), RecordWriter(tmp_path / "run.mcap", {}) as writer:
+        writer.add_channel("drive", unit="V", shape=())
+        writer.add_channel("tip", unit="mm", shape=())
+        for k in range(6):
+            writer.write(k / 50, {"drive": np.array(1.0), "tip": np.array(0.0)})
+        raise KeyboardInterrupt
+    path = tmp_path / "cut.mcap"
+    writer.path_partial.rename(path)
+
+    class OfRecords(models.LagProblem):
+        def from_record(self, path):
+            table = read_mcap(path, self)
+            inputs = table.columns["drive"][2:, None]
+            return Recording(str(path), table.columns["time"][2:], inputs, 0.0 * inputs)
+
+    cut = "the record is not complete (failed: KeyboardInterrupt: ): it has 6 samples, up to t = "
+    assert f"{cut}0.1" in read_recording(path, models.LagProblem()).notes
+    told = read_recording(path, OfRecords()).notes
+    assert told == (f"{cut}0.1", "4 of 6 samples are used, from t = 0.04 to 0.1 s")
+
+
+def test_degrees_for_radians_are_doubted_and_so_are_hundredths():
+    """Angles from 20 times on; other units only where the mean is off as well."""
+    wave = np.sin(np.linspace(0.0, 6.0, 50))[:, None]
+    angle = (Channel("a", "rad", deviation=1e-3),)
+    (told,) = doubts(np.degrees(0.5 * wave), wave, angle)
+    assert told.endswith("as if numbers in deg had been declared in rad")
+    (told,) = doubts(np.radians(1.3 * wave), wave, angle)
+    assert told.endswith("as if numbers in rad had been declared in deg")
+    (told,) = doubts(25.0 * wave, wave, angle)
+    assert "declared in rad" in told
+    place = (Channel("x", "mm", deviation=1e-3),)
+    (told,) = doubts(12.0 * wave, wave, place)
+    assert told.endswith("as if numbers in mm had been declared in cm")
+    (told,) = doubts(1e-3 * wave, wave, place)
+    assert told.endswith("numbers in m had been declared in mm or in mm had been declared in um")
+    assert doubts(12.0 * wave + 90.0, wave + 90.0, place) == []  # a marker's place: it moves more
+    (told,) = doubts(wave, 0.0 * wave, place)
+    assert told.endswith("check unit, sensor and start")
+
+
+def test_a_number_that_nothing_measures_is_named_by_line_and_column(read):
+    with pytest.raises(IdentificationError, match=r"line 3, 'tip': 1e\+300 cannot have been meas"):
+        read(rows("0, 1, 10", "0.1, 2, 1e300", "0.2, 3, 12"))
+
+
+def test_of_many_columns_the_closest_are_listed(read):
+    header = ", ".join(["time [s]", "drive [V]", *(f"x{k} [mm]" for k in range(50)), "tipp [mm]"])
+    text = rows(", ".join(["0"] * 53), ", ".join(["1"] * 53), header=header)
+    with pytest.raises(IdentificationError, match=r"'tipp'\? It has: tipp, .*x4 and 45 more\."):
+        read(text)
+    channels = (Channel("x1", "mm"),)
+    assert read(text, channels=channels).notes == (
+        "columns that are not used: x0, x2, x3, x4, x5, x6, x7, x8 and 42 more",
+    )

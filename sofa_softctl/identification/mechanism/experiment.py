@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 TOLD = 1e-6
 """A start that constraints move further than this is told of [rad] or [m]."""
+OFF_STEP = 1e-3
+"""Share by which the steps of a recording differ from those of the model where that is told."""
 
 
 class MechanismExperiment:
@@ -58,12 +60,18 @@ class MechanismExperiment:
     def notes(self) -> tuple[str, ...]:
         """What people should know of the model of this run."""
         self._start(starts(self.parameters))
-        if self._moved < TOLD:
-            return ()
-        return (
-            f"the start was moved by {self._moved:.3g} (norm over all coordinates) to where "
-            "constraints hold",
-        )
+        told, step = [], float(np.median(np.diff(self.time)))
+        if self._moved >= TOLD:
+            told.append(
+                f"the start was moved by {self._moved:.3g} (norm over all coordinates) to where "
+                "constraints hold"
+            )
+        if abs(step / self.problem.dt - 1.0) > OFF_STEP:
+            told.append(
+                f"recorded every {step:.4g} s, simulated every {self.problem.dt:.4g} s: inputs and "
+                "predictions are interpolated"
+            )
+        return tuple(told)
 
     @cached_property
     def measured(self) -> np.ndarray:
@@ -113,6 +121,11 @@ class MechanismExperiment:
             by_q = self.problem.read(rho, self._measured_q)[1][:, :, self._fed]
             found[:, len(self.problem.forces) :] = np.einsum("ty,tyn->tn", weights, by_q)
         return found
+
+    def with_input_errors(self, errors: np.ndarray) -> MechanismExperiment:
+        """The same with other inputs, recorded + errors; gains of a feedback stay as they are."""
+        inputs = self.recording.inputs + errors
+        return MechanismExperiment(self.problem, replace(self.recording, inputs=inputs))
 
     def trajectory(self, rho: np.ndarray) -> Trajectory:
         """The simulated motion."""
@@ -212,7 +225,8 @@ class MechanismExperiment:
             if name not in names:
                 raise IdentificationError(
                     f"{problem.name}: there is no input '{name}' to delay. Known: "
-                    f"{', '.join(names) or 'none'}."
+                    f"{', '.join(names) or 'none'}. Outputs that come late are wrapped in "
+                    "identification.delay.Delayed."
                 )
         late = [self._index(problem.delay[n]) if n in problem.delay else -1 for n in names]
         middles = self.time[0] + problem.dt * (np.arange(self.steps) + 0.5)

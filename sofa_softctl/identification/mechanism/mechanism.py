@@ -71,6 +71,12 @@ class Mechanism:
     """[m / s^2]."""
 
     def __post_init__(self) -> None:
+        names = [one.name for one in self.parameters]
+        for name in names:
+            if names.count(name) > 1:
+                raise IdentificationError(
+                    f"There are two parameters '{name}': give each a name of its own."
+                )
         assert self.tree is not None  # every name is looked up here, not in the middle of a run
 
     @cached_property
