@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
 
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.estimate import Estimate
 from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.identifiability import CONFIDENCE, information
+from sofa_softctl.identification.identifiability import deviations_of_interval, information
+from sofa_softctl.identification.input_noise import input_scores
 from sofa_softctl.identification.misfit import Fit, Misfit
 
 IGNORANCE = 10.0
@@ -29,7 +29,10 @@ class Candidate:
     name: str
     """Of its recording."""
     gain: float
-    """Information added: half of log det after over before, in nats [-]; -inf: it failed."""
+    """Information added: half of log det of covariances before over after, in nats [-].
+
+    Negative: noise of its inputs would make the fit worse; -inf: it failed.
+    """
     half_widths: dict[str, float]
     """Half of the 95 % interval of each parameter that is expected afterwards [unit]."""
     half_widths_now: dict[str, float]
@@ -38,55 +41,78 @@ class Candidate:
     """Why it cannot be judged; empty: it can."""
 
 
-def rank(estimate: Estimate, candidates: Sequence[Experiment]) -> tuple[Candidate, ...]:
+def rank(
+    estimate: Estimate, candidates: Sequence[Experiment], experiments: Sequence[Experiment] = ()
+) -> tuple[Candidate, ...]:
     """Candidates by what they would add to what is known, the most informative first.
 
-    The gain is (log det(F + F_c) - log det F) / 2: by so many nats the ellipsoid of what the
-    parameters may be shrinks. All parameters that the caller did not fix count, also those that
-    data so far do not see, with a wide prior of 10 times their sizes. All samples of a candidate
-    count as measured; its motion is predicted with the estimate.
+    The gain is half of log det of the parameters' covariance before over after: by so many nats
+    the ellipsoid of what they may be shrinks. Covariances are those of the intervals,
+    C + C M S M' C with noise of inputs, C the inverse of the information; as samples are weighed by
+    noise of outputs alone, more data with noisy inputs can also make them larger: the gain is
+    negative then. All parameters that the caller did not fix count, also those that data so far do
+    not see, with a wide prior of 10 times their sizes. All samples of a candidate count as
+    measured; its motion is predicted with the estimate.
 
     Args:
         estimate: From the data so far.
         candidates: Experiments whose `measured` is not looked at.
+        experiments: Those of the estimate, for the noise of their inputs; none: without.
     """
-    counted = np.array([name not in estimate.fixed for name in estimate.names])
-    size = np.array([one.scale for one in estimate.parameters])
-    before = information(estimate) + np.diag(estimate.prior_information)
-    before += np.diag((IGNORANCE * size) ** -2.0)
-    found = [_judge(estimate, one, before, counted, size) for one in candidates]
-    return tuple(sorted(found, key=lambda one: -one.gain))
+    known = _Known(estimate, experiments)
+    return tuple(sorted((known.judge(one) for one in candidates), key=lambda one: -one.gain))
 
 
-def _judge(
-    estimate: Estimate,
-    experiment: Experiment,
-    before: np.ndarray,
-    counted: np.ndarray,
-    size: np.ndarray,
-) -> Candidate:
-    names = np.array(estimate.names)[counted].tolist()
-    F, scale = before[np.ix_(counted, counted)], size[counted]
-    now = _half_widths(F, scale, names)
-    try:
-        (fit,) = Misfit([experiment], estimate.parameters).fits(estimate.rho)
-    except SimulationError as error:
-        return Candidate(experiment.name, -np.inf, now, now, str(error))
-    J = _as_measured(fit).rows[1][:, counted]
-    after = F + J.T @ J
-    gain = 0.5 * (_log_det(after, scale) - _log_det(F, scale))
-    return Candidate(experiment.name, gain, _half_widths(after, scale, names), now)
+class _Known:
+    """What is known of the parameters before a candidate is recorded."""
 
+    def __init__(self, estimate: Estimate, experiments: Sequence[Experiment]) -> None:
+        self.estimate = estimate
+        self.counted = np.array([name not in estimate.fixed for name in estimate.names])
+        self.names = np.array(estimate.names)[self.counted].tolist()
+        scale = np.array([one.scale for one in estimate.parameters])
+        self.scale = scale[self.counted]
+        F = information(estimate) + np.diag(estimate.prior_information)
+        self.F = self._of_counted(F + np.diag((IGNORANCE * scale) ** -2.0))
+        self.scores = np.zeros_like(self.F)
+        if experiments:
+            misfit = Misfit(experiments, estimate.parameters)
+            for k, (one, fit) in enumerate(zip(experiments, estimate.fits, strict=True)):
+                self.scores += self._scores(one, fit, misfit.of(k, estimate.rho))
+        self.reach = deviations_of_interval(estimate)
+        self.covariance = self._covariance(self.F, self.scores)
 
-def _as_measured(fit: Fit) -> Fit:
-    return replace(fit, measured=np.zeros_like(fit.outputs))
+    def judge(self, experiment: Experiment) -> Candidate:
+        """What a motion would tell."""
+        now = self._half_widths(self.covariance)
+        noise = {one.name: one.deviation for fit in self.estimate.fits for one in fit.channels}
+        misfit = Misfit([experiment], self.estimate.parameters, deviations=noise)
+        try:
+            (fit,) = misfit.fits(self.estimate.rho)
+            fit = replace(fit, measured=np.zeros_like(fit.outputs))
+            scores = self._scores(experiment, fit, misfit.of(0, self.estimate.rho))
+        except SimulationError as error:
+            return Candidate(experiment.name, -np.inf, now, now, str(error))
+        J = fit.rows[1][:, self.counted]
+        after = self._covariance(self.F + J.T @ J, self.scores + scores)
+        gain = 0.5 * (self._log_det(self.covariance) - self._log_det(after))
+        return Candidate(experiment.name, gain, self._half_widths(after), now)
 
+    def _of_counted(self, F: np.ndarray) -> np.ndarray:
+        return F[np.ix_(self.counted, self.counted)]
 
-def _log_det(F: np.ndarray, size: np.ndarray) -> float:
-    return float(np.linalg.slogdet(F * np.outer(size, size))[1])
+    def _scores(self, experiment: Experiment, fit: Fit, rho: np.ndarray) -> np.ndarray:
+        return self._of_counted(input_scores(experiment, fit, rho, self.counted))
 
+    def _covariance(self, F: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Of the parameters [units], from noise of outputs and of inputs."""
+        units = np.outer(self.scale, self.scale)
+        C = np.linalg.inv(F * units) * units
+        found: np.ndarray = C + C @ scores @ C
+        return found
 
-def _half_widths(F: np.ndarray, size: np.ndarray, names: list[str]) -> dict[str, float]:
-    C = np.linalg.inv(F * np.outer(size, size)) * np.outer(size, size)
-    reach = float(stats.norm.ppf(0.5 + CONFIDENCE / 2.0))
-    return dict(zip(names, (reach * np.sqrt(np.diag(C))).tolist(), strict=True))
+    def _log_det(self, C: np.ndarray) -> float:
+        return float(np.linalg.slogdet(C / np.outer(self.scale, self.scale))[1])
+
+    def _half_widths(self, C: np.ndarray) -> dict[str, float]:
+        return dict(zip(self.names, (self.reach * np.sqrt(np.diag(C))).tolist(), strict=True))

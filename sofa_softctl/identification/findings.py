@@ -2,47 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sofa_softctl.identification.descent import METHOD
-from sofa_softctl.identification.estimate import Estimate
-from sofa_softctl.identification.identifiability import BLIND, SMALL, Direction
+from sofa_softctl.identification.estimate import Estimate, sentence
+from sofa_softctl.identification.finding import Finding, Level, listed
+from sofa_softctl.identification.identifiability import BLIND, Direction
+from sofa_softctl.identification.misfit import Fit
+from sofa_softctl.identification.outliers import without
+from sofa_softctl.identification.residual_findings import on_residuals
+from sofa_softctl.identification.validation import rms
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.report import Report
 
 WORSE = 1.5
 """Held-out errors so many times those of the fitted data are told."""
-SMALL_NOISE = 0.6
-"""Residuals below so many deviations say that the declared noise is too large."""
-MANY = 50
-"""Samples from which that is said."""
-NAMED = 3
-"""Channels that have a sentence, or a name in a list, of their own."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One sentence that people should read."""
-
-    level: Literal["good", "look", "bad"]
-    """As it should be; to be looked at; not to be trusted."""
-    text: str
-    """What was found, and what to do."""
+FAR = 3.0
+"""Residuals beyond so many deviations are told where the search converged."""
+SAME = 1e-2
+"""Costs that differ by this share are the same."""
 
 
 def findings(report: Report) -> list[Finding]:
     """All sentences, in the order in which they come to mind."""
     estimate = report.estimate
-    found = [Finding("good" if estimate.status.ok else "bad", estimate.status.value)]
+    found = [_on_search(report)]
     found += [Finding("look", _at_bound(estimate, name)) for name in estimate.at_bound]
     found += [Finding("look", _unseen(estimate, name)) for name in estimate.unseen]
     found += [_blind(one) for one in report.trust.blind]
-    found += [Finding("look", f"{_capital(text)}.") for text in estimate.warnings]
-    found += _on_residuals(report) + _on_held_out(report) + _on_inputs(report)
+    found += [Finding("look", sentence(_capital(text))) for text in estimate.warnings]
+    found += on_residuals(report) + _on_same(report) + _on_held_out(report)
+    found += _on_inputs(report) + _on_candidates(report)
     if estimate.method == METHOD:
         found.append(
             Finding(
@@ -54,86 +47,110 @@ def findings(report: Report) -> list[Finding]:
     return found
 
 
-def _on_residuals(report: Report) -> list[Finding]:
-    several = len(report.estimate.fits) > 1
-    wrong = sorted((one for one in report.residuals if not one.right), key=lambda one: -one.rms)
-    found = [
-        Finding("bad", f"{f'{one.experiment}: ' if several else ''}{one.sentence}")
-        for one in wrong[:NAMED]
-    ]
-    if wrong[NAMED:]:
-        names = _listed([one.channel for one in wrong[NAMED:]])
-        found.append(Finding("bad", f"Noise does not explain what is left of {names}, either."))
-    if wrong:
-        text = "Intervals assume a model that leaves independent noise only: they are too narrow."
-        if report.trust.input_covariance.any():
-            text += (
-                " What is left may be noise of recorded inputs, too, which comes out correlated."
-            )
-        found.append(Finding("look", text))
-    else:
-        found.append(Finding("good", "Noise explains what the model leaves of the fitted data."))
-    return found + _on_small_noise(report)
-
-
-def _on_small_noise(report: Report) -> list[Finding]:
-    """Declared noise that is larger than what is left."""
-    if report.estimate.noise_estimated:
-        return []
-    small = [one for one in report.residuals if one.count >= MANY and one.rms < SMALL_NOISE]
-    if not small:
-        return []
-    names = _listed(list(dict.fromkeys(one.channel for one in small)))
-    most = max(one.rms for one in small)
-    verb = "is" if len(small) == 1 else "are"
-    text = (
-        f"{names} {verb} met within {most:.2f} of the declared noise: declare less, or "
-        "let noise be estimated; intervals are too wide."
+def _on_search(report: Report) -> Finding:
+    """How it ended; converged is not enough where far more than noise is left."""
+    estimate = report.estimate
+    if not estimate.status.ok:
+        return Finding("bad", estimate.status.value)
+    left = rms(np.concatenate([without(fit, report.outliers).ravel() for fit in estimate.fits]))
+    if left <= FAR or all(one.right for one in report.residuals):
+        return Finding("good", estimate.status.value)
+    text = f"The search converged to where {left:.3g} deviations are left"
+    count = len(estimate.searches)
+    if count == 1 or estimate.method == METHOD:
+        advice = "" if estimate.method == METHOD else " Try --starts 8."
+        return Finding("look", f"{text}: a local minimum perhaps, or the model is wrong.{advice}")
+    same = sum(one.cost <= (1.0 + SAME) * estimate.cost for one in estimate.searches)
+    return Finding(
+        "look",
+        f"{text}, as did {same} of {count} searches: "
+        + ("the model is wrong, more likely." if 2 * same > count else "try more --starts."),
     )
-    return [Finding("look", text)]
 
 
-def _listed(names: list[str]) -> str:
-    """Up to five names, and how many more."""
-    if len(names) > NAMED + 2:
-        return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} other channels"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+def _on_same(report: Report) -> list[Finding]:
+    """Recordings that are there twice."""
+    fits, found = report.estimate.fits, []
+    for k, one in enumerate(fits):
+        if any(_same(one, other) for other in fits[:k]):
+            text = f"{one.name} was given twice: its samples count double, intervals are too narrow"
+            found.append(Finding("look", f"{text}. Give it once."))
+    found += [
+        Finding(
+            "look",
+            f"{fit.name} is held out and fitted, too: that says nothing of how the model predicts. "
+            "Hold out another recording.",
+        )
+        for fit in _held_out_twice(report)
+    ]
+    return found
+
+
+def _held_out_twice(report: Report) -> list[Fit]:
+    fitted = report.estimate.fits
+    held_out = [one.fit for one in report.validations]
+    return [fit for fit in held_out if any(_same(fit, other) for other in fitted)]
+
+
+def _same(one: Fit, other: Fit) -> bool:
+    return np.array_equal(one.time, other.time) and np.array_equal(
+        one.measured, other.measured, equal_nan=True
+    )
 
 
 def _on_held_out(report: Report) -> list[Finding]:
     if not report.validations:
         return [Finding("look", "Nothing was held out: how the model predicts is not known.")]
-    ratio = report.rms_held_out / max(report.rms, 1e-12)
     text = (
         f"Held-out data are met within {report.rms_held_out:.2f} deviations, fitted data within "
         f"{report.rms:.2f}."
     )
-    if ratio > WORSE and report.rms_held_out > WORSE:
-        return [Finding("bad", f"{text} The model does not carry over to other motions.")]
-    return [Finding("good", text)]
+    if _held_out_twice(report):
+        return [Finding("look", text)]
+    if report.rms_held_out <= WORSE or all(one.right for one in report.held_out):
+        return [Finding("good", text)]
+    if report.rms_held_out > WORSE * report.rms:
+        level: Level = "bad" if all(one.judged for one in report.held_out) else "look"
+        return [Finding(level, f"{text} The model does not carry over to other motions.")]
+    return [Finding("look", f"{text} That is no worse, but both are more than noise leaves.")]
 
 
 def _on_inputs(report: Report) -> list[Finding]:
-    found = []
     total = np.diag(report.trust.covariance)
     through = np.diag(report.trust.input_covariance)
-    for name, part, whole in zip(report.trust.names, through, total, strict=True):
-        if np.isfinite(whole) and part > 0.5 * whole:
-            found.append(
-                Finding(
-                    "look",
-                    f"{100.0 * part / whole:.0f} % of the variance of {name} is noise of recorded "
-                    "inputs: better sensors there help most.",
-                )
-            )
-    return found
+    shares = {
+        name: 100.0 * part / whole
+        for name, part, whole in zip(report.trust.names, through, total, strict=True)
+        if np.isfinite(whole) and part > 0.5 * whole
+    }
+    if not shares:
+        return []
+    least, most = (f"{limit:.0f}" for limit in (min(shares.values()), max(shares.values())))
+    span = least if least == most else f"{least} to {most}"
+    text = (
+        f"{span} % of the variance of {listed(list(shares), 'others')} is noise of recorded "
+        "inputs: better sensors there help most."
+    )
+    return [Finding("look", text)]
+
+
+def _on_candidates(report: Report) -> list[Finding]:
+    worse = [one.name for one in report.candidates if np.isfinite(one.gain) and one.gain < 0.0]
+    if not worse:
+        return []
+    text = (
+        f"Recording {listed(worse, 'others')} would make the estimate worse: samples are weighed "
+        "by noise of outputs alone, and noise of inputs would come in with them."
+    )
+    return [Finding("look", text)]
 
 
 def _at_bound(estimate: Estimate, name: str) -> str:
     one = estimate.parameters[estimate.names.index(name)]
     value = estimate.value(name)
     side = "lower" if abs(value - one.lower) < abs(value - one.upper) else "upper"
-    return f"{name} ended at its {side} bound, {value:.4g} {one.unit}.".replace(" .", ".")
+    bound = one.lower if side == "lower" else one.upper
+    return f"{name} ended at its {side} bound, {f'{bound:.4g} {one.unit}'.strip()}."
 
 
 def _unseen(estimate: Estimate, name: str) -> str:
@@ -144,7 +161,7 @@ def _unseen(estimate: Estimate, name: str) -> str:
 
 
 def _blind(one: Direction) -> Finding:
-    several = sum(abs(share) >= SMALL for share in one.parts.values()) > 1
+    several = len(one.large) > 1
     shares = " (each in shares of its value)" if several else ""
     advice = "Fix one of them, say what is known of it," if several else "Say what is known of it,"
     return Finding(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -33,24 +33,45 @@ class Direction:
     """Share of each parameter in a change of length 1 [-]."""
     deviation: float
     """Standard deviation along it [-]: 0.01 is one percent; infinite where nothing is seen."""
+    units: Mapping[str, tuple[float, str]] = field(default_factory=dict)
+    """Size and unit of parameters that are not counted in shares of their value, as it is 0."""
 
     @property
     def name(self) -> str:
         """Such as '0.71 kappa_theta - 0.70 kappa_psi'."""
-        large = sorted(self.parts.items(), key=lambda part: -round(abs(part[1]), 2))
-        text = ""
-        for name, share in large:
-            if abs(share) >= SMALL or not text:
-                sign = ("- " if share < 0.0 else "+ ") if text else ("-" if share < 0.0 else "")
-                text += f"{' ' if text else ''}{sign}{abs(share):.2f} {name}"
+        (first, share), *others = self.large
+        flip = -1.0 if share < 0.0 else 1.0  # both signs are the same direction
+        text = f"{abs(share):.2f} {self._counted(first)}"
+        for name, part in others:
+            sign = "+" if flip * part > 0.0 else "-"
+            text += f" {sign} {abs(part):.2f} {self._counted(name)}"
         return text
+
+    @property
+    def large(self) -> list[tuple[str, float]]:
+        """Parts that its name tells, the largest first."""
+        ordered = sorted(self.parts.items(), key=lambda part: -round(abs(part[1]), 2))
+        return ordered[:1] + [part for part in ordered[1:] if abs(part[1]) >= SMALL]
+
+    @property
+    def known(self) -> str:
+        """How well: '1.2 %', or in the unit of the one parameter that is not counted in shares."""
+        if len(self.large) == 1 and (alone := self.units.get(self.large[0][0])):
+            return f"{alone[0] * self.deviation:.2g} {alone[1]}".strip()
+        return f"{100.0 * self.deviation:.2g} %"
+
+    def _counted(self, name: str) -> str:
+        if name not in self.units or len(self.large) == 1:
+            return name
+        size, unit = self.units[name]
+        return f"{name}/({f'{size:.3g} {unit}'.strip()})"
 
     @property
     def sentence(self) -> str:
         """What data say of it."""
         if self.deviation > BLIND:
             return f"{self.name} is not seen by these data"
-        known = f"known within {100.0 * self.deviation:.2g} %"
+        known = f"known within {self.known}"
         if self.deviation > DIM:
             return f"{self.name} is hardly seen by these data: {known}"
         return f"{self.name} is {known}"
@@ -110,17 +131,12 @@ def identifiability(
         experiments: Those of the estimate, for noise that enters through inputs; None: without.
     """
     free = estimate.free
-    C = _covariance(_rows(estimate)[:, free], _sizes(estimate)[free])
+    C = _covariance(rows(estimate)[:, free], sizes(estimate)[free])
     through = np.zeros((len(free), len(free)))
     if experiments is not None and free.any():
         through = input_covariance(estimate, experiments, _embedded(C, free, 0.0))
     output = _embedded(C, free, np.nan)
-    freedom = max(estimate.data - int(free.sum()), 1)
-    reach = (
-        stats.t.ppf(0.5 + CONFIDENCE / 2.0, freedom)
-        if estimate.noise_estimated
-        else stats.norm.ppf(0.5 + CONFIDENCE / 2.0)
-    )
+    reach = deviations_of_interval(estimate)
     covariance = output + through
     deviation = np.sqrt(np.diag(covariance))
     with np.errstate(invalid="ignore"):  # infinite by infinite
@@ -134,8 +150,20 @@ def identifiability(
         correlation=correlation,
         directions=_directions(estimate),
         distribution="Student-t" if estimate.noise_estimated else "normal",
-        freedom=freedom,
+        freedom=_freedom(estimate),
     )
+
+
+def deviations_of_interval(estimate: Estimate) -> float:
+    """Half the width of an interval, in standard deviations: 1.96, or more of Student's."""
+    side = 0.5 + CONFIDENCE / 2.0
+    if estimate.noise_estimated:
+        return float(stats.t.ppf(side, _freedom(estimate)))
+    return float(stats.norm.ppf(side))
+
+
+def _freedom(estimate: Estimate) -> int:
+    return max(estimate.data - int(estimate.free.sum()), 1)
 
 
 def information(estimate: Estimate) -> np.ndarray:
@@ -145,13 +173,13 @@ def information(estimate: Estimate) -> np.ndarray:
     return found
 
 
-def _rows(estimate: Estimate) -> np.ndarray:
+def rows(estimate: Estimate) -> np.ndarray:
     """Jacobian of the residuals of data, then of priors, shape (m, n_rho)."""
     of_priors = np.diag(np.sqrt(estimate.prior_information))
     return np.concatenate([*(fit.rows[1] for fit in estimate.fits), of_priors])
 
 
-def _sizes(estimate: Estimate) -> np.ndarray:
+def sizes(estimate: Estimate) -> np.ndarray:
     """Magnitude of each parameter, shape (n_rho,): its value, and if it starts at 0, its scale."""
     scales = np.array([one.scale for one in estimate.parameters])
     from_zero = np.array([one.start == 0.0 for one in estimate.parameters])
@@ -184,13 +212,19 @@ def _directions(estimate: Estimate) -> tuple[Direction, ...]:
     free = estimate.free
     if not free.any():
         return ()
-    J = np.concatenate([fit.rows[1] for fit in estimate.fits])[:, free] * _sizes(estimate)[free]
+    J = np.concatenate([fit.rows[1] for fit in estimate.fits])[:, free] * sizes(estimate)[free]
     _, s, V = np.linalg.svd(J, full_matrices=True)
     s = np.concatenate((s, np.zeros(len(V) - len(s))))
     names = np.array(estimate.names)[free].tolist()
+    units = {
+        one.name: (float(size), one.unit)
+        for one, size in zip(estimate.parameters, sizes(estimate), strict=True)
+        if one.start == 0.0
+    }
     found = []
     for value, row in zip(s, V, strict=True):
         sign = 1.0 if row[np.abs(row).argmax()] > 0.0 else -1.0
         deviation = 1.0 / value if value > SINGULAR * s[0] else float("inf")
-        found.append(Direction(dict(zip(names, (sign * row).tolist(), strict=True)), deviation))
+        parts = dict(zip(names, (sign * row).tolist(), strict=True))
+        found.append(Direction(parts, deviation, units))
     return tuple(reversed(found))

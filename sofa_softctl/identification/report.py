@@ -11,13 +11,17 @@ import numpy as np
 from sofa_softctl.identification.descent import Descent
 from sofa_softctl.identification.design import Candidate, rank
 from sofa_softctl.identification.estimate import Estimate
+from sofa_softctl.identification.expected import expected_residuals
 from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.findings import Finding, findings
+from sofa_softctl.identification.finding import Finding
+from sofa_softctl.identification.findings import findings
 from sofa_softctl.identification.identifiability import (
     Identifiability,
     identifiability,
 )
-from sofa_softctl.identification.residuals import ChannelResiduals, analyse
+from sofa_softctl.identification.misfit import Fit
+from sofa_softctl.identification.outliers import Outlier, outliers
+from sofa_softctl.identification.residuals import ChannelResiduals, analyse, doubt_of
 from sofa_softctl.identification.validation import Validation, rms, validate
 
 
@@ -39,6 +43,12 @@ class Report:
     """What is left of them."""
     candidates: tuple[Candidate, ...]
     """Motions that could be recorded next, the most informative first."""
+    outliers: tuple[Outlier, ...]
+    """Single samples of the fitted data that are wrong, the worst first."""
+    draws: int
+    """Simulations of each experiment with drawn noise of inputs, to judge residuals by; 0: none."""
+    draw_seconds: float
+    """Time that they took [s]."""
     descent: Descent | None
     """The path, where the estimate is one of steepest descent."""
     notes: dict[str, tuple[str, ...]]
@@ -85,6 +95,8 @@ class Report:
             "noise_estimated": estimate.noise_estimated,
             "residuals": [_channel(one) for one in self.residuals],
             "held_out": [_channel(one) for one in self.held_out],
+            "outliers": [vars(one) for one in self.outliers],
+            "draws_of_inputs": self.draws,
             "searches": [_search(one, estimate.names) for one in estimate.searches],
             "evaluations": estimate.evaluations,
             "seconds": estimate.seconds,
@@ -122,16 +134,36 @@ def make_report(
         notes: What was told of each recording.
     """
     validations = validate(estimate, hold_out)
+    held_out = [one.fit for one in validations]
+    expected = expected_residuals(estimate, experiments, hold_out, held_out)
+    fitted = [*estimate.fits]
+    doubt = doubt_of(sum(len(fit.channels) for fit in (*fitted, *held_out)))
     return Report(
         problem=problem,
         estimate=estimate,
         trust=identifiability(estimate, experiments),
-        residuals=tuple(one for fit in estimate.fits for one in analyse(fit)),
+        residuals=_analysed(fitted, None if expected is None else expected.fitted, doubt),
         validations=validations,
-        held_out=tuple(one for each in validations for one in analyse(each.fit)),
-        candidates=rank(estimate, candidates) if candidates else (),
+        held_out=_analysed(held_out, None if expected is None else expected.held_out, doubt),
+        candidates=rank(estimate, candidates, experiments) if candidates else (),
+        outliers=tuple(one for fit in fitted for one in outliers(fit)),
+        draws=expected.draws if expected else 0,
+        draw_seconds=expected.seconds if expected else 0.0,
         descent=descent,
         notes={name: tuple(told) for name, told in (notes or {}).items()},
+    )
+
+
+def _analysed(
+    fits: Sequence[Fit], drawn: Sequence[np.ndarray] | None, doubt: float
+) -> tuple[ChannelResiduals, ...]:
+    """What is left of all channels; `drawn`: of noise, empty if it cannot be had, None: exact."""
+    without: list[np.ndarray | None] = [None] * len(fits)
+    each = drawn or without
+    return tuple(
+        one
+        for fit, by_noise in zip(fits, each, strict=True)
+        for one in analyse(fit, drawn=by_noise, judged=drawn is None or bool(drawn), doubt=doubt)
     )
 
 

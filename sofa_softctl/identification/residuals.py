@@ -8,6 +8,7 @@ import numpy as np
 from scipy import stats
 
 from sofa_softctl.identification.misfit import Fit
+from sofa_softctl.identification.spectrum import pattern, size
 from sofa_softctl.identification.validation import rms
 
 WINDOWS = 10
@@ -15,7 +16,13 @@ WINDOWS = 10
 LAGS = 20
 """Lags of the test for whiteness."""
 DOUBT = 1e-3
-"""Probability below which chance does not explain residuals."""
+"""Probability below which chance does not explain residuals, for each test..."""
+DOUBT_IN_ALL = 1e-2
+"""... and of all tests of a report together."""
+TESTS = 2
+"""Of each channel: size and independence."""
+CLOCK = 1e3
+"""Times that begin so many spans from 0 are told from the start."""
 NEGLIGIBLE = 0.1
 """Residuals below so many deviations may have any pattern."""
 
@@ -41,9 +48,20 @@ class ChannelResiduals:
     autocorrelation: float
     """Of one sample with the next [-]; about 0 where the model is right."""
     white: float
-    """Probability that independent noise is so correlated over 20 lags, or more (Ljung-Box)."""
+    """Probability that noise leaves residuals of such a pattern.
+
+    By their correlation over 20 lags (Ljung-Box); where inputs have noise, by their energy in
+    bands of frequency and parts of time, among draws of what noise leaves.
+    """
     size: float
-    """Probability that noise as declared is so large, or larger (chi square)."""
+    """Probability that noise as declared leaves so much, or more: chi square, or among draws."""
+    expected: float
+    """RMS that noise leaves of a right model [-]: 1; with noise of inputs, the mean of draws.
+
+    NaN: inputs have noise, and what it leaves cannot be said.
+    """
+    doubt: float
+    """Probability below which chance does not explain `white` or `size`."""
     edges: np.ndarray
     """Of the windows in time [s], shape (n_windows + 1,)."""
     windows: np.ndarray
@@ -52,8 +70,13 @@ class ChannelResiduals:
     @property
     def right(self) -> bool:
         """Whether noise explains the residuals."""
-        patterned = self.white < DOUBT and self.rms > NEGLIGIBLE
-        return not (patterned or self.size < DOUBT)
+        patterned = self.white < self.doubt and self.rms > NEGLIGIBLE
+        return not (patterned or self.size < self.doubt)
+
+    @property
+    def judged(self) -> bool:
+        """Whether it is known what noise leaves."""
+        return bool(np.isfinite(self.expected))
 
     @property
     def sentence(self) -> str:
@@ -62,26 +85,75 @@ class ChannelResiduals:
             return f"{self.channel} was not measured."
         if self.right:
             return f"{self.channel}: noise explains what is left, {self.rms:.2f} deviations."
-        worst = int(np.nanargmax(self.windows))
-        kind = "wrong" if self.size < DOUBT else "correlated, though as small as noise"
         side = "too high" if self.mean > 0.0 else "too low"
         offset = f", {side} by {abs(self.mean):.1f} in the mean"
         offset = offset if abs(self.mean) > 0.5 * self.rms else ""
+        by_noise = f", where noise leaves {self.expected:.2f}" if self.through_inputs else ""
+        worst = int(np.nanargmax(self.windows))
         return (
-            f"{self.channel} is {kind}: {self.rms:.2f} deviations "
-            f"({self.rms_unit:.3g} {self.unit}){offset}; "
-            f"most from {self.edges[worst]:.3g} to {self.edges[worst + 1]:.3g} s, "
-            f"{self.windows[worst]:.2f} deviations."
+            f"{self.channel} {self._kind}: {self.rms:.2f} deviations "
+            f"({self.rms_unit:.3g} {self.unit}){by_noise}{offset}; "
+            f"most {between(self.edges, worst)}, {self.windows[worst]:.2f} deviations."
         )
 
+    @property
+    def through_inputs(self) -> bool:
+        """Whether noise of inputs is part of what noise leaves."""
+        return self.judged and self.expected != 1.0
 
-def analyse(fit: Fit, windows: int = WINDOWS) -> tuple[ChannelResiduals, ...]:
-    """What a model leaves of each channel of an experiment."""
+    @property
+    def _kind(self) -> str:
+        if not self.judged:
+            return "is off by more than noise of outputs explains"
+        if self.size < self.doubt or (self.through_inputs and self.rms > self.expected):
+            return "is wrong"
+        if self.through_inputs:
+            return "is off at some times or frequencies, though as small as noise"
+        return "is correlated, though as small as noise"
+
+
+def between(edges: np.ndarray, window: int) -> str:
+    """'from 2.4 to 2.8 s'; after the start, where time began long before it."""
+    begin = edges[0] if far_from_zero(edges) else 0.0
+    digits = max(0, -int(np.floor(np.log10(edges[1] - edges[0]))))
+    low, high = (f"{edge - begin:.{digits}f}" for edge in edges[window : window + 2])
+    return f"from {low} to {high} s" + (" after the start" if begin else "")
+
+
+def far_from_zero(time: np.ndarray) -> bool:
+    """Whether times are so far from 0, as those of a clock, that they are told from the start."""
+    return bool(abs(time[0]) > CLOCK * (time[-1] - time[0]))
+
+
+def doubt_of(channels: int) -> float:
+    """Probability for each test, so that a right model fails one in a hundred times or less."""
+    return min(DOUBT, DOUBT_IN_ALL / (TESTS * max(channels, 1)))
+
+
+def analyse(
+    fit: Fit,
+    windows: int = WINDOWS,
+    *,
+    drawn: np.ndarray | None = None,
+    judged: bool = True,
+    doubt: float = DOUBT,
+) -> tuple[ChannelResiduals, ...]:
+    """What a model leaves of each channel of an experiment.
+
+    Args:
+        fit: The experiment beside its model.
+        windows: Parts of the time.
+        drawn: Residuals that noise leaves, shape (n_draws, n_times, n_outputs); None: independent
+            ones of deviation 1.
+        judged: Whether it is known what noise leaves.
+        doubt: Probability below which chance does not explain what is left.
+    """
     edges = np.linspace(fit.time[0], fit.time[-1], windows + 1)
     part = np.clip(np.searchsorted(edges, fit.time, side="right") - 1, 0, windows - 1)
     found = []
-    for channel, r in zip(fit.channels, fit.residuals.T, strict=True):
+    for k, (channel, r) in enumerate(zip(fit.channels, fit.residuals.T, strict=True)):
         there = r[np.isfinite(r)]
+        each = None if drawn is None or not len(there) else drawn[:, :, k]
         found.append(
             ChannelResiduals(
                 experiment=fit.name,
@@ -92,13 +164,24 @@ def analyse(fit: Fit, windows: int = WINDOWS) -> tuple[ChannelResiduals, ...]:
                 rms=rms(r),
                 rms_unit=rms(r) * channel.deviation,
                 autocorrelation=correlations(r, 1)[0] if len(there) > 2 else float("nan"),
-                white=ljung_box(r),
-                size=float(stats.chi2.sf(np.sum(there**2), len(there))) if len(there) else 1.0,
+                white=ljung_box(r) if each is None else pattern(r, each),
+                size=_size(there) if each is None else size(r, each),
+                expected=_expected(each) if judged else float("nan"),
+                doubt=doubt,
                 edges=edges,
                 windows=np.array([rms(r[part == k]) for k in range(windows)]),
             )
         )
     return tuple(found)
+
+
+def _size(there: np.ndarray) -> float:
+    """Probability that independent noise of deviation 1 is so large, or larger."""
+    return float(stats.chi2.sf(np.sum(there**2), len(there))) if len(there) else 1.0
+
+
+def _expected(drawn: np.ndarray | None) -> float:
+    return 1.0 if drawn is None else float(np.mean([rms(one) for one in drawn]))
 
 
 def ljung_box(r: np.ndarray, lags: int = LAGS) -> float:

@@ -6,16 +6,26 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from sofa_softctl.identification.report import Report
 from sofa_softctl.view.files import check_writable, replacing
-from sofa_softctl.view.identification_page import interval_text, known, number, page
+from sofa_softctl.view.identification_page import (
+    counted,
+    drawn,
+    interval_text,
+    known,
+    number,
+    page,
+)
 
 COLORS = {"good": "green", "look": "yellow", "bad": "bold red"}
 MARKS = {"good": "ok", "look": "! ", "bad": "no"}
+CANDIDATES, SEARCHES = 4, 8
+"""So many are shown; the page has all."""
 PAGE, NUMBERS = "report.html", "estimate.json"
 
 
@@ -65,6 +75,8 @@ def show(report: Report, folder: Path | None, *, quiet: bool, as_json: bool) -> 
         return
     console = Console()
     console.print(_parameters(report))
+    if len(report.estimate.searches) > 1:
+        console.print(_searches(report))
     if report.candidates:
         console.print(_candidates(report))
     grid = Table.grid(padding=(0, 1))
@@ -82,7 +94,7 @@ def _parameters(report: Report) -> Table:
         title=f"{escape(report.problem)}: {estimate.data:,} measured numbers, left of them "
         f"{report.rms:.2f} deviations",
         caption=f"Intervals: {kind}, if the model is right. {estimate.method}, "
-        f"{estimate.evaluations} simulations, {estimate.seconds:.2g} s.",
+        f"{counted(estimate.evaluations, 'simulation')}, {estimate.seconds:.2g} s.{drawn(report)}",
         title_justify="left",
         caption_justify="left",
     )
@@ -105,19 +117,47 @@ def _parameters(report: Report) -> Table:
 
 
 def _candidates(report: Report) -> Table:
+    """Parameters in rows, so that many of them stay readable; the best motions in columns."""
+    shown = report.candidates[:CANDIDATES]
+    left = [one.name for one in report.candidates[CANDIDATES:]]
     table = Table(
         title="What to record next, the most informative first",
-        caption="Information in nats; half of the 95 % interval expected afterwards.",
+        caption="Rows: half of the 95 % interval expected afterwards, with noise of inputs."
+        + (f" Less informative: {escape(', '.join(left))}." if left else ""),
         title_justify="left",
         caption_justify="left",
     )
-    names = list(report.candidates[0].half_widths)
-    table.add_column("motion")
-    for column in ("information", *(f"± {name}" for name in names)):
-        table.add_column(escape(column), justify="right")
-    now = report.candidates[0].half_widths_now.values()
-    table.add_row("(as it is)", "", *(f"{width:.3g}" for width in now))
-    for one in report.candidates:
-        widths = (f"{width:.3g}" for width in one.half_widths.values())
-        table.add_row(escape(one.name), f"{one.gain:.2f}", *widths)
+    table.add_column("")
+    for name in ("as it is", *(one.name for one in shown)):
+        table.add_column(escape(name), justify="right", overflow="fold")
+    gains = (f"{one.gain:.2f}" if np.isfinite(one.gain) else "fails" for one in shown)
+    table.add_row("information [nats]", "", *gains, end_section=True)
+    units = {one.name: one.unit for one in report.estimate.parameters}
+    for name, now in shown[0].half_widths_now.items():
+        widths = (one.half_widths[name] for one in shown)
+        table.add_row(
+            escape(f"± {name} {f'[{units[name]}]' if units[name] else ''}".strip()),
+            f"{now:.3g}",
+            *(f"{width:.3g}" for width in widths),
+        )
+    return table
+
+
+def _searches(report: Report) -> Table:
+    """Where searches from other starts ended."""
+    searches = report.estimate.searches
+    table = Table(
+        title="From other starts, the best first",
+        caption=f"Of {len(searches)} searches." if len(searches) > SEARCHES else None,
+        title_justify="left",
+        caption_justify="left",
+    )
+    for column in ("cost", "ended", "with"):
+        table.add_column(column, justify="left" if column != "cost" else "right", overflow="fold")
+    names, kept = report.estimate.names, report.estimate.held
+    for one in searches[:SEARCHES]:
+        ends = zip(names, one.rho.tolist(), strict=True)
+        values = ", ".join(f"{name} {value:.4g}" for name, value in ends if name not in kept)
+        status = one.status.name.lower().replace("_", " ")
+        table.add_row(f"{one.cost:.5g}", status, escape(values))
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import zip_longest
 
 import numpy as np
 
@@ -12,8 +13,12 @@ from sofa_softctl.identification.misfit import Fit
 from sofa_softctl.identification.report import Report
 from sofa_softctl.identification.residuals import ChannelResiduals
 
-CHANNELS = 12
-"""Channels that are drawn, those that the model misses most; all are in the tables."""
+CHANNELS, OPEN = 12, 6
+"""Channels that are drawn, and of them those that are not folded; all are in the tables."""
+ROWS = 12
+"""Rows of channels that noise explains; more are folded."""
+NOTHING = 1e-4
+"""Residuals below so many deviations are rounding, and told as 0."""
 STYLE = """
 :root { --ink: #1f272e; --soft: #5b6570; --line: #e3e8ed; --good: #12805c; --look: #b26a00;
   --bad: #c22f1f; --card: #fff; --page: #f4f6f8; }
@@ -47,6 +52,7 @@ figcaption { color: var(--soft); font-size: 13px; }
   margin-top: 16px; }
 .tile b { display: block; font-size: 20px; font-weight: 600; }
 .tile span { color: var(--soft); font-size: 12.5px; }
+details { margin-top: 10px; } summary { cursor: pointer; color: #0072b2; font-size: 14px; }
 @media print { body { background: #fff; } section { break-inside: avoid; } }
 """
 
@@ -82,12 +88,13 @@ def _tiles(report: Report) -> str:
     tiles = {
         f"{estimate.data:,}": f"measured numbers, {len(estimate.fits)} recording"
         + ("s" if len(estimate.fits) > 1 else ""),
-        f"{report.rms:.2f} σ": "left of the fitted data (1: noise)",
+        f"{report.rms:.2f} σ": "left of the fitted data " + _by_noise(report),
         f"{held_out:.2f} σ" if np.isfinite(held_out) else "–": "left of held-out data",
-        f"{estimate.seconds:.2g} s": f"{estimate.evaluations} simulations",
+        f"{estimate.seconds:.2g} s": counted(estimate.evaluations, "simulation"),
     }
     cells = "".join(f'<div class="tile"><b>{a}</b><span>{b}</span></div>' for a, b in tiles.items())
-    return f'<p class="soft">{escape(estimate.method)}</p><div class="tiles">{cells}</div>'
+    method = f"{estimate.method}.{drawn(report)}"
+    return f'<p class="soft">{escape(method)}</p><div class="tiles">{cells}</div>'
 
 
 def _found(report: Report) -> str:
@@ -132,7 +139,11 @@ def _trust(report: Report) -> str:
     body = ""
     if trust.directions:
         rows = [
-            [escape(one.name), _percent(one.deviation), _seen(one.deviation)]
+            [
+                escape(one.name if len(one.large) > 1 else one.large[0][0]),
+                escape(one.known) if one.deviation < 10.0 else "–",
+                _seen(one.deviation),
+            ]
             for one in trust.directions
         ]
         body += _table(["direction, in shares of each value", "n:known within", ""], rows)
@@ -146,8 +157,9 @@ def _trust(report: Report) -> str:
         )
     note = (
         "Each direction is a joint change of the parameters, relative to their values, with the "
-        "standard deviation that the noise of outputs leaves it. The worst stands first: where it "
-        "is large, only the other combinations are known."
+        "standard deviation that the noise of outputs leaves it; parameters that start at 0 count "
+        "in their units. The worst stands first: where it is large, only the other combinations "
+        "are known."
     )
     return _section("What the data can tell", body, note) if body else ""
 
@@ -164,34 +176,53 @@ def _wrong(report: Report) -> str:
     several = len(report.estimate.fits) + len(report.validations) > 1
     told = [(one, "fitted") for one in report.residuals]
     told += [(one, "held out") for one in report.held_out]
+    through = any(one.through_inputs for one, _ in told)
+    told.sort(key=lambda pair: pair[0].right)  # those that are wrong first, otherwise as they were
     rows = [
         [
             escape(_label(one, several)),
             kind,
             f"{one.count:,}",
             f"{one.rms:.2f}",
-            f"{one.rms_unit:.3g} {escape(one.unit)}",
+            *([f"{one.expected:.2f}"] if through else []),
+            f"{one.rms_unit if one.rms > NOTHING else 0.0:.3g} {escape(one.unit)}",
             f"{one.mean:+.2f}",
             f"{one.autocorrelation:+.2f}",
-            "yes" if one.right else "<b>no</b>",
+            "yes" if one.right else "<b>no</b>" if one.judged else "not known",
         ]
         for one, kind in told
     ]
-    heads = ["channel", "data", "n:samples", "n:RMS [σ]", "n:RMS", "n:mean [σ]"]
-    body = _table([*heads, "n:correlation", "noise explains it"], rows)
+    heads = ["channel", "data", "n:samples", "n:RMS [σ]", *(["n:by noise [σ]"] if through else [])]
+    heads += ["n:RMS", "n:mean [σ]", "n:correlation", "noise explains it"]
     shown = [(one, kind) for one, kind in told if one.count]
     labels = [_label(one, several) + (f", {kind}" * (kind != "fitted")) for one, kind in shown]
-    body += _figure(
-        plots.windows_figure([one for one, _ in shown], labels),
-        "RMS of what is left in each part of the time, in standard deviations: about 1 where the "
-        "model is right.",
-    )
+    open_ = max(ROWS, sum(not one.right for one, _ in told)) if len(told) > ROWS + 3 else len(told)
+    body = _table(heads, rows[:open_])
+    body += _windows(shown[:open_], labels[:open_])
+    if rows[open_:]:
+        inner = _table(heads, rows[open_:]) + _windows(shown[open_:], labels[open_:])
+        body += _folded(f"{len(rows) - open_} more channels, which noise explains", inner)
     body += _figure(
         plots.noise_figure(report.estimate.fits),
         "What is left of the fitted data: is it distributed like noise, and as independent?",
     )
     note = "Correlation: of what is left of one sample with what is left of the next."
+    if through:
+        note += (
+            " By noise: what noise of inputs and outputs leaves where the model is right, the mean "
+            f"of {report.draws} draws; whether it explains what is left is judged by their spread."
+        )
     return _section("Where the model is wrong", body, note)
+
+
+def _windows(shown: Sequence[tuple[ChannelResiduals, str]], labels: Sequence[str]) -> str:
+    if not shown:
+        return ""
+    return _figure(
+        plots.windows_figure([one for one, _ in shown], labels),
+        "RMS of what is left in each part of the time, in standard deviations of the outputs' "
+        "noise: about 1 where the model is right and inputs are exact.",
+    )
 
 
 def _label(one: ChannelResiduals, several: bool) -> str:
@@ -202,18 +233,40 @@ def _fits(report: Report) -> str:
     pairs = [(fit, "") for fit in report.estimate.fits]
     pairs += [(one.fit, "held out: ") for one in report.validations]
     columns = [
-        (float(np.nanmean(fit.residuals[:, k] ** 2)), fit, k, kind)
+        (fit, k, kind)
         for fit, kind in pairs
         for k in range(len(fit.channels))
         if fit.there[:, k].any()
     ]
-    worst = sorted(range(len(columns)), key=lambda n: -columns[n][0])[:CHANNELS]
-    body = "".join(_fit(*columns[n][1:]) for n in sorted(worst))
-    left = len(columns) - len(worst)
-    note = (
-        f"The {CHANNELS} channels that are missed most; {left} more are not drawn." if left else ""
-    )
-    return _section("Measured and predicted", body, note)
+    wrong = [not one.right for one in (*report.residuals, *report.held_out) if one.count]
+    missed = [float(np.nanmean(fit.residuals[:, k] ** 2)) for fit, k, _ in columns]
+    moved = [float(np.nanstd(fit.measured[:, k]) / fit.deviations[k]) for fit, k, _ in columns]
+    shown = most_telling(missed, moved, wrong)
+    figures = [_fit(*columns[n]) for n in shown]
+    body = "".join(figures[:OPEN])
+    if figures[OPEN:]:
+        body += _folded(f"{len(figures) - OPEN} more channels", "".join(figures[OPEN:]))
+    left = len(columns) - len(shown)
+    note = "Channels that noise does not explain, those missed most first, and those that move most"
+    note += f"; {counted(left, 'more')} not drawn." if left else "."
+    return _section("Measured and predicted", body, note if left or len(shown) > OPEN else "")
+
+
+def most_telling(
+    missed: Sequence[float], moved: Sequence[float], wrong: Sequence[bool]
+) -> list[int]:
+    """Which channels to draw: by turns the worst of those that are wrong, and those that move most.
+
+    Args:
+        missed: How much is left of each.
+        moved: How much each moves.
+        wrong: Whether noise does not explain what is left.
+    """
+    everything = range(len(missed))
+    by_miss = sorted((n for n in everything if wrong[n]), key=lambda n: -missed[n])
+    by_motion = sorted(everything, key=lambda n: -moved[n])
+    turns = [n for pair in zip_longest(by_miss, by_motion) for n in pair if n is not None]
+    return list(dict.fromkeys(turns))[:CHANNELS]
 
 
 def _fit(fit: Fit, k: int, kind: str) -> str:
@@ -223,17 +276,27 @@ def _fit(fit: Fit, k: int, kind: str) -> str:
 def _next(report: Report) -> str:
     if not report.candidates:
         return ""
-    names = list(report.candidates[0].half_widths)
-    heads = ["motion", "n:information added [nats]", *(f"n:± {name}" for name in names)]
-    rows = [["as it is", "", *(f"{x:.3g}" for x in report.candidates[0].half_widths_now.values())]]
-    for one in report.candidates:
-        gain = f"{one.gain:.2f}" if np.isfinite(one.gain) else "cannot be simulated"
-        rows.append([escape(one.name), gain, *(f"{x:.3g}" for x in one.half_widths.values())])
+    first = report.candidates[0]
+    units = {one.name: one.unit for one in report.estimate.parameters}
+    heads = ["", "n:as it is", *(f"n:{one.name}" for one in report.candidates)]
+    gains = [
+        f"{one.gain:.2f}" if np.isfinite(one.gain) else "cannot be simulated"
+        for one in report.candidates
+    ]
+    rows = [["<b>information added [nats]</b>", "", *gains]]
+    for name, now in first.half_widths_now.items():
+        widths = [f"{one.half_widths[name]:.3g}" for one in report.candidates]
+        rows.append([f"± {escape(name)} {escape(units[name])}", f"{now:.3g}", *widths])
     note = (
         "Candidates by the information that recording them would add (D-optimal), with half of the "
-        "95 % interval expected afterwards. What data do not see counts as known within ten times "
-        "its size."
+        "95 % interval expected afterwards, noise of inputs included. What data do not see counts "
+        "as known within ten times its size."
     )
+    if report.trust.input_covariance.any():
+        note += (
+            " Samples are weighed by noise of outputs alone, so that with noisy inputs an estimate "
+            "can get worse with more data: information is negative then."
+        )
     return _section("What to record next", _table(heads, rows), note)
 
 
@@ -316,11 +379,28 @@ def number(value: float, width: float) -> str:
     if not (np.isfinite(width) and width > 0.0):
         return f"{value:.5g}"
     digits = 1 - int(np.floor(np.log10(width / 2.0)))
-    return f"{value:.{digits}f}" if 0 <= digits <= 9 and abs(value) < 1e6 else f"{value:.5g}"
+    if not (0 <= digits <= 9 and abs(value) < 1e6):
+        return f"{value:.5g}"
+    return f"{round(value, digits) + 0.0:.{digits}f}"  # + 0.0 takes the sign from -0
 
 
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.2g} %" if share < 10.0 else "–"
+def counted(number: int, what: str) -> str:
+    """'1 simulation', '2 simulations'; '1 more is', '2 more are'."""
+    if what == "more":
+        return f"{number} more {'is' if number == 1 else 'are'}"
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def drawn(report: Report) -> str:
+    """What it took to judge residuals where inputs have noise; empty: nothing."""
+    if not report.draws:
+        return ""
+    cost = f"{report.draws} draws of the inputs' noise, {report.draw_seconds:.2g} s"
+    return f" What is left was judged by {cost}."
+
+
+def _by_noise(report: Report) -> str:
+    return "(1: noise)" if not report.draws else "(noise of inputs leaves more than 1)"
 
 
 def _seen(deviation: float) -> str:
@@ -353,6 +433,10 @@ def _range(value: float, low: float, high: float, start: float) -> str:
 def _section(title: str, body: str, note: str = "") -> str:
     told = f'<p class="soft">{note}</p>' if note else ""
     return f"<section>\n<h2>{title}</h2>\n{told}{body}\n</section>"
+
+
+def _folded(summary: str, body: str) -> str:
+    return f"<details><summary>{escape(summary)}</summary>{body}</details>"
 
 
 def _figure(svg: str, caption: str) -> str:

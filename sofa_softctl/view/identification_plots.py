@@ -14,7 +14,12 @@ import numpy as np
 from sofa_softctl.identification.descent import Descent
 from sofa_softctl.identification.identifiability import Identifiability
 from sofa_softctl.identification.misfit import Fit
-from sofa_softctl.identification.residuals import LAGS, ChannelResiduals, correlations
+from sofa_softctl.identification.residuals import (
+    LAGS,
+    ChannelResiduals,
+    correlations,
+    far_from_zero,
+)
 from sofa_softctl.view.tracking import COLORS
 
 Axes = Any  # matplotlib is imported when a plot is asked for
@@ -43,6 +48,8 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "sofa_softctl",
 }
+BESIDE: dict[str, Any] = {"fontsize": 7.5, "loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+"""A legend that hides nothing."""
 _numbers = count()
 
 
@@ -55,7 +62,8 @@ def fit_figure(fit: Fit, column: int) -> str:
             2, 1, sharex=True, gridspec_kw={"height_ratios": (2.6, 1.0), "hspace": 0.08}
         )
         thin = slice(None, None, max(1, math.ceil(len(fit.time) / SAMPLES)))
-        t, y = fit.time[thin], fit.measured[thin, column]
+        begin = fit.time[0] if far_from_zero(fit.time) else 0.0
+        t, y = fit.time[thin] - begin, fit.measured[thin, column]
         dots = {"marker": "o", "markersize": 2.2, "linestyle": "", "markeredgewidth": 0.0}
         above.plot(t, y, color="#3a424a", alpha=0.55, label="measured", **dots)
         above.plot(t, fit.outputs[thin, column], color=ORANGE, linewidth=1.5, label="predicted")
@@ -68,7 +76,7 @@ def fit_figure(fit: Fit, column: int) -> str:
         reach = max(3.2, 1.08 * float(np.nanmax(np.abs(r), initial=0.0)))
         below.set_ylim(-reach, reach)
         below.set_ylabel("left [σ]")
-        below.set_xlabel("time [s]")
+        below.set_xlabel("time after the start [s]" if begin else "time [s]")
         below.margins(x=0.01)
 
     return _svg(9.2, 3.1, draw)
@@ -90,9 +98,11 @@ def windows_figure(residuals: Sequence[ChannelResiduals], labels: Sequence[str])
         axes.set_yticks(range(len(residuals)), labels)
         edges = residuals[0].edges
         same = all(np.array_equal(one.edges, edges) for one in residuals)
-        shown = edges if same else np.linspace(0.0, 1.0, len(edges))
+        begin = edges[0] if far_from_zero(edges) else 0.0
+        shown = edges - begin if same else np.linspace(0.0, 1.0, len(edges))
         axes.set_xticks(np.arange(len(edges)) - 0.5, [f"{edge:.3g}" for edge in shown])
-        axes.set_xlabel("time [s]" if same else "share of each recording's time")
+        time = "time after the start [s]" if begin else "time [s]"
+        axes.set_xlabel(time if same else "share of each recording's time")
         axes.grid(False)
         axes.spines[:].set_visible(False)
         axes.tick_params(length=0)
@@ -129,7 +139,7 @@ def noise_figure(fits: Sequence[Fit]) -> str:
         lags.set_xlabel("samples apart; band: independent noise")
         lags.set_ylabel("correlation")
         lags.set_ylim(-1.0, 1.0)
-        lags.legend(fontsize=7.5)
+        lags.legend(**BESIDE)
 
     return _svg(9.2, 2.5, draw)
 
@@ -146,7 +156,7 @@ def correlation_figure(trust: Identifiability) -> str:
         if len(C) <= 12:
             for (i, j), value in np.ndenumerate(C):
                 ink = "white" if abs(value) > 0.85 else "#2a3138"
-                text = "1" if i == j else f"{value:+.2f}"
+                text = "1" if i == j else f"{value:+.{1 if len(C) > 6 else 2}f}"
                 matrix.text(j, i, text, ha="center", va="center", fontsize=7.5, color=ink)
         matrix.set_xticks(range(len(C)), names, rotation=30, ha="right")
         matrix.set_yticks(range(len(C)), names)
@@ -197,7 +207,7 @@ def descent_figure(descent: Descent) -> str:
         for column, parameter, color in zip(rho.T, descent.parameters, COLORS, strict=False):
             path.plot(steps, column, color=color, label=parameter.name)
         path.set_ylabel("parameters")
-        path.legend(fontsize=7.5)
+        path.legend(**BESIDE)
         for axes in (cost, gradient, path):
             axes.set_xlabel("iteration")
 
@@ -255,7 +265,7 @@ def _ellipses(axes: Axes, trust: Identifiability, at: np.ndarray, C: np.ndarray)
     axes.set_xlabel(trust.names[i])
     axes.set_ylabel(trust.names[j])
     axes.set_title("95 % region of the pair most alike", fontsize=8.5, color=GRAY)
-    axes.legend(fontsize=7.5)
+    axes.legend(**BESIDE)
 
 
 def _svg(width: float, height: float, draw: Any) -> str:

@@ -77,6 +77,10 @@ class Lag:
     def measured_by_inputs(self, weights):
         return -self.fed_back * weights
 
+    def with_input_errors(self, errors):
+        inputs = self.recording.inputs + errors
+        return replace(self, recording=replace(self.recording, inputs=inputs))
+
 
 @dataclass(frozen=True)
 class LagProblem:

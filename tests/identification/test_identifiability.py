@@ -83,7 +83,7 @@ def test_a_free_swing_does_not_show_stiffness_damping_and_mass_alone(models):
 
 def test_directions_are_named_with_signs_largest_first():
     at = Direction({"a": 0.02, "kappa_theta": 0.7, "kappa_psi": -0.71}, 0.3)
-    assert at.name == "-0.71 kappa_psi + 0.70 kappa_theta"
+    assert at.name == "0.71 kappa_psi - 0.70 kappa_theta"
     assert at.sentence.endswith("is hardly seen by these data: known within 30 %")
     assert Direction({"a": 1.0}, 0.012).sentence == "1.00 a is known within 1.2 %"
     assert "is not seen" in Direction({"a": 1.0}, float("inf")).sentence

@@ -42,7 +42,9 @@ def test_the_report_says_where_the_model_is_wrong_what_is_unseen_and_whose_noise
     assert "tip is wrong" in texts(full, "bad") and "2.4 to 2.8 s" in texts(full, "bad")
     assert "No datum sees ghost: it was kept at its start, 3 kg" in texts(full, "look")
     assert "they are too narrow" in texts(full, "look")
-    assert re.search(r"9\d % of the variance of tau is noise of recorded inputs", texts(full))
+    assert re.search(
+        r"9\d % of the variance of tau and gain is noise of recorded inputs", texts(full)
+    )
     assert "Held-out data are met within" in texts(full)
     levels = [one.level for one in full.findings]
     assert levels == sorted(levels, key=["bad", "look", "good"].index)

@@ -1,0 +1,145 @@
+"""What a right model leaves of the data: drawn, where recorded inputs have noise.
+
+Noise of an input passes through the model, so that it leaves errors that are correlated over time
+and larger than the noise of the outputs. How large, repeated simulations with drawn noise tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from sofa_softctl.errors import SimulationError
+from sofa_softctl.identification.estimate import Estimate
+from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.identifiability import SINGULAR, rows, sizes
+from sofa_softctl.identification.misfit import Fit, Misfit
+
+DRAWS = 24
+"""Realisations of the noise: each takes a simulation of every experiment."""
+FEWEST = 16
+"""Draws that can be simulated; with fewer, nothing is said."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """Residuals that models leave if they are right and noise is as declared."""
+
+    fitted: tuple[np.ndarray, ...]
+    """For each fitted experiment, in deviations, NaN where missing, (n_draws, n_times, n_y)."""
+    held_out: tuple[np.ndarray, ...]
+    """The same for those that were held out."""
+    draws: int
+    """How many; 0: they cannot be had."""
+    seconds: float
+    """Time that they took [s]."""
+
+
+def expected_residuals(
+    estimate: Estimate,
+    experiments: Sequence[Experiment],
+    hold_out: Sequence[Experiment] = (),
+    held_out: Sequence[Fit] = (),
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Expected | None:
+    """Draw noise of inputs and outputs, simulate with it at the estimate, and fit linearly again.
+
+    Args:
+        estimate: Where to simulate.
+        experiments: Those of the estimate, in its order.
+        hold_out: Others, which the parameters are not fitted to.
+        held_out: Their models beside their data.
+        draws: Realisations of the noise.
+        seed: Of the draws.
+
+    Returns:
+        None where all inputs are exact.
+    """
+    everything = [*experiments, *hold_out]
+    if not any(noise_of_inputs(one).any() for one in everything):
+        return None
+    began = perf_counter()
+    misfit, fits = Misfit(everything, estimate.parameters), [*estimate.fits, *held_out]
+    refit, random = _Refit(estimate), np.random.default_rng(seed)
+    try:
+        exact = [_difference(one, misfit, k, estimate.rho) for k, one in enumerate(everything)]
+    except SimulationError:
+        return Expected((), (), 0, perf_counter() - began)
+    found = []
+    for _ in range(draws):
+        other = [disturbed(one, random) for one in everything]
+        if any(one is None for one in other):
+            return Expected((), (), 0, perf_counter() - began)
+        try:
+            moved = [_difference(one, misfit, k, estimate.rho) for k, one in enumerate(other)]
+        except SimulationError:
+            continue
+        d = [
+            _kept((b - a) / fit.deviations + random.standard_normal(a.shape), fit)
+            for a, b, fit in zip(exact, moved, fits, strict=True)
+        ]
+        found.append(refit.left(d, fits, random))
+    if len(found) < FEWEST:
+        return Expected((), (), 0, perf_counter() - began)
+    each = tuple(np.array(one) for one in zip(*found, strict=True))
+    n = len(experiments)
+    return Expected(each[:n], each[n:], len(found), perf_counter() - began)
+
+
+def noise_of_inputs(experiment: Experiment) -> np.ndarray:
+    """Standard deviations [units], shape (n_inputs,)."""
+    return np.array([one.deviation for one in experiment.inputs])
+
+
+def disturbed(experiment: Experiment, random: np.random.Generator) -> Experiment | None:
+    """The experiment with more noise on its inputs; None where it has no way to do that."""
+    deviations = noise_of_inputs(experiment)
+    if not deviations.any():
+        return experiment
+    change = getattr(experiment, "with_input_errors", None)
+    if change is None:
+        return None
+    errors = deviations * random.standard_normal((len(experiment.time), len(deviations)))
+    found: Experiment | None = change(errors)
+    return found
+
+
+def _difference(
+    experiment: Experiment | None, misfit: Misfit, k: int, rho: np.ndarray
+) -> np.ndarray:
+    """Predicted - measured [units]; both may follow from inputs."""
+    assert experiment is not None
+    return experiment.outputs(misfit.of(k, rho)) - experiment.measured
+
+
+def _kept(d: np.ndarray, fit: Fit) -> np.ndarray:
+    return np.where(fit.there, d, np.nan)
+
+
+class _Refit:
+    """What fitting again, linearly, would take away of drawn errors."""
+
+    def __init__(self, estimate: Estimate) -> None:
+        self.free, self.known = estimate.free, estimate.prior_information > 0.0
+        size = sizes(estimate)[self.free]
+        J = rows(estimate)[:, self.free] * size
+        self.inverse = size[:, None] * np.linalg.pinv(J, rcond=SINGULAR)  # (n_free, m)
+        self.n = len(estimate.fits)
+
+    def left(
+        self, d: list[np.ndarray], fits: list[Fit], random: np.random.Generator
+    ) -> list[np.ndarray]:
+        """Errors with the change of the parameters that the fitted ones of them bring about."""
+        of_data = [one[fit.there] for one, fit in zip(d[: self.n], fits[: self.n], strict=True)]
+        of_priors = np.where(self.known, random.standard_normal(len(self.known)), 0.0)
+        change = np.zeros(len(self.free))
+        change[self.free] = -self.inverse @ np.concatenate([*of_data, of_priors])
+        return [
+            one + fit.sensitivities @ change / fit.deviations
+            for one, fit in zip(d, fits, strict=True)
+        ]
