@@ -17,24 +17,12 @@ TRUTH = {"lag": 0.3, "gain": 1.8}
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """What the page's code defines, with a recording bend.csv made of its own model."""
+    """What the page's code defines; its recording bend.csv is made of its own model."""
     names = {"__name__": "page"}
     with chdir(tmp_path_factory.mktemp("page")):
-        for number, block in enumerate(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)):
-            if number == 1:
-                write_recording(Path("bend.csv"), names)
+        for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
             exec(block, names)
     return names
-
-
-def write_recording(path, names):
-    time = np.arange(151) / 50.0
-    pressure = 20.0 * (np.sin(4.0 * time) > 0.0)
-    blank = names["Recording"]("bend", time, pressure[:, None], np.zeros((151, 1)))
-    bend = names["Finger"](blank).outputs(np.array([TRUTH["lag"], TRUTH["gain"]]))[:, 0]
-    bend += 0.2 * np.random.default_rng(0).standard_normal(151)
-    lines = [f"{t}, {10 * p}, {b}" for t, p, b in zip(time, pressure, bend, strict=True)]
-    path.write_text("\n".join(["time [s], pressure [mbar], bend [deg]", *lines]))
 
 
 def test_the_finger_of_the_page_is_identified(page):
@@ -103,6 +91,12 @@ def test_the_arm_of_the_page_is_a_problem(page):
     assert y.shape == (101, 4)
     assert by_rho.shape == (101, 4, 6)
     assert np.linalg.matrix_rank(by_rho.reshape(-1, 6)) == 5  # without a torque, no delay is seen
+
+
+def test_the_arm_of_the_page_is_its_files_problem(page):
+    assert page["PROBLEMS"]["arm"] is page["problem"]
+    assert page["problem"].delay == {"torque": "late"}
+    assert page["Parameter"]("m", 1.0).lower == 0.0
 
 
 def test_the_finger_of_finite_elements_of_the_page_is_one_too(page):

@@ -140,6 +140,11 @@ def test_missing_rows_become_missing_samples_and_short_gaps_of_inputs_are_bridge
     assert "drive: 2 missing samples interpolated" in found.notes
 
 
+def test_several_gaps_are_counted(read):
+    found = read(rows(*(f"{k / 10}, 1, 1" for k in (0, 1, 2, 4, 5, 6, 8, 9, 10))))
+    assert found.notes[0] == "2 rows are missing in 2 gaps, the longest from t = 0.2 to 0.4 s"
+
+
 def test_long_gaps_of_inputs_are_refused_with_their_limit(read):
     lines = [f"{k / 10}, {'' if 3 <= k < 9 else k}, 1" for k in range(20)]
     with pytest.raises(

@@ -1,5 +1,7 @@
 """A recorded run of a mechanism: predictions, derivatives, what is recovered from them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -120,10 +122,10 @@ def test_all_parameters_come_back_from_a_perfect_recording():
 
 
 def test_a_delay_of_no_input_is_said():
-    from dataclasses import replace
-
     wrong = replace(problem(), delay={"torqe": "late"})
-    with pytest.raises(IdentificationError, match="no input 'torqe' to delay"):
+    with pytest.raises(
+        IdentificationError, match="no input 'torqe' to delay.*late are wrapped in .*Del"
+    ):
         wrong.experiment(recording()).outputs(RHO)
 
 
@@ -166,3 +168,14 @@ def test_a_start_off_the_constraints_is_moved_onto_them_and_told():
     bent = np.arccos(0.5 * 1.8**2 - 1.0)
     assert run.outputs(np.array([0.1]))[0, 0] == pytest.approx(bent, abs=1e-9)
     assert f"moved by {bent - 0.1:.3g} " in told
+
+
+def test_a_recording_with_other_steps_than_the_model_is_told():
+    """With the model's own nothing is."""
+    (told,) = problem().experiment(recording()).notes
+    assert told == (
+        f"recorded every {recording().time[1]:.4g} s, simulated every {problem().dt:.4g} s: inputs "
+        "and predictions are interpolated"
+    )
+    own = replace(recording(), time=problem().dt * np.arange(len(recording().time)))
+    assert problem().experiment(own).notes == ()
