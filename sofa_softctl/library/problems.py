@@ -26,12 +26,17 @@ def built_in() -> dict[str, Callable[[], OptimalControlProblem]]:
 def load_problem(name: str) -> OptimalControlProblem:
     """The problem of that name, or FILE.py:NAME of a file's PROBLEMS.
 
-    PROBLEMS is a dict of functions that make problems; NAME may be left out if there is one.
+    PROBLEMS is a dict of problems, or of functions that make them; NAME may be left out if there is
+    one.
 
     Raises:
         LibraryError: There is no such problem.
     """
     found: OptimalControlProblem = named.load_problem(
-        name, built_in(), error=LibraryError, page="docs/libraries.md"
+        name,
+        built_in(),
+        error=LibraryError,
+        page="docs/libraries.md",
+        has=("name", "states", "inputs", "parameters", "dynamics"),
     )
     return found

@@ -128,6 +128,15 @@ def test_problems_are_found_by_name(problem):
         load_problem("nowhere.py")
 
 
+def test_a_problem_is_given_itself_and_what_is_none_is_said(tmp_path, problem):
+    text = Path(problem).read_text()
+    (tmp_path / "itself.py").write_text(f"{text}\nPROBLEMS['pendulum'] = PROBLEMS['pendulum']()\n")
+    assert load_problem(str(tmp_path / "itself.py")).name == "pendulum"
+    (tmp_path / "none.py").write_text("PROBLEMS = {'f': lambda: None}")
+    with pytest.raises(LibraryError, match="none.py:f is no problem.*Got: None, without name, sta"):
+        load_problem(str(tmp_path / "none.py"))
+
+
 def test_a_library_is_not_verified_with_another_problem(built):
     with pytest.raises(LibraryError, match="for another problem"):
         run("verify", built[0], "flexible_cart", "--tasks", "1")
