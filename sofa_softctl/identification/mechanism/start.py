@@ -41,8 +41,6 @@ class Rest:
     """Forces of the constraints [N] or [N m], shape (n_h,)."""
     q_held: np.ndarray
     """dq by the held coordinates, shape (n, n_held)."""
-    projected: float
-    """Distance in q from the first guess to a configuration on the constraints."""
 
 
 def rest(mechanism: Mechanism, q: np.ndarray | None = None) -> Start:
@@ -170,7 +168,6 @@ def settle(
     rho, tree = np.asarray(rho, dtype=float), mechanism.tree
     loose, n_h = _loose(mechanism, held), len(tree.closed.kind)
     q = _closed(mechanism, rho, guess, held)
-    distance = float(np.linalg.norm(q - guess))
     mu = np.zeros(n_h) if multipliers is None else multipliers.copy()
     for _ in range(ITERATIONS):
         kkt, rest_ = _balance(mechanism, rho, q, mu, loose)[:2]
@@ -182,7 +179,7 @@ def settle(
         q[loose] -= step
         mu -= change[len(loose) :]
         if np.abs(step).max(initial=0.0) < 1e-11:
-            return _resting(mechanism, rho, q, mu, held, distance)
+            return _resting(mechanism, rho, q, mu, held)
     raise SimulationError(
         f"No equilibrium near the start with rho = {rho.tolist()}: Newton's iteration did not "
         "converge. Do springs or gravity hold every joint that is not held?"
@@ -195,7 +192,6 @@ def _resting(
     q: np.ndarray,
     mu: np.ndarray,
     held: Sequence[str],
-    distance: float,
 ) -> Rest:
     """With the derivatives, from the system that Newton solved last."""
     n, loose = len(q), _loose(mechanism, held)
@@ -205,7 +201,7 @@ def _resting(
     q_rho, q_held = np.zeros((n, len(rho))), np.zeros((n, len(fixed)))
     q_rho[loose], q_held[loose] = np.hsplit(solved, [len(rho)])
     q_held[fixed, range(len(fixed))] = 1.0
-    return Rest(Start(q, np.zeros(n), q_rho, np.zeros_like(q_rho)), mu, q_held, distance)
+    return Rest(Start(q, np.zeros(n), q_rho, np.zeros_like(q_rho)), mu, q_held)
 
 
 def _balance(
