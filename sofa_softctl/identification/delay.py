@@ -102,6 +102,11 @@ class Delayed:
         """As the experiment says, shape (n_input_times, n_inputs)."""
         return self.experiment.measured_by_inputs(weights)
 
+    @property
+    def outputs_from_inputs(self) -> bool:
+        """As of the experiment."""
+        return bool(getattr(self.experiment, "outputs_from_inputs", False))
+
     def with_input_errors(self, errors: np.ndarray) -> Delayed | None:
         """The same with other inputs, if the experiment can have them."""
         change = getattr(self.experiment, "with_input_errors", lambda _: None)

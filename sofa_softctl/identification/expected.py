@@ -20,6 +20,11 @@ from sofa_softctl.identification.misfit import Fit, Misfit
 
 DRAWS = 24
 """Realisations of the noise: each takes a simulation of every experiment."""
+SHARE = 0.1
+"""Drawn noise of inputs is scaled by this, and its effect back: linearly, as for intervals.
+
+With twice the noise, its own and that drawn, a run might not be simulated at all.
+"""
 FEWEST = 16
 """Draws that can be simulated; with fewer, nothing is said."""
 
@@ -47,7 +52,7 @@ def expected_residuals(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Expected | None:
-    """Draw noise of inputs and outputs, simulate with it at the estimate, and fit linearly again.
+    """Draw noise of inputs and outputs, simulate with it at the estimate, and fit again, linearly.
 
     Args:
         estimate: Where to simulate.
@@ -70,6 +75,7 @@ def expected_residuals(
         exact = [_difference(one, misfit, k, estimate.rho) for k, one in enumerate(everything)]
     except SimulationError:
         return Expected((), (), 0, perf_counter() - began)
+    owns = [not getattr(one, "outputs_from_inputs", False) for one in everything]
     found = []
     for _ in range(draws):
         other = [disturbed(one, random) for one in everything]
@@ -80,8 +86,8 @@ def expected_residuals(
         except SimulationError:
             continue
         d = [
-            _kept((b - a) / fit.deviations + random.standard_normal(a.shape), fit)
-            for a, b, fit in zip(exact, moved, fits, strict=True)
+            _kept((b - a) / (SHARE * fit.deviations) + own * random.standard_normal(a.shape), fit)
+            for a, b, fit, own in zip(exact, moved, fits, owns, strict=True)
         ]
         found.append(refit.left(d, fits, random))
     if len(found) < FEWEST:
@@ -97,14 +103,14 @@ def noise_of_inputs(experiment: Experiment) -> np.ndarray:
 
 
 def disturbed(experiment: Experiment, random: np.random.Generator) -> Experiment | None:
-    """The experiment with more noise on its inputs; None where it has no way to do that."""
+    """The experiment with a little more noise on its inputs; None: it has no way to do that."""
     deviations = noise_of_inputs(experiment)
     if not deviations.any():
         return experiment
     change = getattr(experiment, "with_input_errors", None)
     if change is None:
         return None
-    errors = deviations * random.standard_normal((len(experiment.time), len(deviations)))
+    errors = SHARE * deviations * random.standard_normal((len(experiment.time), len(deviations)))
     found: Experiment | None = change(errors)
     return found
 

@@ -93,6 +93,9 @@ class Experiment(Protocol):
     #     def with_input_errors(self, errors: np.ndarray) -> Experiment | None
     #         The same with other inputs: recorded + errors (n_times, n_inputs); what is compared
     #         moves too where it is computed from them. None: this one cannot do that.
+    #
+    # And `outputs_from_inputs = True` where all that is compared is computed from recorded inputs,
+    # so that the channels' noise is not one of its own but stands for that of the inputs.
 
     def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
         """Derivative of sum(weights * measured) by the recorded inputs, (n_input_times, n_inputs).

@@ -40,6 +40,8 @@ class Direction:
     def name(self) -> str:
         """Such as '0.71 kappa_theta - 0.70 kappa_psi'."""
         (first, share), *others = self.large
+        if not others and first in self.units:
+            return first
         flip = -1.0 if share < 0.0 else 1.0  # both signs are the same direction
         text = f"{abs(share):.2f} {self._counted(first)}"
         for name, part in others:

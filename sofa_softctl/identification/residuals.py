@@ -19,6 +19,8 @@ DOUBT = 1e-3
 """Probability below which chance does not explain residuals, for each test..."""
 DOUBT_IN_ALL = 1e-2
 """... and of all tests of a report together."""
+DOUBT_OF_DRAWS = 1e-4
+"""The same for each test against draws, from which smaller probabilities are known roughly."""
 TESTS = 2
 """Of each channel: size and independence."""
 CLOCK = 1e3
@@ -167,7 +169,7 @@ def analyse(
                 white=ljung_box(r) if each is None else pattern(r, each),
                 size=_size(there) if each is None else size(r, each),
                 expected=_expected(each) if judged else float("nan"),
-                doubt=doubt,
+                doubt=doubt if each is None else min(doubt, DOUBT_OF_DRAWS),
                 edges=edges,
                 windows=np.array([rms(r[part == k]) for k in range(windows)]),
             )

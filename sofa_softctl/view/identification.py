@@ -78,7 +78,7 @@ def show(report: Report, folder: Path | None, *, quiet: bool, as_json: bool) -> 
     if len(report.estimate.searches) > 1:
         console.print(_searches(report))
     if report.candidates:
-        console.print(_candidates(report))
+        console.print(candidates_table(report))
     grid = Table.grid(padding=(0, 1))
     for one in report.findings:
         grid.add_row(f"[{COLORS[one.level]}]{MARKS[one.level]}[/]", escape(one.text))
@@ -116,7 +116,7 @@ def _parameters(report: Report) -> Table:
     return table
 
 
-def _candidates(report: Report) -> Table:
+def candidates_table(report: Report) -> Table:
     """Parameters in rows, so that many of them stay readable; the best motions in columns."""
     shown = report.candidates[:CANDIDATES]
     left = [one.name for one in report.candidates[CANDIDATES:]]

@@ -400,7 +400,7 @@ def drawn(report: Report) -> str:
 
 
 def _by_noise(report: Report) -> str:
-    return "(1: noise)" if not report.draws else "(noise of inputs leaves more than 1)"
+    return "(1: noise)" if not report.draws else "(1: noise of the outputs)"
 
 
 def _seen(deviation: float) -> str:

@@ -127,6 +127,11 @@ class MechanismExperiment:
         inputs = self.recording.inputs + errors
         return MechanismExperiment(self.problem, replace(self.recording, inputs=inputs))
 
+    @property
+    def outputs_from_inputs(self) -> bool:
+        """Whether all that is compared is computed from recorded inputs."""
+        return self.problem.from_feedback
+
     def trajectory(self, rho: np.ndarray) -> Trajectory:
         """The simulated motion."""
         return self._run(rho).trajectory
@@ -204,7 +209,6 @@ class MechanismExperiment:
             q[self._fed] = self._fed_signals[0]
             held = self.problem.feedback.joints if self.problem.feedback else ()
             found = settle(mechanism, rho, q, held)
-            self._moved = found.projected
             by_inputs[:, len(self.problem.forces) :] = found.q_held
             return found.start, by_inputs
         start = rest(mechanism)

@@ -1,0 +1,126 @@
+"""What noise of inputs leaves of a right model, and whether a wrong one is found behind it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sofa_softctl.bench.coverage import NOISE, chain
+from sofa_softctl.identification.delay import Delayed
+from sofa_softctl.identification.estimate import estimate
+from sofa_softctl.identification.expected import expected_residuals
+from sofa_softctl.identification.mechanism.parts import Damper
+from sofa_softctl.identification.parameter import Parameter, starts
+from sofa_softctl.identification.recording import Recording
+from sofa_softctl.identification.report import make_report
+from sofa_softctl.identification.spectrum import chance, pattern, size
+
+
+def recorded(problem, seed, noise):
+    """A run of the chain, with noise of the torque and of the angles."""
+    random, time = np.random.default_rng(seed), np.arange(0.0, 2.005, 0.01)
+    torque = 0.2 * np.sin(5.0 * time)[:, None]
+    run = Recording("run", time, torque, np.zeros((len(time), 2)))
+    exact = problem.experiment(run).outputs(starts(problem.parameters))
+    return replace(
+        run,
+        inputs=torque + noise * random.standard_normal(torque.shape),
+        outputs=exact + NOISE * random.standard_normal(exact.shape),
+    )
+
+
+def report(model, run):
+    one = model.experiment(run)
+    return make_report("chain", estimate([one]), [one])
+
+
+def levels(made):
+    return [one.level for one in made.findings if "deviations" in one.text or "Noise" in one.text]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_right_model_with_noisy_inputs_is_called_right(seed):
+    """1 in 300 is called wrong; by noise of outputs alone all of them are."""
+    problem = chain(torque_noise=0.1)
+    made = report(problem, recorded(problem, seed, 0.1))
+    assert levels(made) == ["good"]
+    assert not any("too narrow" in one.text for one in made.findings)
+    assert made.draws == 24 and made.residuals[1].expected > 1.2
+    assert "explains what the model leaves" in made.findings[-1].text
+
+
+def test_a_wrong_model_is_found_behind_the_noise_of_its_inputs():
+    """Without damping; the noise of the torque leaves 1.2 deviations, the model 7."""
+    problem = chain(torque_noise=0.03)
+    rigid = replace(problem.mechanism, dampers=[Damper("a", 0.0), Damper("b", 0.0)])
+    made = report(replace(problem, mechanism=rigid), recorded(problem, 0, 0.03))
+    told = " ".join(one.text for one in made.findings if one.level == "bad")
+    assert "b is wrong" in told and "where noise leaves 1." in told
+    assert any("too narrow" in one.text for one in made.findings)
+
+
+def test_draws_leave_what_repeated_estimates_leave(models):
+    """RMS of the draws' mean against 60 repetitions: 3 deviations of 0.05 / sqrt(60), and 24."""
+    noisy = (replace(models.VOLTAGE, deviation=0.05),)
+    left = []
+    for seed in range(60):
+        one = models.lag(seed, inputs=noisy)
+        errors = 0.05 * np.random.default_rng(1000 + seed).standard_normal(one.measured.shape)
+        left.append(estimate([one.with_input_errors(errors)]).fits[0].residuals.ravel())
+    one = models.lag(0, inputs=noisy)
+    drawn = expected_residuals(estimate([one]), [one]).fitted[0]
+    rms = np.sqrt(np.mean(np.square(left)))
+    assert rms > 1.15  # of outputs alone: 1
+    assert np.sqrt(np.mean(drawn**2)) == pytest.approx(rms, abs=0.05)
+
+
+def test_exact_inputs_need_no_draws(models):
+    one = models.lag(1)
+    assert expected_residuals(estimate([one]), [one]) is None
+
+
+def test_what_cannot_be_drawn_is_told_and_not_called_wrong(models):
+    """The experiment lacks with_input_errors."""
+
+    class Plain(models.Lag):
+        with_input_errors = None
+
+    noisy = (replace(models.VOLTAGE, deviation=0.2),)
+    right = models.lag(1, inputs=noisy)
+    errors = 0.2 * np.random.default_rng(5).standard_normal(right.measured.shape)
+    one = Plain(right.with_input_errors(errors).recording, inputs=noisy)
+    made = make_report("lag", estimate([one]), [one])
+    assert "bad" not in [each.level for each in made.findings]
+    told = " ".join(each.text for each in made.findings if each.level == "look")
+    assert "off by more than noise of outputs explains" in told
+    assert "the model right" in told and "no with_input_errors" in told and made.draws == 0
+
+
+def test_late_experiments_have_other_inputs_if_what_they_delay_has(models):
+    one = Delayed(models.lag(1), Parameter("late", 0.0, lower=-0.1, upper=0.1))
+    errors = np.ones_like(one.measured)
+    assert one.with_input_errors(errors).experiment.recording.inputs[0, 0] == pytest.approx(2.0)
+    swings = Delayed(models.swing(1, place=0.01), one.delay)
+    assert swings.with_input_errors(np.zeros((151, 0))) is None
+
+
+def test_energies_of_draws_are_judged_no_less_strictly_than_they_should():
+    """Of 20,000 chi squares of 1, 4 and 60 degrees beside 24 draws, one in 100 at most is rare."""
+    random = np.random.default_rng(0)
+    for freedom in (1, 4, 60):
+        drawn = random.chisquare(freedom, (2000, 25))
+        rare = sum(chance(row[0], row[1:]) < 0.01 for row in drawn)
+        assert rare <= 20 + 4 * np.sqrt(20)
+    assert chance(0.0, np.zeros(24)) == 1.0 and chance(1.0, np.zeros(24)) == 0.0
+
+
+def test_a_wave_beside_the_resonance_shows_in_its_band_only():
+    """Slow noise of 3 deviations hides a fast wave of 1 in size, not in its octave."""
+    random, n = np.random.default_rng(2), 400
+    slow = np.cumsum(random.standard_normal((25, n)), axis=1) / 5.0
+    noise = slow - slow.mean(axis=1, keepdims=True) + 0.1 * random.standard_normal((25, n))
+    wave = noise[0] + np.sin(2.5 * np.arange(n))
+    wave[50:60] = np.nan
+    noise[:, 50:60] = np.nan
+    assert size(wave, noise[1:]) > 0.01 and pattern(wave, noise[1:]) < 1e-4
+    assert pattern(noise[0], noise[1:]) > 0.01
