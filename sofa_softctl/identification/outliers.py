@@ -83,4 +83,4 @@ def _off(r: np.ndarray) -> np.ndarray:
 
 def _time(time: np.ndarray, at: int) -> str:
     step = float(np.median(np.diff(time))) if len(time) > 1 else 1.0
-    return f"{time[at]:.{max(0, 1 - int(np.floor(np.log10(step))))}f} s"
+    return f"{time[at]:.{max(0, -int(np.floor(np.log10(step))))}f} s"

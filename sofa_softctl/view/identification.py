@@ -127,8 +127,10 @@ def candidates_table(report: Report) -> Table:
         title_justify="left",
         caption_justify="left",
     )
-    table.add_column("")
-    for name in ("as it is", *(one.name for one in shown)):
+    table.add_column("", no_wrap=True)
+    files = [Path(one.name).name for one in shown]
+    names = files if len(set(files)) == len(files) else [one.name for one in shown]
+    for name in ("as it is", *names):
         table.add_column(escape(name), justify="right", overflow="fold")
     gains = (f"{one.gain:.2f}" if np.isfinite(one.gain) else "fails" for one in shown)
     table.add_row("information [nats]", "", *gains, end_section=True)

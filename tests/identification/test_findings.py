@@ -115,7 +115,7 @@ def test_a_single_wrong_sample_is_named_and_neighbours_and_steps_are_not(models)
     y[37] += 18.0
     wrong = with_outputs(one, y)
     made = make_report("lag", estimate([wrong]), [wrong])
-    assert "tip at t = 0.740 s is off by" in texts(made, "bad")
+    assert "tip at t = 0.74 s is off by" in texts(made, "bad")
     assert "leave it out (an empty cell)" in texts(made, "bad") and len(made.outliers) == 1
     assert made.outliers[0].deviations == pytest.approx(900.0, rel=0.01)
     y = one.recording.outputs.copy()
