@@ -124,3 +124,18 @@ def test_a_wave_beside_the_resonance_shows_in_its_band_only():
     noise[:, 50:60] = np.nan
     assert size(wave, noise[1:]) > 0.01 and pattern(wave, noise[1:]) < 1e-4
     assert pattern(noise[0], noise[1:]) > 0.01
+
+
+def test_what_is_computed_from_inputs_alone_has_no_noise_of_its_own(models):
+    """Variances: with and without the 1 of the outputs; the same draws of the input."""
+
+    class Computed(models.Lag):
+        outputs_from_inputs = True
+
+    one = models.lag(1, inputs=(replace(models.VOLTAGE, deviation=0.05),))
+    found = estimate([one])
+    with_own, without = (
+        np.mean(np.square(expected_residuals(found, [each]).fitted[0]))
+        for each in (one, Computed(one.recording, inputs=one.inputs))
+    )
+    assert with_own - without == pytest.approx(1.0, abs=0.06)  # 4 deviations of 4,824 squares

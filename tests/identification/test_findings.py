@@ -201,3 +201,9 @@ def test_channels_that_move_most_are_drawn_beside_those_that_are_wrong():
     drawn = most_telling(missed, moved, [True] * 10 + [False] * 20)
     assert len(drawn) == CHANNELS and set(range(25, 30)) < set(drawn)
     assert most_telling(missed, moved, [False] * 30)[:5] == list(range(25, 30))
+
+
+def test_only_parameters_that_start_at_zero_are_counted_in_units(models):
+    parameters = (models.TAU, replace(models.GAIN, start=0.0))
+    trust = identifiability(estimate([models.lag(1)], parameters))
+    assert trust.directions[0].units == {"gain": (pytest.approx(2.0, rel=0.01), "mm/V")}
