@@ -123,5 +123,5 @@ def _gaps(time: np.ndarray, counts: np.ndarray) -> list[str]:
     longest = gaps[counts[gaps].argmax()]
     count, several = int((counts[gaps] - 1).sum()), len(gaps) > 1
     rows = "1 row is" if count == 1 else f"{count} rows are"
-    where = f" in {len(gaps)} gap{"s" if len(gaps) > 1 else ""}, the longest" if several else ","
+    where = f" in {len(gaps)} gaps, the longest" if several else ","
     return [f"{rows} missing{where} from t = {time[longest]:g} to {time[longest + 1]:g} s"]
