@@ -20,6 +20,10 @@ LARGEST = 1e30
 """Numbers beyond it are refused, in any unit."""
 
 
+TOLD = 20
+"""Columns beyond the problem's own that are told; records of whole scenes have thousands."""
+
+
 @dataclass(frozen=True, eq=False)
 class Recording:
     """One measured run, in the units of a problem's channels."""
@@ -85,7 +89,8 @@ def assemble(
         check_size(column, one, table.name)
     notes[:0] = table.notes
     extra = [name for name in table.columns if name not in names and name != TIME]
-    notes += [f"columns that are not used: {some(extra)}"] if extra else []
+    if 0 < len(extra) <= TOLD:
+        notes.append(f"columns that are not used: {some(extra)}")
     missing = {c.name: n for c, n in zip(channels, np.isnan(outputs).sum(axis=0), strict=True) if n}
     if not planned:
         notes += [f"{name}: {n} of {len(time)} samples missing" for name, n in missing.items()]
