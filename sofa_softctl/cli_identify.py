@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,10 @@ from sofa_softctl.cli_options import Json, Quiet, stopping
 from sofa_softctl.errors import SoftctlError
 
 if TYPE_CHECKING:
+    from sofa_softctl.identification.descent import Descent
+    from sofa_softctl.identification.estimate import Estimate
     from sofa_softctl.identification.experiment import Experiment
+    from sofa_softctl.identification.parameter import Parameter
     from sofa_softctl.identification.problem import OfScenes, Problem
     from sofa_softctl.view.terminal import Terminal
 
@@ -85,8 +89,7 @@ def identify(
     as_json: Json = False,
 ) -> None:
     """Find the parameters of a model that fit recordings best, and how far to trust them."""
-    from sofa_softctl.identification.descent import as_estimate, descend
-    from sofa_softctl.identification.estimate import estimate, sentence, start_at
+    from sofa_softctl.identification.estimate import sentence, start_at
     from sofa_softctl.identification.problem import OfScenes
     from sofa_softctl.identification.problems import load_problem
     from sofa_softctl.identification.report import make_report
@@ -107,7 +110,7 @@ def identify(
     parameters = start_at(wanted.parameters, _numbers(set_start))
     terminal = Terminal(quiet=quiet or as_json)
     notes: dict[str, tuple[str, ...]] = {}
-    descent, failed = None, None
+    failed = None
 
     def warn(text: str) -> None:
         terminal.tell(sentence(text[:1].upper() + text[1:]), doubt=True)
@@ -117,31 +120,20 @@ def identify(
         held_out = _experiments(hold_out or [], wanted, notes, terminal)
         candidates = _experiments(next_ or [], wanted, notes, terminal, planned=True)
         tell("first simulation")
-        if method is Method.STEEPEST_DESCENT:
-            if fix or estimate_noise or starts > 1:
-                raise SoftctlError(
-                    "--fix, --starts and --estimate-noise are for --method gauss-newton."
-                )
-            descent = descend(
-                experiments,
-                parameters,
-                most=iterations,
-                progress=view.descent_progress(tell),
-                warn=warn,
-            )
-            found = as_estimate(descent, experiments)
-        else:
-            found = estimate(
-                experiments,
-                parameters,
-                fixed=fix or (),
-                starts=starts,
-                seed=seed,
-                estimate_noise=estimate_noise,
-                most=iterations,
-                progress=view.search_progress(tell, starts),
-                warn=warn,
-            )
+        found, descent = _fit(
+            method,
+            experiments,
+            parameters,
+            tell,
+            warn,
+            iterations=iterations,
+            only_newton={
+                "fixed": fix or (),
+                "starts": starts,
+                "seed": seed,
+                "estimate_noise": estimate_noise,
+            },
+        )
         tell("looking at what data can tell")
         made = make_report(
             wanted.name,
@@ -163,6 +155,36 @@ def identify(
         _tell_scene(wanted, found.rho)
     if failed is not None:
         raise failed
+
+
+def _fit(
+    method: Method,
+    experiments: list[Experiment],
+    parameters: Sequence[Parameter],
+    tell: Callable[[str], None],
+    warn: Callable[[str], None],
+    *,
+    iterations: int,
+    only_newton: dict[str, Any],
+) -> tuple[Estimate, Descent | None]:
+    """The estimate by either method, and the path of the paper's."""
+    from sofa_softctl.identification.descent import as_estimate, descend
+    from sofa_softctl.identification.estimate import estimate
+    from sofa_softctl.view import identification as view
+
+    if method is Method.GAUSS_NEWTON:
+        progress = view.search_progress(tell, only_newton["starts"])
+        found = estimate(
+            experiments, parameters, most=iterations, progress=progress, warn=warn, **only_newton
+        )
+        return found, None
+    if only_newton["fixed"] or only_newton["estimate_noise"] or only_newton["starts"] > 1:
+        raise SoftctlError("--fix, --starts and --estimate-noise are for --method gauss-newton.")
+    progress_of_descent = view.descent_progress(tell)
+    descent = descend(
+        experiments, parameters, most=iterations, progress=progress_of_descent, warn=warn
+    )
+    return as_estimate(descent, experiments), descent
 
 
 def _check_report(folder: Path) -> None:

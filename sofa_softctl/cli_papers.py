@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -105,10 +106,9 @@ def _measure_planning(
     from sofa_softctl.bench.convergence import measure_convergence
     from sofa_softctl.bench.planning import PaperRow, measure_planning
     from sofa_softctl.bench.projection import measure_projection
-    from sofa_softctl.view import paper_tables, plans, projections
+    from sofa_softctl.view import paper_tables, projections
 
-    if plot is not None:
-        plans.check_suffix(plot)
+    _check_plot(plot)
     with show.status("planning with and without the grid") as tell:
         row = measure_planning(scenes, tell)
         levels = measure_convergence(scenes, tell)
@@ -131,35 +131,50 @@ def _measure_planning(
 def _measure_trajectories(show: Any, plot: Path | None, *, quiet: bool, as_json: bool) -> None:
     """Section 2 of the paper on trajectory libraries: mean costs of three actuations."""
     from sofa_softctl.bench.trajectories import measure_energy
-    from sofa_softctl.view import library_tables, plans, trajectories
+    from sofa_softctl.view.library_tables import show_energy
+    from sofa_softctl.view.trajectories import save_energy_plot
 
-    if plot is not None:
-        plans.check_suffix(plot)
+    _check_plot(plot)
     with show.status("planning 200 motions for each actuation") as tell:
         found = measure_energy(tell)
-    if plot is not None:
-        trajectories.save_energy_plot(plot, found)
-    if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2))
-    elif not quiet:
-        library_tables.show_energy(found)
+    _tell(found, plot, save_energy_plot, show_energy, quiet=quiet, as_json=as_json)
 
 
 def _measure_identification(show: Any, plot: Path | None, *, quiet: bool, as_json: bool) -> None:
     """Section IV of the paper on identification: a loop's stiffness from an arm's touch."""
     from sofa_softctl.bench.identification import measure_identification
-    from sofa_softctl.view import identification_study, plans
+    from sofa_softctl.view.identification_study import save_study_plot, show_study
 
-    if plot is not None:
-        plans.check_suffix(plot)
+    _check_plot(plot)
     with show.status("recording the motion") as tell:
         found = measure_identification(tell)
+    _tell(found, plot, save_study_plot, show_study, quiet=quiet, as_json=as_json)
+
+
+def _check_plot(plot: Path | None) -> None:
+    """Before the work: can a plot have that name?"""
+    from sofa_softctl.view.plans import check_suffix
+
     if plot is not None:
-        identification_study.save_study_plot(plot, found)
+        check_suffix(plot)
+
+
+def _tell(
+    found: Any,
+    plot: Path | None,
+    save: Callable[[Path, Any], None],
+    print_tables: Callable[[Any], None],
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """A study, as picture, JSON or tables."""
+    if plot is not None:
+        save(plot, found)
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
     elif not quiet:
-        identification_study.show_study(found)
+        print_tables(found)
 
 
 def _measure_coverage(show: Any, path: Path, *, quiet: bool, as_json: bool) -> None:

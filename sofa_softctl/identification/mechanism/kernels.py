@@ -456,6 +456,27 @@ def linearise(
             kkt[i, n + r] = -Dh0[r, a]
             kkt[n + r, i] = Dh1[r, a]
     r_rho, p_rho = np.zeros((n + n_h, n_rho)), np.zeros((n, n_rho))
+    add_by_rho(tree, drive, dt, L, v, Dh1, curved, r_rho, p_rho)
+    add_delays(drive, k, dt, r_rho, p_rho)
+    return Linear(kkt, r_q, r_rho, p_next, p_q, p_rho)
+
+
+@njit
+def add_by_rho(
+    tree: Tree,
+    drive: Drive,
+    dt: float,
+    L: Lagrangian,
+    v: np.ndarray,
+    Dh1: np.ndarray,
+    curved: np.ndarray,
+    r_rho: np.ndarray,
+    p_rho: np.ndarray,
+) -> None:
+    """Derivatives of a step by parameters that are masses, springs, dampers, lengths, targets."""
+    joint, end = tree.joint, drive.share
+    n, n_h, n_rho = joint.shape[0], Dh1.shape[0], r_rho.shape[1]
+    begin = 1.0 - end
     for i in range(n):
         for m in range(n_rho):
             half = 0.5 * dt * L.q_rho[joint[i], m]
@@ -467,7 +488,7 @@ def linearise(
             change = -dt * tree.damping.factor[d] * v[c]
             r_rho[c, m] += begin * change
             p_rho[c, m] += end * change
-    for f in range(count):  # places of joints that do not move
+    for f in range(tree.parent.shape[0]):  # places of joints that do not move
         m = tree.rigid.parameter[f]
         if m < 0:
             continue
@@ -482,8 +503,6 @@ def linearise(
         m = tree.closed.target.parameter[r]
         if m >= 0:
             r_rho[n + r, m] -= tree.closed.target.factor[r]
-    add_delays(drive, k, dt, r_rho, p_rho)
-    return Linear(kkt, r_q, r_rho, p_next, p_q, p_rho)
 
 
 @njit
