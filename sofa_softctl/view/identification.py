@@ -13,14 +13,8 @@ from rich.table import Table
 
 from sofa_softctl.identification.report import Report
 from sofa_softctl.view.files import check_writable, replacing
-from sofa_softctl.view.identification_page import (
-    counted,
-    drawn,
-    interval_text,
-    known,
-    number,
-    page,
-)
+from sofa_softctl.view.identification_page import drawn, page
+from sofa_softctl.view.numbers import counted, interval_text, known, number
 
 COLORS = {"good": "green", "look": "yellow", "bad": "bold red"}
 MARKS = {"good": "ok", "look": "! ", "bad": "no"}

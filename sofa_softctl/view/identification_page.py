@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from itertools import zip_longest
 
@@ -12,6 +12,8 @@ import sofa_softctl.view.identification_plots as plots
 from sofa_softctl.identification.misfit import Fit
 from sofa_softctl.identification.report import Report
 from sofa_softctl.identification.residuals import ChannelResiduals
+from sofa_softctl.view import html
+from sofa_softctl.view.numbers import counted, interval_text, known, number
 
 CHANNELS, OPEN = 12, 6
 """Channels that are drawn, and of them those that are not folded; all are in the tables."""
@@ -19,42 +21,6 @@ ROWS = 12
 """Rows of channels that noise explains; more are folded."""
 NOTHING = 1e-4
 """Residuals below so many deviations are rounding, and told as 0."""
-STYLE = """
-:root { --ink: #1f272e; --soft: #5b6570; --line: #e3e8ed; --good: #12805c; --look: #b26a00;
-  --bad: #c22f1f; --card: #fff; --page: #f4f6f8; }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--page); color: var(--ink);
-  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
-main { max-width: 980px; margin: 0 auto; padding: 36px 20px 64px; }
-h1 { font-size: 26px; margin: 0 0 2px; letter-spacing: -.01em; }
-h2 { font-size: 17px; margin: 0 0 4px; }
-section { background: var(--card); border: 1px solid var(--line); border-radius: 10px;
-  padding: 20px 24px; margin-top: 18px; }
-p { margin: 4px 0 10px; max-width: 76ch; } .soft { color: var(--soft); font-size: 13.5px; }
-table { border-collapse: collapse; width: 100%; font-size: 14px; }
-th { text-align: left; font-weight: 600; color: var(--soft); font-size: 12.5px; }
-th, td { padding: 6px 10px 6px 0; border-bottom: 1px solid var(--line); vertical-align: middle; }
-tr:last-child td { border-bottom: 0; }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.scroll { overflow-x: auto; }
-ul.found { list-style: none; margin: 8px 0 0; padding: 0; }
-ul.found li { padding: 7px 0 7px 30px; position: relative; border-top: 1px solid var(--line); }
-ul.found li:first-child { border-top: 0; }
-ul.found li::before { position: absolute; left: 0; top: 9px; width: 19px; height: 19px;
-  border-radius: 50%; color: #fff; font-size: 12px; line-height: 19px; text-align: center; }
-li.good::before { content: "\\2713"; background: var(--good); }
-li.look::before { content: "!"; background: var(--look); }
-li.bad::before { content: "\\00d7"; background: var(--bad); }
-.range { width: 190px; height: 16px; display: block; }
-figure { margin: 12px 0 4px; } figure svg { width: 100%; height: auto; display: block; }
-figcaption { color: var(--soft); font-size: 13px; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 14px;
-  margin-top: 16px; }
-.tile b { display: block; font-size: 20px; font-weight: 600; }
-.tile span { color: var(--soft); font-size: 12.5px; }
-details { margin-top: 10px; } summary { cursor: pointer; color: #0072b2; font-size: 14px; }
-@media print { body { background: #fff; } section { break-inside: avoid; } }
-"""
 
 
 def page(report: Report) -> str:
@@ -75,7 +41,7 @@ def page(report: Report) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{title}</title>\n<style>{html.STYLE}</style>\n</head>\n<body>\n<main>\n"
         f"<h1>{title}</h1>\n{_tiles(report)}\n"
         + "\n".join(one for one in sections if one)
         + "\n</main>\n</body>\n</html>\n"
@@ -99,7 +65,7 @@ def _tiles(report: Report) -> str:
 
 def _found(report: Report) -> str:
     items = "".join(f'<li class="{one.level}">{escape(one.text)}</li>' for one in report.findings)
-    return _section("What was found", f'<ul class="found">{items}</ul>')
+    return html.section("What was found", f'<ul class="found">{items}</ul>')
 
 
 def _parameters(report: Report) -> str:
@@ -131,7 +97,7 @@ def _parameters(report: Report) -> str:
         "carried through the model, linearised at the estimate. Drawn: the interval as a bar, the "
         "value as a ring, the start as a tick."
     )
-    return _section("Parameters", _table(heads, rows), note)
+    return html.section("Parameters", html.table(heads, rows), note)
 
 
 def _trust(report: Report) -> str:
@@ -146,12 +112,12 @@ def _trust(report: Report) -> str:
             ]
             for one in trust.directions
         ]
-        body += _table(["direction, in shares of each value", "n:known within", ""], rows)
+        body += html.table(["direction, in shares of each value", "n:known within", ""], rows)
     free = np.isfinite(np.diag(trust.correlation))
     if free.sum() > 1 and _known(report).any():
-        body += _figure(plots.correlation_figure(trust), "")
+        body += html.figure(plots.correlation_figure(trust), "")
     if trust.input_covariance.any() and _known(report).any():
-        body += _figure(
+        body += html.figure(
             plots.noise_share_figure(trust, estimate.rho),
             "Noise of recorded inputs enters through the model, and is counted apart.",
         )
@@ -161,7 +127,7 @@ def _trust(report: Report) -> str:
         "in their units. The worst stands first: where it is large, only the other combinations "
         "are known."
     )
-    return _section("What the data can tell", body, note) if body else ""
+    return html.section("What the data can tell", body, note) if body else ""
 
 
 def _known(report: Report) -> np.ndarray:
@@ -197,12 +163,12 @@ def _wrong(report: Report) -> str:
     shown = [(one, kind) for one, kind in told if one.count]
     labels = [_label(one, several) + (f", {kind}" * (kind != "fitted")) for one, kind in shown]
     open_ = max(ROWS, sum(not one.right for one, _ in told)) if len(told) > ROWS + 3 else len(told)
-    body = _table(heads, rows[:open_])
+    body = html.table(heads, rows[:open_])
     body += _windows(shown[:open_], labels[:open_])
     if rows[open_:]:
-        inner = _table(heads, rows[open_:]) + _windows(shown[open_:], labels[open_:])
-        body += _folded(f"{len(rows) - open_} more channels, which noise explains", inner)
-    body += _figure(
+        inner = html.table(heads, rows[open_:]) + _windows(shown[open_:], labels[open_:])
+        body += html.folded(f"{len(rows) - open_} more channels, which noise explains", inner)
+    body += html.figure(
         plots.noise_figure(report.estimate.fits),
         "What is left of the fitted data: is it distributed like noise, and as independent?",
     )
@@ -212,13 +178,13 @@ def _wrong(report: Report) -> str:
             " By noise: what noise of inputs and outputs leaves where the model is right, the mean "
             f"of {report.draws} draws; whether it explains what is left is judged by their spread."
         )
-    return _section("Where the model is wrong", body, note)
+    return html.section("Where the model is wrong", body, note)
 
 
 def _windows(shown: Sequence[tuple[ChannelResiduals, str]], labels: Sequence[str]) -> str:
     if not shown:
         return ""
-    return _figure(
+    return html.figure(
         plots.windows_figure([one for one, _ in shown], labels),
         "RMS of what is left in each part of the time, in standard deviations of the outputs' "
         "noise: about 1 where the model is right and inputs are exact.",
@@ -245,11 +211,11 @@ def _fits(report: Report) -> str:
     figures = [_fit(*columns[n]) for n in shown]
     body = "".join(figures[:OPEN])
     if figures[OPEN:]:
-        body += _folded(f"{len(figures) - OPEN} more channels", "".join(figures[OPEN:]))
+        body += html.folded(f"{len(figures) - OPEN} more channels", "".join(figures[OPEN:]))
     left = len(columns) - len(shown)
     note = "Channels that noise does not explain, those missed most first, and those that move most"
     note += f"; {counted(left, 'more')} not drawn." if left else "."
-    return _section("Measured and predicted", body, note if left or len(shown) > OPEN else "")
+    return html.section("Measured and predicted", body, note if left or len(shown) > OPEN else "")
 
 
 def most_telling(
@@ -270,7 +236,7 @@ def most_telling(
 
 
 def _fit(fit: Fit, k: int, kind: str) -> str:
-    return _figure(plots.fit_figure(fit, k), f"{kind}{fit.name}, {fit.channels[k].name}")
+    return html.figure(plots.fit_figure(fit, k), f"{kind}{fit.name}, {fit.channels[k].name}")
 
 
 def _next(report: Report) -> str:
@@ -297,7 +263,7 @@ def _next(report: Report) -> str:
             " Samples are weighed by noise of outputs alone, so that with noisy inputs an estimate "
             "can get worse with more data: information is negative then."
         )
-    return _section("What to record next", _table(heads, rows), note)
+    return html.section("What to record next", html.table(heads, rows), note)
 
 
 def _descent(report: Report) -> str:
@@ -309,12 +275,12 @@ def _descent(report: Report) -> str:
         f"{descent.iterations} iterations: cost {first.cost:.6g} to {last.cost:.6g}, gradient norm "
         f"{first.gradient_norm:.4g} to {last.gradient_norm:.4g}."
     )
-    body = _figure(plots.descent_figure(descent), "Convergence.")
-    body += _figure(
+    body = html.figure(plots.descent_figure(descent), "Convergence.")
+    body += html.figure(
         plots.outputs_figure(descent, report.estimate.fits),
         "Predicted motion of each iteration, light to dark, and the measured one in black.",
     )
-    return _section("The path of steepest descent", body, note)
+    return html.section("The path of steepest descent", body, note)
 
 
 def _searches(report: Report) -> str:
@@ -334,9 +300,9 @@ def _searches(report: Report) -> str:
         ]
         for k, one in enumerate(searches)
     ]
-    return _section(
+    return html.section(
         "From other starts",
-        _table(heads, rows),
+        html.table(heads, rows),
         "The best comes first. Ends that differ at a similar cost are other explanations of the "
         "same data.",
     )
@@ -347,48 +313,18 @@ def _recordings(report: Report) -> str:
         [escape(name), "<br>".join(map(escape, told)) or "nothing to tell"]
         for name, told in report.notes.items()
     ]
-    return _section("Recordings", _table(["file", "as it was read"], rows)) if rows else ""
+    return html.section("Recordings", html.table(["file", "as it was read"], rows)) if rows else ""
 
 
 def _reading(report: Report) -> str:
     del report
-    return _section(
+    return html.section(
         "How to read this",
         "<p>σ is the standard deviation of a channel's noise, as declared by the problem. A model "
         "that is right leaves about 1 σ, without a pattern over time. Intervals tell what noise "
         "does to the parameters of <i>this</i> model; they do not tell whether the model is right. "
         "That is what the section on where it is wrong, and held-out data, are for.</p>",
     )
-
-
-def interval_text(low: float, high: float, value: float, start: float) -> str:
-    """An interval for people; none where it reaches to twice the value and more."""
-    if not known(low, high, value, start):
-        return "not known alone"
-    return f"{number(low, high - low)} to {number(high, high - low)}"
-
-
-def known(low: float, high: float, value: float, start: float) -> bool:
-    """Whether an interval tells anything; it does where zero is as good a value as any."""
-    wide = high - low >= 2.0 * abs(value) and value != 0.0 and start != 0.0
-    return bool(np.isfinite(high - low) and not wide)
-
-
-def number(value: float, width: float) -> str:
-    """A value with two digits of half its interval's width."""
-    if not (np.isfinite(width) and width > 0.0):
-        return f"{value:.5g}"
-    digits = 1 - int(np.floor(np.log10(width / 2.0)))
-    if not (0 <= digits <= 9 and abs(value) < 1e6):
-        return f"{value:.5g}"
-    return f"{round(value, digits) + 0.0:.{digits}f}"  # + 0.0 takes the sign from -0
-
-
-def counted(number: int, what: str) -> str:
-    """'1 simulation', '2 simulations'; '1 more is', '2 more are'."""
-    if what == "more":
-        return f"{number} more {'is' if number == 1 else 'are'}"
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def drawn(report: Report) -> str:
@@ -428,32 +364,3 @@ def _range(value: float, low: float, high: float, start: float) -> str:
         f'<circle cx="{at(value):.1f}" cy="8" r="3.6" fill="#fff" stroke="#0072b2" '
         'stroke-width="2"/></svg>'
     )
-
-
-def _section(title: str, body: str, note: str = "") -> str:
-    told = f'<p class="soft">{note}</p>' if note else ""
-    return f"<section>\n<h2>{title}</h2>\n{told}{body}\n</section>"
-
-
-def _folded(summary: str, body: str) -> str:
-    return f"<details><summary>{escape(summary)}</summary>{body}</details>"
-
-
-def _figure(svg: str, caption: str) -> str:
-    told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return f"<figure>{svg}{told}</figure>"
-
-
-def _table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; heads that begin with 'n:' are of numbers."""
-    heads = list(heads)
-    kinds = [' class="n"' if head.startswith("n:") else "" for head in heads]
-    top = "".join(
-        f"<th{kind}>{escape(head.removeprefix('n:'))}</th>"
-        for head, kind in zip(heads, kinds, strict=True)
-    )
-    body = "".join(
-        "<tr>" + "".join(f"<td{k}>{c}</td>" for c, k in zip(row, kinds, strict=True)) + "</tr>"
-        for row in rows
-    )
-    return f'<div class="scroll"><table><tr>{top}</tr>{body}</table></div>'

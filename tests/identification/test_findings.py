@@ -16,7 +16,8 @@ from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.report import make_report
 from sofa_softctl.identification.residuals import analyse
 from sofa_softctl.view.identification import candidates_table, show
-from sofa_softctl.view.identification_page import CHANNELS, most_telling, number, page
+from sofa_softctl.view.identification_page import CHANNELS, most_telling, page
+from sofa_softctl.view.numbers import number
 
 
 def texts(report, level=None):

@@ -11,7 +11,8 @@ import pytest
 from sofa_softctl.identification.descent import as_estimate, descend
 from sofa_softctl.identification.estimate import estimate
 from sofa_softctl.identification.report import make_report
-from sofa_softctl.view.identification_page import interval_text, number, page
+from sofa_softctl.view.identification_page import page
+from sofa_softctl.view.numbers import interval_text, number
 
 
 def texts(report, level=None):

@@ -1,0 +1,75 @@
+"""Pieces of HTML pages that need nothing else: style, cards, tables, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+STYLE = """
+:root { --ink: #1f272e; --soft: #5b6570; --line: #e3e8ed; --good: #12805c; --look: #b26a00;
+  --bad: #c22f1f; --card: #fff; --page: #f4f6f8; }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--page); color: var(--ink);
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+main { max-width: 980px; margin: 0 auto; padding: 36px 20px 64px; }
+h1 { font-size: 26px; margin: 0 0 2px; letter-spacing: -.01em; }
+h2 { font-size: 17px; margin: 0 0 4px; }
+section { background: var(--card); border: 1px solid var(--line); border-radius: 10px;
+  padding: 20px 24px; margin-top: 18px; }
+p { margin: 4px 0 10px; max-width: 76ch; } .soft { color: var(--soft); font-size: 13.5px; }
+table { border-collapse: collapse; width: 100%; font-size: 14px; }
+th { text-align: left; font-weight: 600; color: var(--soft); font-size: 12.5px; }
+th, td { padding: 6px 10px 6px 0; border-bottom: 1px solid var(--line); vertical-align: middle; }
+tr:last-child td { border-bottom: 0; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.scroll { overflow-x: auto; }
+ul.found { list-style: none; margin: 8px 0 0; padding: 0; }
+ul.found li { padding: 7px 0 7px 30px; position: relative; border-top: 1px solid var(--line); }
+ul.found li:first-child { border-top: 0; }
+ul.found li::before { position: absolute; left: 0; top: 9px; width: 19px; height: 19px;
+  border-radius: 50%; color: #fff; font-size: 12px; line-height: 19px; text-align: center; }
+li.good::before { content: "\\2713"; background: var(--good); }
+li.look::before { content: "!"; background: var(--look); }
+li.bad::before { content: "\\00d7"; background: var(--bad); }
+.range { width: 190px; height: 16px; display: block; }
+figure { margin: 12px 0 4px; } figure svg { width: 100%; height: auto; display: block; }
+figcaption { color: var(--soft); font-size: 13px; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 14px;
+  margin-top: 16px; }
+.tile b { display: block; font-size: 20px; font-weight: 600; }
+.tile span { color: var(--soft); font-size: 12.5px; }
+details { margin-top: 10px; } summary { cursor: pointer; color: #0072b2; font-size: 14px; }
+@media print { body { background: #fff; } section { break-inside: avoid; } }
+"""
+
+
+def section(title: str, body: str, note: str = "") -> str:
+    """A card with a title; the note stands below it, smaller."""
+    told = f'<p class="soft">{note}</p>' if note else ""
+    return f"<section>\n<h2>{title}</h2>\n{told}{body}\n</section>"
+
+
+def folded(summary: str, body: str) -> str:
+    """What opens when its summary is clicked."""
+    return f"<details><summary>{escape(summary)}</summary>{body}</details>"
+
+
+def figure(svg: str, caption: str) -> str:
+    """A drawing with a caption."""
+    told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f"<figure>{svg}{told}</figure>"
+
+
+def table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; heads that begin with 'n:' are of numbers."""
+    heads = list(heads)
+    kinds = [' class="n"' if head.startswith("n:") else "" for head in heads]
+    top = "".join(
+        f"<th{kind}>{escape(head.removeprefix('n:'))}</th>"
+        for head, kind in zip(heads, kinds, strict=True)
+    )
+    body = "".join(
+        "<tr>" + "".join(f"<td{k}>{c}</td>" for c, k in zip(row, kinds, strict=True)) + "</tr>"
+        for row in rows
+    )
+    return f'<div class="scroll"><table><tr>{top}</tr>{body}</table></div>'
