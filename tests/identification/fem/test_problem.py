@@ -148,6 +148,19 @@ def test_derivatives_by_recorded_inputs_are_those_of_differences(problem):
         assert found[time, column] == pytest.approx(expected, rel=1e-6)
 
 
+def test_other_inputs_drive_the_same_experiment_otherwise(problem):
+    """As a recording that had them does; the experiment itself stays as it is."""
+    rec = recording(problem)
+    rho, run = values(problem), problem.experiment(rec)
+    before = run.outputs(rho)
+    errors = np.random.default_rng(3).normal(size=rec.inputs.shape) * 0.05 * rec.inputs
+    changed = problem.experiment(dataclasses.replace(rec, inputs=rec.inputs + errors))
+    found = run.with_input_errors(errors).outputs(rho)
+    assert found == pytest.approx(changed.outputs(rho), rel=1e-12)
+    assert np.abs(found - before).max() > 1e-3
+    assert run.outputs(rho) == pytest.approx(before, rel=1e-12)
+
+
 def test_the_adjoint_needs_one_solve_a_step_however_many_parameters(problem, monkeypatch):
     """Twenty-four moduli, one a tetrahedron, cost the solves of one; and are derived as one."""
     every = problem.model.elastic[0].elements
