@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
+from sofa_softctl.identification.interpolation import cubic
 from sofa_softctl.identification.parameter import Parameter
 
 UNEVEN = 1e-6
@@ -114,30 +115,7 @@ class Delayed:
         return None if other is None else replace(self, experiment=other)
 
     def _shift(self, delay: float) -> tuple[csr_array, csr_array]:
-        """Interpolation at t - delay, and its derivative by the delay, shapes (n_t, n_t).
-
-        Source: Keys 1981, cubic convolution with a = -1/2.
-        """
+        """Interpolation at t - delay, and its derivative by the delay, shapes (n_t, n_t)."""
         n, dt = len(self.time), float(np.mean(np.diff(self.time)))
-        at = np.arange(n) - delay / dt
-        first = np.floor(at)
-        u = at - first
-        weights = [
-            -0.5 * u**3 + u**2 - 0.5 * u,
-            1.5 * u**3 - 2.5 * u**2 + 1.0,
-            -1.5 * u**3 + 2.0 * u**2 + 0.5 * u,
-            0.5 * u**3 - 0.5 * u**2,
-        ]
-        slopes = [
-            -1.5 * u**2 + 2.0 * u - 0.5,
-            4.5 * u**2 - 5.0 * u,
-            -4.5 * u**2 + 4.0 * u + 0.5,
-            1.5 * u**2 - u,
-        ]
-        columns = np.clip(first[:, None] + np.arange(-1, 3), 0, n - 1).astype(int).ravel()
-        rows = np.repeat(np.arange(n), 4)
-        both = (np.stack(weights, axis=1), np.stack(slopes, axis=1) / -dt)
-        shift, by_delay = (
-            csr_array((values.ravel(), (rows, columns)), shape=(n, n)) for values in both
-        )
-        return shift, by_delay
+        shift, slope = cubic(dt, n, dt * np.arange(n) - delay, hold=True)
+        return shift, -slope

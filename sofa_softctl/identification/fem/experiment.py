@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sparse
 
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.experiment import Channel, PulledBack
@@ -18,6 +17,7 @@ from sofa_softctl.identification.fem.parameter import FemParameter, FrameParamet
 from sofa_softctl.identification.fem.pose import Pose
 from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.fem.sensing import sensing_of
+from sofa_softctl.identification.interpolation import linear
 from sofa_softctl.identification.parameter import starts
 from sofa_softctl.identification.recording import Recording
 from sofa_softctl.scene.step_model import Motion, MotionModel
@@ -67,8 +67,8 @@ class FemExperiment:
         elapsed = recording.time - recording.time[0]
         self.steps = max(1, math.ceil(elapsed[-1] / dt - 1e-6))
         ends = dt * np.arange(self.steps + 1)
-        self._to_samples = interpolation(ends, elapsed)  # (n_times, steps + 1)
-        self._to_steps = interpolation(elapsed, ends)  # (steps + 1, n_times)
+        self._to_samples = linear(ends, elapsed)[0]  # (n_times, steps + 1)
+        self._to_steps = linear(elapsed, ends)[0]  # (steps + 1, n_times)
         self._last: tuple[bytes, Motion] | None = None
 
     def _check(self) -> None:
@@ -268,17 +268,3 @@ class FemExperiment:
         chosen = states[:, self._places]
         flat = self._to_samples @ chosen.reshape(len(chosen), -1)
         return flat.reshape(-1, *chosen.shape[1:])
-
-
-def interpolation(known: np.ndarray, wanted: np.ndarray) -> sparse.csr_array:
-    """Weights of values at known times in those at wanted ones, linear, shape (n_w, n_k).
-
-    Beyond the last known time its value stays.
-    """
-    right = np.clip(np.searchsorted(known, wanted, side="left"), 1, len(known) - 1)
-    width = known[right] - known[right - 1]
-    share = np.clip((wanted - known[right - 1]) / width, 0.0, 1.0)
-    rows = np.arange(len(wanted))
-    data = np.concatenate([1.0 - share, share])
-    places = (np.concatenate([rows, rows]), np.concatenate([right - 1, right]))
-    return sparse.csr_array((data, places), shape=(len(wanted), len(known)))

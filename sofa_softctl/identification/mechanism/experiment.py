@@ -12,9 +12,9 @@ import scipy.sparse as sparse
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.experiment import PulledBack
+from sofa_softctl.identification.interpolation import cubic, linear
 from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.arrays import Drive
-from sofa_softctl.identification.mechanism.interpolation import cubic, linear
 from sofa_softctl.identification.mechanism.signals import (
     Settled,
 )
@@ -184,7 +184,7 @@ class MechanismExperiment:
         drive, to_middles = self._drive(rho)
         trajectory = simulate(problem.mechanism, rho, start, drive, problem.dt)
         y, y_q, y_rho = problem.read(rho, trajectory.q)
-        sample = cubic(problem.dt, len(y), self.time - self.time[0])
+        sample, _ = cubic(problem.dt, len(y), self.time - self.time[0])
         return _Run(
             rho,
             start,

@@ -9,7 +9,6 @@ import pytest
 
 from sofa_softctl.errors import IdentificationError, SceneError, SimulationError
 from sofa_softctl.identification.fem import parameter as unknown
-from sofa_softctl.identification.fem.experiment import interpolation
 from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.fem.signal import CableLength, Drive, Marker
@@ -319,12 +318,6 @@ def test_what_the_scene_does_not_have_is_told(problem, changes, error, says):
     with pytest.raises(error, match=says):
         own = dataclasses.replace(problem, **changes)
         own.experiment(recording(own))
-
-
-def test_interpolation_is_linear_and_holds_at_the_end():
-    known = np.array([0.0, 1.0, 3.0])
-    weights = interpolation(known, np.array([0.0, 0.5, 1.0, 2.5, 3.0, 9.0])).toarray()
-    assert weights @ (2.0 * known) == pytest.approx([0.0, 1.0, 2.0, 5.0, 6.0, 6.0])
 
 
 def test_units_are_those_of_the_scene_file(problem):

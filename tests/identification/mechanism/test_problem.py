@@ -8,7 +8,6 @@ import pytest
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.estimate import estimate
 from sofa_softctl.identification.experiment import Channel
-from sofa_softctl.identification.mechanism.interpolation import cubic, linear
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import (
     Body,
@@ -132,17 +131,6 @@ def test_a_delay_of_no_input_is_said():
 def test_a_recording_of_two_steps_is_too_short():
     with pytest.raises(IdentificationError, match="are 2 steps of 0.01 s"):
         problem().experiment(recording(np.array([0.0, 0.01, 0.02])))
-
-
-def test_cubic_interpolation_is_of_third_order_and_linear_of_second():
-    orders = []
-    for count in (21, 41):
-        t = np.linspace(0, 2, count)
-        between = np.linspace(0, 2, 333)
-        matrices = (cubic(t[1], count, between), linear(t, between)[0])
-        orders.append([np.abs(W @ np.sin(3 * t) - np.sin(3 * between)).max() for W in matrices])
-    found = np.log2(np.array(orders[0]) / orders[1])
-    np.testing.assert_allclose(found, [3.0, 2.0], atol=0.25)
 
 
 def test_a_start_off_the_constraints_is_moved_onto_them_and_told():

@@ -31,22 +31,39 @@ def linear(known: np.ndarray, wanted: np.ndarray) -> tuple[sparse.csr_array, spa
     )
 
 
-def cubic(dt: float, count: int, wanted: np.ndarray) -> sparse.csr_array:
-    """Cubic interpolation of even samples by four neighbours (Catmull-Rom).
+def cubic(
+    dt: float, count: int, wanted: np.ndarray, *, hold: bool = False
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Cubic interpolation of even samples by four neighbours, once differentiable in time.
 
     Args:
         dt: Time between samples, of which the first is at 0 [s].
         count: Of samples, three or more.
-        wanted: Times [s], shape (m,); beyond the ends by the last polynomial.
+        wanted: Times [s], shape (m,).
+        hold: Go over to the first and last sample beyond the ends, and stay there; otherwise all
+            is of third order up to the ends, and nothing is wanted beyond them.
 
     Returns:
-        The matrix that gives values there, shape (m, count).
+        Matrices that give values and time derivatives there, both of shape (m, count).
+
+    Source: Keys 1981, cubic convolution with a = -1/2, also known as Catmull-Rom's splines.
     """
-    left = np.clip(np.floor(wanted / dt).astype(int), 0, count - 2)
+    left = np.floor(wanted / dt).astype(int)
+    if not hold:
+        left = np.clip(left, 0, count - 2)
     t = wanted / dt - left
     powers = np.stack([np.ones_like(t), t, t**2, t**3], axis=1)
-    columns = left[:, None] + np.arange(4)  # of samples with one more before the first and after
-    return _matrix(columns, powers @ _CATMULL_ROM, count + 2) @ _extended(count)
+    slopes = np.stack([np.zeros_like(t), np.ones_like(t), 2.0 * t, 3.0 * t**2], axis=1) / dt
+    weights = (powers @ _CATMULL_ROM, slopes @ _CATMULL_ROM)
+    columns = left[:, None] + np.arange(-1, 3)
+    if hold:
+        columns = np.clip(columns, 0, count - 1)
+        return _matrix(columns, weights[0], count), _matrix(columns, weights[1], count)
+    ends = _extended(count)  # one more sample before the first and after the last
+    return (
+        _matrix(columns + 1, weights[0], count + 2) @ ends,
+        _matrix(columns + 1, weights[1], count + 2) @ ends,
+    )
 
 
 _CATMULL_ROM = 0.5 * np.array(
