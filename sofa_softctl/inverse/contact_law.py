@@ -28,7 +28,7 @@ def law_error(mechanics: Mechanics, effort: np.ndarray, force: np.ndarray) -> np
     """
     m = mechanics
     delta = m.delta_c(effort, force)
-    error = distances(force, delta, m.mu, m.contacts.starts, m.rough, m.sticking)
+    error = distances(force, delta, m.mu, np.asarray(m.contacts.starts), m.sticking)
     return error / m.size
 
 

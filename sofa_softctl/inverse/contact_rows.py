@@ -58,6 +58,7 @@ class ContactRows:
             friction=self.friction,
             identity=_identities(self.found),
             names=[f"{a} on {b}" for a, b in (contact.bodies for contact in self.found)],
+            pairs=[contact.bodies for contact in self.found],
             sums=self._sums(),
             law=law,
         )

@@ -74,6 +74,9 @@ class Contacts:
     its number."""
     names: Sequence[str] = ()
     """What messages call the contacts. Default: "contact 0", "contact 1", ..."""
+    pairs: Sequence[Hashable] = ()
+    """Which two bodies touch. Contacts of one pair may have to begin to slide together. Default:
+    all contacts are of one pair."""
     sums: Sequence[NormalSum] = ()
     """Bounds on sums of normal forces."""
     law: Law = Law()
@@ -98,7 +101,8 @@ class Contacts:
         _check_symmetry(self.W_cc)
         values["identity"] = tuple(self.identity) if len(self.identity) else tuple(range(len(mu)))
         values["names"] = tuple(self.names) or tuple(f"contact {i}" for i in range(len(mu)))
-        for name in ("identity", "names"):
+        values["pairs"] = tuple(self.pairs) or ("",) * len(mu)
+        for name in ("identity", "names", "pairs"):
             if len(values[name]) != len(mu):
                 raise ProblemError(
                     f"{name} must have one entry for each of the {len(mu)} contacts, got "

@@ -55,6 +55,9 @@ class Mechanics:
     """Whether each contact has tangential rows, shape (n_c,) of bool."""
     size: float
     """What counts as one in residuals of the contact law: the largest delta_c [sqrt(energy)]."""
+    indefinite: float = 0.0
+    """By how much the least eigenvalue of `energy` was below zero, of the largest, and was lifted;
+    0 where that is rounding [-]."""
 
     @property
     def sticking(self) -> bool:
@@ -87,6 +90,7 @@ def mechanics_of(problem: InverseProblem, contacts: Contacts, effort: np.ndarray
     W_ac = a_unit[:, None] * contacts.W_ac * c_unit
     W_cc = c_unit[:, None] * contacts.W_cc * c_unit
     c_free = contacts.delta_c_free * c_unit
+    energy, indefinite = _lifted(_energy(problem, contacts, a_unit, c_unit))
     loaded = c_free + (effort / a_unit) @ W_ac
     size = max(float(np.abs(c_free).max()), float(np.abs(loaded).max())) or 1.0
     return Mechanics(
@@ -101,12 +105,24 @@ def mechanics_of(problem: InverseProblem, contacts: Contacts, effort: np.ndarray
         W_ac=W_ac,
         W_cc=0.5 * (W_cc + W_cc.T),
         c_free=c_free,
-        energy=_energy(problem, contacts, a_unit, c_unit),
+        energy=energy,
         mu=mu,
         row_contact=row_contact,
         rough=rough,
         size=size,
+        indefinite=indefinite,
     )
+
+
+def _lifted(energy: np.ndarray | None) -> tuple[np.ndarray | None, float]:
+    """The energy term's Hessian without negative eigenvalues, and how far they were below zero."""
+    if energy is None:
+        return None, 0.0
+    values, vectors = np.linalg.eigh(energy)
+    if values[0] >= -1e-9 * values[-1]:
+        return energy, 0.0
+    lifted: np.ndarray = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return lifted, float(-values[0] / max(values[-1], 1e-300))
 
 
 def _unit(compliance: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What each contact does: one piece of the contact law."""
+"""What each contact does, or what is decided of it so far."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sofa_softctl.inverse.piece_kernels import INACTIVE, OPEN, SECTOR, SLIDING, STICKING, TOUCHING
+
+__all__ = ["INACTIVE", "OPEN", "SECTOR", "SLIDING", "STICKING", "TOUCHING", "Mode", "Modes"]
+
 
 class Mode(Enum):
-    """What a contact does. The value is a sentence for people; compare by member."""
+    """What a contact does. The value is a sentence for users; compare by member."""
 
     INACTIVE = "The bodies are apart, or touch without force."
     STICKING = "The bodies touch and do not move along each other."
     SLIDING = "The bodies touch and move along each other, against friction."
 
 
-INACTIVE, STICKING, SLIDING = 0, 1, 2
 _MODES = (Mode.INACTIVE, Mode.STICKING, Mode.SLIDING)
 
 
 class Modes(NamedTuple):
-    """What all contacts do; of the sliding ones, where to.
+    """What all contacts do; of the sliding ones, where to; of undecided ones, what they may do.
 
     A sliding contact obeys lam_t + mu lam_n u = 0 and delta_t = s u with s >= 0, where the unit
     vector u turns with the answer. It is linearised about the direction u_0:
@@ -32,32 +35,59 @@ class Modes(NamedTuple):
     """
 
     kind: np.ndarray
-    """INACTIVE, STICKING (also: touching without friction) or SLIDING, shape (n_c,) of int."""
+    """INACTIVE, STICKING (also: touching without friction) or SLIDING; or undecided: OPEN,
+    TOUCHING, or SECTOR, sliding between two angles, shape (n_c,) of int."""
     direction: np.ndarray
     """u_0 of the sliding contacts [-], shape (n_c, 2)."""
     balance: np.ndarray
     """a and b of the sliding contacts, a + b = 1 [-], shape (n_c, 2)."""
+    sector: np.ndarray
+    """First and last angle of contacts that slide in a sector [rad], shape (n_c, 2)."""
 
     @classmethod
     def of(cls, kind: np.ndarray) -> Modes:
         """Modes without sliding contacts."""
         n_c = len(kind)
-        return cls(np.array(kind), np.tile([1.0, 0.0], (n_c, 1)), np.tile([0.5, 0.5], (n_c, 1)))
+        kinds = np.array(kind, dtype=np.int64)
+        ahead, even = np.tile([1.0, 0.0], (n_c, 1)), np.tile([0.5, 0.5], (n_c, 1))
+        return cls(kinds, ahead, even, np.zeros((n_c, 2)))
 
     def key(self) -> bytes:
-        """What tells modes apart: kinds, and the eighth of the circle that is slid to."""
-        eighth = np.round(np.arctan2(self.direction[:, 1], self.direction[:, 0]) / (np.pi / 4)) % 8
-        return np.where(self.kind == SLIDING, 3 + eighth, self.kind).astype(np.int8).tobytes()
+        """What tells decided modes apart: kinds, and the eighth of the circle that is slid to.
 
-    def with_contact(self, contact: int, kind: int, direction: np.ndarray | None = None) -> Modes:
+        The eighths begin at odd angles, as motion along an axis is common.
+        """
+        angle = np.arctan2(self.direction[:, 1], self.direction[:, 0])
+        eighth = np.floor((angle + 0.3) / (np.pi / 4)) % 8
+        return np.where(self.kind == SLIDING, 8 + eighth, self.kind).astype(np.int8).tobytes()
+
+    def with_contact(
+        self,
+        contact: int,
+        kind: int,
+        *,
+        direction: np.ndarray | None = None,
+        balance: np.ndarray | None = None,
+        sector: tuple[float, float] | None = None,
+    ) -> Modes:
         """These modes but for one contact."""
-        kinds, directions, balance = self.kind.copy(), self.direction.copy(), self.balance.copy()
-        kinds[contact] = kind
+        modes = Modes(*(field.copy() for field in self))
+        modes.kind[contact] = kind
         if direction is not None:
-            directions[contact], balance[contact] = direction
-        return Modes(kinds, directions, balance)
+            modes.direction[contact] = direction
+        if balance is not None:
+            modes.balance[contact] = balance
+        if sector is not None:
+            modes.sector[contact] = sector
+        return modes
 
-    def told(self, friction: np.ndarray) -> tuple[Mode, ...]:
-        """The modes in words. A contact that touches without friction slides."""
+    def with_kind(self, contacts: np.ndarray, kind: int) -> Modes:
+        """These modes, but some contacts of another kind."""
+        kinds = self.kind.copy()
+        kinds[contacts] = kind
+        return self._replace(kind=kinds)
+
+    def labels(self, friction: np.ndarray) -> tuple[Mode, ...]:
+        """The modes for users. A contact that touches without friction slides."""
         kind = np.where((self.kind == STICKING) & (friction == 0.0), SLIDING, self.kind)
         return tuple(_MODES[k] for k in kind)

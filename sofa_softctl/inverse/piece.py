@@ -1,130 +1,224 @@
-"""One piece of the problem: the mechanics that given modes of the contacts leave to the efforts."""
+"""Pieces of one problem, solved: what contacts are decided to do, and the best efforts for it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import IntEnum
+import math
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.inverse.eliminate import eliminate
-from sofa_softctl.inverse.mechanics import Mechanics
+from sofa_softctl.inverse import piece_kernels as kernels
 from sofa_softctl.inverse.modes import Modes
-from sofa_softctl.inverse.piece_kernels import law_rows
+from sofa_softctl.inverse.piece_kernels import Statement
+from sofa_softctl.inverse.qp import QP
 
-
-class Row(IntEnum):
-    """What a row of a piece says, and of what."""
-
-    GAP = 0
-    """An inactive contact does not interpenetrate."""
-    FORCE = 1
-    """A touching contact does not pull."""
-    SLIP = 2
-    """A sliding contact slides forward."""
-    CONE = 3
-    """The force of a sticking contact is on the inner side of a plane that touches its cone."""
-    TIED = 4
-    """Contacts that depend on each other do not contradict each other."""
-    DISPLACEMENT = 5
-    """The displacement of an actuator is within its limits."""
-    SUM = 6
-    """A sum of normal forces is within its bounds."""
-
-
-class Cut(NamedTuple):
-    """A plane that touches a friction cone: direction . lam_t <= mu lam_n."""
-
-    contact: int
-    """Number of the contact."""
-    direction: np.ndarray
-    """Unit vector, shape (2,)."""
-
-
-class Rows(NamedTuple):
-    """Conditions low <= R v <= high on the variables, in units of energy."""
-
-    R: np.ndarray
-    """Shape (m, n_v)."""
-    low: np.ndarray
-    """Shape (m,)."""
-    high: np.ndarray
-    """Shape (m,)."""
-    kind: np.ndarray
-    """What each row says, a `Row`, shape (m,) of int."""
-    of: np.ndarray
-    """Number of the contact, actuator or sum that it says it of, shape (m,) of int."""
+MARGIN = 1e-6
+"""Relative difference of two objectives below which they count as equal. What decides then does
+not hang on rounding: energy, then continuity, then the order in which answers were found."""
+CLOSE = 1e-3
+"""The same for energies and for distances from the step before."""
+PLANES = 32
+"""Planes around cones for which a relaxation has room, for each contact."""
+CUTS = 8
+"""Most rounds of planes around the cones in a relaxation. Fewer make its bound lower, not wrong."""
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
-    """Everything over the variables v: the efforts, and what `eliminate` adds to them.
-
-    All in units of energy, see `Mechanics`.
-    """
+class Answer:
+    """The best efforts on a piece, in units of energy."""
 
     modes: Modes
-    """The modes of the contacts."""
+    """Modes of the contacts, sliding ones with the direction in which they slide."""
+    effort: np.ndarray
+    """Efforts and what else the statement has beside them, shape (n,)."""
+    force: np.ndarray
+    """Contact forces, shape (n_r,)."""
+    objective: float
+    """What the statement minimises."""
+    law: float
+    """Distance from the contact law [-]."""
+    dual: np.ndarray
+    """Largest multiplier of a border that each contact presses against, shape (n_c,)."""
+    border: np.ndarray
+    """What that border says, -1 = none, shape (n_c,) of int."""
+
+
+class Relaxed(NamedTuple):
+    """The answer of a relaxation, in units of energy."""
+
+    bound: float
+    """Its objective: no answer with these decisions has a lower one."""
+    effort: np.ndarray
+    """Shape (n,)."""
+    force: np.ndarray
+    """Contact forces, shape (n_r,). Undecided contacts may push across a gap."""
+
+
+@dataclass(eq=False)
+class Pieces:
+    """Solves pieces of one statement, and counts what that took."""
+
+    statement: Statement
+    """The problem."""
+    before: np.ndarray
+    """Efforts of the step before, near which answers that are as good are preferred, shape (n,)."""
+    pieces: int = 0
+    """Pieces without open contacts that were solved."""
+    rounds: int = 0
+    """QPs of these."""
+    relaxations: int = 0
+    """Pieces with open contacts that were solved."""
+
+    def __post_init__(self) -> None:
+        s = self.statement
+        room = PLANES * len(s.starts) + 16
+        self._cut_contact = np.empty(room, dtype=np.int64)
+        self._cut_direction = np.empty((room, 2))
+        self._cuts = 0
+        self._no_force = np.zeros(len(s.d))
+        self.scale = 0.5 * float(s.f @ s.f)
+        """Objective of the free motion."""
+
+    def solve(
+        self, modes: Modes, *, force: np.ndarray | None = None, worth: float = math.inf
+    ) -> Answer | None:
+        """The best efforts on the piece of these modes.
+
+        Args:
+            modes: Decided modes. The direction of sliding contacts is where the search starts.
+            force: Forces near those of the answer, shape (n_r,).
+            worth: Objective from which on an answer is of no use.
+
+        Returns:
+            The answer, or None if the modes are not possible within the limits, or of no use.
+        """
+        self.pieces += 1
+        result = kernels.solve_piece(
+            self.statement,
+            modes.kind,
+            modes.direction,
+            modes.balance,
+            self.before,
+            self._no_force if force is None else force,
+            worth,
+        )
+        self.rounds += result.rounds
+        if result.outcome != kernels.SOLVED:
+            return None
+        turned = modes._replace(direction=result.direction, balance=result.balance)
+        return Answer(
+            turned,
+            result.effort,
+            result.force,
+            result.objective,
+            result.law,
+            result.dual,
+            result.border,
+        )
+
+    def relax(self, modes: Modes, *, rounds: int = CUTS) -> Relaxed | None:
+        """The relaxation of these decisions; None if it has no answer.
+
+        Relaxations share their planes around the cones. The bound is one if no contact is SLIDING.
+
+        Raises:
+            ArithmeticError: the QP could not be solved.
+        """
+        self.relaxations += 1
+        outcome, effort, force, bound, cuts = kernels.solve_relaxation(
+            self.statement,
+            modes.kind,
+            modes.direction,
+            modes.balance,
+            modes.sector,
+            1.0,
+            self.before,
+            self._cut_contact,
+            self._cut_direction,
+            self._cuts,
+            rounds,
+        )
+        self._cuts = cuts
+        if outcome == kernels.FAILED:
+            raise ArithmeticError("The QP of a relaxation could not be solved.")
+        return None if outcome == kernels.INFEASIBLE else Relaxed(bound, effort, force)
+
+    def better(self, one: Answer, other: Answer | None) -> bool:
+        """Whether an answer is better than another: objective, energy, continuity, with a margin.
+
+        Where all three are as good, the other one stays, which was found first.
+        """
+        if other is None:
+            return True
+        worth = max(one.objective, other.objective, 1e-6 * self.scale, 1e-300)
+        if abs(one.objective - other.objective) > MARGIN * worth:
+            return one.objective < other.objective
+        energies = float(one.effort @ one.effort), float(other.effort @ other.effort)
+        if abs(energies[0] - energies[1]) > CLOSE * max(energies):
+            return energies[0] < energies[1]
+        a, b = (float(np.linalg.norm(each.effort - self.before)) for each in (one, other))
+        return a < b - CLOSE * max(a, b)
+
+    def delta(self, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
+        """delta of the contact rows, shape (n_r,)."""
+        s = self.statement
+        moved: np.ndarray = s.W @ force + effort @ s.C + s.d
+        return moved
+
+
+@dataclass(frozen=True, eq=False)
+class FinalQP:
+    """The QP of a piece at its answer, free of units and well scaled, and the way back."""
+
+    qp: QP
+    """The QP."""
+    scale: np.ndarray
+    """v = scale * x of the piece's variables, shape (n_v,)."""
     X: np.ndarray
-    """Contact forces, lam_c = X v + x, shape (n_r, n_v)."""
+    """Contact forces, lam = X v + x, shape (n_r, n_v)."""
     x: np.ndarray
     """Shape (n_r,)."""
-    D: np.ndarray
-    """Displacement of the actuators, delta_a = D v + d, shape (n_a, n_v)."""
-    d: np.ndarray
-    """Shape (n_a,)."""
-    B: np.ndarray
-    """Weighted effectors, B v + e, shape (n_e, n_v)."""
-    e: np.ndarray
-    """Shape (n_e,)."""
-    law: Rows
-    """What the modes ask for."""
 
 
-def build_piece(mechanics: Mechanics, modes: Modes, cuts: Sequence[Cut] = ()) -> Piece | None:
-    """The piece of given modes.
+def final_qp(s: Statement, answer: Answer) -> FinalQP | None:
+    """The QP whose optimum an answer must be: its piece, linearised about it.
 
-    Args:
-        mechanics: The mechanics.
-        modes: What the contacts do.
-        cuts: Planes that touch friction cones; those of sticking contacts count.
-
-    Returns:
-        The piece, or None if no effort can bring about these modes.
+    The Hessian's diagonal is one, the rows' norm is one, and one length scales all limits, so that
+    residuals are relative to the free motion.
     """
-    m = mechanics
-    eliminated = eliminate(m, modes)
-    if eliminated is None:
-        return None
-    X, x, tied, tied_to = eliminated
-    n_a = len(m.a_unit)
-    D, B = m.W_ac @ X, m.B_c @ X
-    D[:, :n_a] += m.W_aa
-    B[:, :n_a] += m.B_a
-    d = m.W_ac @ x + m.problem.delta_a_free * m.a_unit
-    R, offset, kind, of = law_rows(
-        m.W_cc,
-        m.W_ac,
-        m.c_free,
-        m.mu,
-        m.contacts.starts,
-        modes.kind,
-        modes.direction,
-        X,
-        x,
-        np.array([cut.contact for cut in cuts], dtype=int),
-        np.array([cut.direction for cut in cuts]).reshape(-1, 2),
+    contacts, directions = [], []
+    for c in np.flatnonzero((answer.modes.kind == kernels.STICKING) & (s.mu > 0.0)):
+        n = s.starts[c]
+        size = math.hypot(*answer.force[n + 1 : n + 3])
+        if not s.sticking and size > 0.0:
+            contacts.append(c)
+            directions.append(answer.force[n + 1 : n + 3] / size)
+    possible, piece = kernels.assemble(
+        s,
+        answer.modes.kind,
+        answer.modes.direction,
+        answer.modes.balance,
+        answer.modes.sector,
+        np.array(contacts, dtype=np.int64),
+        np.array(directions).reshape(-1, 2),
     )
-    law = Rows(R, -offset, np.full(len(offset), np.inf), kind, of)
-    if len(tied_to):
-        k = len(tied_to)
-        ties = Rows(tied, tied_to, tied_to, np.full(k, int(Row.TIED)), np.arange(k))
-        law = join(law, ties)
-    return Piece(modes, X, x, D, d, B, m.B_c @ x + m.e_free, law)
-
-
-def join(*parts: Rows) -> Rows:
-    """All rows of the parts."""
-    return Rows(*(np.concatenate(field) for field in zip(*parts, strict=True)))
+    if not possible:
+        return None
+    rows = piece.rows
+    curvature = piece.H.diagonal()
+    strongest = curvature.max(initial=0.0) or 1.0
+    d = 1.0 / np.sqrt(np.where(curvature > 1e-12 * strongest, curvature, strongest))
+    free = np.full(len(d) - len(s.lower), np.inf)
+    kept = rows.what != kernels.BOUND
+    A, low, high = rows.G[kept] * d, rows.low[kept], rows.high[kept]
+    r = np.sqrt((A * A).sum(axis=1))
+    largest = r.max(initial=0.0) or 1.0
+    r[r <= 1e-12 * largest] = largest
+    lower = np.concatenate((np.concatenate((s.lower, -free)) / d, low / r))
+    upper = np.concatenate((np.concatenate((s.upper, free)) / d, high / r))
+    size = max(math.sqrt(2.0 * piece.constant), float(lower.max()), -float(upper.min())) or 1.0
+    qp = QP(
+        d[:, None] * piece.H * d, d * piece.g / size, A / r[:, None], lower / size, upper / size
+    )
+    return FinalQP(qp, d * size, piece.X, piece.x)

@@ -1,178 +1,95 @@
-"""The loops over contacts and rows behind `eliminate`, `piece` and `contact_law`."""
+"""One piece of the inverse problem through contacts, compiled: what `piece` asks for.
+
+A piece is a decision about every contact. The forces of decided contacts follow from the efforts;
+those of open contacts are variables beside the efforts, so that a piece with open contacts is a
+convex relaxation. What remains is a QP in few variables; where contacts slide, a sequence of them.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from sofa_softctl.jit import njit
 
-INACTIVE, SLIDING = 0, 2  # as in `modes`
-GAP, FORCE, SLIP, CONE = 0, 1, 2, 3  # as in `piece.Row`
+INACTIVE, STICKING, SLIDING = 0, 1, 2  # as in `modes`
+OPEN, TOUCHING, SECTOR = 3, 4, 5
+"""Relaxed: anything; touching, whatever it does along the surface; sliding within a sector."""
+
+GAP, FORCE, SLIP, CONE, TIED, LIMIT, BOUND = 0, 1, 2, 3, 4, 5, 6
+"""What a row says: no interpenetration, no pull, slide forward, inside a friction cone, contacts
+that depend on each other agree, a limit of the statement, a bound of an effort."""
+
+SOLVED, INFEASIBLE, WORTHLESS, FAILED = 0, 1, 2, 3
+"""How a piece ends: solved; nothing obeys these modes and the limits; no better than what is known;
+the QPs did not settle."""
+
+SINGULAR = 1e-10
+"""Pivots or singular values below this share of the largest are zero: contacts that depend on each
+other, such as the four corners of a rigid box."""
+CONSISTENT = 1e-7
+"""By how much contacts that depend on each other may contradict each other, relative to `size`."""
+LAW = 1e-8
+"""Distance from the contact law at which the sequence of QPs ends, relative to `size`."""
+LAW_ACCEPTED = 1e-6
+"""Largest distance from the contact law of an answer, relative to `size`."""
+SETTLED = 1e-9
+"""Relative change of the objective below which the sequence of QPs has settled."""
+FEASIBLE = 1e-10
+"""Violation of a scaled row that counts as none."""
+ROUNDS = 24
+"""Most QPs on one piece."""
+
+
+class Statement(NamedTuple):
+    """The problem of a step without units, as the kernels take it. z = (efforts, forces)."""
+
+    F_u: np.ndarray
+    """The objective is 1/2 ||F_u u + F_c lam + f||^2, over the efforts, shape (p, n)."""
+    F_c: np.ndarray
+    """Over the contact forces, shape (p, n_r)."""
+    f: np.ndarray
+    """Shape (p,)."""
+    lower: np.ndarray
+    """Least efforts, shape (n,)."""
+    upper: np.ndarray
+    """Greatest efforts, shape (n,)."""
+    A_u: np.ndarray
+    """Limits low <= A_u u + A_c lam <= high, shape (m, n)."""
+    A_c: np.ndarray
+    """Shape (m, n_r)."""
+    low: np.ndarray
+    """Shape (m,)."""
+    high: np.ndarray
+    """Shape (m,)."""
+    W: np.ndarray
+    """Contact rows move by delta = W lam + C^T u + d, shape (n_r, n_r)."""
+    C: np.ndarray
+    """Shape (n, n_r)."""
+    d: np.ndarray
+    """Shape (n_r,)."""
+    mu: np.ndarray
+    """Friction of each contact, 0 where it has one row, shape (n_c,)."""
+    starts: np.ndarray
+    """First row of each contact, shape (n_c,)."""
+    sticking: bool
+    """Whether contacts stick whatever that takes."""
+    size: float
+    """What counts as one in residuals of the contact law."""
+    anchor: float
+    """Weight that holds efforts where the objective leaves them open, relative to its diagonal."""
+
+
+# Small dense algebra ------------------------------------------------------------------------------
 
 
 @njit
-def equations(
-    W_cc: np.ndarray,
-    W_ac: np.ndarray,
-    c_free: np.ndarray,
-    mu: np.ndarray,
-    starts: np.ndarray,
-    row_contact: np.ndarray,
-    kind: np.ndarray,
-    direction: np.ndarray,
-    balance: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """E lam_c + F (lam_a, 1) = 0 on the rows of touching contacts. See `eliminate`.
+def _solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
+    """F becomes E^-1 F by Gaussian elimination with row pivoting; E is overwritten.
 
     Returns:
-        The rows, shape (k,), E, shape (k, k), and F, shape (k, n_a + 1).
-    """
-    n_a, n_r = W_ac.shape
-    rows, place = np.empty(n_r, np.int64), np.full(n_r, -1)
-    k = 0
-    for r in range(n_r):
-        if kind[row_contact[r]] != INACTIVE:
-            rows[k], place[r] = r, k
-            k += 1
-    rows = rows[:k]
-    E, F = np.empty((k, k)), np.empty((k, n_a + 1))
-    for i in range(k):
-        for j in range(k):
-            E[i, j] = W_cc[rows[i], rows[j]]
-        for a in range(n_a):
-            F[i, a] = W_ac[a, rows[i]]
-        F[i, n_a] = c_free[rows[i]]
-    for c in range(len(starts)):
-        if kind[c] != SLIDING:
-            continue
-        n = place[starts[c]]
-        t, s = n + 1, n + 2
-        u_t, u_s, a, b = direction[c, 0], direction[c, 1], balance[c, 0], balance[c, 1]
-        for j in range(k):
-            E[s, j] = b * (u_t * E[s, j] - u_s * E[t, j])
-            E[t, j] = 0.0
-        for j in range(n_a + 1):
-            F[s, j] = b * (u_t * F[s, j] - u_s * F[t, j])
-            F[t, j] = 0.0
-        E[s, t] -= a * u_s
-        E[s, s] += a * u_t
-        E[t, n], E[t, t], E[t, s] = mu[c], u_t, u_s
-    return rows, E, F
-
-
-@njit
-def _motion(
-    W_cc: np.ndarray,
-    W_ac: np.ndarray,
-    c_free: np.ndarray,
-    X: np.ndarray,
-    x: np.ndarray,
-    r: int,
-    weight: float,
-    out: np.ndarray,
-) -> float:
-    """Add weight * delta_c of row r over the variables to `out` (n_v,), and return it at v = 0."""
-    value = c_free[r]
-    for a in range(W_ac.shape[0]):
-        out[a] += weight * W_ac[a, r]
-    for q in range(len(x)):
-        w = W_cc[r, q]
-        value += w * x[q]
-        for v in range(X.shape[1]):
-            out[v] += weight * w * X[q, v]
-    return weight * value
-
-
-@njit
-def law_rows(
-    W_cc: np.ndarray,
-    W_ac: np.ndarray,
-    c_free: np.ndarray,
-    mu: np.ndarray,
-    starts: np.ndarray,
-    kind: np.ndarray,
-    direction: np.ndarray,
-    X: np.ndarray,
-    x: np.ndarray,
-    cut_contact: np.ndarray,
-    cut_direction: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """What the modes ask for, R v + offset >= 0. See `piece.Row`.
-
-    Returns:
-        R, shape (m, n_v), offset, kind and contact, shape (m,) each.
-    """
-    n_c, n_v = len(starts), X.shape[1]
-    most = 2 * n_c + len(cut_contact)
-    R, offset = np.zeros((most, n_v)), np.zeros(most)
-    what, of = np.empty(most, np.int64), np.empty(most, np.int64)
-    m = 0
-    for c in range(n_c):
-        n = starts[c]
-        what[m], of[m] = GAP, c
-        if kind[c] == INACTIVE:
-            offset[m] = _motion(W_cc, W_ac, c_free, X, x, n, 1.0, R[m])
-        else:
-            what[m] = FORCE
-            R[m], offset[m] = X[n], x[n]
-        m += 1
-        if kind[c] == SLIDING:
-            what[m], of[m] = SLIP, c
-            for k in range(2):
-                u = direction[c, k]
-                offset[m] += _motion(W_cc, W_ac, c_free, X, x, n + 1 + k, u, R[m])
-            m += 1
-    for k in range(len(cut_contact)):
-        c = cut_contact[k]
-        if kind[c] != 1:
-            continue
-        n, p, q = starts[c], cut_direction[k, 0], cut_direction[k, 1]
-        what[m], of[m] = CONE, c
-        R[m] = mu[c] * X[n] - p * X[n + 1] - q * X[n + 2]
-        offset[m] = mu[c] * x[n] - p * x[n + 1] - q * x[n + 2]
-        m += 1
-    return R[:m], offset[:m], what[:m], of[:m]
-
-
-@njit
-def distances(
-    force: np.ndarray,
-    delta: np.ndarray,
-    mu: np.ndarray,
-    starts: np.ndarray,
-    rough: np.ndarray,
-    sticking: bool,
-) -> np.ndarray:
-    """Distance of each contact from its law, shape (n_c,). See `contact_law.law_error`."""
-    error = np.empty(len(starts))
-    for c in range(len(starts)):
-        n = starts[c]
-        error[c] = abs(min(force[n], delta[n]))
-        if not rough[c]:
-            continue
-        f, g, d, e = force[n + 1], force[n + 2], delta[n + 1], delta[n + 2]
-        if sticking:
-            apart = max(abs(force[n]), -delta[n], np.hypot(f, g))
-            held = max(abs(delta[n]), -force[n], np.hypot(d, e))
-            error[c] = min(apart, held)
-            continue
-        p, q = f - d, g - e
-        disc, length = mu[c] * max(force[n], 0.0), np.hypot(p, q)
-        if length > disc:
-            p *= disc / length
-            q *= disc / length
-        error[c] = max(error[c], np.hypot(f - p, g - q))
-    return error
-
-
-@njit
-def solve_small(E: np.ndarray, F: np.ndarray) -> float:
-    """Solve E S = F in place by Gaussian elimination with row pivoting: F becomes S.
-
-    For small matrices, where a threaded BLAS takes longer to wake its threads than to compute.
-
-    Returns:
-        The smallest pivot over the largest one; F is of no use if it is tiny.
+        The smallest pivot over the largest; F is of no use if it is tiny.
     """
     k, width = F.shape
     least, largest = np.inf, 0.0
@@ -191,18 +108,1165 @@ def solve_small(E: np.ndarray, F: np.ndarray) -> float:
         if least <= 1e-14 * largest:
             return 0.0
         for i in range(j + 1, k):
-            f = E[i, j] / pivot
-            if f != 0.0:
+            a = E[i, j] / pivot
+            if a != 0.0:
                 for l in range(j + 1, k):
-                    E[i, l] -= f * E[j, l]
+                    E[i, l] -= a * E[j, l]
                 for l in range(width):
-                    F[i, l] -= f * F[j, l]
+                    F[i, l] -= a * F[j, l]
     for j in range(k - 1, -1, -1):
         for l in range(width):
             F[j, l] /= E[j, j]
         for i in range(j):
-            f = E[i, j]
-            if f != 0.0:
+            a = E[i, j]
+            if a != 0.0:
                 for l in range(width):
-                    F[i, l] -= f * F[j, l]
+                    F[i, l] -= a * F[j, l]
     return least / largest
+
+
+@njit
+def _cholesky(H: np.ndarray, L: np.ndarray, floor: float) -> bool:
+    """Lower factor of H; False where a pivot is below `floor`."""
+    n = len(H)
+    for j in range(n):
+        for i in range(j, n):
+            value = H[i, j]
+            for l in range(j):
+                value -= L[i, l] * L[j, l]
+            if i == j:
+                if not value > floor:
+                    return False
+                L[j, j] = np.sqrt(value)
+            else:
+                L[i, j] = value / L[j, j]
+        for i in range(j):
+            L[i, j] = 0.0
+    return True
+
+
+@njit
+def _product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """A B, in an order of the sums that no library chooses."""
+    n, k = A.shape
+    out = np.zeros((n, B.shape[1]))
+    for i in range(n):
+        for l in range(k):
+            a = A[i, l]
+            if a != 0.0:
+                for j in range(B.shape[1]):
+                    out[i, j] += a * B[l, j]
+    return out
+
+
+@njit
+def _applied(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """A x."""
+    out = np.zeros(A.shape[0])
+    for i in range(A.shape[0]):
+        value = 0.0
+        for j in range(A.shape[1]):
+            value += A[i, j] * x[j]
+        out[i] = value
+    return out
+
+
+# The QP -------------------------------------------------------------------------------------------
+
+
+@njit
+def dual_active_set(
+    L: np.ndarray, g: np.ndarray, G: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> tuple[int, np.ndarray, np.ndarray]:
+    """Minimise 1/2 x^T L L^T x + g^T x subject to low <= G x <= high.
+
+    Args:
+        L: Lower Cholesky factor of the Hessian, shape (n, n).
+        g: Gradient at x = 0, shape (n,).
+        G: Rows, of norm about one, shape (m, n).
+        low: Shape (m,).
+        high: Shape (m,). Equal to `low`: an equation.
+
+    Returns:
+        SOLVED, INFEASIBLE or FAILED; x, shape (n,); multipliers of the rows, shape (m,), positive
+        at a lower limit, negative at an upper one: H x + g = G^T y.
+
+    Source: Goldfarb and Idnani 1983, "A numerically stable dual method for solving strictly convex
+        quadratic programs".
+    """
+    n, m = len(g), len(low)
+    J = np.zeros((n, n))  # L^-T Q
+    for j in range(n):
+        J[j, j] = 1.0 / L[j, j]
+        for i in range(j - 1, -1, -1):
+            value = 0.0
+            for l in range(i + 1, j + 1):
+                value += L[l, i] * J[l, j]
+            J[i, j] = -value / L[i, i]
+    x, y = np.zeros(n), np.zeros(m)
+    for j in range(n):
+        value = 0.0
+        for i in range(j + 1):
+            value += J[i, j] * g[i]
+        for i in range(j + 1):
+            x[i] -= J[i, j] * value
+    R = np.zeros((n, n))
+    active, side, dual = np.empty(n, np.int64), np.empty(n), np.zeros(n)
+    on = np.zeros(m, np.bool_)
+    q = 0
+    d, z, r = np.empty(n), np.empty(n), np.empty(n)
+    for _ in range(50 + 10 * (n + m)):
+        worst, p, s = FEASIBLE, -1, 1.0
+        for i in range(m):
+            if on[i]:
+                continue
+            value = 0.0
+            for j in range(n):
+                value += G[i, j] * x[j]
+            below, above = low[i] - value, value - high[i]
+            excess = max(below, above)
+            if low[i] == high[i] and excess > FEASIBLE:
+                excess += 1e6  # equations come first: they are never let go
+            if excess > worst * (1.0 + 1e-9):  # ties: the first row
+                worst, p, s = excess, i, 1.0 if below >= above else -1.0
+        if p < 0:
+            for j in range(q):
+                y[active[j]] = side[j] * dual[j]
+            return SOLVED, x, y
+        value = 0.0
+        for j in range(n):
+            value += G[p, j] * x[j]
+        missing = low[p] - value if s > 0.0 else value - high[p]
+        dual_p = 0.0
+        while True:
+            total = 0.0
+            for j in range(n):
+                value = 0.0
+                for i in range(n):
+                    value += J[i, j] * G[p, i]
+                d[j] = s * value
+                total += d[j] * d[j]
+            free = 0.0
+            for j in range(q, n):
+                free += d[j] * d[j]
+            for i in range(n):
+                value = 0.0
+                for j in range(q, n):
+                    value += J[i, j] * d[j]
+                z[i] = value
+            for i in range(q - 1, -1, -1):
+                value = d[i]
+                for j in range(i + 1, q):
+                    value -= R[i, j] * r[j]
+                r[i] = value / R[i, i]
+            partial, leaves = np.inf, -1
+            for j in range(q):
+                if r[j] > 1e-13 and low[active[j]] != high[active[j]]:
+                    ratio = dual[j] / r[j]
+                    if ratio < partial:
+                        partial, leaves = ratio, j
+            full = missing / free if free > 1e-13 * total else np.inf
+            step = min(partial, full)
+            if step == np.inf:
+                if missing <= 1e3 * FEASIBLE:  # a row that repeats others, up to rounding
+                    on[p] = True
+                    break
+                return INFEASIBLE, x, y
+            for j in range(q):
+                dual[j] = max(dual[j] - step * r[j], 0.0) if _one_sided(
+                    low, high, active[j]
+                ) else dual[j] - step * r[j]
+            dual_p += step
+            if full < np.inf:
+                for i in range(n):
+                    x[i] += step * z[i]
+                missing -= step * free
+            if full <= partial:  # the row is met: it becomes active
+                for j in range(n - 1, q, -1):
+                    a, b = d[j - 1], d[j]
+                    if b == 0.0:
+                        continue
+                    h = np.hypot(a, b)
+                    c, t = a / h, b / h
+                    d[j - 1], d[j] = h, 0.0
+                    for i in range(n):
+                        u, v = J[i, j - 1], J[i, j]
+                        J[i, j - 1], J[i, j] = c * u + t * v, c * v - t * u
+                for i in range(q + 1):
+                    R[i, q] = d[i]
+                active[q], side[q], dual[q] = p, s, dual_p
+                on[p] = True
+                q += 1
+                break
+            on[active[leaves]] = False  # a row leaves, and the step goes on
+            for j in range(leaves, q - 1):
+                active[j], side[j], dual[j] = active[j + 1], side[j + 1], dual[j + 1]
+                for i in range(j + 2):
+                    R[i, j] = R[i, j + 1]
+            q -= 1
+            for j in range(leaves, q):
+                a, b = R[j, j], R[j + 1, j]
+                if b == 0.0:
+                    continue
+                h = np.hypot(a, b)
+                c, t = a / h, b / h
+                for l in range(j, q):
+                    u, v = R[j, l], R[j + 1, l]
+                    R[j, l], R[j + 1, l] = c * u + t * v, c * v - t * u
+                for i in range(n):
+                    u, v = J[i, j], J[i, j + 1]
+                    J[i, j], J[i, j + 1] = c * u + t * v, c * v - t * u
+    return FAILED, x, y
+
+
+@njit
+def _one_sided(low: np.ndarray, high: np.ndarray, i: int) -> bool:
+    return low[i] != high[i]
+
+
+# The contact law ----------------------------------------------------------------------------------
+
+
+@njit
+def distances(
+    force: np.ndarray,
+    delta: np.ndarray,
+    mu: np.ndarray,
+    starts: np.ndarray,
+    sticking: bool,
+) -> np.ndarray:
+    """Distance of each contact from its law, shape (n_c,). See `contact_law.law_error`."""
+    error = np.empty(len(starts))
+    for c in range(len(starts)):
+        n = starts[c]
+        error[c] = abs(min(force[n], delta[n]))
+        if mu[c] == 0.0:
+            continue
+        f, g, d, e = force[n + 1], force[n + 2], delta[n + 1], delta[n + 2]
+        if sticking:
+            apart = max(abs(force[n]), -delta[n], np.hypot(f, g))
+            held = max(abs(delta[n]), -force[n], np.hypot(d, e))
+            error[c] = min(apart, held)
+            continue
+        p, q = f - d, g - e
+        disc, length = mu[c] * max(force[n], 0.0), np.hypot(p, q)
+        if length > disc:
+            p *= disc / length
+            q *= disc / length
+        error[c] = max(error[c], np.hypot(f - p, g - q))
+    return error
+
+
+@njit
+def _motion(s: Statement, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
+    """delta of the contact rows, shape (n_r,)."""
+    delta = _applied(s.W, force) + s.d
+    for a in range(len(effort)):
+        for r in range(len(delta)):
+            delta[r] += s.C[a, r] * effort[a]
+    return delta
+
+
+# Elimination of the forces ------------------------------------------------------------------------
+
+
+@njit
+def eliminate(
+    s: Statement, kind: np.ndarray, direction: np.ndarray, balance: np.ndarray
+) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Contact forces lam = X v + x that keep decided contacts in their modes.
+
+    The variables v are the efforts, then the forces of open contacts, then what contacts that
+    depend on each other exchange among themselves without moving anything. Touching contacts have
+    delta_n = 0, sticking ones delta_t = 0 as well, sliding ones the linearised law of `Modes`: an
+    equation for each row.
+
+    Returns:
+        Whether these modes are possible; X, shape (n_r, n_v); x, shape (n_r,); what dependent
+        contacts ask of the variables, T v = t: T, shape (k, n_v), and t, shape (k,).
+    """
+    n, n_r = s.C.shape
+    rows, place, column = np.empty(n_r, np.int64), np.full(n_r, -1), np.full(n_r, -1)
+    k, n_v = 0, n
+    for c in range(len(kind)):
+        for j in range(s.starts[c], s.starts[c] + (3 if s.mu[c] > 0.0 else 1)):
+            if kind[c] == STICKING or kind[c] == SLIDING:
+                rows[k], place[j] = j, k
+                k += 1
+            elif kind[c] >= OPEN:
+                column[j] = n_v
+                n_v += 1
+    none, nothing = np.empty((0, n_v)), np.empty(0)
+    X, x = np.zeros((n_r, n_v)), np.zeros(n_r)
+    for j in range(n_r):
+        if column[j] >= 0:
+            X[j, column[j]] = 1.0
+    if k == 0:
+        return True, X, x, none, nothing
+    E, F = np.empty((k, k)), np.zeros((k, n_v + 1))
+    for i in range(k):
+        for j in range(k):
+            E[i, j] = s.W[rows[i], rows[j]]
+        for a in range(n):
+            F[i, a] = s.C[a, rows[i]]
+        for j in range(n_r):
+            if column[j] >= 0:
+                F[i, column[j]] = s.W[rows[i], j]
+        F[i, n_v] = s.d[rows[i]]
+    _slide(s, kind, direction, balance, place, E, F)
+    solution = F.copy()
+    if _solve_in_place(E.copy(), solution) >= SINGULAR:
+        for i in range(k):
+            for j in range(n_v):
+                X[rows[i], j] = -solution[i, j]
+            x[rows[i]] = -solution[i, n_v]
+        return True, X, x, none, nothing
+    return _eliminate_dependent(s, rows[:k], E, F, X, x)
+
+
+@njit
+def _slide(
+    s: Statement,
+    kind: np.ndarray,
+    direction: np.ndarray,
+    balance: np.ndarray,
+    place: np.ndarray,
+    E: np.ndarray,
+    F: np.ndarray,
+) -> None:
+    """Put the linearised law of sliding contacts in place of delta_t = 0."""
+    for c in range(len(kind)):
+        if kind[c] != SLIDING:
+            continue
+        n = place[s.starts[c]]
+        t, w = n + 1, n + 2
+        u_t, u_w, a, b = direction[c, 0], direction[c, 1], balance[c, 0], balance[c, 1]
+        for j in range(E.shape[1]):
+            E[w, j] = b * (u_t * E[w, j] - u_w * E[t, j])
+            E[t, j] = 0.0
+        for j in range(F.shape[1]):
+            F[w, j] = b * (u_t * F[w, j] - u_w * F[t, j])
+            F[t, j] = 0.0
+        E[w, t] -= a * u_w
+        E[w, w] += a * u_t
+        E[t, n], E[t, t], E[t, w] = s.mu[c], u_t, u_w
+
+
+@njit
+def _eliminate_dependent(
+    s: Statement, rows: np.ndarray, E: np.ndarray, F: np.ndarray, X: np.ndarray, x: np.ndarray
+) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """As `eliminate` where E is singular: what it leaves open are variables of their own."""
+    k, n_v = len(rows), X.shape[1]
+    U, S, Vt = np.linalg.svd(E)
+    rank = 0
+    for value in S:
+        if value > SINGULAR * S[0]:
+            rank += 1
+    free = k - rank
+    wide = np.zeros((X.shape[0], n_v + free))
+    wide[:, :n_v] = X
+    T, t = np.zeros((free, n_v + free)), np.zeros(free)
+    ties = 0
+    for l in range(k):
+        component = np.zeros(n_v + 1)
+        for i in range(k):
+            for j in range(n_v + 1):
+                component[j] += U[i, l] * F[i, j]
+        if l < rank:
+            for i in range(k):
+                for j in range(n_v):
+                    wide[rows[i], j] -= Vt[l, i] * component[j] / S[l]
+                x[rows[i]] -= Vt[l, i] * component[n_v] / S[l]
+            continue
+        for i in range(k):
+            wide[rows[i], n_v + l - rank] = Vt[l, i]
+        if np.abs(component[:n_v]).max() > CONSISTENT:
+            T[ties, :n_v], t[ties] = component[:n_v], -component[n_v]
+            ties += 1
+        elif abs(component[n_v]) > CONSISTENT * s.size:
+            return False, wide, x, T, t
+    return True, wide, x, T[:ties], t[:ties]
+
+
+# Rows of a piece ----------------------------------------------------------------------------------
+
+
+class _Rows(NamedTuple):
+    """low <= G v <= high."""
+
+    G: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    what: np.ndarray
+    of: np.ndarray
+
+
+@njit
+def _rows_of(
+    s: Statement,
+    kind: np.ndarray,
+    direction: np.ndarray,
+    sector: np.ndarray,
+    cut_contact: np.ndarray,
+    cut_direction: np.ndarray,
+    X: np.ndarray,
+    x: np.ndarray,
+    T: np.ndarray,
+    t: np.ndarray,
+) -> _Rows:
+    """All conditions on the variables of a piece."""
+    n, n_v, n_c, k = s.C.shape[0], X.shape[1], len(kind), len(t)
+    most = n + 7 * n_c + len(cut_contact) + len(s.low) + k
+    G = np.zeros((most, n_v))
+    low, high = np.zeros(most), np.full(most, np.inf)
+    what, of = np.empty(most, np.int64), np.empty(most, np.int64)
+    m = 0
+    for a in range(n):
+        if s.lower[a] > -np.inf or s.upper[a] < np.inf:
+            G[m, a], low[m], high[m] = 1.0, s.lower[a], s.upper[a]
+            what[m], of[m] = BOUND, a
+            m += 1
+    D, e = _product(s.W, X), _applied(s.W, x) + s.d  # delta = D v + e
+    for a in range(n):
+        for r in range(len(x)):
+            D[r, a] += s.C[a, r]
+    for c in range(n_c):
+        r = s.starts[c]
+        if kind[c] == INACTIVE or kind[c] >= OPEN:
+            G[m], low[m], what[m], of[m] = D[r], -e[r], GAP, c
+            if kind[c] > OPEN:
+                high[m] = -e[r]
+            m += 1
+        if kind[c] != INACTIVE:
+            G[m], low[m], what[m], of[m] = X[r], -x[r], FORCE, c
+            m += 1
+        if kind[c] == SLIDING:
+            u, v = direction[c, 0], direction[c, 1]
+            G[m] = u * D[r + 1] + v * D[r + 2]
+            low[m], what[m], of[m] = -u * e[r + 1] - v * e[r + 2], SLIP, c
+            m += 1
+        if kind[c] == SECTOR:
+            m = _add_sector(s, sector, c, D, e, X, x, G, low, what, of, m)
+    for i in range(len(cut_contact)):
+        c = cut_contact[i]
+        if kind[c] == STICKING or kind[c] >= OPEN:
+            m = _add_plane(s, c, cut_direction[i, 0], cut_direction[i, 1], X, x, G, low, m)
+            what[m - 1], of[m - 1] = CONE, c
+    for i in range(k):
+        G[m], low[m], high[m], what[m], of[m] = T[i], t[i], t[i], TIED, i
+        m += 1
+    for i in range(len(s.low)):
+        offset = 0.0
+        for a in range(n):
+            G[m, a] = s.A_u[i, a]
+        for r in range(len(x)):
+            weight = s.A_c[i, r]
+            if weight != 0.0:
+                offset += weight * x[r]
+                for j in range(n_v):
+                    G[m, j] += weight * X[r, j]
+        low[m], high[m], what[m], of[m] = s.low[i] - offset, s.high[i] - offset, LIMIT, i
+        m += 1
+    return _Rows(G[:m], low[:m], high[:m], what[:m], of[:m])
+
+
+@njit
+def _add_plane(
+    s: Statement,
+    c: int,
+    p: float,
+    q: float,
+    X: np.ndarray,
+    x: np.ndarray,
+    G: np.ndarray,
+    low: np.ndarray,
+    m: int,
+) -> int:
+    """mu lam_n - (p, q) . lam_t >= 0."""
+    r = s.starts[c]
+    G[m] = s.mu[c] * X[r] - p * X[r + 1] - q * X[r + 2]
+    low[m] = -(s.mu[c] * x[r] - p * x[r + 1] - q * x[r + 2])
+    return m + 1
+
+
+@njit
+def _add_sector(
+    s: Statement,
+    sector: np.ndarray,
+    c: int,
+    D: np.ndarray,
+    e: np.ndarray,
+    X: np.ndarray,
+    x: np.ndarray,
+    G: np.ndarray,
+    low: np.ndarray,
+    what: np.ndarray,
+    of: np.ndarray,
+    m: int,
+) -> int:
+    """A contact slides between two angles: its motion is in that sector, and its force opposite,
+    between the arc of the friction disc and its chord."""
+    r = s.starts[c]
+    first, last = sector[c, 0], sector[c, 1]
+    for k in range(2):
+        angle, sign = (first, 1.0) if k == 0 else (last, -1.0)
+        p, q = -sign * np.sin(angle), sign * np.cos(angle)
+        G[m] = p * D[r + 1] + q * D[r + 2]
+        low[m] = -p * e[r + 1] - q * e[r + 2]
+        what[m], of[m] = SLIP, c
+        m = _add_plane(s, c, -np.cos(angle), -np.sin(angle), X, x, G, low, m + 1)
+        what[m - 1], of[m - 1] = CONE, c
+    middle, half = 0.5 * (first + last), 0.5 * (last - first)
+    p, q = -np.cos(middle), -np.sin(middle)  # the force points about there
+    G[m] = p * X[r + 1] + q * X[r + 2] - s.mu[c] * np.cos(half) * X[r]
+    low[m] = -(p * x[r + 1] + q * x[r + 2] - s.mu[c] * np.cos(half) * x[r])
+    what[m], of[m] = CONE, c
+    return m + 1
+
+
+# One QP of a piece --------------------------------------------------------------------------------
+
+
+class Assembled(NamedTuple):
+    """The QP of a piece: 1/2 v^T H v + g^T v + constant on its rows; forces lam = X v + x."""
+
+    X: np.ndarray
+    x: np.ndarray
+    H: np.ndarray
+    g: np.ndarray
+    constant: float
+    rows: _Rows
+
+
+@njit
+def assemble(
+    s: Statement,
+    kind: np.ndarray,
+    direction: np.ndarray,
+    balance: np.ndarray,
+    sector: np.ndarray,
+    cut_contact: np.ndarray,
+    cut_direction: np.ndarray,
+) -> tuple[bool, Assembled]:
+    """The QP of a piece, and whether its modes are possible at all."""
+    possible, X, x, T, t = eliminate(s, kind, direction, balance)
+    n, n_v = s.C.shape[0], X.shape[1]
+    rows = _rows_of(s, kind, direction, sector, cut_contact, cut_direction, X, x, T, t)
+    F = _product(s.F_c, X)
+    for i in range(len(F)):
+        for j in range(n):
+            F[i, j] += s.F_u[i, j]
+    f = s.f + _applied(s.F_c, x)
+    H, g, constant = np.zeros((n_v, n_v)), np.zeros(n_v), 0.0
+    for i in range(len(F)):
+        constant += 0.5 * f[i] * f[i]
+        for a in range(n_v):
+            if F[i, a] != 0.0:
+                g[a] += F[i, a] * f[i]
+                for b in range(n_v):
+                    H[a, b] += F[i, a] * F[i, b]
+    return possible, Assembled(X, x, H, g, constant, rows)
+
+
+@njit
+def _solve_scaled(
+    H: np.ndarray,
+    g: np.ndarray,
+    rows: _Rows,
+    center: np.ndarray,
+    anchor: float,
+) -> tuple[int, np.ndarray, np.ndarray]:
+    """Minimise 1/2 v^T H v + g^T v on the rows, the Hessian scaled to a diagonal of one.
+
+    `anchor` times the scaled distance from `center` is added, so that it has one answer.
+
+    Returns:
+        The outcome; v, shape (n_v,); multipliers of the rows as they are, shape (m,).
+    """
+    n_v, m = len(g), len(rows.low)
+    strongest = 0.0
+    for j in range(n_v):
+        strongest = max(strongest, H[j, j])
+    if strongest <= 0.0:
+        strongest = 1.0
+    d = np.empty(n_v)
+    for j in range(n_v):
+        d[j] = 1.0 / np.sqrt(max(H[j, j], 1e-12 * strongest))
+    S, L = np.empty((n_v, n_v)), np.zeros((n_v, n_v))
+    for i in range(n_v):
+        for j in range(n_v):
+            S[i, j] = d[i] * H[i, j] * d[j]
+        S[i, i] += anchor
+    G = np.empty((m, n_v))
+    low, high, norm = np.empty(m), np.empty(m), np.empty(m)
+    largest = 0.0
+    for i in range(m):
+        total = 0.0
+        for j in range(n_v):
+            G[i, j] = rows.G[i, j] * d[j]
+            total += G[i, j] * G[i, j]
+        norm[i] = np.sqrt(total)
+        largest = max(largest, norm[i])
+    size = 0.0
+    for i in range(m):
+        if norm[i] <= 1e-12 * largest:
+            norm[i] = max(largest, 1e-300)
+        low[i], high[i] = rows.low[i] / norm[i], rows.high[i] / norm[i]
+        size = max(size, low[i] if low[i] < np.inf else 0.0, -high[i] if high[i] > -np.inf else 0.0)
+    h = np.empty(n_v)
+    for j in range(n_v):
+        h[j] = d[j] * g[j] - anchor * center[j] / d[j]
+        size = max(size, abs(h[j]))
+    if size <= 0.0:
+        size = 1.0
+    for i in range(m):
+        low[i] /= size
+        high[i] /= size
+        for j in range(n_v):
+            G[i, j] /= norm[i]
+    if not _cholesky(S, L, 1e-15):
+        return FAILED, center, np.zeros(m)
+    outcome, x, y = dual_active_set(L, h / size, G, low, high)
+    v = x * d * size
+    for i in range(m):
+        y[i] *= size / norm[i]
+    return outcome, v, y
+
+
+@njit
+def _convex(H: np.ndarray) -> np.ndarray:
+    """H, or where it is not convex, with the absolute values of its eigenvalues.
+
+    So a saddle is left, not climbed.
+    """
+    n = len(H)
+    S, L, d = np.empty((n, n)), np.zeros((n, n)), np.empty(n)
+    strongest = 0.0
+    for j in range(n):
+        strongest = max(strongest, H[j, j])
+    for j in range(n):
+        d[j] = 1.0 / np.sqrt(max(H[j, j], 1e-12 * strongest, 1e-300))
+    for i in range(n):
+        for j in range(n):
+            S[i, j] = d[i] * H[i, j] * d[j]
+        S[i, i] += 1e-9
+    if _cholesky(S, L, 1e-15) or not np.isfinite(S).all():
+        return H
+    values, vectors = np.linalg.eigh(S)
+    out = np.zeros((n, n))
+    for k in range(n):
+        value = max(abs(values[k]), 1e-9)
+        for i in range(n):
+            for j in range(n):
+                out[i, j] += value * vectors[i, k] * vectors[j, k] / (d[i] * d[j])
+    return out
+
+
+@njit
+def _curvature(
+    s: Statement,
+    kind: np.ndarray,
+    direction: np.ndarray,
+    balance: np.ndarray,
+    rows: _Rows,
+    y: np.ndarray,
+    X: np.ndarray,
+    effort: np.ndarray,
+    force: np.ndarray,
+) -> np.ndarray:
+    """Second derivative of the contact law's part of the Lagrangian over the variables.
+
+    A cone that is pressed against with the multiplier y adds
+
+        y / |lam_t| (w . lam_t)^2                       (w normal to lam_t)
+
+    and a sliding contact, with u its direction and P = mu lam_n, s = |delta_t|, the second
+    derivatives of its two equations
+
+        u . lam_t + sqrt(P^2 - (w . lam_t)^2) = 0
+        ((w . lam_t) (u . delta_t) - (u . lam_t) (w . delta_t)) / (s + P) = 0
+
+    each times its multiplier. With it the sequence of QPs is Newton's method.
+    """
+    n_v, n_r = X.shape[1], len(force)
+    K = np.zeros((n_v, n_v))
+    sliding = False
+    for c in range(len(kind)):
+        sliding = sliding or kind[c] == SLIDING
+    residual = s.f + _applied(s.F_c, force) + _applied(s.F_u, effort)
+    gradient = np.zeros(n_r)
+    for i in range(len(residual)):
+        for r in range(n_r):
+            gradient[r] += s.F_c[i, r] * residual[i]
+    for i in range(len(y)):
+        if y[i] == 0.0:
+            continue
+        if rows.what[i] == LIMIT:
+            for r in range(n_r):
+                gradient[r] -= y[i] * s.A_c[rows.of[i], r]
+            continue
+        if rows.what[i] > CONE:
+            continue
+        c = rows.of[i]
+        r = s.starts[c]
+        if rows.what[i] == GAP:
+            for j in range(n_r):
+                gradient[j] -= y[i] * s.W[r, j]
+        elif rows.what[i] == FORCE:
+            gradient[r] -= y[i]
+        elif rows.what[i] == SLIP:
+            for j in range(n_r):
+                along = direction[c, 0] * s.W[r + 1, j] + direction[c, 1] * s.W[r + 2, j]
+                gradient[j] -= y[i] * along
+        else:
+            size = np.hypot(force[r + 1], force[r + 2])
+            if size <= 1e-9 * s.size:
+                continue
+            p, q = force[r + 1] / size, force[r + 2] / size
+            gradient[r] -= y[i] * s.mu[c]
+            gradient[r + 1] += y[i] * p
+            gradient[r + 2] += y[i] * q
+            across = p * X[r + 2] - q * X[r + 1]
+            for a in range(n_v):
+                for b in range(n_v):
+                    K[a, b] += y[i] / size * across[a] * across[b]
+    if not sliding:
+        return K
+    nu = _law_multipliers(s, kind, direction, balance, gradient)
+    delta = _motion(s, effort, force)
+    for c in range(len(kind)):
+        if kind[c] != SLIDING:
+            continue
+        r = s.starts[c]
+        p, q = delta[r + 1] - force[r + 1], delta[r + 2] - force[r + 2]
+        total = np.hypot(p, q)
+        if total <= 1e-9 * s.size:
+            continue
+        p, q = p / total, q / total
+        wX, uX = p * X[r + 2] - q * X[r + 1], p * X[r + 1] + q * X[r + 2]
+        wD, uD = np.zeros(n_v), np.zeros(n_v)
+        for j in range(n_r):
+            along = p * s.W[r + 1, j] + q * s.W[r + 2, j]
+            aside = p * s.W[r + 2, j] - q * s.W[r + 1, j]
+            for a in range(n_v):
+                uD[a] += along * X[j, a]
+                wD[a] += aside * X[j, a]
+        for a in range(len(effort)):
+            uD[a] += p * s.C[a, r + 1] + q * s.C[a, r + 2]
+            wD[a] += p * s.C[a, r + 2] - q * s.C[a, r + 1]
+        P = s.mu[c] * force[r]
+        if P > 1e-6 * total:
+            for a in range(n_v):
+                for b in range(n_v):
+                    K[a, b] -= nu[r + 1] / P * wX[a] * wX[b]
+        weight = nu[r + 2] / total
+        for a in range(n_v):
+            for b in range(n_v):
+                cross = wX[a] * uD[b] - uX[a] * wD[b] + wX[b] * uD[a] - uX[b] * wD[a]
+                K[a, b] += weight * cross
+    return K
+
+
+@njit
+def _law_multipliers(
+    s: Statement,
+    kind: np.ndarray,
+    direction: np.ndarray,
+    balance: np.ndarray,
+    gradient: np.ndarray,
+) -> np.ndarray:
+    """Multipliers of the equations that `eliminate` solved, shape (n_r,), 0 on other rows."""
+    n_r = len(gradient)
+    rows, place = np.empty(n_r, np.int64), np.full(n_r, -1)
+    k = 0
+    for c in range(len(kind)):
+        if kind[c] == STICKING or kind[c] == SLIDING:
+            for j in range(s.starts[c], s.starts[c] + (3 if s.mu[c] > 0.0 else 1)):
+                rows[k], place[j] = j, k
+                k += 1
+    E, F = np.empty((k, k)), np.empty((k, 1))
+    for i in range(k):
+        F[i, 0] = gradient[rows[i]]
+        for j in range(k):
+            E[i, j] = s.W[rows[i], rows[j]]
+    _slide(s, kind, direction, balance, place, E, np.zeros((k, 0)))
+    nu = np.zeros(n_r)
+    if _solve_in_place(E.T.copy(), F) >= SINGULAR:  # else: dependent contacts, without multipliers
+        for i in range(k):
+            nu[rows[i]] = -F[i, 0]
+    return nu
+
+
+# The sequence of QPs ------------------------------------------------------------------------------
+
+
+class PieceResult(NamedTuple):
+    """What came of a piece."""
+
+    outcome: int
+    """SOLVED, INFEASIBLE, WORTHLESS or FAILED."""
+    effort: np.ndarray
+    """Shape (n,)."""
+    force: np.ndarray
+    """Shape (n_r,)."""
+    objective: float
+    """1/2 ||F z + f||^2."""
+    law: float
+    """Largest distance of a contact from its law, relative to `size`."""
+    direction: np.ndarray
+    """Directions of sliding contacts, shape (n_c, 2)."""
+    balance: np.ndarray
+    """Their balance, see `Modes`, shape (n_c, 2)."""
+    dual: np.ndarray
+    """Largest multiplier of a border that a contact presses against, shape (n_c,)."""
+    border: np.ndarray
+    """What that border says: GAP, FORCE, SLIP or CONE; -1 = none, shape (n_c,)."""
+    rounds: int
+    """QPs that were solved."""
+
+
+@njit
+def solve_piece(
+    s: Statement,
+    kind: np.ndarray,
+    direction: np.ndarray,
+    balance: np.ndarray,
+    effort: np.ndarray,
+    force: np.ndarray,
+    worth: float,
+) -> PieceResult:
+    """The best efforts on the piece of decided modes, by sequential quadratic programming.
+
+    Args:
+        s: The problem.
+        kind: INACTIVE, STICKING or SLIDING, shape (n_c,).
+        direction: Where sliding contacts slide to, to begin with, shape (n_c, 2).
+        balance: Their balance, see `Modes`, shape (n_c, 2).
+        effort: Efforts about which it is anchored, shape (n,).
+        force: Forces from which the first planes around cones are taken, shape (n_r,).
+        worth: Objective from which on an answer is of no use.
+    """
+    n, n_c = len(effort), len(kind)
+    direction, balance, sector = direction.copy(), balance.copy(), np.empty((0, 2))
+    most = 16 * n_c + 16
+    cut_contact, cut_direction, cuts = np.empty(most, np.int64), np.empty((most, 2)), 0
+    slides = False
+    for c in range(n_c):
+        slides = slides or kind[c] == SLIDING
+        if kind[c] == STICKING and s.mu[c] > 0.0 and not s.sticking:
+            r = s.starts[c]
+            size = np.hypot(force[r + 1], force[r + 2])
+            if size > 0.5 * s.mu[c] * force[r] and size > LAW * s.size:
+                cut_contact[cuts] = c
+                cut_direction[cuts, 0] = force[r + 1] / size
+                cut_direction[cuts, 1] = force[r + 2] / size
+                cuts += 1
+    none = PieceResult(
+        INFEASIBLE, effort, force, np.inf, np.inf, direction, balance,
+        np.zeros(n_c), np.full(n_c, -1), 0,
+    )  # fmt: skip
+    best = none
+    K, damping, center = np.zeros((0, 0)), 0.0, effort
+    last_law, last_value = np.inf, np.inf
+    for done in range(1, ROUNDS + 1):
+        possible, qp = assemble(
+            s, kind, direction, balance, sector, cut_contact[:cuts], cut_direction[:cuts]
+        )
+        if not possible:
+            return best
+        X, x, H, g, rows = qp.X, qp.x, qp.H, qp.g, qp.rows
+        n_v = X.shape[1]
+        if len(center) != n_v:
+            wide = np.zeros(n_v)
+            wide[:n] = center[:n]
+            center = wide
+        if K.shape[0] == n_v:
+            bent = _convex(H + K)
+            largest = 0.0
+            for j in range(n_v):
+                largest = max(largest, bent[j, j])
+            for j in range(n_v):
+                bent[j, j] += damping * max(bent[j, j], 0.1 * largest)
+            g = g + _applied(H - bent, center)  # the gradient at the center stays
+            H = bent
+        outcome, v, y = _solve_scaled(H, g, rows, center, s.anchor)
+        if outcome != SOLVED:
+            if best.outcome == SOLVED:
+                return best
+            return _ended(none, outcome, done)
+        effort, force = v[:n].copy(), _applied(X, v) + x
+        if not np.isfinite(force).all():
+            break
+        for a in range(n):  # what the QP leaves beyond its bounds
+            effort[a] = min(max(effort[a], s.lower[a]), s.upper[a])
+        delta = _motion(s, effort, force)
+        law = distances(force, delta, s.mu, s.starts, s.sticking).max() / s.size
+        residual = s.f + _applied(s.F_c, force) + _applied(s.F_u, effort)
+        value = 0.0
+        for i in range(len(residual)):
+            value += 0.5 * residual[i] * residual[i]
+        settled = abs(value - last_value) <= SETTLED * max(value, last_value) + 1e-300
+        if law <= LAW_ACCEPTED and (
+            (law <= LAW < best.law) or (max(law, LAW) <= max(best.law, LAW) and value < best.objective)
+        ):
+            dual, border = _pressing(s, kind, rows, y, n_c)
+            best = PieceResult(
+                SOLVED, effort, force, value, law, direction.copy(), balance.copy(),
+                dual, border, done,
+            )  # fmt: skip
+        if law <= LAW:
+            if damping == 0.0 or settled:
+                return _counted(best, done)
+            damping = 0.1 * damping if damping > 0.1 else 0.0
+        elif done > 1:
+            damping = max(1.0, 3.0 * damping) if law > last_law else 0.1 * damping
+            if damping < 0.01:
+                damping = 0.0
+        # Without planes around a cone the objective is a bound; with what is linearised, an
+        # estimate.
+        if best.outcome != SOLVED and value > worth * (1.2 if slides or K.shape[0] else 1.0):
+            return _ended(none, WORTHLESS, done)
+        K = _curvature(s, kind, direction, balance, rows, y, X, effort, force)
+        cuts = _cut(s, kind, force, cut_contact, cut_direction, cuts)
+        _turn(s, kind, direction, balance, delta, force)
+        center, last_law, last_value = v, law, value
+    if best.outcome == SOLVED:
+        return _counted(best, ROUNDS)
+    return _ended(none, FAILED, ROUNDS)
+
+
+@njit
+def _ended(none: PieceResult, outcome: int, rounds: int) -> PieceResult:
+    return PieceResult(
+        outcome, none.effort, none.force, none.objective, none.law, none.direction, none.balance,
+        none.dual, none.border, rounds,
+    )  # fmt: skip
+
+
+@njit
+def _counted(best: PieceResult, rounds: int) -> PieceResult:
+    return PieceResult(
+        best.outcome, best.effort, best.force, best.objective, best.law, best.direction,
+        best.balance, best.dual, best.border, rounds,
+    )  # fmt: skip
+
+
+@njit
+def _pressing(
+    s: Statement, kind: np.ndarray, rows: _Rows, y: np.ndarray, n_c: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each contact the border with the largest multiplier, and which it is."""
+    dual, border = np.zeros(n_c), np.full(n_c, -1)
+    for i in range(len(y)):
+        if rows.what[i] <= CONE and y[i] > 0.0:
+            c = rows.of[i]
+            if y[i] > dual[c]:
+                dual[c], border[c] = y[i], rows.what[i]
+    return dual, border
+
+
+@njit
+def _cut(
+    s: Statement,
+    kind: np.ndarray,
+    force: np.ndarray,
+    cut_contact: np.ndarray,
+    cut_direction: np.ndarray,
+    cuts: int,
+) -> int:
+    """Planes that touch the cones which the forces of sticking contacts left."""
+    if s.sticking:
+        return cuts
+    for c in range(len(kind)):
+        if kind[c] != STICKING or s.mu[c] == 0.0 or cuts == len(cut_contact):
+            continue
+        r = s.starts[c]
+        size = np.hypot(force[r + 1], force[r + 2])
+        if size > s.mu[c] * force[r] + 0.1 * LAW * s.size:
+            cut_contact[cuts] = c
+            cut_direction[cuts, 0], cut_direction[cuts, 1] = force[r + 1] / size, force[r + 2] / size
+            cuts += 1
+    return cuts
+
+
+@njit
+def _turn(
+    s: Statement,
+    kind: np.ndarray,
+    direction: np.ndarray,
+    balance: np.ndarray,
+    delta: np.ndarray,
+    force: np.ndarray,
+) -> None:
+    """Directions and balances of sliding contacts at an answer, in place."""
+    for c in range(len(kind)):
+        if kind[c] != SLIDING:
+            continue
+        r = s.starts[c]
+        p, q = delta[r + 1] - force[r + 1], delta[r + 2] - force[r + 2]
+        length = np.hypot(p, q)  # both parts point along u when the law is obeyed
+        if length > 1e-12 * s.size:
+            direction[c, 0], direction[c, 1] = p / length, q / length
+        slip = max(delta[r + 1] * direction[c, 0] + delta[r + 2] * direction[c, 1], 0.0)
+        friction = s.mu[c] * max(force[r], 0.0)
+        total = slip + friction
+        if total > 1e-12 * s.size:
+            balance[c, 0], balance[c, 1] = slip / total, friction / total
+        else:
+            balance[c, 0] = balance[c, 1] = 0.5
+
+
+# Relaxations --------------------------------------------------------------------------------------
+
+
+@njit
+def solve_relaxation(
+    s: Statement,
+    kind: np.ndarray,
+    direction: np.ndarray,
+    balance: np.ndarray,
+    sector: np.ndarray,
+    dissipation: float,
+    effort: np.ndarray,
+    cut_contact: np.ndarray,
+    cut_direction: np.ndarray,
+    cuts: int,
+    rounds: int,
+) -> tuple[int, np.ndarray, np.ndarray, float, int]:
+    """The convex relaxation of some decisions; planes around cones are added where it needs them.
+
+    Contact forces dissipate: lam . delta <= 0 on every contact that obeys its law. So adding
+    `dissipation` times that product of the open contacts to the objective leaves it a lower bound,
+    and makes it higher where an open contact pushes across a gap. The largest weight is taken that
+    keeps the objective convex.
+
+    Args:
+        s: The problem.
+        kind: What is decided of each contact, shape (n_c,). The objective is a bound if none is
+            SLIDING, whose law is linearised.
+        direction: Where sliding contacts slide to, shape (n_c, 2).
+        balance: Their balance, see `Modes`, shape (n_c, 2).
+        sector: First and last angle of those in a sector [rad], shape (n_c, 2).
+        dissipation: Largest weight of that product.
+        effort: Efforts about which it is anchored, shape (n,).
+        cut_contact: Planes so far and room for others, shape (k,).
+        cut_direction: Their directions, shape (k, 2).
+        cuts: Number of planes so far.
+        rounds: Most QPs.
+
+    Returns:
+        The outcome, the efforts, the forces, the bound, the number of planes.
+    """
+    n = len(effort)
+    possible, qp = assemble(
+        s, kind, direction, balance, sector, cut_contact[:cuts], cut_direction[:cuts]
+    )
+    X, x = qp.X, qp.x
+    if not possible:
+        return INFEASIBLE, effort, x, np.inf, cuts
+    n_v = X.shape[1]
+    H, g = _with_dissipation(s, kind, X, x, qp.H, qp.g, dissipation)
+    center = np.zeros(n_v)
+    center[:n] = effort
+    force, value = x, -np.inf
+    for done in range(rounds):
+        if done:
+            _, qp = assemble(
+                s, kind, direction, balance, sector, cut_contact[:cuts], cut_direction[:cuts]
+            )
+        rows = qp.rows
+        outcome, v, y = _solve_scaled(H, g, rows, center, s.anchor)
+        if outcome != SOLVED:
+            return outcome, effort, force, np.inf if outcome == INFEASIBLE else value, cuts
+        force = _applied(X, v) + x
+        value, moved, Hv = qp.constant, 0.0, _applied(H, v)
+        for j in range(n_v):
+            value += 0.5 * v[j] * Hv[j] + g[j] * v[j]
+            moved += s.anchor * max(H[j, j], 0.0) * (v[j] - center[j]) ** 2
+        effort, center = v[:n].copy(), v
+        before = cuts
+        cuts = _cut_relaxed(s, kind, force, cut_contact, cut_direction, cuts)
+        if cuts == before and moved <= 1e-9 * max(value, 1e-9 * qp.constant):
+            break  # what holds the efforts does not lift the bound
+    return SOLVED, effort, force, value, cuts
+
+
+@njit
+def _with_dissipation(
+    s: Statement,
+    kind: np.ndarray,
+    X: np.ndarray,
+    x: np.ndarray,
+    H: np.ndarray,
+    g: np.ndarray,
+    weight: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Hessian and gradient with the product lam . delta of the open contacts."""
+    n, n_v = s.C.shape[0], X.shape[1]
+    M, h = np.zeros((n_v, n_v)), np.zeros(n_v)
+    some = False
+    for c in range(len(kind)):
+        if kind[c] != OPEN and kind[c] != TOUCHING:
+            continue
+        some = True
+        for r in range(s.starts[c], s.starts[c] + (3 if s.mu[c] > 0.0 else 1)):
+            a = 0
+            while X[r, a] == 0.0:
+                a += 1  # the variable that is this force
+            D = np.zeros(n_v)
+            offset = s.d[r]
+            for j in range(len(x)):
+                w = s.W[r, j]
+                offset += w * x[j]
+                for b in range(n_v):
+                    D[b] += w * X[j, b]
+            for b in range(n):
+                D[b] += s.C[b, r]
+            for b in range(n_v):
+                M[a, b] += 0.5 * D[b]
+                M[b, a] += 0.5 * D[b]
+            h[a] += offset
+    if not some:
+        return H, g
+    L = np.zeros((n_v, n_v))
+    for _ in range(24):
+        trial = H + 2.0 * weight * M
+        bent = trial.copy()
+        d = np.empty(n_v)
+        good = True
+        for j in range(n_v):
+            good = good and trial[j, j] > 0.0
+            d[j] = 1.0 / np.sqrt(trial[j, j]) if trial[j, j] > 0.0 else 1.0
+        if good:
+            for i in range(n_v):
+                for j in range(n_v):
+                    trial[i, j] *= d[i] * d[j]
+            if _cholesky(trial, L, 1e-6):
+                return bent, g + weight * h
+        weight *= 0.25
+    return H, g
+
+
+@njit
+def _cut_relaxed(
+    s: Statement,
+    kind: np.ndarray,
+    force: np.ndarray,
+    cut_contact: np.ndarray,
+    cut_direction: np.ndarray,
+    cuts: int,
+) -> int:
+    """Planes that touch the cones which forces left, of all contacts that may stick."""
+    if s.sticking:
+        return cuts
+    for c in range(len(kind)):
+        if kind[c] == INACTIVE or s.mu[c] == 0.0 or cuts == len(cut_contact):
+            continue
+        r = s.starts[c]
+        size = np.hypot(force[r + 1], force[r + 2])
+        if size > s.mu[c] * force[r] + 1e-4 * max(s.size, abs(force[r])):
+            cut_contact[cuts] = c
+            cut_direction[cuts, 0], cut_direction[cuts, 1] = force[r + 1] / size, force[r + 2] / size
+            cuts += 1
+    return cuts

@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.inverse.branch import branch
 from sofa_softctl.inverse.checked import Checked
 from sofa_softctl.inverse.contact_law import complementarity, cone_violation, law_error
+from sofa_softctl.inverse.contact_search import Found, search_modes
 from sofa_softctl.inverse.contacts import Contacts
-from sofa_softctl.inverse.limits import active_limits, effort_box, exceeded_limits, limits_of
+from sofa_softctl.inverse.limits import (
+    Limit,
+    active_limits,
+    effort_box,
+    exceeded_limits,
+    limits_of,
+)
 from sofa_softctl.inverse.mechanics import Mechanics, contact_forces, mechanics_of, modes_at
 from sofa_softctl.inverse.modes import STICKING, Modes
-from sofa_softctl.inverse.piece_qp import Bounds
-from sofa_softctl.inverse.pivoting import pivot
+from sofa_softctl.inverse.piece import Answer, Pieces, final_qp
+from sofa_softctl.inverse.piece_kernels import LAW_ACCEPTED, Statement
+from sofa_softctl.inverse.pivoting import Start
 from sofa_softctl.inverse.problem import InverseProblem
 from sofa_softctl.inverse.search import ContactWarm, Search
 from sofa_softctl.inverse.solution import InverseSolution
-from sofa_softctl.inverse.solve_piece import LAW_ACCEPTED, Answer, PieceSolver, normal_sums
+from sofa_softctl.inverse.statement import Limits, least_excess, tracking
 from sofa_softctl.status import Status
+
+WORSE = 1.1
+"""Rise of the objective from step to step from which on pivoting also starts anew [-]."""
+NO_EXCESS = 1e-8
+"""Excess of limits that is rounding, relative to `Mechanics.size` [-]."""
+WIDER = 3e-8
+"""By how much more than necessary limits are widened that have to be exceeded [-]."""
 
 
 def solve_qpcc(
@@ -56,73 +70,130 @@ def solve_qpcc(
     before = np.clip(before, *effort_box(problem))
     mechanics = mechanics_of(problem, contacts, before)
     minimum, maximum = (np.array([s[k] for s in contacts.sums]) for k in (2, 3))
-    solver = PieceSolver(mechanics, Bounds(limits_of(problem), minimum, maximum), ask)
+    limits = Limits(limits_of(problem), minimum, maximum)
     middle = perf_counter()
-    past = None if warm is None else _recalled(mechanics, warm)
-    deadline = middle + search.budget
-    answer, pieces, converged = None, 0, True
-    if past is not None and past.complete:
-        answer, pieces, converged = pivot(
-            solver, [past.modes], pieces=search.pieces, flips=search.warm_flips, deadline=deadline
-        )
-    if _may_be_poor(answer, warm) and (answer is None or perf_counter() < deadline):
-        starts = _starts(mechanics, before, past)
-        other, more, converged = pivot(
-            solver, starts, pieces=search.pieces, flips=search.flips, deadline=deadline
-        )
-        pieces += more
-        if other is not None and other.better_than(answer):
-            answer = other
-    found = _Found(answer, pieces, converged, "pivoting")
-    known = past is not None and past.complete
-    if _goes_on(search, contacts, known):
-        auto = search.strategy == "auto"
-        proof = branch(
-            solver,
-            answer,
-            nodes=AUTO_NODES if auto and search.budget == math.inf else search.nodes,
-            gap=search.gap,
-            budget=deadline - perf_counter(),
-        )
-        converged = converged if auto else proof.complete
-        found = _Found(proof.best, pieces + proof.pieces, converged, "exact", proof.bound)
+    step = _Step(mechanics, limits, search, warm, before / mechanics.a_unit, ask)
+    step.deadline = middle + search.budget
+    answered = step.answer()
     end = perf_counter()
-    return _solution(solver, found, held, warm, tolerance, (middle - start, end - middle))
+    return _solution(step, answered, held, tolerance, (middle - start, end - middle))
 
 
-def _may_be_poor(answer: Answer | None, warm: ContactWarm | None) -> bool:
-    """Whether an answer that the one of the step before led to may be a poor local optimum."""
-    if answer is None or warm is None or answer.violation > 0.0:
-        return True
-    return answer.objective > WORSE * warm.objective
+class _Answered(NamedTuple):
+    """An answer that passed the check, in units of energy."""
+
+    modes: Modes
+    effort: np.ndarray
+    force: np.ndarray
+    checked: Checked
+    scale: float
+    """Largest unit of the QP's variables [sqrt(energy)]."""
 
 
-WORSE = 1.1
-"""Rise of the objective from step to step from which on pivoting also starts anew [-]."""
+@dataclass(eq=False)
+class _Step:
+    """The searches of one step."""
 
+    mechanics: Mechanics
+    limits: Limits
+    search: Search
+    warm: ContactWarm | None
+    before: np.ndarray
+    """Efforts of the step before in units of energy, shape (n_a,)."""
+    ask: Callable[..., Checked]
+    deadline: float = math.inf
+    asked: list[Checked] = field(default_factory=list)
+    """Answers of the QP solvers."""
+    found: Found = field(default_factory=lambda: Found(None, True, "pivoting"))
+    """What the search came to whose answer was taken."""
+    excess: Found | None = None
+    """What the search for the least excess came to, if the limits had to be exceeded."""
+    pieces: int = 0
+    """Pieces that were solved."""
 
-def _goes_on(search: Search, contacts: Contacts, known: bool) -> bool:
-    """Whether pivoting is followed by the search for a proof."""
-    if search.strategy != "auto":
-        return search.strategy == "exact"
-    slides = contacts.law.friction == "coulomb" and bool(contacts.friction.any())
-    few = contacts.n_c <= search.few and not slides and not known
-    return math.isfinite(search.budget) or few
+    def __post_init__(self) -> None:
+        self.past = None if self.warm is None else _recalled(self.mechanics, self.warm)
+        expected = math.inf if self.warm is None else WORSE * self.warm.objective
+        self.expected = -math.inf if self.past is None or not self.past.complete else expected
 
+    def answer(self) -> _Answered | None:
+        """The best tracking within the limits, or else with the least excess of them."""
+        within = tracking(self.mechanics, self.limits)
+        if within is not None:
+            self.found = self._find(within)
+            answered = self._checked(within, self.found)
+            if answered is not None:
+                return answered
+        return self._least_excess(within)
 
-AUTO_NODES = 100
-"""Most relaxations of "exact" where `Search.strategy` is "auto" and there is no budget."""
+    def _least_excess(self, within: Statement | None) -> _Answered | None:
+        """Where nothing was found within the limits: are there modes at all that keep them?"""
+        beyond = least_excess(self.mechanics, self.limits)
+        if beyond is None:
+            return None
+        excess = self._find(beyond, confirm=True)
+        if excess.answer is None:
+            return None
+        start = Start(excess.answer.modes, excess.answer.force)
+        if within is not None and math.sqrt(excess.answer.objective) <= NO_EXCESS * self._size:
+            self.found = self._find(within, start)
+            answered = self._checked(within, self.found)
+            if answered is not None:
+                return answered
+        self.excess = excess
+        widened = tracking(self.mechanics, _widened(self.mechanics, self.limits, excess.answer))
+        if widened is None:
+            return None
+        self.found = self._find(widened, start)
+        return self._checked(widened, self.found)
 
+    @property
+    def _size(self) -> float:
+        return self.mechanics.size
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """What the search came to."""
+    def _find(
+        self, statement: Statement, start: Start | None = None, *, confirm: bool = False
+    ) -> Found:
+        """Search the modes of a statement; `confirm` that its least objective is not zero."""
+        before = np.zeros(len(statement.lower))
+        before[: len(self.before)] = self.before
+        pieces = Pieces(statement, before)
+        recalled = None
+        if start is not None:
+            recalled = start
+        elif self.past is not None and self.past.complete:
+            recalled = Start(self.past.modes, self.past.force)
+        found = search_modes(
+            pieces,
+            self.search,
+            recalled=recalled,
+            expected=math.inf if start is not None else (-math.inf if confirm else self.expected),
+            starts=_starts(self.mechanics, self.before, self.past),
+            pairs=self.mechanics.contacts.pairs,
+            deadline=self.deadline,
+        )
+        self.pieces += pieces.pieces
+        return found
 
-    answer: Answer | None
-    pieces: int
-    converged: bool
-    strategy: str
-    bound: float = -np.inf
+    def _checked(self, statement: Statement, found: Found) -> _Answered | None:
+        """The answer as a QP solver confirms it: the optimum of its piece."""
+        if found.answer is None:
+            return None
+        m, answer = self.mechanics, found.answer
+        n_a = len(m.a_unit)
+        final = final_qp(statement, answer)
+        if final is None:
+            return None
+        checked = self.ask(final.qp, feasible=True)
+        self.asked.append(checked)
+        if checked.result is None:
+            return None
+        v = final.scale * checked.result.x
+        effort, force = v[:n_a], final.X @ v + final.x
+        if law_error(m, effort, force).max() > max(LAW_ACCEPTED, answer.law):
+            effort, force = answer.effort, answer.force  # as good, and nearer to the law
+        scale = float(np.abs(final.scale).max())
+        return _Answered(answer.modes, effort, force, checked, scale)
 
 
 class _Past(NamedTuple):
@@ -135,17 +206,16 @@ class _Past(NamedTuple):
     """Whether it knew all of them."""
 
 
-def _starts(m: Mechanics, before: np.ndarray, past: _Past | None) -> Iterator[Modes]:
+def _starts(m: Mechanics, before: np.ndarray, past: _Past | None) -> Iterator[Start]:
     """Modes to start from: those at the efforts of the step before, and all sticking.
 
     The forces of contacts that depend on each other are not unique: those that are found from the
     forces of the step before may have no piece where those that are found from none have one.
     """
-    effort = before / m.a_unit
     for known in [None] if past is None else [past.force, None]:
-        force, _ = contact_forces(m, effort, known)
-        yield modes_at(m, effort, force)
-    yield Modes.of(np.full(m.contacts.n_c, STICKING))
+        force, _ = contact_forces(m, before, known)
+        yield Start(modes_at(m, before, force), force)
+    yield Start(Modes.of(np.full(m.contacts.n_c, STICKING)))
 
 
 def _recalled(m: Mechanics, warm: ContactWarm) -> _Past:
@@ -173,107 +243,160 @@ def _remembered(
     return ContactWarm(effort, dict(zip(m.contacts.identity, past, strict=True)), objective)
 
 
+def _widened(m: Mechanics, limits: Limits, least: Answer) -> Limits:
+    """The limits, widened just enough for this answer to satisfy them."""
+    n_a = len(m.a_unit)
+    effort, force = least.effort[:n_a], least.force
+    displacement = (m.W_aa @ effort + m.W_ac @ force) / m.a_unit + m.problem.delta_a_free
+    slack = WIDER * max(m.size, math.sqrt(2.0 * least.objective))
+    values = {"effort": effort * m.a_unit, "displacement": displacement}
+    slacks = {"effort": slack * m.a_unit, "displacement": slack / m.a_unit}
+    widened: list[Limit] = []
+    for limit in limits.limits:
+        if not limit.hard:
+            value, margin = values[limit.quantity], slacks[limit.quantity]
+            limit = limit._replace(
+                lower=np.minimum(limit.lower, value - margin),  # NaN stays NaN: no limit
+                upper=np.maximum(limit.upper, value + margin),
+            )
+        widened.append(limit)
+    total, least_unit = _normal_sums(m, force), slack * float(m.c_unit.max())
+    return Limits(
+        widened,
+        np.minimum(limits.sum_minimum, total - least_unit),
+        np.maximum(limits.sum_maximum, total + least_unit),
+    )
+
+
+def _normal_sums(m: Mechanics, force: np.ndarray) -> np.ndarray:
+    """The sums of normal forces that are bounded [effort], one for each of `Contacts.sums`."""
+    normal = (force * m.c_unit)[m.contacts.starts]
+    return np.array([normal[entry.contacts].sum() for entry in m.contacts.sums])
+
+
+# The solution -------------------------------------------------------------------------------------
+
+
 def _solution(
-    solver: PieceSolver,
-    found: _Found,
+    step: _Step,
+    answered: _Answered | None,
     held: np.ndarray,
-    warm: ContactWarm | None,
     tolerance: float,
     times: tuple[float, float],
 ) -> InverseSolution:
     """The answer with its evidence; or the held effort, and what the contacts do about it."""
-    m, p, answer = solver.mechanics, solver.mechanics.problem, found.answer
-    if answer is not None:
-        effort, force, modes = answer.effort, answer.force, answer.modes
-        residual, qp_solver = answer.checked.residual, answer.checked.solver
+    m, p = step.mechanics, step.mechanics.problem
+    if answered is not None:
+        modes, effort, force, checked, scale = answered
+        residual, qp_solver = checked.residual, checked.solver
     else:
         effort = np.clip(held, *effort_box(p)) / m.a_unit
-        start = None if warm is None else _recalled(m, warm).force
-        force, _ = contact_forces(m, effort, start)
-        modes, qp_solver = modes_at(m, effort, force), ""
-        residual = solver.asked[-1].residual if solver.asked else np.inf
+        force, _ = contact_forces(m, effort, None if step.past is None else step.past.force)
+        modes, qp_solver, scale = modes_at(m, effort, force), "", 1.0
+        residual = step.asked[-1].residual if step.asked else np.inf
     law = float(law_error(m, effort, force).max())
     displacement = (m.W_aa @ effort + m.W_ac @ force) / m.a_unit + p.delta_a_free
     error = p.W_ea @ (effort * m.a_unit) + m.contacts.W_ec @ (force * m.c_unit) + p.delta_e_free
     gap = m.delta_c(effort, force) / m.c_unit
-    scale = 1.0 if answer is None else float(np.abs(answer.piece_qp.scale).max())
     margin = 10.0 * tolerance * scale
     values = {"effort": effort * m.a_unit, "displacement": displacement}
     margins = {"effort": margin * m.a_unit, "displacement": margin / m.a_unit}
-    limits = solver.bounds.limits
+    limits = step.limits.limits
     relaxed: tuple[str, ...] = ()
-    if answer is None or answer.violation > 0.0:
+    if answered is None or step.excess is not None:
         relaxed = exceeded_limits(p.names, limits, values, margins)
-        relaxed += _exceeded_sums(solver, force, margin)
+        relaxed += _exceeded_sums(step, force, margin)
     objective = 0.5 * float(np.square(p.effector_weight * error).sum())
-    objective += solver.energy(effort, force)
+    objective += _energy(m, effort, force)
     return InverseSolution(
         effort=_frozen(np.clip(effort * m.a_unit, *effort_box(p))),
         displacement=_frozen(displacement),
         effector_error=_frozen(error),
-        status=_status(answer, relaxed),
+        status=_status(answered, relaxed),
         kkt_residual=residual,
         active=active_limits(p.names, limits, values, margins),
         relaxed=relaxed,
         objective=objective,
-        iterations=sum(checked.iterations for checked in solver.asked),
+        iterations=sum(checked.iterations for checked in step.asked),
         build_time=times[0],
         solve_time=times[1],
         solver=qp_solver,
-        message=" ".join(_notes(solver, found, law)),
+        message=" ".join(_notes(step, answered, law)),
         warm=_remembered(m, modes, effort * m.a_unit, force * m.c_unit, objective),
         contact_force=_frozen(force * m.c_unit),
         contact_gap=_frozen(gap),
-        modes=modes.told(m.contacts.friction),
+        modes=modes.labels(m.contacts.friction),
         complementarity=complementarity(m, effort, force),
         cone_violation=cone_violation(m, force),
         law_error=law,
-        bound=found.bound,
-        gap=_gap(found, m),
-        strategy=found.strategy,
-        pieces=found.pieces,
-        converged=found.converged,
+        bound=_bound(step, answered, objective),
+        gap=_gap(step, answered, objective),
+        strategy=step.found.strategy,
+        pieces=step.pieces,
+        converged=step.found.converged,
     )
 
 
-def _notes(solver: PieceSolver, found: _Found, law: float) -> dict[str, None]:
-    """What to know of an answer, or of why there is none, each said once."""
+def _energy(m: Mechanics, effort: np.ndarray, force: np.ndarray) -> float:
+    """The energy term of the objective [displacement^2]."""
+    if m.energy is None:
+        return 0.0
+    z = effort if len(m.energy) == len(effort) else np.concatenate((effort, force))
+    return 0.5 * float(z @ m.energy @ z)
+
+
+def _notes(step: _Step, answered: _Answered | None, law: float) -> dict[str, None]:
+    """What to know of an answer, or of why there is none, each once."""
     notes: list[str] = []
-    if found.answer is None:
-        notes += [note for checked in solver.asked for note in checked.notes]
+    if answered is None:
+        notes += [note for checked in step.asked for note in checked.notes]
         notes.append("No modes of the contacts were found that the limits allow.")
+    elif step.excess is not None and not step.excess.complete:
+        notes.append(
+            "That no modes of the contacts keep all limits is not proven: the search ended at the "
+            "`nodes` of `Search`."
+        )
     if law > LAW_ACCEPTED:
         notes.append(
             f"The contact forces at these efforts are off the contact law by {law:.1e} of the "
             "largest gap: Gauss-Seidel did not converge."
         )
-    if solver.indefinite:
+    if step.mechanics.indefinite:
         notes.append(
             f"The objective is not convex over the efforts (least eigenvalue "
-            f"{-solver.indefinite:.1e} of the largest); it was lifted to zero. Is W symmetric?"
+            f"{-step.mechanics.indefinite:.1e} of the largest); it was lifted to zero. Is W "
+            "symmetric?"
         )
-    if not found.converged:
+    if not step.found.converged:
         notes.append(
-            f"The search ended early, after {found.pieces} pieces: raise `pieces`, `nodes` or "
+            f"The search ended early, after {step.pieces} pieces: raise `pieces`, `nodes` or "
             "`budget` of `Search`."
         )
     return dict.fromkeys(notes)
 
 
-def _gap(found: _Found, m: Mechanics) -> float:
+def _bound(step: _Step, answered: _Answered | None, objective: float) -> float:
+    """What no answer within all limits gets the objective below [displacement^2]."""
+    if answered is None or step.excess is not None:
+        return -math.inf
+    return min(step.found.bound, objective)
+
+
+def _gap(step: _Step, answered: _Answered | None, objective: float) -> float:
     """(objective - bound) / objective [-], inf without a bound.
 
     An objective below 1e-8 of the free motion's counts as that much.
     """
-    if found.answer is None or found.answer.violation > 0.0 or found.bound == -math.inf:
+    bound, m = _bound(step, answered, objective), step.mechanics
+    if bound == -math.inf:
         return math.inf
-    missing = found.answer.objective - found.bound
-    worth = max(found.answer.objective, 0.5e-8 * float(m.e_free @ m.e_free))
+    missing = objective - bound
+    worth = max(objective, 0.5e-8 * float(m.e_free @ m.e_free))
     return 0.0 if missing <= 1e-7 * worth else missing / worth  # 1e-7: what QPs leave
 
 
-def _status(answer: Answer | None, relaxed: tuple[str, ...]) -> Status:
-    if answer is None:
+def _status(answered: _Answered | None, relaxed: Sequence[str]) -> Status:
+    if answered is None:
         return Status.HELD
     return Status.CLOSEST_FEASIBLE if relaxed else Status.SOLVED
 
@@ -283,19 +406,19 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _exceeded_sums(solver: PieceSolver, force: np.ndarray, margin: float) -> tuple[str, ...]:
+def _exceeded_sums(step: _Step, force: np.ndarray, margin: float) -> tuple[str, ...]:
     """The sums of normal forces that are out of bounds, in words."""
-    m = solver.mechanics
-    told = []
-    value = normal_sums(m, force)
+    m = step.mechanics
+    texts = []
+    value = _normal_sums(m, force)
     for k, entry in enumerate(m.contacts.sums):
         slack = margin * float(m.c_unit[m.contacts.starts[entry.contacts]].max(initial=0.0))
         if value[k] < entry.minimum - slack:
-            told.append(
+            texts.append(
                 f"{entry.name}: normal force {entry.minimum - value[k]:.3g} below its minimum"
             )
         elif value[k] > entry.maximum + slack:
-            told.append(
+            texts.append(
                 f"{entry.name}: normal force {value[k] - entry.maximum:.3g} above its maximum"
             )
-    return tuple(told)
+    return tuple(texts)

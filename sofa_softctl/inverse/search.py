@@ -36,7 +36,9 @@ class Search:
     """Time after which the search ends with the best answer so far [s]. Finite, it makes answers
     depend on the machine."""
     few: int = 5
-    """Most contacts for which "auto" goes on to "exact" without a budget, for at most 100 nodes."""
+    """Most contacts for which "auto" goes on to "exact" without a budget."""
+    few_nodes: int = 100
+    """Most relaxations that it then solves."""
 
     def __post_init__(self) -> None:
         if self.strategy not in ("auto", "pivoting", "exact"):

@@ -1,0 +1,115 @@
+"""The strategy by which the modes of the contacts are searched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from sofa_softctl.inverse.branch import branch
+from sofa_softctl.inverse.modes import OPEN, Modes
+from sofa_softctl.inverse.neighbours import rounded
+from sofa_softctl.inverse.piece import Answer, Pieces
+from sofa_softctl.inverse.pivoting import Start, pivot
+from sofa_softctl.inverse.search import Search
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search came to."""
+
+    answer: Answer | None
+    """The best answer; None: no modes were found that the limits allow."""
+    converged: bool
+    """Whether the strategy came to its end."""
+    strategy: str
+    """What found or proved it."""
+    bound: float = -math.inf
+    """No answer has a lower objective."""
+    complete: bool = False
+    """Whether branch and bound left nothing to search."""
+
+
+def search_modes(
+    pieces: Pieces,
+    options: Search,
+    *,
+    recalled: Start | None,
+    expected: float,
+    starts: Iterable[Start],
+    pairs: Sequence[Hashable],
+    deadline: float = math.inf,
+) -> Found:
+    """The best answer that the options allow to find.
+
+    Args:
+        pieces: The problem.
+        options: How long, and how, to search.
+        recalled: The modes of the step before, if it knew all contacts.
+        expected: Objective above which the answer that these lead to may be a poor local optimum.
+        starts: Other modes to start from.
+        pairs: Which two bodies touch, of each contact.
+        deadline: Reading of `perf_counter` at which to end [s].
+    """
+    tried: set[bytes] = set()
+    last = pieces.pieces + options.pieces
+    best: Answer | None = None
+    complete = True
+    if recalled is not None:
+        flips = options.warm_flips
+        best, complete = pivot(
+            pieces, [recalled], most=options.pieces, flips=flips, tried=tried, deadline=deadline
+        )
+    if best is None or best.objective > expected:
+        for start in (*starts, *_opened(pieces, best, pairs)):
+            room = last - pieces.pieces
+            if room <= 0 or (best is not None and perf_counter() > deadline):
+                complete = False
+                break
+            found, ended = pivot(
+                pieces, [start], most=room, flips=options.flips, tried=tried, deadline=deadline
+            )
+            complete = complete and ended
+            if found is not None and pieces.better(found, best):
+                best = found
+    nodes = _nodes(options, len(pairs), recalled is not None)
+    if not nodes:
+        return Found(best, complete, "pivoting")
+    proof = branch(
+        pieces, best, nodes=nodes, gap=options.gap, tried=tried, deadline=deadline
+    )
+    ended = complete if options.strategy == "auto" else proof.complete
+    return Found(proof.best, ended, "exact", proof.bound, proof.complete)
+
+
+def _nodes(options: Search, contacts: int, known: bool) -> int:
+    """Relaxations that branch and bound may solve."""
+    if options.strategy == "pivoting":
+        return 0
+    if options.strategy == "exact" or math.isfinite(options.budget):
+        return options.nodes
+    return options.few_nodes if contacts <= options.few and not known else 0
+
+
+def _opened(
+    pieces: Pieces, best: Answer | None, pairs: Sequence[Hashable]
+) -> Iterator[Start]:
+    """Modes next to relaxations: of all contacts, then of those of one pair of bodies.
+
+    What a relaxation is free to do shows which contacts begin to slide together.
+    """
+    everything = Modes.of(np.full(len(pairs), OPEN))
+    of_pair = [np.array([pair == other for other in pairs]) for pair in dict.fromkeys(pairs)]
+    opened = [everything]
+    if best is not None and len(of_pair) > 1:
+        opened += [best.modes.with_kind(np.flatnonzero(own), OPEN) for own in of_pair]
+    for modes in opened:
+        try:
+            relaxed = pieces.relax(modes, rounds=3)
+        except ArithmeticError:
+            continue
+        if relaxed is not None:
+            yield Start(rounded(pieces, modes, relaxed.effort, relaxed.force), relaxed.force)

@@ -1,0 +1,167 @@
+"""The problem of a step as the kernels take it: least squares, limits, and the contact law.
+
+One form for both questions that a step may ask: the best tracking within all limits, and, where
+they contradict each other, the least excess of those that may be exceeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sofa_softctl.inverse.limits import Limit, effort_box
+from sofa_softctl.inverse.mechanics import Mechanics
+from sofa_softctl.inverse.piece_kernels import Statement
+
+ANCHOR = 1e-10
+"""Weight that holds efforts which neither tracking nor energy decides, relative to the scaled
+Hessian's diagonal."""
+ANCHOR_OF_EXCESS = 1e-6
+"""The same where the least excess is sought, which leaves most efforts open."""
+NO_EFFECT = 1e-12
+"""A column of effectors below this fraction of the strongest one is rounding."""
+
+
+class Limits(NamedTuple):
+    """The limits of a problem."""
+
+    limits: Sequence[Limit]
+    """Those of the actuators, in units of the scene."""
+    sum_minimum: np.ndarray
+    """Least sums of normal forces [effort], one for each of `Contacts.sums`."""
+    sum_maximum: np.ndarray
+    """Greatest sums of normal forces [effort]."""
+
+
+class _Rows(NamedTuple):
+    """low <= A_u u + A_c lam <= high."""
+
+    A_u: np.ndarray
+    A_c: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def tracking(mechanics: Mechanics, limits: Limits) -> Statement | None:
+    """The best tracking within all limits; None if limits of the efforts contradict each other."""
+    m = mechanics
+    n_a = len(m.a_unit)
+    lower, upper = (end / m.a_unit for end in effort_box(m.problem))
+    low, high = np.full(n_a, -np.inf), np.full(n_a, np.inf)
+    for limit in limits.limits:
+        if limit.quantity == "effort":
+            lower = np.fmax(lower, limit.lower / m.a_unit)  # fmax passes over NaN
+            upper = np.fmin(upper, limit.upper / m.a_unit)
+        else:
+            low, high = np.fmax(low, limit.lower), np.fmin(high, limit.upper)
+    rows = _joined(_displacements(m, low, high), _sums(m, limits))
+    if (lower > upper).any() or (rows.low > rows.high).any():
+        return None
+    energy = _energy_rows(m)
+    F_u = np.concatenate((_effective(m.B_a, m.B_a), energy[:, :n_a]))
+    F_c = np.concatenate((m.B_c, energy[:, n_a:]))
+    f = np.concatenate((m.e_free, np.zeros(len(energy))))
+    return _statement(m, F_u, F_c, f, lower, upper, rows, m.W_ac, ANCHOR)
+
+
+def least_excess(mechanics: Mechanics, limits: Limits) -> Statement | None:
+    """The least excess of the limits that may be exceeded; None if there are none of these.
+
+    The variables are the efforts and an excess for each such limit, in units of energy as in
+    `closest.build_violation_qp`; 1/2 the sum of their squares is minimised.
+    """
+    m = mechanics
+    n_a, n_r = m.W_ac.shape
+    parts = [_displacements(m, limit.lower, limit.upper) if limit.quantity == "displacement"
+             else _efforts(m, limit) for limit in limits.limits if not limit.hard]  # fmt: skip
+    soft = _joined(*parts, _sums(m, limits))
+    k = len(soft.low)
+    if not k:
+        return None
+    lower, upper = (end / m.a_unit for end in effort_box(m.problem))
+    free = np.full(k, np.inf)
+    return _statement(
+        m,
+        np.concatenate((np.zeros((k, n_a)), np.eye(k)), axis=1),
+        np.zeros((k, n_r)),
+        np.zeros(k),
+        np.concatenate((lower, -free)),
+        np.concatenate((upper, free)),
+        soft._replace(A_u=np.concatenate((soft.A_u, np.eye(k)), axis=1)),
+        np.concatenate((m.W_ac, np.zeros((k, n_r)))),
+        ANCHOR_OF_EXCESS,
+    )
+
+
+def _statement(
+    m: Mechanics,
+    F_u: np.ndarray,
+    F_c: np.ndarray,
+    f: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    rows: _Rows,
+    C: np.ndarray,
+    anchor: float,
+) -> Statement:
+    arrays = (F_u, F_c, f, lower, upper, *rows, m.W_cc, C, m.c_free, m.mu)
+    return Statement(
+        *(np.array(array, dtype=float, order="C") for array in arrays),  # writable, contiguous
+        np.array(m.contacts.starts, dtype=np.int64),
+        m.sticking,
+        float(m.size),
+        anchor,
+    )
+
+
+def _effective(B: np.ndarray, strongest: np.ndarray) -> np.ndarray:
+    """B without the columns that are rounding."""
+    effect = (B * B).sum(axis=0)
+    return np.where(effect > NO_EFFECT**2 * (strongest**2).sum(axis=0).max(initial=0.0), B, 0.0)
+
+
+def _energy_rows(m: Mechanics) -> np.ndarray:
+    """Rows G with G^T G = the energy term's Hessian over efforts and forces, (k, n_a + n_r)."""
+    n_a, n_r = m.W_ac.shape
+    if m.energy is None:
+        return np.empty((0, n_a + n_r))
+    values, vectors = np.linalg.eigh(m.energy)
+    kept = values > 1e-14 * values[-1]
+    rows = np.zeros((int(kept.sum()), n_a + n_r))
+    rows[:, : len(m.energy)] = (vectors[:, kept] * np.sqrt(values[kept])).T
+    return rows
+
+
+def _displacements(m: Mechanics, low: np.ndarray, high: np.ndarray) -> _Rows:
+    """Limits of displacements, where there are any, in units of energy."""
+    kept = np.flatnonzero((low > -np.inf) | (high < np.inf))  # none for NaN
+    free, unit = m.problem.delta_a_free[kept], m.a_unit[kept]
+    return _Rows(m.W_aa[kept], m.W_ac[kept], (low[kept] - free) * unit, (high[kept] - free) * unit)
+
+
+def _efforts(m: Mechanics, limit: Limit) -> _Rows:
+    kept = np.flatnonzero((limit.lower > -np.inf) | (limit.upper < np.inf))
+    unit = m.a_unit[kept]
+    A_u = np.eye(len(m.a_unit))[kept]
+    A_c = np.zeros((len(kept), m.W_ac.shape[1]))
+    return _Rows(A_u, A_c, limit.lower[kept] / unit, limit.upper[kept] / unit)
+
+
+def _sums(m: Mechanics, limits: Limits) -> _Rows:
+    """The bounds on sums of normal forces, as rows of norm one over the forces."""
+    sums = m.contacts.sums
+    A_c = np.zeros((len(sums), len(m.c_unit)))
+    for k, entry in enumerate(sums):
+        normal = m.contacts.starts[entry.contacts]
+        A_c[k, normal] = m.c_unit[normal]
+    norm = np.sqrt((A_c * A_c).sum(axis=1))
+    norm[norm == 0.0] = 1.0
+    A_u = np.zeros((len(sums), len(m.a_unit)))
+    low, high = limits.sum_minimum / norm, limits.sum_maximum / norm
+    return _Rows(A_u, A_c / norm[:, None], low, high)
+
+
+def _joined(*parts: _Rows) -> _Rows:
+    return _Rows(*(np.concatenate(field) for field in zip(*parts, strict=True)))
