@@ -12,7 +12,8 @@ import numpy as np
 
 from sofa_softctl.inverse.modes import INACTIVE, OPEN, SECTOR, STICKING, TOUCHING, Modes
 from sofa_softctl.inverse.neighbours import rounded
-from sofa_softctl.inverse.piece import Answer, Pieces, Relaxed
+from sofa_softctl.inverse.piece import Answer, Pieces
+from sofa_softctl.inverse.relaxation import Relaxation, Relaxed
 
 FINITE = 1e-9
 """Gap that is left where the modes are finitely many, for rounding [-]."""
@@ -34,6 +35,7 @@ class Proof:
 
 def branch(
     pieces: Pieces,
+    relaxation: Relaxation,
     best: Answer | None,
     *,
     nodes: int,
@@ -51,6 +53,7 @@ def branch(
 
     Args:
         pieces: The problem.
+        relaxation: Its relaxations.
         best: An answer to start with.
         nodes: Most relaxations.
         gap: Gap (objective - bound) / objective at which it is content [-]. Contacts that cannot
@@ -64,10 +67,10 @@ def branch(
     """
     s = pieces.statement
     slides = bool((s.mu > 0.0).any()) and not s.sticking
-    tree = _Tree(pieces, best, gap if slides else FINITE, tried)
+    tree = _Tree(pieces, relaxation, best, gap if slides else FINITE, tried)
+    last = relaxation.solved + nodes
     tree.add(Modes.of(np.full(len(s.starts), OPEN)))
-    last = pieces.relaxations + nodes
-    while tree.heap and pieces.relaxations < last and perf_counter() < deadline:
+    while tree.heap and relaxation.solved < last and perf_counter() < deadline:
         if tree.best is not None and tree.best.objective <= enough:
             break
         tree.expand()
@@ -78,9 +81,14 @@ class _Tree:
     """The nodes that are left, and the best answer."""
 
     def __init__(
-        self, pieces: Pieces, best: Answer | None, gap: float, tried: set[bytes] | None
+        self,
+        pieces: Pieces,
+        relaxation: Relaxation,
+        best: Answer | None,
+        gap: float,
+        tried: set[bytes] | None,
     ) -> None:
-        self.pieces = pieces
+        self.pieces, self.relaxation = pieces, relaxation
         self.best, self.gap = best, gap
         self.heap: list[tuple[float, int, Modes, Relaxed]] = []
         self.ticket = count()
@@ -95,10 +103,10 @@ class _Tree:
         worth = max(self.best.objective, WORTHLESS * self.pieces.scale)
         return self.best.objective - self.gap * worth
 
-    def add(self, modes: Modes, parent: float = -math.inf) -> None:
+    def add(self, modes: Modes, parent: float = -math.inf, near: Relaxed | None = None) -> None:
         """Solve the relaxation of these decisions, and keep it if it can lead anywhere."""
         try:
-            relaxed = self.pieces.relax(modes)
+            relaxed = self.relaxation.solve(modes, near)
         except ArithmeticError:
             self.failed = min(self.failed, parent)
             return
@@ -119,7 +127,7 @@ class _Tree:
         if not children:
             self.failed = min(self.failed, bound)
         for child in children:
-            self.add(child, bound)
+            self.add(child, bound, relaxed)
 
     def proof(self) -> Proof:
         """What came of it."""

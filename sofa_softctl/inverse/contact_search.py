@@ -10,10 +10,11 @@ from time import perf_counter
 import numpy as np
 
 from sofa_softctl.inverse.branch import branch
-from sofa_softctl.inverse.modes import OPEN, Modes
+from sofa_softctl.inverse.modes import OPEN, SLIDING, TOUCHING, Modes
 from sofa_softctl.inverse.neighbours import rounded
 from sofa_softctl.inverse.piece import Answer, Pieces
 from sofa_softctl.inverse.pivoting import Start, pivot
+from sofa_softctl.inverse.relaxation import Relaxation
 from sofa_softctl.inverse.search import Search
 
 
@@ -58,13 +59,14 @@ def search_modes(
     last = pieces.pieces + options.pieces
     best: Answer | None = None
     complete = True
+    relaxation = Relaxation(pieces.statement, pieces.before)
     if recalled is not None:
         flips = options.warm_flips
         best, complete = pivot(
             pieces, [recalled], most=options.pieces, flips=flips, tried=tried, deadline=deadline
         )
     if best is None or best.objective > expected:
-        for start in (*starts, *_opened(pieces, best, pairs)):
+        for start in (*starts, *_opened(pieces, relaxation, best, pairs)):
             room = last - pieces.pieces
             if room <= 0 or (best is not None and perf_counter() > deadline):
                 complete = False
@@ -79,7 +81,7 @@ def search_modes(
     if not nodes:
         return Found(best, complete, "pivoting")
     proof = branch(
-        pieces, best, nodes=nodes, gap=options.gap, tried=tried, deadline=deadline
+        pieces, relaxation, best, nodes=nodes, gap=options.gap, tried=tried, deadline=deadline
     )
     ended = complete if options.strategy == "auto" else proof.complete
     return Found(proof.best, ended, "exact", proof.bound, proof.complete)
@@ -95,7 +97,7 @@ def _nodes(options: Search, contacts: int, known: bool) -> int:
 
 
 def _opened(
-    pieces: Pieces, best: Answer | None, pairs: Sequence[Hashable]
+    pieces: Pieces, relaxation: Relaxation, best: Answer | None, pairs: Sequence[Hashable]
 ) -> Iterator[Start]:
     """Modes next to relaxations: of all contacts, then of those of one pair of bodies.
 
@@ -105,10 +107,11 @@ def _opened(
     of_pair = [np.array([pair == other for other in pairs]) for pair in dict.fromkeys(pairs)]
     opened = [everything]
     if best is not None and len(of_pair) > 1:
-        opened += [best.modes.with_kind(np.flatnonzero(own), OPEN) for own in of_pair]
+        kinds = np.where(best.modes.kind == SLIDING, TOUCHING, best.modes.kind)
+        opened += [Modes.of(np.where(own, OPEN, kinds)) for own in of_pair]
     for modes in opened:
         try:
-            relaxed = pieces.relax(modes, rounds=3)
+            relaxed = relaxation.solve(modes)
         except ArithmeticError:
             continue
         if relaxed is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,11 +17,6 @@ MARGIN = 1e-6
 not hang on rounding: energy, then continuity, then the order in which answers were found."""
 CLOSE = 1e-3
 """The same for energies and for distances from the step before."""
-PLANES = 32
-"""Planes around cones for which a relaxation has room, for each contact."""
-CUTS = 8
-"""Most rounds of planes around the cones in a relaxation. Fewer make its bound lower, not wrong."""
-
 
 @dataclass(frozen=True, eq=False)
 class Answer:
@@ -44,17 +38,6 @@ class Answer:
     """What that border says, -1 = none, shape (n_c,) of int."""
 
 
-class Relaxed(NamedTuple):
-    """The answer of a relaxation, in units of energy."""
-
-    bound: float
-    """Its objective: no answer with these decisions has a lower one."""
-    effort: np.ndarray
-    """Shape (n,)."""
-    force: np.ndarray
-    """Contact forces, shape (n_r,). Undecided contacts may push across a gap."""
-
-
 @dataclass(eq=False)
 class Pieces:
     """Solves pieces of one statement, and counts what that took."""
@@ -67,15 +50,9 @@ class Pieces:
     """Pieces without open contacts that were solved."""
     rounds: int = 0
     """QPs of these."""
-    relaxations: int = 0
-    """Pieces with open contacts that were solved."""
 
     def __post_init__(self) -> None:
         s = self.statement
-        room = PLANES * len(s.starts) + 16
-        self._cut_contact = np.empty(room, dtype=np.int64)
-        self._cut_direction = np.empty((room, 2))
-        self._cuts = 0
         self._no_force = np.zeros(len(s.d))
         self.scale = 0.5 * float(s.f @ s.f)
         """Objective of the free motion."""
@@ -116,33 +93,6 @@ class Pieces:
             result.dual,
             result.border,
         )
-
-    def relax(self, modes: Modes, *, rounds: int = CUTS) -> Relaxed | None:
-        """The relaxation of these decisions; None if it has no answer.
-
-        Relaxations share their planes around the cones. The bound is one if no contact is SLIDING.
-
-        Raises:
-            ArithmeticError: the QP could not be solved.
-        """
-        self.relaxations += 1
-        outcome, effort, force, bound, cuts = kernels.solve_relaxation(
-            self.statement,
-            modes.kind,
-            modes.direction,
-            modes.balance,
-            modes.sector,
-            1.0,
-            self.before,
-            self._cut_contact,
-            self._cut_direction,
-            self._cuts,
-            rounds,
-        )
-        self._cuts = cuts
-        if outcome == kernels.FAILED:
-            raise ArithmeticError("The QP of a relaxation could not be solved.")
-        return None if outcome == kernels.INFEASIBLE else Relaxed(bound, effort, force)
 
     def better(self, one: Answer, other: Answer | None) -> bool:
         """Whether an answer is better than another: objective, energy, continuity, with a margin.
@@ -199,7 +149,6 @@ def final_qp(s: Statement, answer: Answer) -> FinalQP | None:
         answer.modes.kind,
         answer.modes.direction,
         answer.modes.balance,
-        answer.modes.sector,
         np.array(contacts, dtype=np.int64),
         np.array(directions).reshape(-1, 2),
     )
@@ -210,13 +159,12 @@ def final_qp(s: Statement, answer: Answer) -> FinalQP | None:
     strongest = curvature.max(initial=0.0) or 1.0
     d = 1.0 / np.sqrt(np.where(curvature > 1e-12 * strongest, curvature, strongest))
     free = np.full(len(d) - len(s.lower), np.inf)
-    kept = rows.what != kernels.BOUND
-    A, low, high = rows.G[kept] * d, rows.low[kept], rows.high[kept]
+    A = rows.G * d
     r = np.sqrt((A * A).sum(axis=1))
     largest = r.max(initial=0.0) or 1.0
     r[r <= 1e-12 * largest] = largest
-    lower = np.concatenate((np.concatenate((s.lower, -free)) / d, low / r))
-    upper = np.concatenate((np.concatenate((s.upper, free)) / d, high / r))
+    lower = np.concatenate((np.concatenate((s.lower, -free)) / d, rows.low / r))
+    upper = np.concatenate((np.concatenate((s.upper, free)) / d, rows.high / r))
     size = max(math.sqrt(2.0 * piece.constant), float(lower.max()), -float(upper.min())) or 1.0
     qp = QP(
         d[:, None] * piece.H * d, d * piece.g / size, A / r[:, None], lower / size, upper / size

@@ -1,8 +1,8 @@
-"""One piece of the inverse problem through contacts, compiled: what `piece` asks for.
+"""Pieces and relaxations of the inverse problem through contacts, compiled.
 
-A piece is a decision about every contact. The forces of decided contacts follow from the efforts;
-those of open contacts are variables beside the efforts, so that a piece with open contacts is a
-convex relaxation. What remains is a QP in few variables; where contacts slide, a sequence of them.
+A piece decides what every contact does. Its forces then follow from the efforts, and what remains
+is a QP over the efforts; where contacts slide or press against their cones, a sequence of them.
+A relaxation leaves some contacts open; it is a QP over efforts and forces.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ INACTIVE, STICKING, SLIDING = 0, 1, 2  # as in `modes`
 OPEN, TOUCHING, SECTOR = 3, 4, 5
 """Relaxed: anything; touching, whatever it does along the surface; sliding within a sector."""
 
-GAP, FORCE, SLIP, CONE, TIED, LIMIT, BOUND = 0, 1, 2, 3, 4, 5, 6
+GAP, FORCE, SLIP, CONE, TIED, LIMIT = 0, 1, 2, 3, 4, 5
 """What a row says: no interpenetration, no pull, slide forward, inside a friction cone, contacts
-that depend on each other agree, a limit of the statement, a bound of an effort."""
+that depend on each other agree, a limit of the statement."""
 
 SOLVED, INFEASIBLE, WORTHLESS, FAILED = 0, 1, 2, 3
 """How a piece ends: solved; nothing obeys these modes and the limits; no better than what is known;
@@ -174,28 +174,33 @@ def _applied(A: np.ndarray, x: np.ndarray) -> np.ndarray:
 # The QP -------------------------------------------------------------------------------------------
 
 
-@njit
-def dual_active_set(
-    L: np.ndarray, g: np.ndarray, G: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> tuple[int, np.ndarray, np.ndarray]:
-    """Minimise 1/2 x^T L L^T x + g^T x subject to low <= G x <= high.
+class ActiveSet(NamedTuple):
+    """Where a dual active-set method stands: an optimum of the limits that are active.
 
-    Args:
-        L: Lower Cholesky factor of the Hessian, shape (n, n).
-        g: Gradient at x = 0, shape (n,).
-        G: Rows, of norm about one, shape (m, n).
-        low: Shape (m,).
-        high: Shape (m,). Equal to `low`: an equation.
-
-    Returns:
-        SOLVED, INFEASIBLE or FAILED; x, shape (n,); multipliers of the rows, shape (m,), positive
-        at a lower limit, negative at an upper one: H x + g = G^T y.
-
-    Source: Goldfarb and Idnani 1983, "A numerically stable dual method for solving strictly convex
-        quadratic programs".
+    Limits are numbered as in `qp.QP`: those of the n variables, then those of the rows.
     """
-    n, m = len(g), len(low)
-    J = np.zeros((n, n))  # L^-T Q
+
+    x: np.ndarray
+    """The optimum, shape (n,)."""
+    J: np.ndarray
+    """L^-T Q, with L L^T the Hessian, and Q R the active limits' normals by L^-1, (n, n)."""
+    R: np.ndarray
+    """Upper triangle, shape (n, n)."""
+    active: np.ndarray
+    """Numbers of the active limits, the first `count[0]` of (n,)."""
+    side: np.ndarray
+    """1 at a lower limit, -1 at an upper one, shape (n,)."""
+    dual: np.ndarray
+    """Multipliers, at least zero but for equations, shape (n,)."""
+    count: np.ndarray
+    """How many are active, shape (1,)."""
+
+
+@njit
+def unlimited(L: np.ndarray, g: np.ndarray) -> ActiveSet:
+    """The optimum of 1/2 x^T L L^T x + g^T x without limits."""
+    n = len(g)
+    J, x = np.zeros((n, n)), np.zeros(n)
     for j in range(n):
         J[j, j] = 1.0 / L[j, j]
         for i in range(j - 1, -1, -1):
@@ -203,52 +208,75 @@ def dual_active_set(
             for l in range(i + 1, j + 1):
                 value += L[l, i] * J[l, j]
             J[i, j] = -value / L[i, i]
-    x, y = np.zeros(n), np.zeros(m)
     for j in range(n):
         value = 0.0
         for i in range(j + 1):
             value += J[i, j] * g[i]
         for i in range(j + 1):
             x[i] -= J[i, j] * value
-    R = np.zeros((n, n))
-    active, side, dual = np.empty(n, np.int64), np.empty(n), np.zeros(n)
-    on = np.zeros(m, np.bool_)
-    q = 0
+    return ActiveSet(
+        x, J, np.zeros((n, n)), np.empty(n, np.int64), np.empty(n), np.zeros(n),
+        np.zeros(1, np.int64),
+    )  # fmt: skip
+
+
+@njit
+def dual_active_set(a: ActiveSet, G: np.ndarray, low: np.ndarray, high: np.ndarray) -> int:
+    """Go on to the optimum subject to low <= (x, G x) <= high, in place.
+
+    Args:
+        a: Where to start. Its limits may have become narrower on sides that were not active, and
+            equations; others may have been added.
+        G: Rows, of norm about one, shape (m, n).
+        low: Shape (n + m,).
+        high: Shape (n + m,). Equal to `low`: an equation.
+
+    Returns:
+        SOLVED, INFEASIBLE or FAILED.
+
+    Source: Goldfarb and Idnani 1983, "A numerically stable dual method for solving strictly convex
+        quadratic programs".
+    """
+    x, J, R, active, side, dual, count = a
+    n, m = len(x), len(G)
+    on = np.zeros(n + m, np.bool_)
+    q = count[0]
+    for j in range(q):
+        on[active[j]] = True
     d, z, r = np.empty(n), np.empty(n), np.empty(n)
     for _ in range(50 + 10 * (n + m)):
-        worst, p, s = FEASIBLE, -1, 1.0
-        for i in range(m):
-            if on[i]:
+        worst, p, s, missing = FEASIBLE, -1, 1.0, 0.0
+        for i in range(n + m):
+            if on[i] or (low[i] == -np.inf and high[i] == np.inf):
                 continue
             value = 0.0
-            for j in range(n):
-                value += G[i, j] * x[j]
-            below, above = low[i] - value, value - high[i]
-            excess = max(below, above)
-            if low[i] == high[i] and excess > FEASIBLE:
-                excess += 1e6  # equations come first: they are never let go
-            if excess > worst * (1.0 + 1e-9):  # ties: the first row
-                worst, p, s = excess, i, 1.0 if below >= above else -1.0
+            if i < n:
+                value = x[i]
+            else:
+                for j in range(n):
+                    value += G[i - n, j] * x[j]
+            excess = max(low[i] - value, value - high[i])
+            weight = excess + 1e6 if low[i] == high[i] and excess > FEASIBLE else excess
+            if weight > worst * (1.0 + 1e-9):  # equations come first; ties: the first row
+                worst, p, missing = weight, i, excess
+                s = 1.0 if low[i] - value >= value - high[i] else -1.0
         if p < 0:
-            for j in range(q):
-                y[active[j]] = side[j] * dual[j]
-            return SOLVED, x, y
-        value = 0.0
-        for j in range(n):
-            value += G[p, j] * x[j]
-        missing = low[p] - value if s > 0.0 else value - high[p]
+            count[0] = q
+            return SOLVED
         dual_p = 0.0
         while True:
-            total = 0.0
+            total = free = 0.0
             for j in range(n):
                 value = 0.0
-                for i in range(n):
-                    value += J[i, j] * G[p, i]
+                if p < n:
+                    value = J[p, j]
+                else:
+                    for i in range(n):
+                        value += J[i, j] * G[p - n, i]
                 d[j] = s * value
                 total += d[j] * d[j]
-            free = 0.0
-            for j in range(q, n):
-                free += d[j] * d[j]
+                if j >= q:
+                    free += d[j] * d[j]
             for i in range(n):
                 value = 0.0
                 for j in range(q, n):
@@ -268,60 +296,70 @@ def dual_active_set(
             full = missing / free if free > 1e-13 * total else np.inf
             step = min(partial, full)
             if step == np.inf:
-                if missing <= 1e3 * FEASIBLE:  # a row that repeats others, up to rounding
-                    on[p] = True
-                    break
-                return INFEASIBLE, x, y
+                if missing > 1e3 * FEASIBLE:
+                    return INFEASIBLE
+                on[p] = True  # a row that repeats others, up to rounding
+                break
             for j in range(q):
-                dual[j] = max(dual[j] - step * r[j], 0.0) if _one_sided(
-                    low, high, active[j]
-                ) else dual[j] - step * r[j]
+                dual[j] -= step * r[j]
+                if low[active[j]] != high[active[j]]:
+                    dual[j] = max(dual[j], 0.0)
             dual_p += step
             if full < np.inf:
                 for i in range(n):
                     x[i] += step * z[i]
                 missing -= step * free
-            if full <= partial:  # the row is met: it becomes active
-                for j in range(n - 1, q, -1):
-                    a, b = d[j - 1], d[j]
-                    if b == 0.0:
-                        continue
-                    h = np.hypot(a, b)
-                    c, t = a / h, b / h
-                    d[j - 1], d[j] = h, 0.0
-                    for i in range(n):
-                        u, v = J[i, j - 1], J[i, j]
-                        J[i, j - 1], J[i, j] = c * u + t * v, c * v - t * u
-                for i in range(q + 1):
-                    R[i, q] = d[i]
+            if full <= partial:  # the limit is met: it becomes active
+                _activate(J, R, d, q)
                 active[q], side[q], dual[q] = p, s, dual_p
                 on[p] = True
                 q += 1
                 break
-            on[active[leaves]] = False  # a row leaves, and the step goes on
+            on[active[leaves]] = False  # a limit leaves, and the step goes on
             for j in range(leaves, q - 1):
                 active[j], side[j], dual[j] = active[j + 1], side[j + 1], dual[j + 1]
-                for i in range(j + 2):
-                    R[i, j] = R[i, j + 1]
             q -= 1
-            for j in range(leaves, q):
-                a, b = R[j, j], R[j + 1, j]
-                if b == 0.0:
-                    continue
-                h = np.hypot(a, b)
-                c, t = a / h, b / h
-                for l in range(j, q):
-                    u, v = R[j, l], R[j + 1, l]
-                    R[j, l], R[j + 1, l] = c * u + t * v, c * v - t * u
-                for i in range(n):
-                    u, v = J[i, j], J[i, j + 1]
-                    J[i, j], J[i, j + 1] = c * u + t * v, c * v - t * u
-    return FAILED, x, y
+            _let_go(J, R, leaves, q)
+    return FAILED
 
 
 @njit
-def _one_sided(low: np.ndarray, high: np.ndarray, i: int) -> bool:
-    return low[i] != high[i]
+def _activate(J: np.ndarray, R: np.ndarray, d: np.ndarray, q: int) -> None:
+    """A new last column of R, from d = J^T normal."""
+    n = len(J)
+    for j in range(n - 1, q, -1):
+        a, b = d[j - 1], d[j]
+        if b == 0.0:
+            continue
+        h = np.hypot(a, b)
+        c, t = a / h, b / h
+        d[j - 1], d[j] = h, 0.0
+        for i in range(n):
+            u, v = J[i, j - 1], J[i, j]
+            J[i, j - 1], J[i, j] = c * u + t * v, c * v - t * u
+    for i in range(q + 1):
+        R[i, q] = d[i]
+
+
+@njit
+def _let_go(J: np.ndarray, R: np.ndarray, leaves: int, q: int) -> None:
+    """R without one of its columns; q are left."""
+    n = len(J)
+    for j in range(leaves, q):
+        for i in range(j + 2):
+            R[i, j] = R[i, j + 1]
+    for j in range(leaves, q):
+        a, b = R[j, j], R[j + 1, j]
+        if b == 0.0:
+            continue
+        h = np.hypot(a, b)
+        c, t = a / h, b / h
+        for l in range(j, q):
+            u, v = R[j, l], R[j + 1, l]
+            R[j, l], R[j + 1, l] = c * u + t * v, c * v - t * u
+        for i in range(n):
+            u, v = J[i, j], J[i, j + 1]
+            J[i, j], J[i, j + 1] = c * u + t * v, c * v - t * u
 
 
 # The contact law ----------------------------------------------------------------------------------
@@ -374,54 +412,51 @@ def _motion(s: Statement, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
 def eliminate(
     s: Statement, kind: np.ndarray, direction: np.ndarray, balance: np.ndarray
 ) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Contact forces lam = X v + x that keep decided contacts in their modes.
+    """Contact forces lam = X v + x that keep the contacts in their modes.
 
-    The variables v are the efforts, then the forces of open contacts, then what contacts that
-    depend on each other exchange among themselves without moving anything. Touching contacts have
-    delta_n = 0, sticking ones delta_t = 0 as well, sliding ones the linearised law of `Modes`: an
-    equation for each row.
+    The variables v are the efforts, then what contacts that depend on each other exchange among
+    themselves without moving anything. Touching contacts have delta_n = 0, sticking ones
+    delta_t = 0 as well, sliding ones the linearised law of `Modes`: an equation for each row.
 
     Returns:
         Whether these modes are possible; X, shape (n_r, n_v); x, shape (n_r,); what dependent
         contacts ask of the variables, T v = t: T, shape (k, n_v), and t, shape (k,).
     """
     n, n_r = s.C.shape
-    rows, place, column = np.empty(n_r, np.int64), np.full(n_r, -1), np.full(n_r, -1)
-    k, n_v = 0, n
-    for c in range(len(kind)):
-        for j in range(s.starts[c], s.starts[c] + (3 if s.mu[c] > 0.0 else 1)):
-            if kind[c] == STICKING or kind[c] == SLIDING:
-                rows[k], place[j] = j, k
-                k += 1
-            elif kind[c] >= OPEN:
-                column[j] = n_v
-                n_v += 1
-    none, nothing = np.empty((0, n_v)), np.empty(0)
-    X, x = np.zeros((n_r, n_v)), np.zeros(n_r)
-    for j in range(n_r):
-        if column[j] >= 0:
-            X[j, column[j]] = 1.0
+    rows, place, k = _touching_rows(s, kind)
+    X, x = np.zeros((n_r, n)), np.zeros(n_r)
+    none, nothing = np.empty((0, n)), np.empty(0)
     if k == 0:
         return True, X, x, none, nothing
-    E, F = np.empty((k, k)), np.zeros((k, n_v + 1))
+    E, F = np.empty((k, k)), np.zeros((k, n + 1))
     for i in range(k):
         for j in range(k):
             E[i, j] = s.W[rows[i], rows[j]]
         for a in range(n):
             F[i, a] = s.C[a, rows[i]]
-        for j in range(n_r):
-            if column[j] >= 0:
-                F[i, column[j]] = s.W[rows[i], j]
-        F[i, n_v] = s.d[rows[i]]
+        F[i, n] = s.d[rows[i]]
     _slide(s, kind, direction, balance, place, E, F)
     solution = F.copy()
     if _solve_in_place(E.copy(), solution) >= SINGULAR:
         for i in range(k):
-            for j in range(n_v):
+            for j in range(n):
                 X[rows[i], j] = -solution[i, j]
-            x[rows[i]] = -solution[i, n_v]
+            x[rows[i]] = -solution[i, n]
         return True, X, x, none, nothing
     return _eliminate_dependent(s, rows[:k], E, F, X, x)
+
+
+@njit
+def _touching_rows(s: Statement, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """The rows of touching contacts; the place of each row among them, -1 = none; how many."""
+    n_r = len(s.d)
+    rows, place, k = np.empty(n_r, np.int64), np.full(n_r, -1), 0
+    for c in range(len(kind)):
+        if kind[c] != INACTIVE:
+            for j in range(s.starts[c], s.starts[c] + (3 if s.mu[c] > 0.0 else 1)):
+                rows[k], place[j] = j, k
+                k += 1
+    return rows, place, k
 
 
 @njit
@@ -507,7 +542,6 @@ def _rows_of(
     s: Statement,
     kind: np.ndarray,
     direction: np.ndarray,
-    sector: np.ndarray,
     cut_contact: np.ndarray,
     cut_direction: np.ndarray,
     X: np.ndarray,
@@ -515,44 +549,36 @@ def _rows_of(
     T: np.ndarray,
     t: np.ndarray,
 ) -> _Rows:
-    """All conditions on the variables of a piece."""
+    """All conditions on the variables of a piece but the bounds of the efforts."""
     n, n_v, n_c, k = s.C.shape[0], X.shape[1], len(kind), len(t)
-    most = n + 7 * n_c + len(cut_contact) + len(s.low) + k
+    most = 2 * n_c + len(cut_contact) + len(s.low) + k
     G = np.zeros((most, n_v))
     low, high = np.zeros(most), np.full(most, np.inf)
     what, of = np.empty(most, np.int64), np.empty(most, np.int64)
     m = 0
-    for a in range(n):
-        if s.lower[a] > -np.inf or s.upper[a] < np.inf:
-            G[m, a], low[m], high[m] = 1.0, s.lower[a], s.upper[a]
-            what[m], of[m] = BOUND, a
-            m += 1
     D, e = _product(s.W, X), _applied(s.W, x) + s.d  # delta = D v + e
     for a in range(n):
         for r in range(len(x)):
             D[r, a] += s.C[a, r]
     for c in range(n_c):
         r = s.starts[c]
-        if kind[c] == INACTIVE or kind[c] >= OPEN:
+        if kind[c] == INACTIVE:
             G[m], low[m], what[m], of[m] = D[r], -e[r], GAP, c
-            if kind[c] > OPEN:
-                high[m] = -e[r]
-            m += 1
-        if kind[c] != INACTIVE:
+        else:
             G[m], low[m], what[m], of[m] = X[r], -x[r], FORCE, c
-            m += 1
+        m += 1
         if kind[c] == SLIDING:
             u, v = direction[c, 0], direction[c, 1]
             G[m] = u * D[r + 1] + v * D[r + 2]
             low[m], what[m], of[m] = -u * e[r + 1] - v * e[r + 2], SLIP, c
             m += 1
-        if kind[c] == SECTOR:
-            m = _add_sector(s, sector, c, D, e, X, x, G, low, what, of, m)
     for i in range(len(cut_contact)):
         c = cut_contact[i]
-        if kind[c] == STICKING or kind[c] >= OPEN:
-            m = _add_plane(s, c, cut_direction[i, 0], cut_direction[i, 1], X, x, G, low, m)
-            what[m - 1], of[m - 1] = CONE, c
+        r, p, q = s.starts[c], cut_direction[i, 0], cut_direction[i, 1]
+        G[m] = s.mu[c] * X[r] - p * X[r + 1] - q * X[r + 2]
+        low[m] = -(s.mu[c] * x[r] - p * x[r + 1] - q * x[r + 2])
+        what[m], of[m] = CONE, c
+        m += 1
     for i in range(k):
         G[m], low[m], high[m], what[m], of[m] = T[i], t[i], t[i], TIED, i
         m += 1
@@ -569,60 +595,6 @@ def _rows_of(
         low[m], high[m], what[m], of[m] = s.low[i] - offset, s.high[i] - offset, LIMIT, i
         m += 1
     return _Rows(G[:m], low[:m], high[:m], what[:m], of[:m])
-
-
-@njit
-def _add_plane(
-    s: Statement,
-    c: int,
-    p: float,
-    q: float,
-    X: np.ndarray,
-    x: np.ndarray,
-    G: np.ndarray,
-    low: np.ndarray,
-    m: int,
-) -> int:
-    """mu lam_n - (p, q) . lam_t >= 0."""
-    r = s.starts[c]
-    G[m] = s.mu[c] * X[r] - p * X[r + 1] - q * X[r + 2]
-    low[m] = -(s.mu[c] * x[r] - p * x[r + 1] - q * x[r + 2])
-    return m + 1
-
-
-@njit
-def _add_sector(
-    s: Statement,
-    sector: np.ndarray,
-    c: int,
-    D: np.ndarray,
-    e: np.ndarray,
-    X: np.ndarray,
-    x: np.ndarray,
-    G: np.ndarray,
-    low: np.ndarray,
-    what: np.ndarray,
-    of: np.ndarray,
-    m: int,
-) -> int:
-    """A contact slides between two angles: its motion is in that sector, and its force opposite,
-    between the arc of the friction disc and its chord."""
-    r = s.starts[c]
-    first, last = sector[c, 0], sector[c, 1]
-    for k in range(2):
-        angle, sign = (first, 1.0) if k == 0 else (last, -1.0)
-        p, q = -sign * np.sin(angle), sign * np.cos(angle)
-        G[m] = p * D[r + 1] + q * D[r + 2]
-        low[m] = -p * e[r + 1] - q * e[r + 2]
-        what[m], of[m] = SLIP, c
-        m = _add_plane(s, c, -np.cos(angle), -np.sin(angle), X, x, G, low, m + 1)
-        what[m - 1], of[m - 1] = CONE, c
-    middle, half = 0.5 * (first + last), 0.5 * (last - first)
-    p, q = -np.cos(middle), -np.sin(middle)  # the force points about there
-    G[m] = p * X[r + 1] + q * X[r + 2] - s.mu[c] * np.cos(half) * X[r]
-    low[m] = -(p * x[r + 1] + q * x[r + 2] - s.mu[c] * np.cos(half) * x[r])
-    what[m], of[m] = CONE, c
-    return m + 1
 
 
 # One QP of a piece --------------------------------------------------------------------------------
@@ -645,14 +617,13 @@ def assemble(
     kind: np.ndarray,
     direction: np.ndarray,
     balance: np.ndarray,
-    sector: np.ndarray,
     cut_contact: np.ndarray,
     cut_direction: np.ndarray,
 ) -> tuple[bool, Assembled]:
     """The QP of a piece, and whether its modes are possible at all."""
     possible, X, x, T, t = eliminate(s, kind, direction, balance)
     n, n_v = s.C.shape[0], X.shape[1]
-    rows = _rows_of(s, kind, direction, sector, cut_contact, cut_direction, X, x, T, t)
+    rows = _rows_of(s, kind, direction, cut_contact, cut_direction, X, x, T, t)
     F = _product(s.F_c, X)
     for i in range(len(F)):
         for j in range(n):
@@ -671,35 +642,26 @@ def assemble(
 
 @njit
 def _solve_scaled(
-    H: np.ndarray,
-    g: np.ndarray,
-    rows: _Rows,
-    center: np.ndarray,
-    anchor: float,
+    s: Statement, H: np.ndarray, g: np.ndarray, rows: _Rows, center: np.ndarray
 ) -> tuple[int, np.ndarray, np.ndarray]:
-    """Minimise 1/2 v^T H v + g^T v on the rows, the Hessian scaled to a diagonal of one.
+    """Minimise 1/2 v^T H v + g^T v on the rows and bounds, the Hessian's diagonal scaled to one.
 
-    `anchor` times the scaled distance from `center` is added, so that it has one answer.
+    `s.anchor` times the scaled distance from `center` is added, so that it has one answer.
 
     Returns:
-        The outcome; v, shape (n_v,); multipliers of the rows as they are, shape (m,).
+        The outcome; v, shape (n_v,); multipliers of the rows, shape (m,).
     """
     n_v, m = len(g), len(rows.low)
-    strongest = 0.0
-    for j in range(n_v):
-        strongest = max(strongest, H[j, j])
-    if strongest <= 0.0:
-        strongest = 1.0
-    d = np.empty(n_v)
-    for j in range(n_v):
-        d[j] = 1.0 / np.sqrt(max(H[j, j], 1e-12 * strongest))
+    d = _scale_of(H)
     S, L = np.empty((n_v, n_v)), np.zeros((n_v, n_v))
     for i in range(n_v):
         for j in range(n_v):
             S[i, j] = d[i] * H[i, j] * d[j]
-        S[i, i] += anchor
-    G = np.empty((m, n_v))
-    low, high, norm = np.empty(m), np.empty(m), np.empty(m)
+        S[i, i] += s.anchor
+    G, norm = np.empty((m, n_v)), np.empty(m)
+    low, high = np.full(n_v + m, -np.inf), np.full(n_v + m, np.inf)
+    for j in range(len(s.lower)):
+        low[j], high[j] = s.lower[j] / d[j], s.upper[j] / d[j]
     largest = 0.0
     for i in range(m):
         total = 0.0
@@ -708,30 +670,44 @@ def _solve_scaled(
             total += G[i, j] * G[i, j]
         norm[i] = np.sqrt(total)
         largest = max(largest, norm[i])
-    size = 0.0
     for i in range(m):
         if norm[i] <= 1e-12 * largest:
             norm[i] = max(largest, 1e-300)
-        low[i], high[i] = rows.low[i] / norm[i], rows.high[i] / norm[i]
-        size = max(size, low[i] if low[i] < np.inf else 0.0, -high[i] if high[i] > -np.inf else 0.0)
-    h = np.empty(n_v)
-    for j in range(n_v):
-        h[j] = d[j] * g[j] - anchor * center[j] / d[j]
-        size = max(size, abs(h[j]))
-    if size <= 0.0:
-        size = 1.0
-    for i in range(m):
-        low[i] /= size
-        high[i] /= size
+        low[n_v + i], high[n_v + i] = rows.low[i] / norm[i], rows.high[i] / norm[i]
         for j in range(n_v):
             G[i, j] /= norm[i]
+    h, size = np.empty(n_v), 0.0
+    for j in range(n_v):
+        h[j] = d[j] * g[j] - s.anchor * center[j] / d[j]
+        size = max(size, abs(h[j]))
+    for i in range(n_v + m):
+        size = max(size, low[i] if low[i] < np.inf else 0.0, -high[i] if high[i] > -np.inf else 0.0)
+    if size <= 0.0:
+        size = 1.0
+    y = np.zeros(m)
     if not _cholesky(S, L, 1e-15):
-        return FAILED, center, np.zeros(m)
-    outcome, x, y = dual_active_set(L, h / size, G, low, high)
-    v = x * d * size
-    for i in range(m):
-        y[i] *= size / norm[i]
-    return outcome, v, y
+        return FAILED, center, y
+    a = unlimited(L, h / size)
+    outcome = dual_active_set(a, G, low / size, high / size)
+    for j in range(a.count[0]):
+        i = a.active[j] - n_v
+        if i >= 0:
+            y[i] = a.side[j] * a.dual[j] * size / norm[i]
+    return outcome, a.x * d * size, y
+
+
+@njit
+def _scale_of(H: np.ndarray) -> np.ndarray:
+    """What makes the diagonal of H one; where it is zero, what makes the largest entry one."""
+    n, strongest = len(H), 0.0
+    for j in range(n):
+        strongest = max(strongest, H[j, j])
+    if strongest <= 0.0:
+        strongest = 1.0
+    d = np.empty(n)
+    for j in range(n):
+        d[j] = 1.0 / np.sqrt(H[j, j] if H[j, j] > 1e-12 * strongest else strongest)
+    return d
 
 
 @njit
@@ -878,13 +854,7 @@ def _law_multipliers(
 ) -> np.ndarray:
     """Multipliers of the equations that `eliminate` solved, shape (n_r,), 0 on other rows."""
     n_r = len(gradient)
-    rows, place = np.empty(n_r, np.int64), np.full(n_r, -1)
-    k = 0
-    for c in range(len(kind)):
-        if kind[c] == STICKING or kind[c] == SLIDING:
-            for j in range(s.starts[c], s.starts[c] + (3 if s.mu[c] > 0.0 else 1)):
-                rows[k], place[j] = j, k
-                k += 1
+    rows, place, k = _touching_rows(s, kind)
     E, F = np.empty((k, k)), np.empty((k, 1))
     for i in range(k):
         F[i, 0] = gradient[rows[i]]
@@ -948,7 +918,7 @@ def solve_piece(
         worth: Objective from which on an answer is of no use.
     """
     n, n_c = len(effort), len(kind)
-    direction, balance, sector = direction.copy(), balance.copy(), np.empty((0, 2))
+    direction, balance = direction.copy(), balance.copy()
     most = 16 * n_c + 16
     cut_contact, cut_direction, cuts = np.empty(most, np.int64), np.empty((most, 2)), 0
     slides = False
@@ -971,7 +941,7 @@ def solve_piece(
     last_law, last_value = np.inf, np.inf
     for done in range(1, ROUNDS + 1):
         possible, qp = assemble(
-            s, kind, direction, balance, sector, cut_contact[:cuts], cut_direction[:cuts]
+            s, kind, direction, balance, cut_contact[:cuts], cut_direction[:cuts]
         )
         if not possible:
             return best
@@ -990,7 +960,7 @@ def solve_piece(
                 bent[j, j] += damping * max(bent[j, j], 0.1 * largest)
             g = g + _applied(H - bent, center)  # the gradient at the center stays
             H = bent
-        outcome, v, y = _solve_scaled(H, g, rows, center, s.anchor)
+        outcome, v, y = _solve_scaled(s, H, g, rows, center)
         if outcome != SOLVED:
             if best.outcome == SOLVED:
                 return best
@@ -1120,153 +1090,187 @@ def _turn(
 # Relaxations --------------------------------------------------------------------------------------
 
 
+class Convex(NamedTuple):
+    """1/2 v^T H v + g^T v + constant over v = (efforts, forces), and its optimum without limits."""
+
+    H: np.ndarray
+    """Shape (n_z, n_z)."""
+    g: np.ndarray
+    """Shape (n_z,)."""
+    constant: float
+    """The objective at v = 0."""
+    optimum: ActiveSet
+    """In the scaled variables v / (scale * size)."""
+
+
+@njit
+def relaxed_objective(
+    s: Statement, open_: np.ndarray, scale: np.ndarray, size: float, center: np.ndarray
+) -> tuple[bool, Convex]:
+    """The objective of a relaxation, with what open contacts cannot do but dissipate.
+
+    lam . delta <= 0 on every contact that obeys its law: contacts do no work. So adding that product
+    of the open contacts to the objective leaves it a lower bound, and lifts it where an open
+    contact pushes across a gap. The largest weight is taken that keeps the objective convex.
+
+    Args:
+        s: The problem.
+        open_: Which contacts are open, shape (n_c,) of bool.
+        scale: Unit of each variable, shape (n_z,).
+        size: Length that counts as one.
+        center: Variables about which it is anchored, scaled, shape (n_z,).
+
+    Returns:
+        Whether it is convex, and the objective.
+    """
+    n, n_r = s.C.shape
+    n_z = n + n_r
+    F = np.empty((len(s.f), n_z))
+    F[:, :n], F[:, n:] = s.F_u, s.F_c
+    H, g, constant = np.zeros((n_z, n_z)), np.zeros(n_z), 0.0
+    for i in range(len(F)):
+        constant += 0.5 * s.f[i] * s.f[i]
+        for a in range(n_z):
+            if F[i, a] != 0.0:
+                g[a] += F[i, a] * s.f[i]
+                for b in range(n_z):
+                    H[a, b] += F[i, a] * F[i, b]
+    M, h = np.zeros((n_z, n_z)), np.zeros(n_z)
+    for c in range(len(open_)):
+        if open_[c]:
+            for r in range(s.starts[c], s.starts[c] + (3 if s.mu[c] > 0.0 else 1)):
+                h[n + r] = s.d[r]
+                for b in range(n):
+                    M[n + r, b] += s.C[b, r]
+                    M[b, n + r] += s.C[b, r]
+                for b in range(n_r):
+                    M[n + r, n + b] += s.W[r, b]
+                    M[n + b, n + r] += s.W[r, b]
+    S, L = np.empty((n_z, n_z)), np.zeros((n_z, n_z))
+    weight, convex = 1.0, False
+    for _ in range(24):
+        for i in range(n_z):
+            for j in range(n_z):
+                S[i, j] = scale[i] * (H[i, j] + weight * M[i, j]) * scale[j]
+            S[i, i] += s.anchor
+        if _cholesky(S, L, MARGIN_OF_CONVEXITY if weight > 0.0 else 1e-15):
+            convex = True
+            break
+        weight = 0.25 * weight if weight > 1e-12 else 0.0
+    H = H + weight * M
+    g = g + weight * h
+    return convex, Convex(H, g, constant, unlimited(L, scale * g / size - s.anchor * center))
+
+
+MARGIN_OF_CONVEXITY = 1e-8
+"""Least pivot of a scaled Hessian that counts as convex."""
+
+
+@njit
+def relaxation_limits(
+    s: Statement, kind: np.ndarray, scale: np.ndarray, norm: np.ndarray, size: float,
+    low: np.ndarray, high: np.ndarray,
+) -> None:  # fmt: skip
+    """Limits of the variables, of the motions, and of the statement for some decisions, in place.
+
+    Args:
+        s: The problem.
+        kind: INACTIVE, STICKING, OPEN, TOUCHING or SECTOR, shape (n_c,).
+        scale: Unit of each variable, shape (n_z,).
+        norm: Norm of the rows of motions and of limits, shape (n_r + m,).
+        size: Length that counts as one.
+        low: Output, shape (n_z + n_r + m,) or longer.
+        high: Output.
+    """
+    n, n_r = s.C.shape
+    n_z = n + n_r
+    for a in range(n):
+        unit = scale[a] * size
+        low[a], high[a] = s.lower[a] / unit, s.upper[a] / unit
+    for c in range(len(kind)):
+        r = s.starts[c]
+        apart, held = kind[c] == INACTIVE, kind[c] == STICKING
+        for k in range(3 if s.mu[c] > 0.0 else 1):
+            i, j = n + r + k, n_z + r + k
+            zero = -s.d[r + k] / (norm[r + k] * size)
+            low[i] = 0.0 if apart or k == 0 else -np.inf
+            high[i] = 0.0 if apart else np.inf
+            low[j] = zero if held or k == 0 else -np.inf
+            high[j] = zero if held or (k == 0 and kind[c] > OPEN) else np.inf
+    for i in range(len(s.low)):
+        unit = norm[n_r + i] * size
+        low[n_z + n_r + i], high[n_z + n_r + i] = s.low[i] / unit, s.high[i] / unit
+
+
 @njit
 def solve_relaxation(
     s: Statement,
     kind: np.ndarray,
-    direction: np.ndarray,
-    balance: np.ndarray,
-    sector: np.ndarray,
-    dissipation: float,
-    effort: np.ndarray,
-    cut_contact: np.ndarray,
-    cut_direction: np.ndarray,
-    cuts: int,
+    convex: Convex,
+    a: ActiveSet,
+    scale: np.ndarray,
+    size: float,
+    center: np.ndarray,
+    G: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    rows: int,
     rounds: int,
-) -> tuple[int, np.ndarray, np.ndarray, float, int]:
-    """The convex relaxation of some decisions; planes around cones are added where it needs them.
-
-    Contact forces dissipate: lam . delta <= 0 on every contact that obeys its law. So adding
-    `dissipation` times that product of the open contacts to the objective leaves it a lower bound,
-    and makes it higher where an open contact pushes across a gap. The largest weight is taken that
-    keeps the objective convex.
+) -> tuple[int, np.ndarray, float, int]:
+    """The optimum of a relaxation, from where another one ended; cones get planes as needed.
 
     Args:
         s: The problem.
-        kind: What is decided of each contact, shape (n_c,). The objective is a bound if none is
-            SLIDING, whose law is linearised.
-        direction: Where sliding contacts slide to, shape (n_c, 2).
-        balance: Their balance, see `Modes`, shape (n_c, 2).
-        sector: First and last angle of those in a sector [rad], shape (n_c, 2).
-        dissipation: Largest weight of that product.
-        effort: Efforts about which it is anchored, shape (n,).
-        cut_contact: Planes so far and room for others, shape (k,).
-        cut_direction: Their directions, shape (k, 2).
-        cuts: Number of planes so far.
-        rounds: Most QPs.
+        kind: Decisions, shape (n_c,).
+        convex: The objective.
+        a: Where to start; it moves on in place.
+        scale: Unit of each variable, shape (n_z,).
+        size: Length that counts as one.
+        center: Variables about which it is anchored, scaled, shape (n_z,).
+        G: Rows, of norm one over the scaled variables, and room for more, shape (most, n_z).
+        low: Limits of variables and rows, shape (n_z + most,).
+        high: Their upper ends.
+        rows: Rows so far.
+        rounds: Most times that planes are added.
 
     Returns:
-        The outcome, the efforts, the forces, the bound, the number of planes.
+        The outcome, the variables, shape (n_z,), the bound, the number of rows.
     """
-    n = len(effort)
-    possible, qp = assemble(
-        s, kind, direction, balance, sector, cut_contact[:cuts], cut_direction[:cuts]
-    )
-    X, x = qp.X, qp.x
-    if not possible:
-        return INFEASIBLE, effort, x, np.inf, cuts
-    n_v = X.shape[1]
-    H, g = _with_dissipation(s, kind, X, x, qp.H, qp.g, dissipation)
-    center = np.zeros(n_v)
-    center[:n] = effort
-    force, value = x, -np.inf
-    for done in range(rounds):
-        if done:
-            _, qp = assemble(
-                s, kind, direction, balance, sector, cut_contact[:cuts], cut_direction[:cuts]
-            )
-        rows = qp.rows
-        outcome, v, y = _solve_scaled(H, g, rows, center, s.anchor)
+    n, n_z = s.C.shape[0], len(scale)
+    v, value = np.zeros(n_z), -np.inf
+    for _ in range(rounds):
+        outcome = dual_active_set(a, G[:rows], low[: n_z + rows], high[: n_z + rows])
         if outcome != SOLVED:
-            return outcome, effort, force, np.inf if outcome == INFEASIBLE else value, cuts
-        force = _applied(X, v) + x
-        value, moved, Hv = qp.constant, 0.0, _applied(H, v)
-        for j in range(n_v):
-            value += 0.5 * v[j] * Hv[j] + g[j] * v[j]
-            moved += s.anchor * max(H[j, j], 0.0) * (v[j] - center[j]) ** 2
-        effort, center = v[:n].copy(), v
-        before = cuts
-        cuts = _cut_relaxed(s, kind, force, cut_contact, cut_direction, cuts)
-        if cuts == before and moved <= 1e-9 * max(value, 1e-9 * qp.constant):
-            break  # what holds the efforts does not lift the bound
-    return SOLVED, effort, force, value, cuts
+            return outcome, v, value, rows
+        v = a.x * scale * size
+        value, away, Hv = convex.constant, 0.0, _applied(convex.H, v)
+        for j in range(n_z):
+            value += 0.5 * v[j] * Hv[j] + convex.g[j] * v[j]
+            away += (a.x[j] - center[j]) ** 2
+        value -= 10.0 * s.anchor * away * size * size  # what holds efforts may have lifted it
+        before = rows
+        for c in range(len(kind)):
+            if kind[c] == INACTIVE or s.mu[c] == 0.0 or s.sticking or rows == len(G):
+                continue
+            r = n + s.starts[c]
+            length = np.hypot(v[r + 1], v[r + 2])
+            if length > s.mu[c] * v[r] + 1e-4 * max(s.size, abs(v[r])):
+                p, q = v[r + 1] / length, v[r + 2] / length
+                _add_plane(G, low, high, rows, scale, r, s.mu[c], p, q)
+                rows += 1
+        if rows == before:
+            break
+    return SOLVED, v, value, rows
 
 
 @njit
-def _with_dissipation(
-    s: Statement,
-    kind: np.ndarray,
-    X: np.ndarray,
-    x: np.ndarray,
-    H: np.ndarray,
-    g: np.ndarray,
-    weight: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Hessian and gradient with the product lam . delta of the open contacts."""
-    n, n_v = s.C.shape[0], X.shape[1]
-    M, h = np.zeros((n_v, n_v)), np.zeros(n_v)
-    some = False
-    for c in range(len(kind)):
-        if kind[c] != OPEN and kind[c] != TOUCHING:
-            continue
-        some = True
-        for r in range(s.starts[c], s.starts[c] + (3 if s.mu[c] > 0.0 else 1)):
-            a = 0
-            while X[r, a] == 0.0:
-                a += 1  # the variable that is this force
-            D = np.zeros(n_v)
-            offset = s.d[r]
-            for j in range(len(x)):
-                w = s.W[r, j]
-                offset += w * x[j]
-                for b in range(n_v):
-                    D[b] += w * X[j, b]
-            for b in range(n):
-                D[b] += s.C[b, r]
-            for b in range(n_v):
-                M[a, b] += 0.5 * D[b]
-                M[b, a] += 0.5 * D[b]
-            h[a] += offset
-    if not some:
-        return H, g
-    L = np.zeros((n_v, n_v))
-    for _ in range(24):
-        trial = H + 2.0 * weight * M
-        bent = trial.copy()
-        d = np.empty(n_v)
-        good = True
-        for j in range(n_v):
-            good = good and trial[j, j] > 0.0
-            d[j] = 1.0 / np.sqrt(trial[j, j]) if trial[j, j] > 0.0 else 1.0
-        if good:
-            for i in range(n_v):
-                for j in range(n_v):
-                    trial[i, j] *= d[i] * d[j]
-            if _cholesky(trial, L, 1e-6):
-                return bent, g + weight * h
-        weight *= 0.25
-    return H, g
-
-
-@njit
-def _cut_relaxed(
-    s: Statement,
-    kind: np.ndarray,
-    force: np.ndarray,
-    cut_contact: np.ndarray,
-    cut_direction: np.ndarray,
-    cuts: int,
-) -> int:
-    """Planes that touch the cones which forces left, of all contacts that may stick."""
-    if s.sticking:
-        return cuts
-    for c in range(len(kind)):
-        if kind[c] == INACTIVE or s.mu[c] == 0.0 or cuts == len(cut_contact):
-            continue
-        r = s.starts[c]
-        size = np.hypot(force[r + 1], force[r + 2])
-        if size > s.mu[c] * force[r] + 1e-4 * max(s.size, abs(force[r])):
-            cut_contact[cuts] = c
-            cut_direction[cuts, 0], cut_direction[cuts, 1] = force[r + 1] / size, force[r + 2] / size
-            cuts += 1
-    return cuts
+def _add_plane(
+    G: np.ndarray, low: np.ndarray, high: np.ndarray, row: int, scale: np.ndarray,
+    r: int, mu: float, p: float, q: float,
+) -> None:  # fmt: skip
+    """mu lam_n - (p, q) . lam_t >= 0 as a row; r is the variable of lam_n."""
+    a, b, c = mu * scale[r], -p * scale[r + 1], -q * scale[r + 2]
+    norm = np.sqrt(a * a + b * b + c * c)
+    G[row] = 0.0
+    G[row, r], G[row, r + 1], G[row, r + 2] = a / norm, b / norm, c / norm
+    low[len(scale) + row], high[len(scale) + row] = 0.0, np.inf

@@ -1,0 +1,181 @@
+"""Convex relaxations of one problem: some contacts decided, the others not."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sofa_softctl.inverse import piece_kernels as kernels
+from sofa_softctl.inverse.modes import OPEN, SECTOR, Modes
+from sofa_softctl.inverse.piece_kernels import ActiveSet, Convex, Statement
+
+PLANES = 40
+"""Planes around cones and of sectors for which there is room, for each contact."""
+CUTS = 8
+"""Most rounds of planes around the cones in a relaxation. Fewer make its bound lower, not wrong."""
+ANCHOR = 1e-9
+"""Weight that holds what the objective leaves open, relative to the scaled Hessian's diagonal."""
+
+
+class Relaxed(NamedTuple):
+    """The answer of a relaxation, in units of energy."""
+
+    bound: float
+    """Its objective: no answer with these decisions has a lower one."""
+    effort: np.ndarray
+    """Shape (n,)."""
+    force: np.ndarray
+    """Contact forces, shape (n_r,). Undecided contacts may push across a gap."""
+    open: bytes
+    """Which contacts are open: relaxations of the same ones start from each other."""
+    state: ActiveSet
+    """Where the QP solver ended."""
+    sectors: tuple[int, ...]
+    """Rows of the sectors that contacts slide in."""
+
+
+class Relaxation:
+    """Relaxations of one statement. They share their matrices, and their planes around the cones.
+
+    All contacts have lam_n >= 0, delta_n >= 0 and, by Coulomb's law, a force in the friction cone;
+    what is decided is added. Planes that touch a cone are added where an answer leaves it.
+
+    Args:
+        statement: The problem.
+        before: Efforts near which open ones are held, shape (n,).
+    """
+
+    def __init__(self, statement: Statement, before: np.ndarray) -> None:
+        s = self.statement = statement._replace(anchor=ANCHOR)
+        n, n_r = s.C.shape
+        n_z = n + n_r
+        curvature = (np.concatenate((s.F_u, s.F_c), axis=1) ** 2).sum(axis=0)
+        strongest = curvature.max(initial=0.0) or 1.0
+        self.scale = 1.0 / np.sqrt(np.maximum(curvature, 1e-6 * strongest))
+        self.size = max(math.sqrt((s.f @ s.f) / strongest), s.size) * math.sqrt(strongest)
+        rows = np.concatenate(
+            (np.concatenate((s.C.T, s.W), axis=1), np.concatenate((s.A_u, s.A_c), axis=1))
+        )
+        rows = rows * self.scale
+        norm = np.sqrt((rows * rows).sum(axis=1))
+        norm[norm <= 1e-12 * norm.max(initial=0.0)] = norm.max(initial=0.0) or 1.0
+        self.norm = norm
+        self.rows = self.fixed = len(rows)
+        self.G = np.zeros((self.rows + PLANES * len(s.starts), n_z))
+        self.G[: self.rows] = rows / norm[:, None]
+        self.low = np.full(n_z + len(self.G), -np.inf)
+        self.high = np.full(n_z + len(self.G), np.inf)
+        self.center = np.concatenate((before, np.zeros(n_r))) / (self.scale * self.size)
+        self.solved = 0
+        """Relaxations that were solved."""
+        self._objectives: dict[bytes, Convex] = {}
+        self._sectors: dict[tuple[int, float, float], tuple[int, ...]] = {}
+        self._lows: dict[int, float] = {}
+
+    def solve(self, modes: Modes, near: Relaxed | None = None) -> Relaxed | None:
+        """The answer of the relaxation with these decisions; None if there is none.
+
+        Args:
+            modes: What is decided; contacts that slide must do so in a sector.
+            near: The answer of a relaxation with fewer decisions.
+
+        Raises:
+            ArithmeticError: the QP could not be solved.
+        """
+        self.solved += 1
+        s = self.statement
+        n, n_z = s.C.shape[0], len(self.scale)
+        key, convex = self._objective(modes)
+        sectors = () if near is None else near.sectors
+        sectors += self._sector_rows(modes, sectors)
+        kernels.relaxation_limits(
+            s, modes.kind, self.scale, self.norm, self.size, self.low, self.high
+        )
+        ends = n_z + np.array(sectors, dtype=np.int64)
+        self.low[ends] = [self._lows[row] for row in sectors]
+        start = near.state if near is not None and near.open == key else convex.optimum
+        state = ActiveSet(*(array.copy() for array in start))
+        outcome, v, bound, self.rows = kernels.solve_relaxation(
+            s,
+            modes.kind,
+            convex,
+            state,
+            self.scale,
+            self.size,
+            self.center,
+            self.G,
+            self.low,
+            self.high,
+            self.rows,
+            CUTS,
+        )
+        self.low[ends] = -np.inf
+        if outcome == kernels.FAILED:
+            raise ArithmeticError("The QP of a relaxation could not be solved.")
+        if outcome == kernels.INFEASIBLE:
+            return None
+        return Relaxed(bound, v[:n], v[n:], key, state, sectors)
+
+    def _objective(self, modes: Modes) -> tuple[bytes, Convex]:
+        """The objective of these decisions, and what tells it from others."""
+        open_ = modes.kind <= OPEN  # what is apart or sticks does no work either
+        key = open_.tobytes()
+        if key not in self._objectives:
+            convex, self._objectives[key] = kernels.relaxed_objective(
+                self.statement, open_, self.scale, self.size, self.center
+            )
+            if not convex:
+                raise ArithmeticError("The objective of a relaxation is not convex.")
+        return key, self._objectives[key]
+
+    def _sector_rows(self, modes: Modes, known: tuple[int, ...]) -> tuple[int, ...]:
+        """Rows of the contacts that slide in a sector, those that are not known."""
+        found: list[int] = []
+        for i in np.flatnonzero(modes.kind == SECTOR).tolist():
+            key = (i, *map(float, modes.sector[i]))
+            if key not in self._sectors:
+                self._sectors[key] = self._add_sector(*key)
+            found += [row for row in self._sectors[key] if row not in known]
+        return tuple(found)
+
+    def _add_sector(self, i: int, first: float, last: float) -> tuple[int, ...]:
+        """Rows of a contact that slides between two angles.
+
+        Its motion is in that sector, and its force opposite, between the arc of the friction disc
+        and its chord.
+        """
+        s = self.statement
+        n, r = s.C.shape[0], s.starts[i]
+        t = slice(r + 1, r + 3)
+        motion = np.concatenate((s.C.T[t], s.W[t]), axis=1)  # (2, n_z), and s.d beside it
+        middle, half = 0.5 * (first + last), 0.5 * (last - first)
+        rows = []
+        for angle, sign in ((first, 1.0), (last, -1.0)):
+            across = sign * np.array([-math.sin(angle), math.cos(angle)])
+            rows.append((across @ motion, -float(across @ s.d[t])))
+            rows.append((self._plane(n + r, s.mu[i], angle), 0.0))
+        chord = -self._plane(n + r, s.mu[i] * math.cos(half), middle)
+        rows.append((chord, 0.0))
+        return tuple(self._add(row, low) for row, low in rows)
+
+    def _plane(self, variable: int, mu: float, angle: float) -> np.ndarray:
+        """mu lam_n - direction . lam_t, the direction opposite to sliding at an angle."""
+        row = np.zeros(len(self.scale))
+        row[variable : variable + 3] = mu, math.cos(angle), math.sin(angle)
+        return row
+
+    def _add(self, row: np.ndarray, low: float) -> int:
+        """Keep a row, which no relaxation has to obey that does not ask for it; its number."""
+        if self.rows == len(self.G):
+            n_z, room = len(self.scale), len(self.G)
+            self.G = np.concatenate((self.G, np.zeros((room, n_z))))
+            self.low = np.concatenate((self.low, np.full(room, -np.inf)))
+            self.high = np.concatenate((self.high, np.full(room, np.inf)))
+        scaled = row * self.scale
+        norm = math.sqrt(scaled @ scaled) or 1.0
+        self.G[self.rows] = scaled / norm
+        self._lows[self.rows] = low / (norm * self.size)
+        self.rows += 1
+        return self.rows - 1
