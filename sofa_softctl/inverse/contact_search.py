@@ -42,6 +42,8 @@ def search_modes(
     expected: float,
     starts: Iterable[Start],
     pairs: Sequence[Hashable],
+    enough: float = -math.inf,
+    nodes: int | None = None,
     deadline: float = math.inf,
 ) -> Found:
     """The best answer that the options allow to find.
@@ -53,6 +55,8 @@ def search_modes(
         expected: Objective above which the answer that these lead to may be a poor local optimum.
         starts: Other modes to start from.
         pairs: Which two bodies touch, of each contact.
+        enough: Objective at which an answer is good enough.
+        nodes: Relaxations of branch and bound. Default: as the options and the contacts have it.
         deadline: Reading of `perf_counter` at which to end [s].
     """
     tried: set[bytes] = set()
@@ -77,23 +81,25 @@ def search_modes(
             complete = complete and ended
             if found is not None and pieces.better(found, best):
                 best = found
-    nodes = _nodes(options, len(pairs), recalled is not None)
-    if not nodes:
+            if best is not None and best.objective <= enough:
+                break
+    nodes = _nodes(options, len(pairs)) if nodes is None else nodes
+    if not nodes or (best is not None and best.objective <= enough):
         return Found(best, complete, "pivoting")
     proof = branch(
-        pieces, relaxation, best, nodes=nodes, gap=options.gap, tried=tried, deadline=deadline
+        pieces, relaxation, best, nodes=nodes, gap=options.gap, enough=enough, tried=tried, deadline=deadline
     )
     ended = complete if options.strategy == "auto" else proof.complete
     return Found(proof.best, ended, "exact", proof.bound, proof.complete)
 
 
-def _nodes(options: Search, contacts: int, known: bool) -> int:
+def _nodes(options: Search, contacts: int) -> int:
     """Relaxations that branch and bound may solve."""
     if options.strategy == "pivoting":
         return 0
     if options.strategy == "exact" or math.isfinite(options.budget):
         return options.nodes
-    return options.few_nodes if contacts <= options.few and not known else 0
+    return options.few_nodes if contacts <= options.few else 0
 
 
 def _opened(

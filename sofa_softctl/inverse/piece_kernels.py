@@ -38,6 +38,9 @@ SETTLED = 1e-9
 """Relative change of the objective below which the sequence of QPs has settled."""
 FEASIBLE = 1e-10
 """Violation of a scaled row that counts as none."""
+IDLE = 1e-3
+"""Weight that holds forces which contacts that depend on each other exchange for nothing, relative
+to the scaled Hessian's diagonal."""
 ROUNDS = 24
 """Most QPs on one piece."""
 
@@ -653,11 +656,12 @@ def _solve_scaled(
     """
     n_v, m = len(g), len(rows.low)
     d = _scale_of(H)
-    S, L = np.empty((n_v, n_v)), np.zeros((n_v, n_v))
+    S, L, anchor = np.empty((n_v, n_v)), np.zeros((n_v, n_v)), np.empty(n_v)
     for i in range(n_v):
         for j in range(n_v):
             S[i, j] = d[i] * H[i, j] * d[j]
-        S[i, i] += s.anchor
+        anchor[i] = s.anchor if i < len(s.lower) else IDLE
+        S[i, i] += anchor[i]
     G, norm = np.empty((m, n_v)), np.empty(m)
     low, high = np.full(n_v + m, -np.inf), np.full(n_v + m, np.inf)
     for j in range(len(s.lower)):
@@ -678,7 +682,7 @@ def _solve_scaled(
             G[i, j] /= norm[i]
     h, size = np.empty(n_v), 0.0
     for j in range(n_v):
-        h[j] = d[j] * g[j] - s.anchor * center[j] / d[j]
+        h[j] = d[j] * g[j] - anchor[j] * center[j] / d[j]
         size = max(size, abs(h[j]))
     for i in range(n_v + m):
         size = max(size, low[i] if low[i] < np.inf else 0.0, -high[i] if high[i] > -np.inf else 0.0)
@@ -711,10 +715,10 @@ def _scale_of(H: np.ndarray) -> np.ndarray:
 
 
 @njit
-def _convex(H: np.ndarray) -> np.ndarray:
+def _convex(H: np.ndarray, efforts: int) -> np.ndarray:
     """H, or where it is not convex, with the absolute values of its eigenvalues.
 
-    So a saddle is left, not climbed.
+    So a saddle is left, not climbed. Variables after the efforts are anchored by `IDLE`.
     """
     n = len(H)
     S, L, d = np.empty((n, n)), np.zeros((n, n)), np.empty(n)
@@ -726,7 +730,7 @@ def _convex(H: np.ndarray) -> np.ndarray:
     for i in range(n):
         for j in range(n):
             S[i, j] = d[i] * H[i, j] * d[j]
-        S[i, i] += 1e-9
+        S[i, i] += 1e-9 if i < efforts else IDLE
     if _cholesky(S, L, 1e-15) or not np.isfinite(S).all():
         return H
     values, vectors = np.linalg.eigh(S)
@@ -797,7 +801,7 @@ def _curvature(
                 gradient[j] -= y[i] * along
         else:
             size = np.hypot(force[r + 1], force[r + 2])
-            if size <= 1e-9 * s.size:
+            if size <= 1e-6 * s.size:
                 continue
             p, q = force[r + 1] / size, force[r + 2] / size
             gradient[r] -= y[i] * s.mu[c]
@@ -947,12 +951,14 @@ def solve_piece(
             return best
         X, x, H, g, rows = qp.X, qp.x, qp.H, qp.g, qp.rows
         n_v = X.shape[1]
-        if len(center) != n_v:
-            wide = np.zeros(n_v)
-            wide[:n] = center[:n]
-            center = wide
+        idle = np.zeros(n_v)  # the same forces in this round's variables
+        idle[:n] = center[:n]
+        for j in range(n, n_v):
+            for r in range(len(force)):
+                idle[j] += X[r, j] * force[r]
+        center = idle
         if K.shape[0] == n_v:
-            bent = _convex(H + K)
+            bent = _convex(H + K, n)
             largest = 0.0
             for j in range(n_v):
                 largest = max(largest, bent[j, j])
@@ -962,6 +968,9 @@ def solve_piece(
             H = bent
         outcome, v, y = _solve_scaled(s, H, g, rows, center)
         if outcome != SOLVED:
+            if K.shape[0] == n_v:  # without the curvature, whose numbers can be large
+                K, damping = np.zeros((0, 0)), 0.0
+                continue
             if best.outcome == SOLVED:
                 return best
             return _ended(none, outcome, done)
@@ -998,6 +1007,8 @@ def solve_piece(
         if best.outcome != SOLVED and value > worth * (1.2 if slides or K.shape[0] else 1.0):
             return _ended(none, WORTHLESS, done)
         K = _curvature(s, kind, direction, balance, rows, y, X, effort, force)
+        K[n:, :] = 0.0  # other variables in the next round
+        K[:, n:] = 0.0
         cuts = _cut(s, kind, force, cut_contact, cut_direction, cuts)
         _turn(s, kind, direction, balance, delta, force)
         center, last_law, last_value = v, law, value

@@ -170,6 +170,8 @@ class _Step:
             expected=math.inf if start is not None else (-math.inf if confirm else self.expected),
             starts=_starts(self.mechanics, self.before, self.past),
             pairs=self.mechanics.contacts.pairs,
+            enough=0.5 * (NO_EXCESS * self._size) ** 2 if confirm else -math.inf,
+            nodes=self.search.confirm_nodes if confirm else (0 if start is not None else None),
             deadline=self.deadline,
         )
         self.pieces += pieces.pieces

@@ -35,9 +35,12 @@ class Search:
     budget: float = math.inf
     """Time after which the search ends with the best answer so far [s]. Finite, it makes answers
     depend on the machine."""
-    few: int = 5
+    few: int = 8
     """Most contacts for which "auto" goes on to "exact" without a budget."""
-    few_nodes: int = 100
+    confirm_nodes: int = 400
+    """Most relaxations that "auto" and "pivoting" solve before limits are said to contradict each
+    other."""
+    few_nodes: int = 24
     """Most relaxations that it then solves."""
 
     def __post_init__(self) -> None:
