@@ -70,7 +70,7 @@ def branch(
     tree = _Tree(pieces, relaxation, best, gap if slides else FINITE, tried)
     last = relaxation.solved + nodes
     tree.add(Modes.of(np.full(len(s.starts), OPEN)))
-    while tree.heap and relaxation.solved < last and perf_counter() < deadline:
+    while tree.left and relaxation.solved < last and perf_counter() < deadline:
         if tree.best is not None and tree.best.objective <= enough:
             break
         tree.expand()
@@ -78,7 +78,11 @@ def branch(
 
 
 class _Tree:
-    """The nodes that are left, and the best answer."""
+    """The nodes that are left, and the best answer.
+
+    The search dives: what was decided last is decided further, down to a dead end or to where
+    nothing but sectors are left; only then is the node with the lowest bound taken on.
+    """
 
     def __init__(
         self,
@@ -91,6 +95,7 @@ class _Tree:
         self.pieces, self.relaxation = pieces, relaxation
         self.best, self.gap = best, gap
         self.heap: list[tuple[float, int, Modes, Relaxed]] = []
+        self.children: list[tuple[float, int, Modes, Relaxed]] = []
         self.ticket = count()
         self.tried = set() if tried is None else tried
         self.failed = math.inf  # least bound of nodes whose QP could not be solved
@@ -115,24 +120,40 @@ class _Tree:
         self._suggest(modes, relaxed)
         bound = max(parent, relaxed.bound)
         if bound < self.target:
-            heapq.heappush(self.heap, (bound, next(self.ticket), modes, relaxed))
+            self.children.append((bound, next(self.ticket), modes, relaxed))
 
     def expand(self) -> None:
-        """Decide something about one contact of the node with the lowest bound."""
-        bound, _, modes, relaxed = heapq.heappop(self.heap)
+        """Decide something about one contact of a node."""
+        if self.children:
+            self.children.sort()
+            bound, _, modes, relaxed = self.children.pop(0)
+            for child in self.children:
+                heapq.heappush(self.heap, child)
+            self.children = []
+        else:
+            bound, _, modes, relaxed = heapq.heappop(self.heap)
         if bound >= self.target:
-            self.heap.clear()  # all others have higher bounds
+            self.heap = [other for other in self.heap if other[0] < self.target]
             return
         children = _decide(self.pieces, modes, relaxed)
         if not children:
             self.failed = min(self.failed, bound)
         for child in children:
             self.add(child, bound, relaxed)
+        if len(children) == 2 and (children[0].kind == modes.kind).all():  # a sector in halves
+            for child in self.children:
+                heapq.heappush(self.heap, child)
+            self.children = []
+
+    @property
+    def left(self) -> bool:
+        """Whether there are nodes left to search."""
+        return bool(self.heap or self.children)
 
     def proof(self) -> Proof:
         """What came of it."""
-        left = min([bound for bound, *_ in self.heap] + [self.failed])
-        complete = not self.heap and self.failed >= self.target
+        left = min([bound for bound, *_ in (*self.heap, *self.children)] + [self.failed])
+        complete = left >= self.target
         return Proof(self.best, min(left, self.target), complete)
 
     def _suggest(self, modes: Modes, relaxed: Relaxed) -> None:

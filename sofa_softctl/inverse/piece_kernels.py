@@ -224,7 +224,9 @@ def unlimited(L: np.ndarray, g: np.ndarray) -> ActiveSet:
 
 
 @njit
-def dual_active_set(a: ActiveSet, G: np.ndarray, low: np.ndarray, high: np.ndarray) -> int:
+def dual_active_set(
+    a: ActiveSet, G: np.ndarray, low: np.ndarray, high: np.ndarray, doubt: float
+) -> int:
     """Go on to the optimum subject to low <= (x, G x) <= high, in place.
 
     Args:
@@ -233,6 +235,7 @@ def dual_active_set(a: ActiveSet, G: np.ndarray, low: np.ndarray, high: np.ndarr
         G: Rows, of norm about one, shape (m, n).
         low: Shape (n + m,).
         high: Shape (n + m,). Equal to `low`: an equation.
+        doubt: Violation of a limit that depends on the active ones up to which it is rounding.
 
     Returns:
         SOLVED, INFEASIBLE or FAILED.
@@ -299,7 +302,7 @@ def dual_active_set(a: ActiveSet, G: np.ndarray, low: np.ndarray, high: np.ndarr
             full = missing / free if free > 1e-13 * total else np.inf
             step = min(partial, full)
             if step == np.inf:
-                if missing > 1e3 * FEASIBLE:
+                if missing > doubt:
                     return INFEASIBLE
                 on[p] = True  # a row that repeats others, up to rounding
                 break
@@ -692,7 +695,7 @@ def _solve_scaled(
     if not _cholesky(S, L, 1e-15):
         return FAILED, center, y
     a = unlimited(L, h / size)
-    outcome = dual_active_set(a, G, low / size, high / size)
+    outcome = dual_active_set(a, G, low / size, high / size, 1e3 * FEASIBLE)
     for j in range(a.count[0]):
         i = a.active[j] - n_v
         if i >= 0:
@@ -1110,6 +1113,8 @@ class Convex(NamedTuple):
     """Shape (n_z,)."""
     constant: float
     """The objective at v = 0."""
+    anchor: float
+    """Weight that holds what it leaves open, relative to the scaled Hessian's diagonal."""
     optimum: ActiveSet
     """In the scaled variables v / (scale * size)."""
 
@@ -1158,23 +1163,22 @@ def relaxed_objective(
                     M[n + r, n + b] += s.W[r, b]
                     M[n + b, n + r] += s.W[r, b]
     S, L = np.empty((n_z, n_z)), np.zeros((n_z, n_z))
-    weight, convex = 1.0, False
-    for _ in range(24):
+    weight, anchor, convex = 1.0, 0.0, False
+    while not convex:
         for i in range(n_z):
             for j in range(n_z):
                 S[i, j] = scale[i] * (H[i, j] + weight * M[i, j]) * scale[j]
-            S[i, i] += s.anchor
-        if _cholesky(S, L, MARGIN_OF_CONVEXITY if weight > 0.0 else 1e-15):
-            convex = True
+            S[i, i] += anchor
+        convex = _cholesky(S, L, 1e-8 if anchor == 0.0 else 1e-15)
+        if convex or anchor > 0.0:
             break
+        if weight == 0.0:  # what neither objective nor contacts decide is held
+            anchor = s.anchor
         weight = 0.25 * weight if weight > 1e-12 else 0.0
     H = H + weight * M
     g = g + weight * h
-    return convex, Convex(H, g, constant, unlimited(L, scale * g / size - s.anchor * center))
-
-
-MARGIN_OF_CONVEXITY = 1e-8
-"""Least pivot of a scaled Hessian that counts as convex."""
+    optimum = unlimited(L, scale * g / size - anchor * center)
+    return convex, Convex(H, g, constant, anchor, optimum)
 
 
 @njit
@@ -1250,7 +1254,7 @@ def solve_relaxation(
     n, n_z = s.C.shape[0], len(scale)
     v, value = np.zeros(n_z), -np.inf
     for _ in range(rounds):
-        outcome = dual_active_set(a, G[:rows], low[: n_z + rows], high[: n_z + rows])
+        outcome = dual_active_set(a, G[:rows], low[: n_z + rows], high[: n_z + rows], 1e-5)
         if outcome != SOLVED:
             return outcome, v, value, rows
         v = a.x * scale * size
@@ -1258,7 +1262,7 @@ def solve_relaxation(
         for j in range(n_z):
             value += 0.5 * v[j] * Hv[j] + convex.g[j] * v[j]
             away += (a.x[j] - center[j]) ** 2
-        value -= 10.0 * s.anchor * away * size * size  # what holds efforts may have lifted it
+        value -= 10.0 * convex.anchor * away * size * size  # what holds efforts may have lifted it
         before = rows
         for c in range(len(kind)):
             if kind[c] == INACTIVE or s.mu[c] == 0.0 or s.sticking or rows == len(G):

@@ -163,6 +163,9 @@ class _Step:
             recalled = start
         elif self.past is not None and self.past.complete:
             recalled = Start(self.past.modes, self.past.force)
+        nodes: int | None = None
+        if self.search.strategy != "exact":
+            nodes = self.search.confirm_nodes if confirm else (None if start is None else 0)
         found = search_modes(
             pieces,
             self.search,
@@ -171,7 +174,7 @@ class _Step:
             starts=_starts(self.mechanics, self.before, self.past),
             pairs=self.mechanics.contacts.pairs,
             enough=0.5 * (NO_EXCESS * self._size) ** 2 if confirm else -math.inf,
-            nodes=self.search.confirm_nodes if confirm else (0 if start is not None else None),
+            nodes=nodes,
             deadline=self.deadline,
         )
         self.pieces += pieces.pieces
@@ -394,7 +397,7 @@ def _gap(step: _Step, answered: _Answered | None, objective: float) -> float:
         return math.inf
     missing = objective - bound
     worth = max(objective, 0.5e-8 * float(m.e_free @ m.e_free))
-    return 0.0 if missing <= 1e-7 * worth else missing / worth  # 1e-7: what QPs leave
+    return 0.0 if missing <= 1e-7 * worth else missing / max(worth, 1e-300)  # 1e-7: what QPs leave
 
 
 def _status(answered: _Answered | None, relaxed: Sequence[str]) -> Status:

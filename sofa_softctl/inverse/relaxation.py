@@ -15,7 +15,7 @@ PLANES = 40
 """Planes around cones and of sectors for which there is room, for each contact."""
 CUTS = 8
 """Most rounds of planes around the cones in a relaxation. Fewer make its bound lower, not wrong."""
-ANCHOR = 1e-9
+ANCHOR = 1e-6
 """Weight that holds what the objective leaves open, relative to the scaled Hessian's diagonal."""
 
 
