@@ -1230,6 +1230,7 @@ def solve_relaxation(
     low: np.ndarray,
     high: np.ndarray,
     rows: int,
+    most: int,
     rounds: int,
 ) -> tuple[int, np.ndarray, float, int]:
     """The optimum of a relaxation, from where another one ended; cones get planes as needed.
@@ -1246,6 +1247,7 @@ def solve_relaxation(
         low: Limits of variables and rows, shape (n_z + most,).
         high: Their upper ends.
         rows: Rows so far.
+        most: Rows up to which planes are added.
         rounds: Most times that planes are added.
 
     Returns:
@@ -1265,7 +1267,7 @@ def solve_relaxation(
         value -= 10.0 * convex.anchor * away * size * size  # what holds efforts may have lifted it
         before = rows
         for c in range(len(kind)):
-            if kind[c] == INACTIVE or s.mu[c] == 0.0 or s.sticking or rows == len(G):
+            if kind[c] == INACTIVE or s.mu[c] == 0.0 or s.sticking or rows >= most:
                 continue
             r = n + s.starts[c]
             length = np.hypot(v[r + 1], v[r + 2])

@@ -11,8 +11,8 @@ from sofa_softctl.inverse import piece_kernels as kernels
 from sofa_softctl.inverse.modes import OPEN, SECTOR, Modes
 from sofa_softctl.inverse.piece_kernels import ActiveSet, Convex, Statement
 
-PLANES = 40
-"""Planes around cones and of sectors for which there is room, for each contact."""
+PLANES = 24
+"""Most planes around the cones, for each contact. Fewer make bounds lower, not wrong."""
 CUTS = 8
 """Most rounds of planes around the cones in a relaxation. Fewer make its bound lower, not wrong."""
 ANCHOR = 1e-6
@@ -62,8 +62,9 @@ class Relaxation:
         norm = np.sqrt((rows * rows).sum(axis=1))
         norm[norm <= 1e-12 * norm.max(initial=0.0)] = norm.max(initial=0.0) or 1.0
         self.norm = norm
-        self.rows = self.fixed = len(rows)
-        self.G = np.zeros((self.rows + PLANES * len(s.starts), n_z))
+        self.rows = len(rows)
+        self.most = self.rows + PLANES * len(s.starts)
+        self.G = np.zeros((self.most, n_z))
         self.G[: self.rows] = rows / norm[:, None]
         self.low = np.full(n_z + len(self.G), -np.inf)
         self.high = np.full(n_z + len(self.G), np.inf)
@@ -109,6 +110,7 @@ class Relaxation:
             self.low,
             self.high,
             self.rows,
+            min(len(self.G), self.most),
             CUTS,
         )
         self.low[ends] = -np.inf
@@ -178,4 +180,5 @@ class Relaxation:
         self.G[self.rows] = scaled / norm
         self._lows[self.rows] = low / (norm * self.size)
         self.rows += 1
+        self.most += 1
         return self.rows - 1
