@@ -3,8 +3,8 @@
 Robot: a ring of silicone, 40 mm across and 10 mm wide, four cables between opposite points of its
 rim. Its centre is the only effector: the controller finds which cables to pull so that the ring
 leans over the point it stands on, and falls forwards. Mesh: meshes/ring.vtk (720 nodes).
-Parameters: `start` turns ring, skin and cables about the ring's axis, in degrees; a negative `speed`
-leads it backwards; after `distance` the goal stands still.
+Parameters: `start` turns ring, skin and cables about the ring's axis, in degrees; with a negative
+`speed` it rolls backwards; after `distance` the goal stands still.
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: the ring rolls without sliding, its centre a few millimetres around the goal;
 its weight is what the ground's normal forces sum up to; up a slope it rests more on its tension,
