@@ -5,6 +5,8 @@ Object: a rigid box of 40 x 20 x 40 mm that stands on three feet, so that each f
 weight is known, whatever the fingers do. Controlled are three points of the box and, weakly, the
 two slides: the controller finds the motors' forces through the contacts of fingers, box and floor.
 Mesh: meshes/fingertip.vtk (63 nodes), twice.
+Parameters: the box shall end `distance` away, turned by `turn` degrees; it begins `aside` along z
+and turned by `askew` degrees, off the path it is led on. `friction` is the floor's.
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: the box moves only while its feet slide, which takes friction times its weight;
 each finger's share of the push decides how the box turns. It comes to rest within half a millimetre
@@ -13,6 +15,7 @@ does not give way to nothing.
 
     softctl run scenes/pushing.py --movie pushing.gif
     softctl run scenes/pushing.py --set distance=15 --set turn=-20 --plot pushing.png
+    softctl run scenes/pushing.py --set aside=2 --set askew=3 --set friction=0.8
     runSofa -l SofaPython3 scenes/pushing.py --argv friction=0.3
 """
 
@@ -115,6 +118,8 @@ def createScene(
     root,
     distance=20.0,
     turn=30.0,
+    aside=0.0,
+    askew=0.0,
     mass=0.03,
     friction=0.5,
     finger_friction=0.5,
@@ -122,7 +127,6 @@ def createScene(
     strongest=3000.0,
     follow=0.1,
     energy=1e-4,
-    contacts="coulomb",
     dt=0.01,
 ):
     root.dt = dt
@@ -142,7 +146,7 @@ def createScene(
         rules=f"* floor FrictionContactConstraint?mu={friction}",
     )
     add_floor(root)
-    points = add_box(root, mass)
+    points = add_box(root, mass, about_y(np.radians(askew)), BOX + [0.0, 0.0, aside])
     motors, slides = [], []
     for name, place in zip(("left", "right"), touching_places(), strict=True):
         front = place - [CLEARANCE, 0.0, 0.0]
@@ -159,7 +163,6 @@ def createScene(
             goal=Plan(distance, turn),
             weight=[[1.0, 0.0, 1.0]] * len(points) + [[follow, 0.0, follow]] * len(slides),
             energy=energy,
-            contacts=contacts,
         )
     )
     return root
@@ -174,13 +177,16 @@ def add_floor(root):
     floor.addObject("TriangleCollisionModel", name="floor", moving=False, simulated=False)
 
 
-def add_box(root, mass):
+def add_box(root, mass, rotation, centre):
     """The rigid box with its faces and feet; returns the effectors of its points."""
     box = root.addChild("box")
     box.addObject("EulerImplicitSolver", rayleighMass=0.1)
     box.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
-    start = [*BOX.tolist(), 0.0, 0.0, 0.0, 1.0]
-    box.addObject("MechanicalObject", name="dofs", template="Rigid3", position=[start])
+    half = 0.5 * np.arctan2(rotation[0, 2], rotation[0, 0])
+    start = [*centre, 0.0, np.sin(half), 0.0, np.cos(half)]
+    box.addObject(
+        "MechanicalObject", name="dofs", template="Rigid3", position=[np.array(start).tolist()]
+    )
     x, y, z = ((SIZE**2).sum() - SIZE**2) / 12.0
     inertia = f"[{x} 0 0,0 {y} 0,0 0 {z}]"
     box.addObject("UniformMass", vertexMass=f"{mass} {SIZE.prod()} {inertia}")
@@ -195,9 +201,9 @@ def add_box(root, mass):
     feet.addObject("PointCollisionModel", group=1)
     feet.addObject("RigidMapping")
     effectors = []
-    for k, point in enumerate(POINTS):
+    for k, point in enumerate(centre + POINTS @ rotation.T):
         node = box.addChild(f"point_{k}")
-        node.addObject("MechanicalObject", name="dofs", position=[(BOX + point).tolist()])
+        node.addObject("MechanicalObject", name="dofs", position=[point.tolist()])
         effectors.append(add_effector(node))
         node.addObject("RigidMapping", globalToLocalCoords=True)
     return effectors

@@ -1,17 +1,17 @@
 """Build the meshes of two soft fingertips (mm): fingertip.vtk, round, and pad.vtk, flat.
 
 Run by hand, `python scenes/meshes/fingertip.py`; the files beside it are its output and are
-committed. Both lie along x, their front at x = 0 and their back at x = -24.
+committed. Both lie along x with their front at x = 0.
 """
 
 import numpy as np
 from grid import grid_tetrahedra, oriented
 from make import HERE, Mesh, check, summary, write_vtk
 
-LENGTH = 24.0
 COUNTS = {"fingertip": (7, 3, 3), "pad": (5, 5, 5)}
-BACK, FRONT, DOME = 14.0, 6.0, 2.0
-"""Sides of the round one's square section at both ends, and how far its middle stands out [mm]."""
+LENGTH, BACK, FRONT, DOME = 24.0, 14.0, 6.0, 2.0
+"""Length of the round one, sides of its square section at both ends, and how far the middle of its
+front stands out [mm]."""
 PAD = (12.0, 16.0, 20.0)
 """Length, height and width of the flat one."""
 
@@ -27,7 +27,9 @@ def fingertip_mesh() -> Mesh:
     along, y, z = unit_grid(COUNTS["fingertip"]).T
     half = 0.5 * (BACK + along * (FRONT - BACK))
     x = (along - 1.0) * LENGTH - 0.5 * DOME * along * (y**2 + z**2)
-    return oriented(np.stack([x, half * y, half * z], axis=-1), grid_tetrahedra(COUNTS["fingertip"]))
+    return oriented(
+        np.stack([x, half * y, half * z], axis=-1), grid_tetrahedra(COUNTS["fingertip"])
+    )
 
 
 def pad_mesh() -> Mesh:
