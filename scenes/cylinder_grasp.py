@@ -52,7 +52,7 @@ CYLINDER = np.array([0.0, HEIGHT / 2.0 + CONTACT_DISTANCE, 0.0])
 """Centre of the cylinder on the table y = 0."""
 PAD_LENGTH, MOUNT = 12.0, 3.5
 """Length of a pad along x, and how much of its back the rigid slide holds."""
-CLEARANCE, CLOSING = 1.0, 1.3
+CLEARANCE, CLOSING = 3.0, 3.3
 """Distance between pads and cylinder at the beginning and at the end, and how far they close."""
 
 
@@ -109,7 +109,7 @@ def createScene(
     young_modulus=100.0,
     strongest=4000.0,
     follow=0.1,
-    lead=1.0,
+    lead=4.0,
     energy=1e-4,
     contacts="coulomb",
     dt=0.01,

@@ -126,6 +126,7 @@ def createScene(
     young_modulus=200.0,
     strongest=3000.0,
     follow=0.1,
+    lead=1.0,
     energy=1e-4,
     dt=0.01,
 ):
@@ -162,6 +163,7 @@ def createScene(
             effectors=[*points, *slides],
             goal=Plan(distance, turn),
             weight=[[1.0, 0.0, 1.0]] * len(points) + [[follow, 0.0, follow]] * len(slides),
+            goal_distance=lead,
             energy=energy,
         )
     )
