@@ -29,7 +29,7 @@ def pose(root):
 )
 def test_the_box_is_pushed_to_its_place_and_angle_and_stays_there(parameters):
     """20 mm and 30 degrees, to half a millimetre and two degrees (what the issue's table asks; it
-    comes thirty times nearer). On its way its three feet slide, so that the floor resists with
+    comes ten times nearer). On its way its three feet slide, so that the floor resists with
     friction times weight in all, and the fingers only push; once they have left nothing moves it,
     to the micrometre that the solver's tolerance gives."""
     session = Session(SCENE, parameters=parameters)
