@@ -4,6 +4,7 @@ Robot: a hollow ball of silicone, 80 mm across, its wall cut into twenty cells a
 icosahedron; jamming makes each cell stiffer or softer, and a pressure inflates the cavity.
 Controlled are its centre and two points of its surface, led as on a rigid ball that rolls.
 Mesh: meshes/ball.vtk (1008 nodes) with the cell of each tetrahedron in meshes/ball_cells.txt.
+Parameters: the ball rolls by `target` in the direction `heading` [degrees], 0 along x, 90 along z.
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: softening the cells in front of the contact lets the ball lean forwards and fall
 over onto the next ones; it rolls in small steps, within three millimetres of its goal.
@@ -13,6 +14,7 @@ simulation and quadratic programming", RoboSoft 2019, section IV-A, Figs. 4 and 
 
     softctl run scenes/rolling_ball.py --movie ball.gif
     softctl run scenes/rolling_ball.py --set target=25 --plot ball.png
+    softctl run scenes/rolling_ball.py --set target=20 --set heading=135
 """
 
 import os
@@ -32,21 +34,28 @@ DURATION = 5.0
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
 RADIUS, CELLS = 40.0, 20
 CONTACT_DISTANCE = 1.0
+UP = np.array([0.0, 1.0, 0.0])
 SETTLE = 0.4
 """Time in which the ball comes to rest on the ground before it is led [s]."""
 
 
-def rolled(point, travel):
-    """Where a point of a rigid ball is that rolled along x by some length."""
-    a = -travel / RADIUS
-    turn = np.array([[np.cos(a), -np.sin(a), 0.0], [np.sin(a), np.cos(a), 0.0], [0.0, 0.0, 1.0]])
-    return turn @ point + [travel, 0.0, 0.0]
+def rolled(point, travel, ahead):
+    """Where a point of a rigid ball is that rolled by some length along the unit vector `ahead`.
+
+    Its part along the axis, which is level and square to `ahead`, stays; the rest turns from
+    `UP` to `ahead`.
+    """
+    cos, sin = np.cos(travel / RADIUS), np.sin(travel / RADIUS)
+    high, far = point @ UP, point @ ahead
+    turned = (high * cos - far * sin) * UP + (far * cos + high * sin) * ahead
+    return point - high * UP - far * ahead + turned + travel * ahead
 
 
 @parameters_from_argv
 def createScene(
     root,
     target=40.0,
+    heading=0.0,
     speed=10.0,
     friction=0.8,
     softest=25.0,
@@ -65,7 +74,9 @@ def createScene(
     add_constraint_solver(root, maxIterations=50, tolerance=1e-6)
     for kind in ("CollisionPipeline", "BruteForceBroadPhase", "BVHNarrowPhase"):
         root.addObject(kind)
-    root.addObject("LocalMinDistance", alarmDistance=4.0, contactDistance=CONTACT_DISTANCE)
+    root.addObject(
+        "LocalMinDistance", alarmDistance=4.0, contactDistance=CONTACT_DISTANCE, angleCone=0.01
+    )
     root.addObject(
         "CollisionResponse",
         response="FrictionContactConstraint",
@@ -75,7 +86,8 @@ def createScene(
     ball, loader = add_ball(root, young_modulus)
     actuators = add_actuators(ball, strongest * dt, softest, stiffest)
 
-    points = np.array([[0.0, RADIUS, 0.0], [RADIUS, 0.0, 0.0]])
+    ahead = np.array([np.cos(np.radians(heading)), 0.0, np.sin(np.radians(heading))])
+    points = RADIUS * np.array([UP, ahead])
     effectors = [add_center_effector(ball, np.array(loader.position.value))]
     for k, point in enumerate(points):
         node = ball.addChild(f"point_{k}")
@@ -85,7 +97,7 @@ def createScene(
 
     def goal(time):
         travel = min(speed * max(time - SETTLE, 0.0), target)
-        return [[travel, 0.0, 0.0], *(rolled(point, travel) for point in points)]
+        return [travel * ahead, *(rolled(point, travel, ahead) for point in points)]
 
     root.addObject(
         InverseController(
@@ -105,7 +117,7 @@ def createScene(
 
 
 def add_ground(root):
-    """A flat rectangle below the ball."""
+    """A flat rectangle below the ball, wide enough for 60 mm to any side."""
     ground = root.addChild("ground")
     y = -RADIUS - CONTACT_DISTANCE
     corners = [[-150.0, y, -151.0], [-150.0, y, 150.0], [400.0, y, 150.0], [400.0, y, -151.0]]

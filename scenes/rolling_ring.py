@@ -3,6 +3,8 @@
 Robot: a ring of silicone, 40 mm across and 10 mm wide, four cables between opposite points of its
 rim. Its centre is the only effector: the controller finds which cables to pull so that the ring
 leans over the point it stands on, and falls forwards. Mesh: meshes/ring.vtk (720 nodes).
+Parameters: `start` turns ring, skin and cables about the ring's axis, in degrees; with a negative
+`speed` it rolls backwards; after `distance` the goal stands still.
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: the ring rolls without sliding, its centre a few millimetres around the goal;
 its weight is what the ground's normal forces sum up to; up a slope it rests more on its tension,
@@ -13,9 +15,11 @@ simulation and quadratic programming", RoboSoft 2019, section IV-A, Figs. 5 and 
     softctl run scenes/rolling_ring.py --movie ring.gif
     softctl run scenes/rolling_ring.py --set slope=5
     softctl run scenes/rolling_ring.py --set ground=tilting --set slope=6 --plot ring.png
+    softctl run scenes/rolling_ring.py --set start=20 --set speed=-20 --set distance=50
     runSofa -l SofaPython3 scenes/rolling_ring.py --argv slope=5
 """
 
+import math
 import os
 
 import numpy as np
@@ -63,10 +67,10 @@ def profile(ground, slope):
     if ground == "hill":
         up, _ = direction(slope)
         down, _ = direction(-slope)
-        steps = [[60.0, 0.0, 0.0], 60.0 * up, [40.0, 0.0, 0.0], 60.0 * down, [200.0, 0.0, 0.0]]
-        return np.cumsum([[-40.0, 0.0, 0.0], *steps], axis=0)
+        steps = [[140.0, 0.0, 0.0], 60.0 * up, [40.0, 0.0, 0.0], 60.0 * down, [200.0, 0.0, 0.0]]
+        return np.cumsum([[-120.0, 0.0, 0.0], *steps], axis=0)
     along, _ = direction(slope if ground == "slope" else 0.0)
-    return np.array([-60.0 * along, 400.0 * along])
+    return np.array([-120.0 * along, 400.0 * along])
 
 
 def add_ground(root, corners):
@@ -108,6 +112,8 @@ def createScene(
     ground="slope",
     slope=0.0,
     speed=20.0,
+    distance=math.inf,
+    start=0.0,
     friction=0.8,
     young_modulus=80.0,
     mass=0.0059,
@@ -140,10 +146,11 @@ def createScene(
 
     along, up = direction(slope if ground == "slope" else 0.0)
     centre = (RADIUS + CONTACT_DISTANCE) * up + [0.0, 0.0, WIDTH / 2.0]
-    cables, effector = add_ring(root, centre, mass, young_modulus)
+    cables, effector = add_ring(root, centre, start, mass, young_modulus)
 
     def goal(time):
-        return centre + speed * max(time - SETTLE, 0.0) * along
+        travel = min(abs(speed) * max(time - SETTLE, 0.0), distance)
+        return centre + math.copysign(travel, speed) * along
 
     root.addObject(
         InverseController(
@@ -162,8 +169,12 @@ def createScene(
     return root
 
 
-def add_ring(root, centre, mass, young_modulus):
-    """The ring with its skin; returns the cables, and the centre as an effector."""
+def add_ring(root, centre, start, mass, young_modulus):
+    """The ring with its skin, turned by `start` degrees about its axis.
+
+    Returns:
+        The cables, and the centre as an effector.
+    """
     ring = root.addChild("ring")
     ring.addObject("EulerImplicitSolver", rayleighMass=0.02, rayleighStiffness=0.02)
     ring.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
@@ -172,6 +183,7 @@ def add_ring(root, centre, mass, young_modulus):
         "MeshVTKLoader",
         name="loader",
         filename=os.path.join(MESHES, "ring.vtk"),
+        rotation=[0.0, 0.0, start],
         translation=shift,
     )
     ring.addObject("MeshTopology", name="mesh", src="@loader")
@@ -191,6 +203,7 @@ def add_ring(root, centre, mass, young_modulus):
         "MeshOBJLoader",
         name="loader",
         filename=os.path.join(MESHES, "ring_skin.obj"),
+        rotation=[0.0, 0.0, start],
         translation=shift,
     )
     skin.addObject("MeshTopology", name="mesh", src="@loader")
@@ -202,7 +215,7 @@ def add_ring(root, centre, mass, young_modulus):
     cables = []
     for k in range(4):
         node = ring.addChild(f"cable_{45 * k}")
-        a = np.pi / 4.0 * k
+        a = np.radians(start + 45.0 * k)
         spoke = CABLE_RADIUS * np.array([np.cos(a), np.sin(a), 0.0])
         node.addObject(
             "MechanicalObject",

@@ -17,6 +17,8 @@ NODES = {
     "gripper": 784,
     "arm": 525,
     "planar_arm": 220,
+    "fingertip": 63,
+    "pad": 125,
 }
 """Nodes of each; three times as many DOFs are within 6 % of those of the paper's Table II where it
 names the robot: 2,200 for the ring, 3,000 for the ball, 2,127 for the trunk, 3,765 for the cup,
@@ -71,7 +73,8 @@ def test_a_skin_encloses_its_body(body, skin, difference):
 
 
 @pytest.mark.parametrize(
-    ("name", "axis"), [("gripper", 0), ("gripper", 2), ("beam", 0), ("arm", 0), ("arm", 1)]
+    ("name", "axis"),
+    [("gripper", 0), ("gripper", 2), ("beam", 0), ("arm", 0), ("arm", 1), ("pad", 1), ("pad", 2)],
 )
 def test_what_looks_symmetric_is(name, axis):
     """The mirrored nodes are the nodes; files keep four digits."""

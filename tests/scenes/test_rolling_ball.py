@@ -33,6 +33,28 @@ def test_it_rolls_to_its_target():
     assert inverse.contact_normal.value.sum() == pytest.approx(WEIGHT, rel=0.2)
 
 
+@pytest.mark.parametrize("heading", [0.0, 60.0, 90.0, 180.0, 225.0])
+def test_its_goals_are_those_of_a_ball_that_rolls_in_the_direction_of_its_heading(heading):
+    """Half a turn: the point on top comes to the ground below the centre, the one in front to the
+    back, and the ground goes on beyond by more than the ball's radius."""
+    half_turn = 40.0 * np.pi
+    session = Session(
+        SCENES / "rolling_ball.py",
+        parameters={"heading": heading, "target": half_turn, "speed": 1000.0},
+    )
+    inverse, h = session.root.inverse, np.radians(heading)
+    ahead = np.array([np.cos(h), 0.0, np.sin(h)])
+    before, after = (np.array(inverse.goal_function(time)) for time in (0.0, 10.0))
+    assert before == pytest.approx(np.array([0.0 * ahead, [0.0, 40.0, 0.0], 40.0 * ahead]))
+    below, behind = [0.0, -40.0, 0.0], -40.0 * ahead
+    expected = half_turn * ahead + np.array([0.0 * ahead, below, behind])
+    assert after == pytest.approx(expected, abs=1e-9)
+    session.step()
+    assert inverse.tip.value == pytest.approx(before, abs=1.0)  # the points are where they say
+    corners = session.root.ground.dofs.position.value[:, [0, 2]]
+    assert (corners.min(axis=0) < -100.0).all() and (corners.max(axis=0) > 100.0).all()
+
+
 def test_the_mesh_follows_the_twenty_cells():
     """As many tetrahedra in each cell, of the same volume; shells of the icosahedron's faces."""
     from sofa_softctl.runtime.mesh.read import read_mesh

@@ -51,6 +51,42 @@ def test_it_rolls_up_and_down_five_degrees(slope):
     assert set(session.root.inverse.solutions) and session.root.inverse.slack.slack_now(1e9) == []
 
 
+def test_its_start_angle_turns_mesh_skin_and_cables_about_its_axis():
+    """Nothing but turned: positions to the digits that the arithmetic has."""
+    straight, turned = (
+        Session(SCENES / "rolling_ring.py", parameters={"start": start}).root.ring
+        for start in (0.0, 20.0)
+    )
+    a = np.radians(20.0)
+    turn = np.array([[np.cos(a), -np.sin(a), 0.0], [np.sin(a), np.cos(a), 0.0], [0.0, 0.0, 1.0]])
+    centre = np.array([0.0, 21.0, 5.0])
+    for child in ("", "skin", "cable_0", "cable_45", "cable_90", "cable_135"):
+        before, after = (
+            (ring.getChild(child) if child else ring).dofs.position.value
+            for ring in (straight, turned)
+        )
+        assert after - centre == pytest.approx((before - centre) @ turn.T, abs=1e-9)
+
+
+def test_it_rolls_backwards_from_another_cable():
+    """By 45 degrees the ring turns into itself, with the next cable where the first was: led
+    backwards, it keeps to its goal as it does forwards."""
+    offsets, session = rolled(110, start=45.0, speed=-20.0)
+    assert np.abs(offsets).max() < 0.1
+    travel = session.root.ring.dofs.position.value - session.root.ring.loader.position.value
+    assert travel.mean(axis=0)[0] == pytest.approx(-16.0, abs=0.1)
+
+
+@pytest.mark.parametrize("speed", [20.0, -20.0])
+def test_its_goal_stops_after_the_distance_and_the_ground_goes_on(speed):
+    """On after the distance by more than the ring is wide."""
+    parameters = {"speed": speed, "distance": 60.0}
+    root = Session(SCENES / "rolling_ring.py", parameters=parameters).root
+    goal, side = root.inverse.goal_function, np.sign(speed)
+    assert goal(2.3)[0] == pytest.approx(side * 40.0) and goal(9.0)[0] == side * 60.0
+    assert (side * root.ground.dofs.position.value[:, 0]).max() > 60.0 + 2.0 * 20.0
+
+
 def test_it_holds_on_ten_degrees():
     offsets, _ = rolled(150, slope=10.0, speed=0.0)
     assert np.abs(offsets).max() < 0.1
