@@ -40,8 +40,6 @@ CONTACT_OUTPUTS = (
     "contact_mode",
 )
 """Data with an entry for each contact of the step."""
-SEARCH_OUTPUTS = ("gap", "pieces")
-"""Data with one entry in a step with contacts, none in others."""
 
 
 class InverseController(SceneController):
@@ -137,10 +135,8 @@ class InverseController(SceneController):
         self.add_output("contact_slide", np.empty(0), "How far each slid in the step [length].")
         self.add_output("contact_mode", np.empty(0), "0 inactive, 1 sticking, 2 sliding.")
         self.add_output("status", "", "How the last step was solved.")
-        self.add_output(
-            "gap", np.empty(0), "Share of the objective not proven necessary; empty: no contacts."
-        )
-        self.add_output("pieces", np.empty(0), "Pieces of the problem solved; empty: no contacts.")
+        self.add_output("gap", np.zeros(1), "(objective - bound) / objective; 0 without contacts.")
+        self.add_output("pieces", np.zeros(1), "Pieces of the problem that were solved.")
         self._forget()
 
     def _check(self) -> None:
@@ -172,7 +168,7 @@ class InverseController(SceneController):
         self._forget()
         self.driven.release()
         for name, data in self.outputs.items():
-            if name in (*CONTACT_OUTPUTS, *SEARCH_OUTPUTS):
+            if name in CONTACT_OUTPUTS:
                 data.value = []
             else:
                 data.value = "" if name == "status" else np.zeros_like(np.asarray(data.value))
@@ -415,9 +411,8 @@ class InverseController(SceneController):
             self.limits_met[limit] = self.limits_met.get(limit, 0) + 1
         self.outputs["effort"].value = solution.effort
         self.outputs["displacement"].value = solution.displacement
-        if solution.modes or len(self.outputs["gap"].value):
-            self.outputs["gap"].value = [solution.gap] if solution.modes else []
-            self.outputs["pieces"].value = [float(solution.pieces)] if solution.modes else []
+        self.outputs["gap"].value = [solution.gap if solution.modes else 0.0]
+        self.outputs["pieces"].value = [float(solution.pieces)]
 
     @pauses_on_error
     def onAnimateEndEvent(self, event: Any) -> None:

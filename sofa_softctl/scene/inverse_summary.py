@@ -184,7 +184,9 @@ def _summarise_search(search: np.ndarray, wanted: float) -> SearchSummary | None
     known = gap[np.isfinite(gap)]
     return SearchSummary(
         steps=len(gap),
-        proven=int((gap <= wanted).sum()),
+        proven=int(
+            (gap <= wanted * (1.0 + 1e-6)).sum()
+        ),  # the search stops at it, but for rounding
         unbounded=len(gap) - len(known),
         gap_median=float(np.median(known)) if len(known) else None,
         gap_worst=float(known.max()) if len(known) else None,

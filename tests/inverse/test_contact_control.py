@@ -5,12 +5,14 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.record import read_record
 from sofa_softctl.scene.run import run
 from sofa_softctl.scene.session import Session
 
 find_backend("embedded")
 
 from sofa_softctl import Grasp, InverseController, add_effector  # noqa: E402
+from sofa_softctl.inverse.search import Search  # noqa: E402
 
 G = 9810.0  # [mm/s^2]
 MASS = 0.002  # of a ball [kg]
@@ -340,9 +342,25 @@ def test_a_controllers_reset_forgets_what_was_lost():
     assert list(inverse.lost.left) == ["/object"]
     known = inverse.snapshot()
     inverse.reset()
-    assert inverse.lost.left == {} and not len(inverse.gap.value)
+    assert inverse.lost.left == {} and inverse.gap.value.tolist() == [0.0]
     inverse.restore(known)
     assert list(inverse.lost.left) == ["/object"]
+
+
+def test_a_record_holds_the_gap_and_the_pieces_of_every_step(tmp_path):
+    """The exact search proves its answers while the balls touch; afterwards there is none."""
+    session = shoving(search=Search("exact"))
+    with session.recording(tmp_path / "shove.mcap"):
+        summary, _ = run(session, 60)
+    channels = read_record(tmp_path / "shove.mcap").channels
+    gap, pieces = channels["inverse.gap"][:, 0], channels["inverse.pieces"][:, 0]
+    touching = (channels["inverse.contact_normal"] != 0.0).any(axis=1)
+    found = summary.inverse[0].search
+    assert found.steps >= touching.sum() > 10 and not touching[-1]
+    assert (gap <= 1.000001e-4).all() and found.proven == found.steps and found.unbounded == 0
+    assert (pieces[touching] > 0).all() and pieces[-1] == 0.0
+    inexact, _ = run(shoving(search=Search("pivoting")), 10)
+    assert inexact.inverse[0].search.unbounded == inexact.inverse[0].search.steps == 10
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, float("inf"), float("nan")])
