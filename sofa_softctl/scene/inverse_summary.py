@@ -11,6 +11,10 @@ from sofa_softctl.status import Status
 from sofa_softctl.units import Units, symbol
 
 
+NAMED = 3
+"""Actuators at a limit that a reason names, or one more."""
+
+
 @dataclass(frozen=True)
 class ActuatorSummary:
     """One actuator over a run."""
@@ -214,7 +218,7 @@ def _reasons(controller: Any, search: SearchSummary | None) -> list[str]:
     found = [f"{name} is lost" for name in controller.lost.left]
     last = controller.solution
     found += last.relaxed if last is not None else ()
-    found += last.active if last is not None else ()
+    found += _gathered(last.active) if last is not None else ()
     for status, text in (
         (Status.HELD, "the efforts were held"),
         (Status.CLOSEST_FEASIBLE, "the limits contradicted each other"),
@@ -227,6 +231,20 @@ def _reasons(controller: Any, search: SearchSummary | None) -> list[str]:
         "no limit holds it back at the end: what is best for one step may lead nowhere, or the "
         "goal moves too fast"
     ]
+
+
+def _gathered(limits: tuple[str, ...]) -> list[str]:
+    """Limits such as 'cable left: effort at its minimum', one entry for all actuators at a kind."""
+    names: dict[str, list[str]] = {}
+    for limit in limits:
+        name, _, kind = limit.partition(": ")
+        names.setdefault(kind, []).append(name)
+    return [f"{kind} ({_some(found)})" for kind, found in names.items()]
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names) if more < 2 else f"{', '.join(names[:NAMED])} and {more} others"
 
 
 def _of_grasp(grasp: Any) -> list[str]:

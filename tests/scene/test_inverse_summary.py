@@ -93,7 +93,15 @@ def test_a_goal_is_reached_within_its_tolerance(error, reached):
     ("what", "reason"),
     [
         ({"lost": {"/box": 0.4}}, "/box is lost"),
-        ({"active": ("cable: effort at its maximum",)}, "cable: effort at its maximum"),
+        ({"active": ("cable: effort at its maximum",)}, "effort at its maximum (cable)"),
+        (
+            {"active": tuple(f"cell {k}: effort at its minimum" for k in range(4))},
+            "effort at its minimum (cell 0, cell 1, cell 2, cell 3)",
+        ),
+        (
+            {"active": tuple(f"cell {k}: effort at its minimum" for k in range(12))},
+            "effort at its minimum (cell 0, cell 1, cell 2 and 9 others)",
+        ),
         (
             {"relaxed": ("cable: displacement 2 above its maximum",)},
             "cable: displacement 2 above its maximum",
