@@ -405,14 +405,16 @@ class InverseController(SceneController):
                 relaxed = "; ".join(solution.relaxed)
                 text = f"{solution.status.value} {relaxed} {solution.message}"
                 Sofa.msg_warning(self, text.strip())
+        before = self.solution
         self.keep(solution=solution)
         self.solutions[solution.status] += 1
         for limit in solution.active:
             self.limits_met[limit] = self.limits_met.get(limit, 0) + 1
         self.outputs["effort"].value = solution.effort
         self.outputs["displacement"].value = solution.displacement
-        self.outputs["gap"].value = [solution.gap if solution.modes else 0.0]
-        self.outputs["pieces"].value = [float(solution.pieces)]
+        if solution.modes or (before is not None and before.modes):
+            self.outputs["gap"].value = [solution.gap if solution.modes else 0.0]
+            self.outputs["pieces"].value = [float(solution.pieces)]
 
     @pauses_on_error
     def onAnimateEndEvent(self, event: Any) -> None:

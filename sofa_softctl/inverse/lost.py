@@ -57,6 +57,8 @@ class LostObjects:
         Returns:
             Bodies that are lost for the first time.
         """
+        if problem.contacts is None and not self._touched:
+            return []
         moved, touched = self._by_actuators(problem), self._by_contacts(problem)
         pairs = set(touching)
         new = []

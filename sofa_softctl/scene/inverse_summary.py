@@ -10,7 +10,6 @@ import numpy as np
 from sofa_softctl.status import Status
 from sofa_softctl.units import Units, symbol
 
-
 NAMED = 3
 """Actuators at a limit that a reason names, or one more."""
 
