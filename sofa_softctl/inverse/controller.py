@@ -16,6 +16,7 @@ from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.inverse.contact_rows import ContactRows
 from sofa_softctl.inverse.contacts import Law
 from sofa_softctl.inverse.grasp import Grasp
+from sofa_softctl.inverse.lost import LostObjects
 from sofa_softctl.inverse.modes import Mode
 from sofa_softctl.inverse.problem import InverseProblem
 from sofa_softctl.inverse.search import Search
@@ -23,6 +24,7 @@ from sofa_softctl.inverse.slack import Slack
 from sofa_softctl.inverse.solution import InverseSolution
 from sofa_softctl.inverse.solver import solve
 from sofa_softctl.scene.compliance import ComplianceSystem, row_count
+from sofa_softctl.scene.contacts import body_path
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.status import Status
 
@@ -71,6 +73,8 @@ class InverseController(SceneController):
         search: How long, and how, the modes of the contacts are searched; see `Search`.
         solver: QP solver: 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a plugin.
         names: Names of the actuators for messages; the names of their nodes by default.
+        goal_tolerance: Distance of the effectors to their goals at the end of a run up to which the
+            run says that they are reached [length], and otherwise why not. None: says neither.
 
     Source: Coevoet, Escande, Duriez 2019, eq. (6) and section III-E.
     """
@@ -92,6 +96,7 @@ class InverseController(SceneController):
         search: Search | None = None,
         solver: str = "daqp",
         names: Sequence[str] | None = None,
+        goal_tolerance: float | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, root=root, **kwargs)
@@ -108,6 +113,8 @@ class InverseController(SceneController):
         self.law = Law("sticking" if contacts == "sticking" else "coulomb")
         self.search = Search() if search is None else search
         self.grasps = list(grasps)
+        self.lost = LostObjects(grasps=self.grasps)
+        self.goal_tolerance = _checked_tolerance(goal_tolerance)
         self.motor_speed = motor_speed
         self._check()
         self.system: Any = None
@@ -128,6 +135,8 @@ class InverseController(SceneController):
         self.add_output("contact_slide", np.empty(0), "How far each slid in the step [length].")
         self.add_output("contact_mode", np.empty(0), "0 inactive, 1 sticking, 2 sliding.")
         self.add_output("status", "", "How the last step was solved.")
+        self.add_output("gap", np.zeros(1), "(objective - bound) / objective; 0 without contacts.")
+        self.add_output("pieces", np.zeros(1), "Pieces of the problem that were solved.")
         self._forget()
 
     def _check(self) -> None:
@@ -150,6 +159,7 @@ class InverseController(SceneController):
         self.failed = False
         self.told_of_others = False
         self.slack = Slack(self.names, self.motor_speed)
+        self.lost.forget()
         for grasp in self.grasps:
             grasp.forget()
 
@@ -158,7 +168,7 @@ class InverseController(SceneController):
         self._forget()
         self.driven.release()
         for name, data in self.outputs.items():
-            if name.startswith("contact"):
+            if name in CONTACT_OUTPUTS:
                 data.value = []
             else:
                 data.value = "" if name == "status" else np.zeros_like(np.asarray(data.value))
@@ -172,6 +182,7 @@ class InverseController(SceneController):
             "last_time": self.last_time,
             "slack_until": self.slack.until.copy(),
             "grasps": [grasp.snapshot() for grasp in self.grasps],
+            "lost": self.lost.snapshot(),
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -183,6 +194,7 @@ class InverseController(SceneController):
         self.slack.until = snapshot["slack_until"].copy()
         for grasp, known in zip(self.grasps, snapshot["grasps"], strict=True):
             grasp.restore(known)
+        self.lost.restore(snapshot["lost"])
 
     def _find_rows(self) -> None:
         """Find the rows' owners and remember where the effectors start."""
@@ -193,6 +205,8 @@ class InverseController(SceneController):
         self.owned = self.system.rows_of([*driven, *itertools.chain(*self.effectors)])
         self.a, self.e = slice(0, n_a), slice(n_a, None)
         self.watched = [_node_of(rows[0], "position") for rows in self.effectors]
+        states = [rows[0].getContext().getMechanicalState() for rows in self.effectors]
+        self.lost = LostObjects([body_path(state) for state in states], self.grasps)
         self.watched_free = [_node_of(rows[0], "free_position") for rows in self.effectors]
 
     @pauses_on_error
@@ -251,6 +265,7 @@ class InverseController(SceneController):
         self._look_at_slack(solution)
         self._tell(solution)
         self._tell_contacts(solution, touching)
+        self._look_for_lost(problem, touching)
 
     def hold(self) -> None:
         """Keep the last efforts, in this step and, by the cables' own `value`, in those to come."""
@@ -370,6 +385,18 @@ class InverseController(SceneController):
             if grasp.dropped_at is not None and was is None:
                 Sofa.msg_warning(self, f"{grasp.body}: no contact holds it at t = {time:.4g}.")
 
+    def _look_for_lost(self, problem: InverseProblem, touching: ContactRows | None) -> None:
+        """Warn of objects that no effort moves any more."""
+        time = self.time.value + self.dt.value
+        found = [] if touching is None else touching.found
+        for name in self.lost.look(time, problem, [contact.bodies for contact in found]):
+            Sofa.msg_warning(
+                self,
+                f"{name}: nothing touches it from t = {time:.4g} on, and until something does no "
+                "actuator moves it. Was it dropped, or pushed away? Set "
+                "`let_go` of its Grasp before it is thrown on purpose.",
+            )
+
     def _tell(self, solution: InverseSolution) -> None:
         if solution.status is not self.last_status:
             self.keep(last_status=solution.status)
@@ -378,12 +405,16 @@ class InverseController(SceneController):
                 relaxed = "; ".join(solution.relaxed)
                 text = f"{solution.status.value} {relaxed} {solution.message}"
                 Sofa.msg_warning(self, text.strip())
+        before = self.solution
         self.keep(solution=solution)
         self.solutions[solution.status] += 1
         for limit in solution.active:
             self.limits_met[limit] = self.limits_met.get(limit, 0) + 1
         self.outputs["effort"].value = solution.effort
         self.outputs["displacement"].value = solution.displacement
+        if solution.modes or (before is not None and before.modes):
+            self.outputs["gap"].value = [solution.gap if solution.modes else 0.0]
+            self.outputs["pieces"].value = [float(solution.pieces)]
 
     @pauses_on_error
     def onAnimateEndEvent(self, event: Any) -> None:
@@ -398,6 +429,12 @@ def _checked_contacts(contacts: str) -> str:
     if contacts not in CONTACTS:
         raise SceneError(f"contacts must be one of {', '.join(CONTACTS)}; got '{contacts}'.")
     return contacts
+
+
+def _checked_tolerance(tolerance: float | None) -> float | None:
+    if tolerance is not None and not 0.0 < tolerance < math.inf:
+        raise SceneError(f"goal_tolerance must be a length > 0, or None; got {tolerance!r}.")
+    return tolerance
 
 
 def _node_of(row: Any, data: str) -> tuple[Any, int]:

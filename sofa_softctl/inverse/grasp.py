@@ -70,7 +70,7 @@ class Grasp:
         """Whether a contact of these two bodies is one of the object."""
         one, other = bodies
         return any(
-            _within(self.body, held) and (not self.by or _within(self.by, holder))
+            within(self.body, held) and (not self.by or within(self.by, holder))
             for held, holder in ((one, other), (other, one))
         )
 
@@ -112,5 +112,6 @@ class Grasp:
         self._sums = list(snapshot["_sums"])
 
 
-def _within(body: str, path: str) -> bool:
+def within(body: str, path: str) -> bool:
+    """Whether a path is that of a body, or of something inside its node."""
     return path == body or path.startswith(f"{body}/")

@@ -23,6 +23,11 @@ _CONTACTS = {
     "contact_mode": ("", "0 inactive, 1 sticking, 2 sliding"),
 }
 """Those with an entry for each contact."""
+_SEARCH = {
+    "gap": ("", "(objective - bound) / objective of the step; 0 without contacts"),
+    "pieces": ("", "Pieces of the problem that were solved"),
+}
+"""Those about the search among the modes of contacts."""
 CONTACTS_KEPT = 64
 """Contacts of a step that a channel holds; zeros where there are fewer."""
 
@@ -73,6 +78,7 @@ def channels_of(root: Any) -> list[Channel]:
                 found += [_channel(entry, name, *about) for name, about in _OUTPUTS.items()]
                 if contacts:
                     found += [_contacts(entry, name, *about) for name, about in _CONTACTS.items()]
+                    found += [_channel(entry, name, *about) for name, about in _SEARCH.items()]
             else:
                 recorded = getattr(type(entry), "recorded", None)
                 named = recorded if isinstance(recorded, dict) else {}

@@ -54,7 +54,7 @@ def _from_runtime(owner: Any, rows: np.ndarray) -> list[Contact]:
     """What the embedded runtime knows of its contacts."""
     near, count = owner.near, owner.rows_each
     states = (model.state for model in owner.models)
-    bodies: Any = tuple(_body(state) for state in states)
+    bodies: Any = tuple(body_path(state) for state in states)
     friction = float(owner.mu.value)
     return [
         Contact(
@@ -73,7 +73,7 @@ def _from_runtime(owner: Any, rows: np.ndarray) -> list[Contact]:
 def _from_rows(owner: Any, rows: np.ndarray) -> list[Contact]:
     """What the directions of the rows in SOFA tell."""
     first, second = (owner.findLink(name).getLinkedBase() for name in ("object1", "object2"))
-    bodies = (_body(first), _body(second))
+    bodies = (body_path(first), body_path(second))
     H = _directions(second, rows)
     x = np.asarray(second.position.value)[:, :3]
     moved = _moved(second, H)
@@ -133,7 +133,7 @@ def _friction_of(owner: Any) -> float:
     return float("nan")
 
 
-def _body(state: Any) -> str:
+def body_path(state: Any) -> str:
     """Path of the node whose independent state moves this one."""
     node = state.getContext()
     while own_state(node) is None or node.getMechanicalMapping() is not None:

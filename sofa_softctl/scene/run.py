@@ -11,64 +11,9 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.inverse_summary import History, InverseSummary, summarise
 from sofa_softctl.scene.session import Session
-from sofa_softctl.units import Units, symbol
-
-
-@dataclass(frozen=True)
-class ActuatorSummary:
-    """One actuator over a run."""
-
-    name: str
-    """Its name."""
-    effort_min: float
-    """Least effort [force]."""
-    effort_max: float
-    """Greatest effort [force]."""
-    displacement_min: float
-    """Least length pulled in [length]."""
-    displacement_max: float
-    """Greatest length pulled in [length]."""
-
-
-@dataclass(frozen=True)
-class ContactSummary:
-    """The contacts of one inverse controller over a run."""
-
-    most: int
-    """Greatest number of contacts in a step."""
-    normal_mean: float
-    """Mean of the summed normal forces, over the steps with contacts [force]."""
-    normal_max: float
-    """Greatest sum [force]."""
-    sliding: float
-    """Share of the pushing contacts that slid."""
-    slide: float
-    """How far the touching points slid in all, as their mean weighted by force [length]."""
-
-
-@dataclass(frozen=True)
-class InverseSummary:
-    """One inverse controller over a run."""
-
-    name: str
-    """Its path."""
-    error_mean: float
-    """Mean distance of the effectors to their goals [length]."""
-    error_max: float
-    """Greatest distance [length]."""
-    error_last: float
-    """Distance at the end [length]."""
-    statuses: dict[str, int]
-    """Steps by how they were solved."""
-    limits_met: dict[str, int]
-    """Steps in which a limit was reached, by the limit's name."""
-    actuators: list[ActuatorSummary]
-    """Every actuator."""
-    contacts: ContactSummary | None = None
-    """Contacts; None when nothing touched."""
-    warnings: list[str] = field(default_factory=list)
-    """What the user should know: objects that slipped or were dropped."""
+from sofa_softctl.units import symbol
 
 
 @dataclass(frozen=True)
@@ -99,25 +44,6 @@ class RunSummary:
         return asdict(self)
 
 
-@dataclass(frozen=True)
-class History:
-    """What an inverse controller did in every step."""
-
-    controller: Any
-    """The controller."""
-    time: np.ndarray
-    """Time after each step [time], shape (n,)."""
-    values: dict[str, np.ndarray]
-    """error (n, n_e), goal and tip (n, n_e, 3), effort and displacement (n, n_a)."""
-    solved: np.ndarray
-    """Whether each step was solved, bool (n,)."""
-    contacts: np.ndarray
-    """In each step: contacts, those that push, those that slide, summed normal force [force], mean
-    slide weighted by force [length]; shape (n, 5)."""
-    units: Units | None = None
-    """Units of the scene."""
-
-
 OUTPUTS = ("error", "goal", "tip", "effort", "displacement")
 
 
@@ -133,6 +59,7 @@ class Watcher:
         self._rows: list[list[list[np.ndarray]]] = [[] for _ in self.controllers]
         self._solved: list[list[bool]] = [[] for _ in self.controllers]
         self._contacts: list[list[np.ndarray]] = [[] for _ in self.controllers]
+        self._search: list[list[tuple[float, float]]] = [[] for _ in self.controllers]
 
     def look(self, session: Session) -> None:
         """Remember the step that was just done."""
@@ -141,6 +68,9 @@ class Watcher:
             self._rows[k].append([np.array(entry.findData(name).value) for name in OUTPUTS])
             self._solved[k].append(entry.status.value == "SOLVED")
             self._contacts[k].append(_contacts_now(entry))
+            solution = entry.solution
+            if solution is not None and solution.modes:
+                self._search[k].append((solution.gap, float(solution.converged)))
 
     def histories(self) -> list[History]:
         """One history a controller."""
@@ -153,9 +83,15 @@ class Watcher:
                 np.array(solved, dtype=bool),
                 np.array(contacts).reshape(-1, 5),
                 self._units,
+                np.array(search, dtype=float).reshape(-1, 2),
             )
-            for entry, rows, solved, contacts in zip(
-                self.controllers, self._rows, self._solved, self._contacts, strict=True
+            for entry, rows, solved, contacts, search in zip(
+                self.controllers,
+                self._rows,
+                self._solved,
+                self._contacts,
+                self._search,
+                strict=True,
             )
         ]
 
@@ -231,55 +167,7 @@ def run(
             name: 1e3 * (value - first.get(name, 0.0)) / counted
             for name, value in session.phases().items()
         },
-        inverse=[_summarise(history) for history in histories],
+        inverse=[summarise(history) for history in histories],
         units={name: symbol(session.units, name) for name in ("length", "time", "force")},
     )
     return summary, histories
-
-
-def _summarise(history: History) -> InverseSummary:
-    controller, values = history.controller, history.values
-    effort, displacement = values["effort"], values["displacement"]
-    return InverseSummary(
-        name=controller.getPathName(),
-        error_mean=float(values["error"].mean()),
-        error_max=float(values["error"].max()),
-        error_last=float(values["error"][-1].max()),
-        statuses={status.name: n for status, n in controller.solutions.items() if n},
-        limits_met=dict(controller.limits_met),
-        actuators=[
-            ActuatorSummary(
-                name,
-                float(effort[:, i].min()),
-                float(effort[:, i].max()),
-                float(displacement[:, i].min()),
-                float(displacement[:, i].max()),
-            )
-            for i, name in enumerate(controller.names)
-        ],
-        contacts=_summarise_contacts(history.contacts),
-        warnings=[text for grasp in controller.grasps for text in _of_grasp(grasp)],
-    )
-
-
-def _summarise_contacts(contacts: np.ndarray) -> ContactSummary | None:
-    count, pushing, sliding, normal, slide = contacts.T
-    if not count.any():
-        return None
-    return ContactSummary(
-        most=int(count.max()),
-        normal_mean=float(normal[count > 0].mean()),
-        normal_max=float(normal.max()),
-        sliding=float(sliding.sum() / max(pushing.sum(), 1.0)),
-        slide=float(slide.sum()),
-    )
-
-
-def _of_grasp(grasp: Any) -> list[str]:
-    """What became of an object that is held."""
-    found = []
-    if grasp.dropped_at is not None:
-        found.append(f"{grasp.body} was dropped at t = {grasp.dropped_at:.4g}")
-    if grasp.slip > grasp.slip_tolerance:
-        found.append(f"{grasp.body} slipped by {grasp.slip:.3g} in the grasp")
-    return found

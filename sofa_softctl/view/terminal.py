@@ -16,7 +16,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.scene.run import History, InverseSummary, RunSummary, run, step_count
+from sofa_softctl.scene.inverse_summary import History, InverseSummary, SearchSummary
+from sofa_softctl.scene.run import RunSummary, run, step_count
 from sofa_softctl.scene.session import Session
 from sofa_softctl.view.refinement import refinement_table, save_refinement_plot
 
@@ -189,7 +190,25 @@ def _contact_lines(inverse: InverseSummary, units: dict[str, str]) -> list[str]:
             f"in sum (at most {c.normal_max:.4g}), {c.sliding:.0%} of the touching ones slid, by "
             f"{c.slide:.3g} {units['length']} in all."
         )
+    if inverse.search is not None:
+        lines.append(_search_line(inverse.search))
+    if inverse.goal is not None:
+        color = "green" if inverse.goal.reached else "yellow"
+        lines.append(f"[{color}]Goal {escape(inverse.goal.verdict)}.[/{color}]")
     return lines + [f"[yellow]Warning: {escape(text)}.[/yellow]" for text in inverse.warnings]
+
+
+def _search_line(search: SearchSummary) -> str:
+    """How sure the answers are."""
+    bounded = search.steps - search.unbounded
+    line = f"Search: {search.proven} of {search.steps} steps with contacts proven optimal"
+    if search.gap_median is not None and search.gap_worst is not None:
+        line += (
+            f"; gap {search.gap_median:.2g} in the median and {search.gap_worst:.2g} at worst over "
+            f"the {bounded} with a bound"
+        )
+    line += f"; {search.unbounded} without a bound, {search.not_converged} not converged."
+    return line
 
 
 def _phase_table(summary: RunSummary) -> Table:

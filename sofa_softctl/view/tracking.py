@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.scene.run import History
+from sofa_softctl.scene.inverse_summary import History
 from sofa_softctl.units import symbol
 from sofa_softctl.view.files import replacing
 

@@ -5,11 +5,14 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.record import read_record
+from sofa_softctl.scene.run import run
 from sofa_softctl.scene.session import Session
 
 find_backend("embedded")
 
 from sofa_softctl import Grasp, InverseController, add_effector  # noqa: E402
+from sofa_softctl.inverse.search import Search  # noqa: E402
 
 G = 9810.0  # [mm/s^2]
 MASS = 0.002  # of a ball [kg]
@@ -225,7 +228,7 @@ def test_the_least_squeeze_is_calibrated_from_what_held_the_object():
 
 def test_an_object_that_slips_and_is_dropped_is_told():
     """Slip is the mean of the touching points, weighted by force: (3 * 0.2 + 1 * 0.6) / 4 = 0.3."""
-    from sofa_softctl.scene.run import _of_grasp
+    from sofa_softctl.scene.inverse_summary import _of_grasp
 
     grasp = Grasp("/object", slip_tolerance=0.25)
     assert grasp.holds(("/finger", "/object/skin")) and not grasp.holds(("/objects", "/floor"))
@@ -255,3 +258,112 @@ def test_bad_options_are_told():
         Grasp("/cup", minimum=2.0, maximum=1.0)
     with pytest.raises(SceneError, match="a start and a later end"):
         Grasp("/cup", calibrate=(1.0, 0.5))
+
+
+def shoving(**options):
+    """A ball with motors shoves another one, which nothing brakes, by 10 mm."""
+
+    def create(root):
+        world(root, gravity=(0.0, 0.0, 0.0))
+        thing = ball(root, "object", [10.1, 50.3, 0.2])
+        node = ball(root, "pusher", [0.0, 50.0, 0.0])
+        root.addObject(
+            InverseController(
+                name="inverse",
+                root=root,
+                actuators=[motor(node, axis) for axis in range(3)],
+                effectors=[add_effector(thing)],
+                goal=[20.1, 50.3, 0.2],
+                energy=1e-6,
+                effort_rate=1.0,
+                goal_tolerance=0.5,
+                **options,
+            )
+        )
+
+    return Session(create)
+
+
+def shoved(caplog, **options):
+    """The summary, and the warnings of what was lost."""
+    summary, _ = run(shoving(**options), 60)
+    texts = [text.getMessage() for text in caplog.records if "touches it from" in text.getMessage()]
+    return summary.inverse[0], texts
+
+
+def test_an_object_that_flies_away_is_lost_and_the_goal_not_reached(caplog):
+    inverse, texts = shoved(caplog)
+    assert list(inverse.lost) == ["/object"]
+    assert len(texts) == 1 and texts[0].startswith("[/inverse] /object: nothing touches it")
+    assert any("/object is lost: nothing touches it since t =" in w for w in inverse.warnings)
+    assert not inverse.goal.reached and inverse.goal.reasons[0] == "/object is lost"
+    assert "not reached: " in inverse.goal.verdict and "/object is lost" in inverse.goal.verdict
+
+
+def test_an_object_that_is_thrown_on_purpose_is_not_lost(caplog):
+    inverse, texts = shoved(caplog, grasps=[Grasp("/object", let_go=True, slip_tolerance=10.0)])
+    assert inverse.lost == {} and texts == [] and inverse.warnings == []
+    assert not inverse.goal.reached and inverse.goal.reasons[0] != "/object is lost"
+
+
+def test_an_object_that_stays_on_the_floor_is_not_lost():
+    """Another ball lies on it and is lifted off, out of its reach."""
+
+    def create(root):
+        world(root)
+        floor(root)
+        thing = ball(root, "object", [0.0, 5.1, 0.0])
+        node = ball(root, "lifted", [0.0, 15.2, 0.0])
+        root.addObject(
+            InverseController(
+                name="inverse",
+                root=root,
+                actuators=[motor(node, axis) for axis in range(3)],
+                effectors=[add_effector(node), add_effector(thing)],
+                weight=[1.0, 0.0],
+                goal=lambda time: [[0.0, 15.2 + 50.0 * max(time - 0.1, 0.0), 0.0], [0, 5.1, 0]],
+                energy=1e-9,
+            )
+        )
+
+    session = Session(create)
+    summary, _ = run(session, 40)
+    apart = session.root.lifted.dofs.position.value - session.root.object.dofs.position.value
+    assert apart[0, 1] > 10.0 + 3.0
+    assert summary.inverse[0].contacts.most == 2
+    assert summary.inverse[0].lost == {} and summary.inverse[0].warnings == []
+
+
+def test_a_controllers_reset_forgets_what_was_lost():
+    session = shoving()
+    for _ in range(60):
+        session.step()
+    inverse = session.root.inverse
+    assert list(inverse.lost.left) == ["/object"]
+    known = inverse.snapshot()
+    inverse.reset()
+    assert inverse.lost.left == {} and inverse.gap.value.tolist() == [0.0]
+    inverse.restore(known)
+    assert list(inverse.lost.left) == ["/object"]
+
+
+def test_a_record_holds_the_gap_and_the_pieces_of_every_step(tmp_path):
+    """The exact search proves its answers while the balls touch; afterwards there is none."""
+    session = shoving(search=Search("exact"))
+    with session.recording(tmp_path / "shove.mcap"):
+        summary, _ = run(session, 60)
+    channels = read_record(tmp_path / "shove.mcap").channels
+    gap, pieces = channels["inverse.gap"][:, 0], channels["inverse.pieces"][:, 0]
+    touching = (channels["inverse.contact_normal"] != 0.0).any(axis=1)
+    found = summary.inverse[0].search
+    assert found.steps >= touching.sum() > 10 and not touching[-1]
+    assert (gap <= 1.000001e-4).all() and found.proven == found.steps and found.unbounded == 0
+    assert (pieces[touching] > 0).all() and pieces[-1] == 0.0
+    inexact, _ = run(shoving(search=Search("pivoting")), 10)
+    assert inexact.inverse[0].search.unbounded == inexact.inverse[0].search.steps == 10
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_goal_tolerance_is_a_positive_length(tolerance):
+    with pytest.raises(SceneError, match="goal_tolerance must be a length > 0, or None"):
+        pushed([0.0, 0.0, 0.0], 1.0, goal_tolerance=tolerance)

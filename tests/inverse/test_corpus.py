@@ -44,9 +44,14 @@ def test_statistics_of_gaps():
 
 
 def test_a_search_is_measured_against_the_exact_one():
-    """Without friction exact is exact: no gap is negative beyond what QPs leave, all are proven."""
+    """Without friction exact is exact: all are proven, and no answer beats it beyond what QPs
+    leave, 1e-6; pivoting finds 70 % of the best ones at least."""
     rng = np.random.default_rng(3)
-    told = measure([random_problem(rng, friction=0.0) for _ in range(10)], Search("pivoting"))
+    problems = [random_problem(rng, friction=0.0) for _ in range(10)]
+    told = measure(problems, Search("pivoting"))
     assert told["proven"] == 1.0
     assert told["best"] >= 0.7
-    assert told["median"] >= -1e-6
+    assert told["count"] + round(told["lost"] * 10) == 10
+    for problem in problems:
+        fast, best = (solve(problem, search=Search(name)) for name in ("pivoting", "exact"))
+        assert fast.relaxed or fast.objective >= best.objective * (1.0 - 1e-6)

@@ -107,7 +107,12 @@ def test_pivoting_is_never_better_than_exact_and_mostly_as_good(friction, law, s
 
 
 def obeys_coulomb(p, answer, tolerance=1e-6):
-    """Whether an answer obeys Coulomb's law, written out in units of W_ii, and its own numbers."""
+    """Whether an answer obeys Coulomb's law, written out in units of W_ii, and its own numbers.
+
+    Returns:
+        How many contacts slide.
+    """
+    slides = 0
     c = p.contacts
     lam = answer.contact_force
     delta = c.W_ac.T @ answer.effort + c.W_cc @ lam + c.delta_c_free
@@ -124,16 +129,19 @@ def obeys_coulomb(p, answer, tolerance=1e-6):
         slip = np.hypot(*d)
         if slip > 1e3 * unit and lam[n] * w > 1e3 * unit:
             assert f == pytest.approx(-mu * lam[n] * d / slip, abs=1e3 * unit / w)
+            slides += 1
+    return slides
 
 
 @pytest.mark.parametrize("strategy", ["pivoting", "exact"])
 def test_answers_obey_coulombs_law_and_the_limits(strategy):
-    """Every answer does, or it says what it exceeds."""
+    """Every answer does, or it says what it exceeds. Some contacts slide, a third of 75."""
     rng = np.random.default_rng(3)
+    slides = 0
     for _ in range(25):
         p = random_problem(rng, n_c=3)
         answer = solve(p, search=Search(strategy, nodes=60))
-        obeys_coulomb(p, answer)
+        slides += obeys_coulomb(p, answer)
         assert answer.law_error <= 1e-6
         assert answer.cone_violation <= 1e-6
         assert answer.complementarity <= 1e-6
@@ -142,11 +150,14 @@ def test_answers_obey_coulombs_law_and_the_limits(strategy):
         told = [name for name in p.names if any(name in text for text in answer.relaxed)]
         assert [p.names[i] for i in np.flatnonzero(beyond > 1e-6)] == told
         assert (answer.status is Status.SOLVED) == (not answer.relaxed)
+    assert slides >= 10
 
 
 def test_the_bound_is_below_every_motion_that_contacts_allow():
-    """Random efforts, their forces by Gauss-Seidel: none beats the bound of branch and bound."""
+    """Random efforts, their forces by Gauss-Seidel: none beats the bound of branch and bound, which
+    is not far below the answer: 9 % at worst, 0.02 % in the median."""
     rng = np.random.default_rng(4)
+    gaps, compared = [], 0
     for _ in range(10):
         p = random_problem(rng, n_c=2, pull=False, energy=1e-2)
         answer = solve(p, search=Search("exact", nodes=40))
@@ -158,7 +169,11 @@ def test_the_bound_is_below_every_motion_that_contacts_allow():
                 residual = m.B_a @ effort + m.B_c @ force + m.e_free
                 value = 0.5 * residual @ residual + _energy(m, effort, force)
                 assert error > 1e-6 or value >= answer.bound * (1.0 - 1e-6)
+                compared += error <= 1e-6
         assert answer.bound <= answer.objective
+        gaps.append(answer.gap)
+    assert compared > 1000  # of 1200
+    assert np.max(gaps) < 0.2 and np.median(gaps) < 2e-3
 
 
 def test_pivoting_finds_a_minimum_over_the_efforts():
@@ -167,6 +182,7 @@ def test_pivoting_finds_a_minimum_over_the_efforts():
     Changes of 1e-3 gain at most what the QP's tolerance leaves, 1e-7 of the objective.
     """
     rng = np.random.default_rng(5)
+    compared = 0
     for _ in range(10):
         p = random_problem(rng, n_c=3, pull=False, energy=1e-2)
         answer = solve(p, search=Search("pivoting"))
@@ -177,6 +193,8 @@ def test_pivoting_finds_a_minimum_over_the_efforts():
             residual = m.B_a @ effort + m.B_c @ force + m.e_free
             value = 0.5 * residual @ residual + _energy(m, effort, force)
             assert error > 1e-6 or value >= answer.objective * (1.0 - 1e-6)
+            compared += error <= 1e-6
+    assert compared > 300  # of 400
 
 
 # Laws of the whole ------------------------------------------------------------------------------
@@ -266,6 +284,7 @@ def test_units_do_not_matter(seed, length, force, kind):
 def test_a_warm_start_is_never_worse_than_where_it_comes_from(friction, law):
     """The same problem with its contacts in another order: they are known by identity."""
     rng = np.random.default_rng(8)
+    solved = 0
     for _ in range(15):
         p = random_problem(rng, n_c=4, friction=friction, law=law)
         names = tuple("abcd")
@@ -286,6 +305,8 @@ def test_a_warm_start_is_never_worse_than_where_it_comes_from(friction, law):
             assert warm.status is Status.SOLVED
             assert warm.objective <= cold.objective * (1.0 + 1e-7) + 1e-12
             assert warm.pieces <= cold.pieces
+            solved += 1
+    assert solved >= 10
 
 
 def test_where_the_objective_rises_the_answer_is_as_good_as_from_a_cold_start():
@@ -336,8 +357,8 @@ def test_the_search_keeps_to_its_bounds_and_says_so():
     assert "The search ended early, after 2 pieces" in answer.message
     exact = solve(p, search=Search("exact", nodes=3))
     assert not exact.converged
-    assert exact.bound <= exact.objective
-    assert exact.gap > 0.0
+    assert np.isfinite(exact.bound) and exact.bound <= exact.objective
+    assert exact.gap > 1e-3  # far from a proof
     best = solve(p, search=Search("exact", budget=0.0))
     assert best.law_error <= 1e-6
 

@@ -256,7 +256,9 @@ def test_a_hessian_of_zero_leaves_the_efforts_at_rest():
 
 def test_a_hessian_of_zero_still_keeps_the_limits():
     p = robot(W_ea=np.zeros((3, 6)), effort_min=1.0, displacement_max=INF)
-    assert solve(p).status is Status.SOLVED
+    solution = solve(p)
+    assert solution.status is Status.SOLVED
+    assert solution.effort.min() >= 1.0 and len(solution.active) > 0
 
 
 def test_no_effector_at_all_is_no_reason_to_fail():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.scene.run import History
+from sofa_softctl.scene.inverse_summary import History
 from sofa_softctl.view.tracking import save_tracking_plot, spans
 
 

@@ -49,6 +49,11 @@ class CollisionModel(OnState):
     numberOfContacts = Int(0, "Other models that it touches in this step.", read_only=True)
     topology = LinkType("Topology that holds the elements; the node's own by default.")
 
+    @property
+    def rank(self) -> float:
+        """Of two models the one of higher rank comes first in a pair."""
+        return self.corners
+
     @cached_property
     def state(self) -> MechanicalObject:
         """See OnState.
@@ -241,6 +246,11 @@ class SphereCollisionModel(CollisionModel):
     radius = Real(1.0, "Radius of every sphere.", unit="length", aliases=("defaultRadius",))
     listRadius = Reals([], "Radius of each sphere, instead.", unit="length")
     showImpostors = Bool(True, "Unused.")
+
+    @property
+    def rank(self) -> float:
+        """Before points."""
+        return self.corners + 0.5
 
     def find_elements(self) -> np.ndarray:
         """See CollisionModel."""

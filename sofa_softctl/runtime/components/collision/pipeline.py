@@ -12,6 +12,7 @@ from sofa_softctl.runtime.components.collision.listener import ContactListener
 from sofa_softctl.runtime.components.collision.models import CollisionModel, SphereCollisionModel
 from sofa_softctl.runtime.components.collision.overlap import warn_of_overlap
 from sofa_softctl.runtime.components.collision.response import CollisionResponse
+from sofa_softctl.runtime.components.collision.untested import UntestedPairs, ordered
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
 from sofa_softctl.runtime.data_types import Bool, Int, Vector
 from sofa_softctl.runtime.kernels.broad_phase import candidate_pairs
@@ -64,6 +65,7 @@ class CollisionPipeline(Component):
         self._listeners: list[ContactListener] = []
         self._first_element: dict[int, int] = {}
         self._checked = False
+        self._untested = UntestedPairs()
 
     def _part(self, category: str) -> Any:
         assert self._context is not None
@@ -107,7 +109,7 @@ class CollisionPipeline(Component):
         method: Intersection = self._part("intersection method")
         if not self._checked:
             self._checked = True
-            warn_of_overlap(self._models, self._may_push)
+            warn_of_overlap(self._models, self._may_push, method)
         touching: set[tuple[int, int]] = set()
         boxes = {
             id(model): model.boxes()
@@ -141,15 +143,16 @@ class CollisionPipeline(Component):
             inside = [_overlap(hull, limits.tolist()) for hull in hulls]
         else:
             inside = [True] * len(models)
-        found = []
+        found: list[Pair] = []
+        untested: list[Pair] = []
         for j, new in enumerate(models):
             for i in range(j + 1):
                 if not (inside[i] and inside[j] and _overlap(hulls[i], hulls[j])):
                     continue
                 if new.touches(models[i]):
-                    pair = _ordered(new, models[i])
-                    if method.meets(*pair):
-                        found.append(pair)
+                    pair = ordered(new, models[i])
+                    (found if method.meets(*pair) else untested).append(pair)
+        self._untested.look(untested, models, method, self._may_push)
         return found
 
     def _near_elements(
@@ -204,15 +207,6 @@ class CollisionPipeline(Component):
         """Forget the contacts."""
         self._show([])
         self._known.clear()
-
-
-def _ordered(new: CollisionModel, old: CollisionModel) -> Pair:
-    """The model with larger elements first, spheres before points, else the newer one."""
-
-    def rank(model: CollisionModel) -> float:
-        return model.corners + 0.5 * (isinstance(model, SphereCollisionModel))
-
-    return (old, new) if rank(old) > rank(new) else (new, old)
 
 
 def _hull(boxes: np.ndarray, alarm: float) -> list[float]:

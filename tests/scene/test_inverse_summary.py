@@ -1,0 +1,130 @@
+"""What a run says of an inverse controller at its end."""
+
+import json
+import math
+from dataclasses import asdict
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sofa_softctl.scene.inverse_summary import History, summarise
+from sofa_softctl.status import Status
+from sofa_softctl.view.terminal import _contact_lines
+
+UNITS = {"length": "mm", "time": "s", "force": "mN"}
+
+
+def summed_up(
+    *, search=(), tolerance=None, error=3.0, active=(), relaxed=(), lost=(), solved=10, **counts
+):
+    """Ten steps of one effector and no actuators, that end with this error."""
+    steps = 10
+    errors = np.linspace(5.0, error, steps)[:, None]
+    points = np.zeros((steps, 1, 3))
+    values = {"error": errors, "goal": points, "tip": points}
+    values |= dict.fromkeys(("effort", "displacement"), np.zeros((steps, 0)))
+    solutions = dict.fromkeys(Status, 0) | {Status.SOLVED: solved}
+    solutions |= {Status[name]: count for name, count in counts.items()}
+    controller = SimpleNamespace(
+        getPathName=lambda: "/inverse",
+        solutions=solutions,
+        solution=SimpleNamespace(active=active, relaxed=relaxed),
+        limits_met={},
+        names=(),
+        grasps=[],
+        search=SimpleNamespace(gap=1e-4),
+        lost=SimpleNamespace(left=dict(lost)),
+        goal_tolerance=tolerance,
+    )
+    history = History(
+        controller,
+        np.arange(1.0, steps + 1),
+        values,
+        np.ones(steps, dtype=bool),
+        np.zeros((steps, 5)),
+        search=np.array(search, dtype=float).reshape(-1, 2),
+    )
+    return summarise(history)
+
+
+def test_a_run_without_contacts_says_nothing_of_their_search():
+    inverse = summed_up()
+    assert inverse.search is None and inverse.goal is None and inverse.lost == {}
+    assert _contact_lines(inverse, UNITS) == []
+
+
+def test_gaps_are_summed_up_over_the_steps_that_have_a_bound():
+    """Of 0, 1e-4, 0.02, 0.3 the first two are proofs, the median is 0.01005; two have no bound."""
+    search = [(0.0, 1), (math.inf, 1), (0.3, 0), (1e-4, 1), (math.inf, 0), (0.02, 1)]
+    found = summed_up(search=search).search
+    assert (found.steps, found.proven, found.unbounded, found.not_converged) == (6, 2, 2, 2)
+    assert found.gap_median == pytest.approx(0.01005)
+    assert found.gap_worst == 0.3
+    (line,) = _contact_lines(summed_up(search=search), UNITS)
+    assert "2 of 6 steps with contacts proven optimal" in line
+    assert "gap 0.01 in the median and 0.3 at worst over the 4 with a bound" in line
+    assert "2 without a bound, 2 not converged" in line
+
+
+def test_without_any_bound_no_gap_is_given():
+    inverse = summed_up(search=[(math.inf, 1)] * 3)
+    assert inverse.search.gap_median is None and inverse.search.gap_worst is None
+    (line,) = _contact_lines(inverse, UNITS)
+    assert "0 of 3" in line and "gap" not in line
+
+
+def test_the_summary_is_valid_json():
+    """Neither Infinity nor NaN, which JSON has not."""
+    inverse = summed_up(search=[(math.inf, 1)], tolerance=1.0, lost={"/box": 0.4})
+    text = json.dumps(asdict(inverse), allow_nan=False)
+    assert json.loads(text)["lost"] == {"/box": 0.4}
+
+
+@pytest.mark.parametrize(("error", "reached"), [(0.999, True), (1.0, True), (1.001, False)])
+def test_a_goal_is_reached_within_its_tolerance(error, reached):
+    goal = summed_up(tolerance=1.0, error=error).goal
+    assert goal.reached is reached and goal.tolerance == 1.0
+    assert goal.verdict.startswith("reached: " if reached else "not reached: ")
+    assert (goal.reasons == []) is reached
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [
+        ({"lost": {"/box": 0.4}}, "/box is lost"),
+        ({"active": ("cable: effort at its maximum",)}, "effort at its maximum (cable)"),
+        (
+            {"active": tuple(f"cell {k}: effort at its minimum" for k in range(4))},
+            "effort at its minimum (cell 0, cell 1, cell 2, cell 3)",
+        ),
+        (
+            {"active": tuple(f"cell {k}: effort at its minimum" for k in range(12))},
+            "effort at its minimum (cell 0, cell 1, cell 2 and 9 others)",
+        ),
+        (
+            {"relaxed": ("cable: displacement 2 above its maximum",)},
+            "cable: displacement 2 above its maximum",
+        ),
+        ({"HELD": 3, "solved": 7}, "the efforts were held in 3 of 10 steps"),
+        (
+            {"CLOSEST_FEASIBLE": 1, "solved": 9},
+            "the limits contradicted each other in 1 of 10 steps",
+        ),
+        ({"search": [(math.inf, 0)] * 2}, "the search ended early in 2 steps"),
+        ({}, "what is best for one step may lead nowhere"),
+    ],
+)
+def test_a_goal_that_is_not_reached_says_why(what, reason):
+    inverse = summed_up(tolerance=1.0, error=12.34, **what)
+    assert inverse.goal.verdict.startswith("not reached: 12.3 length off at the end, 1 allowed; ")
+    assert len(inverse.goal.reasons) == 1 and reason in inverse.goal.reasons[0]
+    assert reason in inverse.goal.verdict
+    assert any(inverse.goal.verdict in line for line in _contact_lines(inverse, UNITS))
+
+
+def test_lost_objects_are_warned_of():
+    inverse = summed_up(lost={"/box": 0.4})
+    assert inverse.warnings == [
+        "/box is lost: nothing touches it since t = 0.4, and no actuator moves it"
+    ]
