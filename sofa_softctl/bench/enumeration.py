@@ -28,6 +28,8 @@ from sofa_softctl.inverse.problem import InverseProblem
 
 ROUNDING = 2e-9
 """Objectives are compared to this, relative to the free motion's or so [-]."""
+FAR = 1e3
+"""Objectives above this, relative to the free motion's or so, are as good as infeasible [-]."""
 LAW = 1e-8
 """Largest distance from the contact law of an answer that counts, relative to the gaps [-]."""
 
@@ -53,6 +55,8 @@ class Best:
     """Relaxations solved."""
     starts: int
     """Starts of the local method."""
+    failed: int
+    """Relaxations without an answer that could be trusted; their bound is their parent's."""
     effort: np.ndarray
     """Efforts [effort], shape (n_a,)."""
     force: np.ndarray
@@ -107,7 +111,7 @@ class _Tree:
     def __init__(self, stated: Stated, gap: float, nodes: int) -> None:
         self.stated, self.st = stated, stated.statement
         self.gap, self.limit = gap, nodes
-        self.nodes = self.tried = 0
+        self.nodes = self.tried = self.failed = 0
         self.best: _Local | None = None
         self.heap: list[tuple[float, int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
         self.ticket = count()
@@ -142,13 +146,15 @@ class _Tree:
 
     def add(self, kind: np.ndarray, low: np.ndarray, high: np.ndarray, parent: float) -> None:
         """Bound a node, start the local method from it, and keep it if it may hold the best."""
-        for _ in range(4):
+        for _ in range(4 if (kind == OPEN).any() else 30):
             self.nodes += 1
-            status, bound, x = relax(self.st, kind, low, high, self.cuts)
+            status, bound, x = relax(
+                self.st, kind, low, high, self.cuts, min(self.target, FAR)
+            )
             if status == INFEASIBLE or bound >= self.target:
                 return
             if status != SOLVED:
-                bound, x = parent, np.zeros_like(x)
+                self.failed += 1
                 break
             if not self.cut(kind, x):
                 break
@@ -168,9 +174,12 @@ class _Tree:
         over &= kind[st.rough] != INACTIVE
         contacts = np.flatnonzero(st.rough)[over]
         angles = np.arctan2(x[j + 2], x[j + 1])[over]
-        if len(contacts):
-            self.cuts = np.concatenate((self.cuts, np.stack((contacts, angles), axis=1)))
-        return len(contacts) > 0
+        known = len(self.cuts)
+        for i, angle in zip(contacts, angles, strict=True):
+            near = np.cos(self.cuts[:, 1] - angle) > math.cos(NEAR)
+            if not (near & (self.cuts[:, 0] == i)).any():
+                self.cuts = np.concatenate((self.cuts, [[i, angle]]))
+        return len(self.cuts) > known
 
     def expand(
         self, bound: float, kind: np.ndarray, low: np.ndarray, high: np.ndarray, x: np.ndarray
@@ -268,7 +277,9 @@ class _Tree:
         self.unsolved = lowest
 
 
-MIN_WIDTH = 1e-3
+NEAR = 1e-3
+"""Planes around a cone are at least this far apart [rad]."""
+MIN_WIDTH = 1e-5
 """Sectors are not split below this [rad]."""
 _PLASTIC = np.sqrt(np.array([2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0, 31.0])) % 1.0
 _WORDS = ("inactive", "sticking", "sliding")
@@ -293,6 +304,7 @@ def _result(
         complete=complete,
         nodes=tree.nodes,
         starts=tree.tried,
+        failed=tree.failed,
         effort=effort,
         force=force,
         modes=tuple(_WORDS[k] for k in tree.best.kind),
@@ -310,6 +322,7 @@ def _nothing(stated: Stated, tree: _Tree) -> Best:
         complete=False,
         nodes=tree.nodes,
         starts=tree.tried,
+        failed=tree.failed,
         effort=np.zeros(n_a),
         force=np.zeros(n_r),
         modes=(),

@@ -12,6 +12,10 @@ OPEN, INACTIVE, STICKING, SLIDING, TOUCHING = -1, 0, 1, 2, 3
 """What is known of a contact: nothing, or its mode, or only that it touches."""
 SOLVED, INFEASIBLE, FAILED = 0, 1, 2
 """How a kernel ended."""
+ACCEPTED = 1e-7
+"""Residual of a quadratic program's answer that is taken if nothing better comes [-]."""
+DAMPING = 1e-10
+"""Of the steps of multipliers, so that planes that nearly coincide do no harm [-]."""
 FACETS = 8
 """Planes around every friction cone, beside those that answers add."""
 
@@ -101,6 +105,7 @@ def interior_point(
     x: np.ndarray,
     y: np.ndarray,
     z: np.ndarray,
+    cutoff: float,
 ) -> tuple[int, float]:
     """Convex QP by a primal-dual interior point method.
 
@@ -118,6 +123,7 @@ def interior_point(
         x: Output, shape (n,).
         y: Output, multipliers of A, shape (k,).
         z: Output, multipliers of G, shape (m,).
+        cutoff: Problems with a minimum above this are as good as infeasible.
 
     Returns:
         SOLVED, INFEASIBLE or FAILED, and a lower bound of the minimum (-inf if there is none).
@@ -129,34 +135,35 @@ def interior_point(
     x[:], y[:], z[:] = 0.0, 0.0, 1.0
     s = np.maximum(h, 1.0)
     K, S, Y = np.empty((n, n)), np.empty((k, k)), np.empty((k, n))
-    dx, dy, dz, ds = np.empty(n), np.empty(k), np.empty(m), np.empty(m)
+    dx, dy, dz, ds, w = np.empty(n), np.empty(k), np.empty(m), np.empty(m), np.empty(m)
     size = 1.0 + np.abs(g).max()
-    best = np.inf
-    for _ in range(80):
+    best, bound = np.inf, -np.inf
+    best_x, best_y, best_z = x.copy(), y.copy(), z.copy()
+    for _ in range(60):
         Hx = H @ x
-        push = A.T @ y + G.T @ z
-        rd, rp, rg = Hx + g + push, A @ x - soft * y - b, G @ x + s - h
+        rd, rp, rg = Hx + g + A.T @ y + G.T @ z, A @ x - soft * y - b, G @ x + s - h
         mean = (s @ z) / m if m else 0.0
         pd = np.abs(rd).max() if n else 0.0
         pp = max(np.abs(rp).max() if k else 0.0, np.abs(rg).max() if m else 0.0)
         worst = max(max(pd / size, pp), mean * m / size)
         if not np.isfinite(worst):
             return FAILED, -np.inf
-        best = min(best, worst)
         dual = -0.5 * (x @ Hx) - b @ y - h @ z - 0.5 * (soft @ (y * y))
-        if worst < 1e-10 or (worst < 3e-8 and worst > 2.0 * best):
-            return SOLVED, dual - np.abs(rd).sum() * (1.0 + 2.0 * np.abs(x).max())
-        ray = -(b @ y + h @ z + 0.5 * (soft @ (y * y)))
-        if ray > 1e3 * size and ray > 1e5 * np.abs(push).sum():
+        bound = max(bound, dual - np.abs(rd).sum() * (10.0 + 2.0 * np.abs(x).max()))
+        if bound > cutoff:
             return INFEASIBLE, np.inf
+        if worst < best:
+            best, best_x[:], best_y[:], best_z[:] = worst, x, y, z
+        if best < 1e-10 or worst > 1e5 * best or (best < ACCEPTED and worst > 3.0 * best):
+            break
         for i in range(n):
             for j in range(i + 1):
                 K[i, j] = H[i, j]
             K[i, i] += 1e-11
         for r in range(m):
-            w = z[r] / s[r]
+            w[r] = z[r] / (s[r] + DAMPING * z[r])
             for i in range(n):
-                v = w * G[r, i]
+                v = w[r] * G[r, i]
                 if v != 0.0:
                     for j in range(i + 1):
                         K[i, j] += v * G[r, j]
@@ -178,7 +185,7 @@ def interior_point(
         target = 0.0
         rc = s * z
         for phase in range(2):
-            r1 = -rd - G.T @ ((z * rg - rc) / s) - A.T @ rp
+            r1 = -rd - G.T @ (w * (rg - rc / z)) - A.T @ rp
             _forward(K, r1)
             dy[:] = Y @ r1 + rp
             _forward(S, dy)
@@ -186,8 +193,8 @@ def interior_point(
             dx[:] = r1 - Y.T @ dy
             _backward(K, dx)
             dy[:] /= 1.0 - soft
-            ds[:] = -rg - G @ dx
-            dz[:] = (-rc - z * ds) / s
+            dz[:] = w * (G @ dx + rg - rc / z)
+            ds[:] = -(rc + s * dz) / z
             up, ud = 1.0, 1.0
             for r in range(m):
                 if ds[r] < 0.0:
@@ -196,17 +203,15 @@ def interior_point(
                     ud = min(ud, -z[r] / dz[r])
             if phase == 0 and m:
                 after = ((s + up * ds) @ (z + ud * dz)) / m
-                target = mean * (after / mean) ** 3
+                target = max(mean * (after / mean) ** 3, 1e-12)
                 rc = s * z + ds * dz - target
         up = ud = min(1.0, 0.995 * min(up, ud)) if m else 1.0
         x += up * dx
         s += up * ds
         y += ud * dy
         z += ud * dz
-    if best < 1e-6 and worst < 1e-6:
-        gap = np.abs(rd).sum() * (1.0 + 2.0 * np.abs(x).max())
-        return SOLVED, dual - gap
-    return FAILED, -np.inf
+    x[:], y[:], z[:] = best_x, best_y, best_z
+    return (SOLVED if best < ACCEPTED else FAILED), bound
 
 
 @njit
@@ -313,7 +318,12 @@ def columns_of(st: Statement, kind: np.ndarray) -> np.ndarray:
 
 @njit
 def relax(
-    st: Statement, kind: np.ndarray, low: np.ndarray, high: np.ndarray, cuts: np.ndarray
+    st: Statement,
+    kind: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    cuts: np.ndarray,
+    cutoff: float,
 ) -> tuple[int, float, np.ndarray]:
     """The convex relaxation of what is known of the contacts.
 
@@ -323,6 +333,7 @@ def relax(
         low: Least angle of slip of the sliding contacts [rad], shape (n_c,).
         high: Greatest angle of slip, shape (n_c,).
         cuts: More planes around cones: contact, angle of the outward normal, shape (n, 2).
+        cutoff: Minima above this are of no interest.
 
     Returns:
         How it ended, a lower bound of the objective, and x, shape (n,).
@@ -347,7 +358,8 @@ def relax(
             return INFEASIBLE, np.inf, x
         else:
             A[r], b[r] = 0.0, 0.0
-    status, bound = interior_point(H, st.g[cols], A, b, np.zeros(len(b)), G, h, part, y, z)
+    soft = np.zeros(len(b))
+    status, bound = interior_point(H, st.g[cols], A, b, soft, G, h, part, y, z, cutoff)
     x[cols] = part
     return status, bound, x
 
@@ -585,7 +597,7 @@ def descend(
             h[m], h[m + 1] = radius, radius
             m += 2
         zm = z[:m]
-        status, _ = interior_point(H, g, A, b, soft, G[:m], h[:m], d, y, zm)
+        status, _ = interior_point(H, g, A, b, soft, G[:m], h[:m], d, y, zm, 1e6)
         if status != SOLVED:
             return status, np.inf
         z[:m] = zm
