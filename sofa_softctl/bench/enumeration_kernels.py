@@ -249,13 +249,19 @@ def _sector_rows(
     """Slip within a sector of angles, friction opposite, between the disc's arc and its chord."""
     j, t = st.first + st.starts[i], st.starts[i] + 1
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
-    for e in range(2):
+    for e in range(3):
         angle, sign = (low, 1.0) if e == 0 else (high, -1.0)
         p, q = -sign * np.sin(angle), sign * np.cos(angle)  # inwards
+        if e == 2:  # implied, but lost in rounding where the sector is narrow
+            p, q = np.cos(middle), np.sin(middle)
         at = _row(G, h, at, -(p * st.C[t] + q * st.C[t + 1]), p * st.c[t] + q * st.c[t + 1])
         if at < 0:
             return at
     row = np.zeros(len(st.g))
+    for e in range(2):
+        angle, sign = (low, 1.0) if e == 0 else (high, -1.0)
+        row[j + 1], row[j + 2] = -sign * np.sin(angle), sign * np.cos(angle)
+        at = _row(G, h, at, row, 0.0)
     for angle in (low, middle, high):  # tangents of the arc: friction is -lam_t
         row[j], row[j + 1], row[j + 2] = -st.mu[i], -np.cos(angle), -np.sin(angle)
         at = _row(G, h, at, row, 0.0)
@@ -269,7 +275,7 @@ def _assemble(
 ) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Rows G x <= h and A x = b of what is known of the contacts; a negative flag: impossible."""
     n, n_c = len(st.g), len(st.mu)
-    space = len(st.h) + n_c * (FACETS + 8) + len(cuts)
+    space = len(st.h) + n_c * (FACETS + 12) + len(cuts)
     G, h = np.zeros((space, n)), np.zeros(space)
     A, b = np.zeros((3 * n_c, n)), np.zeros(3 * n_c)
     m, k = len(st.h), 0
