@@ -66,7 +66,7 @@ class Best:
 
 
 def enumerate_modes(
-    problem: InverseProblem, *, gap: float = 1e-4, nodes: int = 20_000, starts: int = 64
+    problem: InverseProblem, *, gap: float = 1e-4, nodes: int = 6_000, starts: int = 64
 ) -> Best:
     """The best answer of a problem over all modes of its contacts.
 
@@ -241,7 +241,7 @@ class _Tree:
         self.descend(modes, angle, x)
 
     def descend(self, modes: np.ndarray, angle: np.ndarray, x: np.ndarray) -> None:
-        cell = np.round(angle * 32 / math.pi) % 64
+        cell = np.round(angle * CELLS / (2 * math.pi)) % CELLS
         key = np.where(modes == SLIDING, 3 + cell, modes).astype(np.int8).tobytes()
         if key in self.keys:
             return
@@ -277,6 +277,8 @@ class _Tree:
         self.unsolved = lowest
 
 
+CELLS = 16
+"""The local method starts once from each combination of so many directions of slip [-]."""
 NEAR = 1e-3
 """Planes around a cone are at least this far apart [rad]."""
 MIN_WIDTH = 1e-5
