@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.bench.enumeration_kernels import law_errors
 from sofa_softctl.bench.enumeration_statement import effort_limits, objective_of, state
+from sofa_softctl.bench.mode_rows import law_errors
 from sofa_softctl.inverse.problem import InverseProblem
 from sofa_softctl.inverse.solution import InverseSolution
 
@@ -39,8 +39,10 @@ def check_answer(problem: InverseProblem, solution: InverseSolution) -> AnswerCh
     excess = np.maximum(0.0, np.maximum(soft.low - value, value - soft.high))
     low, high = (end / m.a_unit for end in effort_limits(problem))
     broken = np.maximum(low - effort, effort - high) > EXCEEDED * length
-    unreported = [f"{problem.names[i]}: effort out of its bounds" for i in np.flatnonzero(broken)]
-    for i in np.flatnonzero(excess > EXCEEDED * length):
+    unreported = [
+        f"{problem.names[i]}: effort out of its bounds" for i in np.flatnonzero(broken).tolist()
+    ]
+    for i in np.flatnonzero(excess > EXCEEDED * length).tolist():
         words = _words(problem, soft.labels[i])
         if not any(text.startswith(words) for text in solution.relaxed):
             unreported.append(f"{words} (exceeded by {excess[i] / length:.1e})")

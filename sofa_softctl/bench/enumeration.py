@@ -10,20 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.bench.enumeration_kernels import (
-    INACTIVE,
-    INFEASIBLE,
-    OPEN,
-    SLIDING,
-    SOLVED,
-    STICKING,
-    TOUCHING,
-    Statement,
-    descend,
-    law_errors,
-    relax,
-)
 from sofa_softctl.bench.enumeration_statement import Stated, state
+from sofa_softctl.bench.interior_point import INFEASIBLE, SOLVED
+from sofa_softctl.bench.mode_rows import INACTIVE, OPEN, SLIDING, STICKING, TOUCHING, law_errors
+from sofa_softctl.bench.mode_solvers import descend, relax
 from sofa_softctl.inverse.problem import InverseProblem
 
 ROUNDING = 2e-9
@@ -148,9 +138,7 @@ class _Tree:
         """Bound a node, start the local method from it, and keep it if it may hold the best."""
         for _ in range(4 if (kind == OPEN).any() else 30):
             self.nodes += 1
-            status, bound, x = relax(
-                self.st, kind, low, high, self.cuts, min(self.target, FAR)
-            )
+            status, bound, x = relax(self.st, kind, low, high, self.cuts, min(self.target, FAR))
             if status == INFEASIBLE or bound >= self.target:
                 return
             if status != SOLVED:
@@ -248,7 +236,7 @@ class _Tree:
         self.keys.add(key)
         self.tried += 1
         point = x.copy()
-        status, value = descend(self.st, modes, angle, point, 40)
+        status, value = descend(self.st, modes, angle, point)
         if status != SOLVED or (self.best is not None and value >= self.best.value):
             return
         if law_errors(self.st, point).max() > LAW or self.stated.excess(point) > LAW:
@@ -260,7 +248,7 @@ class _Tree:
         left, self.heap = self.heap, []
         seen: set[bytes] = set()
         lowest = self.unsolved
-        for bound, _, kind, low, high, x in sorted(left):
+        for bound, _, kind, _, _, x in sorted(left, key=lambda entry: entry[:2]):
             if bound >= self.target:
                 continue
             lowest = min(lowest, bound)

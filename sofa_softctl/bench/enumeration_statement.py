@@ -1,4 +1,4 @@
-"""An inverse problem through contacts as matrices, for its enumeration and for checks of answers."""
+"""An inverse problem through contacts as matrices, for its enumeration and checks of answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.bench.enumeration_kernels import Statement
+from sofa_softctl.bench.mode_rows import Statement
 from sofa_softctl.inverse.mechanics import Mechanics, mechanics_of
 from sofa_softctl.inverse.problem import InverseProblem
 
@@ -89,7 +89,7 @@ def soft_limits(m: Mechanics) -> Soft:
     p, (n_a, n_r) = m.problem, m.W_ac.shape
     eye, D = np.eye(n_a, n_a + n_r), np.concatenate((m.W_aa, m.W_ac), axis=1)
     d = p.delta_a_free * m.a_unit
-    parts: list[tuple[str, np.ndarray, np.ndarray, np.ndarray]] = []
+    parts: list[tuple[str, np.ndarray, float, float]] = []
     for name, matrix, offset, unit in (
         ("effort", eye, np.zeros(n_a), 1.0 / m.a_unit),
         ("displacement", D, d, m.a_unit),
@@ -105,7 +105,7 @@ def soft_limits(m: Mechanics) -> Soft:
         for kind, (low, high) in wanted.items():
             low, high = low * unit - offset, high * unit - offset
             for i in np.flatnonzero(np.isfinite(low) | np.isfinite(high)):
-                parts.append((f"{name} {kind} {i}", matrix[i], low[i], high[i]))
+                parts.append((f"{name} {kind} {i}", matrix[i], float(low[i]), float(high[i])))
     for k, entry in enumerate(m.contacts.sums):
         row = np.zeros(n_a + n_r)
         normal = m.contacts.starts[entry.contacts]

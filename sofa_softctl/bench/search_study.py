@@ -9,7 +9,7 @@ from concurrent.futures import as_completed
 from functools import cache, partial
 from pathlib import Path
 from time import process_time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -168,7 +168,9 @@ def measure_search(
             writer.writerow(SearchRow._fields)
         found: Iterable[list[SearchRow]] = map(one, missing)
         if executor is not None:
-            found = (each.result() for each in as_completed(executor.submit(one, k) for k in missing))
+            found = (
+                each.result() for each in as_completed(executor.submit(one, k) for k in missing)
+            )
         for new in found:
             fresh = [row for row in new if (row.strategy, seed, row.number, contacts) not in known]
             writer.writerows(fresh)
@@ -196,7 +198,7 @@ def measure_problem(
     problem = random_contact_problem(seed, k, contacts)
     start = process_time()
     best = enumerate_modes(problem)
-    corpus = {
+    corpus: dict[str, Any] = {
         "seed": seed,
         "number": k,
         "contacts": contacts,
@@ -272,9 +274,14 @@ def _read(path: Path) -> list[SearchRow]:
     return [_row(line) for line in lines[1:]]
 
 
-_TYPES = {"str": str, "int": int, "float": float, "bool": lambda text: text == "True"}
-
-
 def _row(line: list[str]) -> SearchRow:
-    kinds = [_TYPES[str(SearchRow.__annotations__[name])] for name in SearchRow._fields]
-    return SearchRow(*(kind(text) for kind, text in zip(kinds, line, strict=True)))
+    values: list[Any] = [read(text) for read, text in zip(_READERS, line, strict=True)]
+    return SearchRow(*values)
+
+
+def _truth(text: str) -> bool:
+    return text == "True"
+
+
+_READERS = [_truth if kind is bool else kind for kind in get_type_hints(SearchRow).values()]
+"""What reads each field of a `SearchRow` from text."""
