@@ -55,7 +55,9 @@ def load_sample(folder: Path) -> list[Sample]:
 
 def write_sample(folder: Path, scenes: Path) -> None:
     """Make the sample: contact_sample.npz and contact_sample.json."""
-    named = [(f"{kind_of(k)} {k}", random_contact_problem(SEED, k, CONTACTS)) for k in range(RANDOM)]
+    named = [
+        (f"{kind_of(k)} {k}", random_contact_problem(SEED, k, CONTACTS)) for k in range(RANDOM)
+    ]
     for scene in SCENES:
         named += _steps_of(scenes / scene)
     save_corpus(folder / "contact_sample.npz", [problem for _, problem in named])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import Counter
 from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
@@ -56,14 +57,15 @@ class Best:
 
 
 def enumerate_modes(
-    problem: InverseProblem, *, gap: float = 1e-4, nodes: int = 6_000, starts: int = 64
+    problem: InverseProblem, *, gap: float = 1e-4, nodes: int = 4_000, starts: int = 64
 ) -> Best:
     """The best answer of a problem over all modes of its contacts.
 
     Every assignment of inactive, sticking and sliding to the contacts is either ruled out by a
     convex bound or solved: directions of slip are split into sectors until the bound rules them
-    out, and a local method starts from each sector's answer. Where the number of nodes does not
-    suffice for that, the sliding modes that are left get `starts` directions each.
+    out, and a local method starts from the sectors' answers. Where the number of nodes does not
+    suffice for that, the sliding modes that are left get `starts` directions: half of them common
+    to all contacts, half of low discrepancy.
 
     It shares no code with the search of `inverse.solver` but `mechanics_of`.
 
@@ -71,19 +73,19 @@ def enumerate_modes(
         problem: A problem with contacts.
         gap: Relative gap between objective and bound at which it is content [-].
         nodes: Most relaxations.
-        starts: Directions of slip that are tried of each mode that is left open.
+        starts: Most starts of the local method for each assignment of modes.
     """
     stated = state(problem)
-    tree = _Tree(stated, gap, nodes)
-    tree.run(starts)
+    tree = _Tree(stated, gap, nodes, starts)
+    tree.run()
     if tree.best is not None:
         found = stated.answer(tree.best.x)
         return _result(stated, tree, found, feasible=True)
     if tree.left > -math.inf and math.isfinite(tree.left) and not stated.soft:
         return _nothing(stated, tree)
     softened = state(problem, violation=True)
-    second = _Tree(softened, gap, nodes)
-    second.run(starts)
+    second = _Tree(softened, gap, nodes, starts)
+    second.run()
     if second.best is None:
         return _nothing(stated, tree)
     return _result(softened, second, softened.answer(second.best.x), feasible=False)
@@ -98,14 +100,16 @@ class _Local(NamedTuple):
 class _Tree:
     """What is known of the contacts, node by node, lowest bound first."""
 
-    def __init__(self, stated: Stated, gap: float, nodes: int) -> None:
+    def __init__(self, stated: Stated, gap: float, nodes: int, starts: int) -> None:
         self.stated, self.st = stated, stated.statement
         self.gap, self.limit = gap, nodes
+        self.starts, self.most = starts, 6 * starts
         self.nodes = self.tried = self.failed = 0
         self.best: _Local | None = None
         self.heap: list[tuple[float, int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
         self.ticket = count()
         self.keys: set[bytes] = set()
+        self.counts: Counter[bytes] = Counter()
         self.cuts = np.empty((0, 2))
         self.unsolved = math.inf
 
@@ -122,7 +126,7 @@ class _Tree:
         """The least bound of what was not ruled out."""
         return min([self.unsolved, *(entry[0] for entry in self.heap)])
 
-    def run(self, starts: int) -> None:
+    def run(self) -> None:
         n_c = len(self.st.mu)
         self.add(np.full(n_c, OPEN), np.zeros(n_c), np.full(n_c, 2 * math.pi), -math.inf)
         while self.heap and self.nodes < self.limit:
@@ -132,7 +136,7 @@ class _Tree:
                 break
             self.expand(bound, kind, low, high, x)
         if self.heap:
-            self.scatter(starts)
+            self.scatter()
 
     def add(self, kind: np.ndarray, low: np.ndarray, high: np.ndarray, parent: float) -> None:
         """Bound a node, start the local method from it, and keep it if it may hold the best."""
@@ -231,21 +235,28 @@ class _Tree:
     def descend(self, modes: np.ndarray, angle: np.ndarray, x: np.ndarray) -> None:
         cell = np.round(angle * CELLS / (2 * math.pi)) % CELLS
         key = np.where(modes == SLIDING, 3 + cell, modes).astype(np.int8).tobytes()
-        if key in self.keys:
+        of = modes.astype(np.int8).tobytes()
+        if key in self.keys or self.counts[of] >= self.starts or self.tried >= self.most:
             return
         self.keys.add(key)
+        self.counts[of] += 1
         self.tried += 1
         point = x.copy()
-        status, value = descend(self.st, modes, angle, point)
+        cutoff = math.inf
+        if self.best is not None:
+            value = self.best.value
+            cutoff = value + WORSE * (value + self.stated.constant) + ROUNDING
+        status, value = descend(self.st, modes, angle, point, cutoff)
         if status != SOLVED or (self.best is not None and value >= self.best.value):
             return
         if law_errors(self.st, point).max() > LAW or self.stated.excess(point) > LAW:
             return
         self.best = _Local(value, point, modes)
 
-    def scatter(self, starts: int) -> None:
+    def scatter(self) -> None:
         """Low-discrepancy directions of slip for the modes that were left open."""
         left, self.heap = self.heap, []
+        self.most += 4 * self.starts
         seen: set[bytes] = set()
         lowest = self.unsolved
         for bound, _, kind, _, _, x in sorted(left, key=lambda entry: entry[:2]):
@@ -257,16 +268,19 @@ class _Tree:
             if (kind == OPEN).any() or modes.tobytes() in seen or not slides.any():
                 continue
             seen.add(modes.tobytes())
-            for k in range(starts):
+            self.counts.clear()
+            for k in range(self.starts):
                 turn = (0.5 + (k + 1) * _PLASTIC[np.cumsum(slides) % len(_PLASTIC)]) % 1.0
                 if k % 2:
-                    turn = np.full(len(kind), (k // 2) / (starts / 2))
+                    turn = np.full(len(kind), (k // 2) / (self.starts / 2))
                 self.descend(modes, 2 * math.pi * turn, x)
         self.unsolved = lowest
 
 
 CELLS = 16
 """The local method starts once from each combination of so many directions of slip [-]."""
+WORSE = 0.2
+"""An answer that is worse by this share before it has converged is given up [-]."""
 NEAR = 1e-3
 """Planes around a cone are at least this far apart [rad]."""
 MIN_WIDTH = 1e-5

@@ -73,7 +73,12 @@ def _columns(st: Statement, kind: np.ndarray) -> np.ndarray:
 
 
 def descend(
-    st: Statement, kind: np.ndarray, angle: np.ndarray, x: np.ndarray, steps: int = 40
+    st: Statement,
+    kind: np.ndarray,
+    angle: np.ndarray,
+    x: np.ndarray,
+    cutoff: float = math.inf,
+    steps: int = 30,
 ) -> tuple[int, float]:
     """The nearest local optimum of given modes, by sequential quadratic programs.
 
@@ -86,6 +91,7 @@ def descend(
         kind: INACTIVE, STICKING or SLIDING, shape (n_c,).
         angle: Direction of slip of the sliding contacts [rad], shape (n_c,). Start and output.
         x: Start and output, shape (n,).
+        cutoff: Objective above which a nearly converged answer is given up.
         steps: Most quadratic programs.
 
     Returns:
@@ -144,7 +150,9 @@ def descend(
         moved, error = float(np.abs(d).max()), float(np.abs(c).max(initial=0.0))
         if (moved < 1e-7 and error < 1e-9) or (moved < 1e-5 and error < 1e-11):
             break
-        if step == 12 and error > 1e-2:
+        value = float(0.5 * (x @ (st.H @ x)) + st.g @ x)
+        hopeless = step >= 12 and error > 1e-2 * 0.5 ** (step - 12)
+        if hopeless or (step >= 4 and error < 1e-3 and value > cutoff):
             return FAILED, math.inf
     value = float(0.5 * (x @ (st.H @ x)) + st.g @ x)
     return (SOLVED, value) if error < 1e-9 else (FAILED, math.inf)

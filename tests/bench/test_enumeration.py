@@ -148,7 +148,7 @@ def test_bounds_rule_out_no_better_modes(seed):
 
 @pytest.mark.parametrize("k", range(24))
 def test_relaxations_hold_every_motion_that_obeys_the_law(k):
-    """Whatever is said of the contacts of an actual motion, the bound is not above its objective."""
+    """Whatever is known of the contacts of a motion, the bound is not above its objective."""
     problem = random_contact_problem(2, k, 4)
     stated = state(problem)
     st, m = stated.statement, stated.mechanics
