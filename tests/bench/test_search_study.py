@@ -1,13 +1,16 @@
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from sofa_softctl.bench.answer_check import check_answer
 from sofa_softctl.bench.contact_sample import load_sample
 from sofa_softctl.bench.enumeration import enumerate_modes
 from sofa_softctl.bench.search_study import compare_search, figures, measure_search, summary
+from sofa_softctl.cli import app
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.inverse.contact_problems import (
     block_that_slides,
@@ -141,3 +144,18 @@ def test_the_sample_can_be_made_again(sample):
         if best.feasible:
             assert best.objective == pytest.approx(entry.objective, rel=2e-4)
         assert best.violation == pytest.approx(entry.violation, rel=1e-3, abs=1e-9)
+
+
+def test_the_command_goes_on_and_gives_json(tmp_path):
+    path = tmp_path / "random.csv"
+    options = ["papers", "--random", "--problems", "3", "--contacts", "3", "--out", str(path)]
+    measure_search(path, problems=3, contacts=3)
+    before = path.read_text()
+    result = CliRunner().invoke(app, [*options, "--json"])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.output)
+    assert (told["seed"], told["contacts"]) == (0, 3)
+    assert told["strategies"]["auto"]["all"]["problems"] == 3
+    assert path.read_text() == before
+    wrong = CliRunner().invoke(app, ["papers", "--random", "--contacts", "coulomb"])
+    assert "largest number of contacts" in str(wrong.exception)
