@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import NamedTuple
 
@@ -41,7 +41,8 @@ class Best:
     violation_bound: float
     """No answer has a lower violation [energy]."""
     complete: bool
-    """Whether the search came to its end: bounds prove the answer to the gap asked for."""
+    """Whether the search came to its end: bounds prove the answer to the gap asked for, and that
+    nothing is within all limits if not `feasible`."""
     nodes: int
     """Relaxations solved."""
     starts: int
@@ -81,14 +82,15 @@ def enumerate_modes(
     if tree.best is not None:
         found = stated.answer(tree.best.x)
         return _result(stated, tree, found, feasible=True)
-    if tree.left > -math.inf and math.isfinite(tree.left) and not stated.soft:
-        return _nothing(stated, tree)
     softened = state(problem, violation=True)
     second = _Tree(softened, gap, nodes, starts)
-    second.run()
+    if len(softened.soft.labels):
+        second.run()
     if second.best is None:
         return _nothing(stated, tree)
-    return _result(softened, second, softened.answer(second.best.x), feasible=False)
+    closest = _result(softened, second, softened.answer(second.best.x), feasible=False)
+    ruled_out = tree.left == math.inf and second.best.value > ROUNDING
+    return replace(closest, complete=closest.complete and ruled_out)
 
 
 class _Local(NamedTuple):
@@ -294,10 +296,8 @@ def _result(
 ) -> Best:
     assert tree.best is not None
     effort, force, objective = found
-    bound = min(tree.best.value, max(tree.left, -math.inf), tree.best.value)
-    target = tree.target
-    low = stated.value(min(bound, target) if tree.left < target else target)
-    complete = tree.left >= target
+    low = stated.value(min(tree.left, tree.target))
+    complete = tree.left >= tree.target
     violation = 0.0 if feasible else stated.value(tree.best.value)
     return Best(
         feasible=feasible,
