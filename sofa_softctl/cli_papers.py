@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from sofa_softctl.cli_options import Json, Quiet, Steps, stopping
+from sofa_softctl.cli_options import Json, Quiet, Steps, Workers, stopping
 from sofa_softctl.errors import SoftctlError
 
 EXAMPLES = (
@@ -17,7 +17,8 @@ EXAMPLES = (
     "  softctl papers --planning --plot projection.png\n\n"
     "  softctl papers --trajectories --plot springs.png\n\n"
     "  softctl papers --identification --plot loop.png\n\n"
-    "  softctl papers --coverage intervals.csv"
+    "  softctl papers --coverage intervals.csv\n\n"
+    "  softctl papers --random --problems 300 --contacts 12 --out twelve.csv"
 )
 """Of `papers`."""
 
@@ -28,11 +29,28 @@ def papers(
     ] = Path("scenes"),
     steps: Steps = 150,
     contacts: Annotated[
-        str, typer.Option(help="How contacts are taken: sticking, as in the paper, or coulomb.")
-    ] = "sticking",
+        str | None,
+        typer.Option(
+            help="How contacts are taken: sticking (default), as in the paper, or coulomb. With "
+            "--random: most contacts of a problem (default 6)."
+        ),
+    ] = None,
     strategies: Annotated[
-        bool, typer.Option(help="Also compare the strategies on problems of these scenes.")
+        bool,
+        typer.Option(help="Also compare the strategies on problems of these scenes, or --random."),
     ] = False,
+    random: Annotated[
+        bool,
+        typer.Option(
+            "--random", help="Measure the search among contact modes on random problems. Goes on."
+        ),
+    ] = False,
+    problems: Annotated[int, typer.Option(help="With --random: how many problems.", min=1)] = 1000,
+    seed: Annotated[int, typer.Option(help="With --random: seed of the problems.", min=0)] = 0,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE.csv", help="With --random: a line for each answer.")
+    ] = Path("random.csv"),
+    workers: Workers = 0,
     planning: Annotated[
         bool,
         typer.Option("--planning", help="Measure the paper on planning instead, some minutes."),
@@ -76,11 +94,16 @@ def papers(
     if coverage is not None:
         _measure_coverage(show, coverage, quiet=quiet, as_json=as_json)
         return
+    if random:
+        asked = _Random(out, problems, seed, _most_contacts(contacts), strategies, workers)
+        _measure_random(show, asked, quiet=quiet, as_json=as_json)
+        return
     _check_scenes(scenes)
     rows = []
     for row in TABLE_2:
         with show.bar(row.name, steps or 150) as advance:
-            rows.append(measure_row(scenes, row, steps or 150, advance, contacts=contacts))
+            kind = contacts or "sticking"
+            rows.append(measure_row(scenes, row, steps or 150, advance, contacts=kind))
     gaps = {}
     if strategies:
         gaps = compare_strategies([problem for row in rows for problem in row.problems])
@@ -189,3 +212,48 @@ def _measure_coverage(show: Any, path: Path, *, quiet: bool, as_json: bool) -> N
         typer.echo(json.dumps([each.to_dict() for each in found], indent=2))
     elif not quiet:
         identification_study.show_coverage(found)
+
+
+class _Random(NamedTuple):
+    """What --random measures."""
+
+    out: Path
+    problems: int
+    seed: int
+    contacts: int
+    strategies: bool
+    workers: int
+
+
+def _most_contacts(text: str | None) -> int:
+    if text is None:
+        return 6
+    if not text.isdecimal():
+        raise SoftctlError(
+            f"With --random, --contacts is the largest number of contacts, such as 6; got '{text}'."
+        )
+    return int(text)
+
+
+def _measure_random(show: Any, asked: _Random, *, quiet: bool, as_json: bool) -> None:
+    """How near to the best answers the search among contact modes comes."""
+    from sofa_softctl.bench.search_study import measure_search, summary
+    from sofa_softctl.view.search_tables import show_search
+
+    kept = f"'{asked.out}' has what was measured: the same command goes on with it."
+    with stopping(kept), show.bar("problems", asked.problems) as advance:
+        rows = measure_search(
+            asked.out,
+            advance,
+            problems=asked.problems,
+            seed=asked.seed,
+            contacts=asked.contacts,
+            strategies=("auto", "pivoting", "exact") if asked.strategies else ("auto",),
+            workers=asked.workers,
+        )
+    found = summary(rows)
+    if as_json:
+        size = {"problems": asked.problems, "seed": asked.seed, "contacts": asked.contacts}
+        typer.echo(json.dumps({**size, "strategies": found}, indent=2))
+    elif not quiet:
+        show_search(found, asked.seed, asked.contacts)
