@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl.cli_options import Json, Quiet, Steps, stopping
+from sofa_softctl.cli_options import Json, Quiet, Steps, Workers, stopping
 from sofa_softctl.errors import SoftctlError
 
 EXAMPLES = (
@@ -17,7 +17,8 @@ EXAMPLES = (
     "  softctl papers --planning --plot projection.png\n\n"
     "  softctl papers --trajectories --plot springs.png\n\n"
     "  softctl papers --identification --plot loop.png\n\n"
-    "  softctl papers --coverage intervals.csv"
+    "  softctl papers --coverage intervals.csv\n\n"
+    "  softctl papers --robust --only ring,ball --out robust.csv --workers 4"
 )
 """Of `papers`."""
 
@@ -26,7 +27,7 @@ def papers(
     scenes: Annotated[
         Path, typer.Option(help="Folder of the scenes, for Table II and --planning.")
     ] = Path("scenes"),
-    steps: Steps = 150,
+    steps: Steps = None,
     contacts: Annotated[
         str, typer.Option(help="How contacts are taken: sticking, as in the paper, or coulomb.")
     ] = "sticking",
@@ -51,6 +52,19 @@ def papers(
             metavar="FILE.csv", help="Repeat an estimate: do intervals hold the truth? Goes on."
         ),
     ] = None,
+    robust: Annotated[
+        bool, typer.Option("--robust", help="Measure success rates of the robots instead. Goes on.")
+    ] = False,
+    only: Annotated[
+        str, typer.Option(metavar="ROBOT,...", help="With --robust: of these robots only.")
+    ] = "",
+    out: Annotated[
+        Path, typer.Option(metavar="FILE.csv", help="With --robust: a row for each run.")
+    ] = Path("robust.csv"),
+    sample: Annotated[
+        int | None, typer.Option(help="With --robust: so many runs of each robot.", min=1)
+    ] = None,
+    workers: Workers = 0,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE.png", help="With one of the studies: a picture."),
@@ -77,6 +91,13 @@ def papers(
         _measure_coverage(show, coverage, quiet=quiet, as_json=as_json)
         return
     _check_scenes(scenes)
+    if robust:
+        from sofa_softctl.bench.robust_cases import cases_of
+
+        names = [name.strip() for name in only.split(",") if name.strip()]
+        cases = cases_of(names, sample, steps)
+        _measure_robust(show, out, scenes, cases, workers, quiet=quiet, as_json=as_json)
+        return
     rows = []
     for row in TABLE_2:
         with show.bar(row.name, steps or 150) as advance:
@@ -189,3 +210,27 @@ def _measure_coverage(show: Any, path: Path, *, quiet: bool, as_json: bool) -> N
         typer.echo(json.dumps([each.to_dict() for each in found], indent=2))
     elif not quiet:
         identification_study.show_coverage(found)
+
+
+def _measure_robust(
+    show: Any,
+    path: Path,
+    scenes: Path,
+    cases: list[Any],
+    count: int,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """How many runs of each robot succeed."""
+    from sofa_softctl.bench.robust import measure_robust
+    from sofa_softctl.view import robust_tables
+    from sofa_softctl.workers import workers as processes
+
+    kept = f"'{path}' has the runs that ended: the same command goes on with it."
+    with stopping(kept), processes(count) as executor, show.bar("runs", len(cases)) as advance:
+        found = measure_robust(path, scenes, cases, advance, executor=executor)
+    if as_json:
+        typer.echo(json.dumps([one.to_dict() for one in found], indent=2))
+    elif not quiet:
+        robust_tables.show_robust(found)
