@@ -29,8 +29,9 @@ def papers(
     ] = Path("scenes"),
     steps: Steps = None,
     contacts: Annotated[
-        str, typer.Option(help="How contacts are taken: sticking, as in the paper, or coulomb.")
-    ] = "sticking",
+        str,
+        typer.Option(help="How contacts are taken: coulomb, sticking as in the paper, or both."),
+    ] = "both",
     strategies: Annotated[
         bool, typer.Option(help="Also compare the strategies on problems of these scenes.")
     ] = False,
@@ -100,8 +101,9 @@ def papers(
         return
     rows = []
     for row in TABLE_2:
-        with show.bar(row.name, steps or 150) as advance:
-            rows.append(measure_row(scenes, row, steps or 150, advance, contacts=contacts))
+        for mode in _modes(contacts):
+            with show.bar(f"{row.name}, {mode}", steps or 1) as advance:
+                rows.append(measure_row(scenes, row, steps, advance, mode=mode))
     gaps = {}
     if strategies:
         gaps = compare_strategies([problem for row in rows for problem in row.problems])
@@ -110,6 +112,16 @@ def papers(
         typer.echo(json.dumps(found, indent=2))
     elif not quiet:
         paper_tables.show_papers(rows, gaps)
+
+
+def _modes(contacts: str) -> tuple[str, ...]:
+    from sofa_softctl.bench.papers import MODES
+
+    if contacts not in (*MODES, "both"):
+        raise SoftctlError(
+            f"--contacts must be one of {', '.join(MODES)} or both; got '{contacts}'."
+        )
+    return tuple(MODES) if contacts == "both" else (contacts,)
 
 
 def _check_scenes(folder: Path) -> None:
