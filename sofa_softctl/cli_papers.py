@@ -14,6 +14,7 @@ from sofa_softctl.errors import SoftctlError
 
 EXAMPLES = (
     "Examples:\n\n  softctl papers\n\n  softctl papers --contacts coulomb --strategies\n\n"
+    "  softctl papers --transfer\n\n"
     "  softctl papers --planning --plot projection.png\n\n"
     "  softctl papers --trajectories --plot springs.png\n\n"
     "  softctl papers --identification --plot loop.png\n\n"
@@ -53,6 +54,10 @@ def papers(
             metavar="FILE.csv", help="Repeat an estimate: do intervals hold the truth? Goes on."
         ),
     ] = None,
+    transfer: Annotated[
+        bool,
+        typer.Option("--transfer", help="Measure the cup's commands on another plant instead."),
+    ] = False,
     robust: Annotated[
         bool, typer.Option("--robust", help="Measure success rates of the robots instead. Goes on.")
     ] = False,
@@ -92,6 +97,9 @@ def papers(
         _measure_coverage(show, coverage, quiet=quiet, as_json=as_json)
         return
     _check_scenes(scenes)
+    if transfer:
+        _measure_transfer(show, scenes, steps, quiet=quiet, as_json=as_json)
+        return
     if robust:
         from sofa_softctl.bench.robust_cases import cases_of
 
@@ -246,3 +254,18 @@ def _measure_robust(
         typer.echo(json.dumps([one.to_dict() for one in found], indent=2))
     elif not quiet:
         robust_tables.show_robust(found)
+
+
+def _measure_transfer(
+    show: Any, scenes: Path, steps: int | None, *, quiet: bool, as_json: bool
+) -> None:
+    """Table I of the paper on contacts: the cup's commands on another plant."""
+    from sofa_softctl.bench.transfer import PaperTransfer, measure_transfer
+    from sofa_softctl.view import paper_tables
+
+    with show.status("the cup") as tell:
+        found = measure_transfer(scenes, tell, steps)
+    if as_json:
+        typer.echo(json.dumps([one.to_dict() for one in found], indent=2))
+    elif not quiet:
+        paper_tables.show_transfer(found, PaperTransfer())

@@ -16,7 +16,7 @@ from sofa_softctl.bench.robust_run import COLUMNS, run_case
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.status import Status
 
-MEDIANS = ("position mean", "position end", "angle mean", "angle end", "point end")
+MEDIANS = ("position mean", "position end", "angle mean", "angle end", "plane mean", "point end")
 """Columns whose median over a robot's runs is shown."""
 
 

@@ -24,14 +24,15 @@ SLOWEST = 40
 COLUMNS = (
     *("robot", "parameters", "seed", "steps", "contacts"),
     *MEASURES,
-    *("reached", "why"),
+    *("plane mean", "reached", "why"),
     *(status.name for status in Status),
     *("last status", "not converged", "gap median", "gap worst", "lost"),
     *("qp median", "qp p99", "qp p99.9", "qp worst", "qp slowest", "step median", "lookahead"),
     "error",
 )
-"""Of a row. Errors in lengths of the scene and degrees; qp, step: CPU time [ms]; lookahead: CPU
-time of all steps' look-ahead together [ms]; the statuses and 'not converged' count steps."""
+"""Of a row. Errors in lengths of the scene and degrees; plane: of the angle in the plane of the
+goals' motion, tilts out of it left out; qp, step: CPU time [ms]; lookahead: CPU time of all steps'
+look-ahead together [ms]; the statuses and 'not converged' count steps."""
 
 
 def run_case(scenes: Path, case: Case) -> dict[str, Any]:
@@ -58,6 +59,7 @@ def _measure(scenes: Path, case: Case) -> dict[str, Any]:
     for _ in range(step_count(session, case.steps, None, _duration(robot, file, case))):
         run.step()
     row: dict[str, Any] = {"steps": session.step_count, "lost": int(run.lost)}
+    row["plane mean"] = run.angle_in_plane()
     row |= run.errors() | _of_solutions(run.solutions) | _of_times(run)
     why = _why_not(robot, row)
     return row | {"reached": "no" if why else "yes", "why": why}

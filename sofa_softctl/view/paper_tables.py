@@ -202,3 +202,27 @@ def _errors_table(rows: list[Any]) -> Table:
         texts = ("" if math.isnan(value) else f"{value:.2f}" for value in values)
         table.add_row(f"{row.paper.robot}, {row.mode}", *texts, f"{row.law_error:.0e}")
     return table
+
+
+def show_transfer(rows: list[Any], paper: Any) -> None:
+    """Print what another plant makes of the cup's commands, by mode and weight."""
+    table = Table(
+        title="The cup's commands on another plant, against their simulation: mean (deviation)",
+        caption=escape(
+            "position: of the mean of the points [mm]. angle: about any axis [degree]; in plane: "
+            "its part in the plane of the motion, as in the paper."
+        ),
+        title_justify="left",
+        caption_justify="left",
+    )
+    for column in ("contacts", "energy weight", "position", "angle", "in plane"):
+        table.add_column(column, justify="left" if column == "contacts" else "right")
+    table.add_row("the paper", "", _spread(paper.position), "", _spread(paper.angle))
+    for row in rows:
+        spreads = map(_spread, (row.position, row.angle, row.plane))
+        table.add_row(row.mode, f"{row.energy:g}", *spreads)
+    Console().print(table)
+
+
+def _spread(value: tuple[float, float]) -> str:
+    return f"{value[0]:.2f} ({value[1]:.2f})"
