@@ -111,8 +111,14 @@ def _fingers() -> list[tuple[dict[str, Any], int]]:
 
 
 def _pushing() -> list[tuple[dict[str, Any], int]]:
-    """Six frictions."""
-    return [({"friction": mu}, 0) for mu in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)]
+    """Six frictions of the floor: alone, the same at the fingers, and from a start aside."""
+    mus = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+    changes: list[dict[str, Any]] = [
+        *({"friction": mu} for mu in mus),
+        *({"friction": mu, "finger_friction": mu} for mu in mus),
+        *({"friction": mu, "aside": 2.0, "askew": 3.0} for mu in mus),
+    ]
+    return [(change, 0) for change in changes]
 
 
 def _gripper() -> list[tuple[dict[str, Any], int]]:
@@ -176,6 +182,9 @@ ROBOTS = {
         "pushing.py",
         _pushing,
         {"position end": 0.5, "angle end": 2.0},
+        place=range(3),
+        turn=range(3),
+        begin=0.3,
         note="our claim; not in the paper",
     ),
     "gripper": Robot(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -11,85 +11,63 @@ from rich.table import Table
 
 from sofa_softctl.bench.robust import Robustness
 
+CAPTION = """\
+Errors: median over the runs (largest). position: of the mean of the controlled points [mm]. angle: \
+of the rotation about any axis that best takes the goals onto the points [degree]; plane: its part \
+in the plane of the motion. point: of the farthest point [mm]. Steps of all runs. lost: runs at \
+whose end the controlled body is out of reach of all contacts. gap: (objective - bound) / \
+objective, median of the runs' medians (largest of all steps); inf: no bound was computed. QP: CPU \
+time of building, solving and checking [ms], median of the runs' medians, then of all steps \
+together. look-ahead: mean over all steps [ms]. step: all of it, CPU time [ms]."""
+
 
 def show_robust(found: Sequence[Robustness]) -> None:
-    """Print errors, solves and times of each robot, then every run that failed."""
+    """Print a column for each robot, and below it every run that failed."""
     if not found:
         return
     console = Console()
-    console.print(
-        _table(
-            "Runs that succeeded, and errors: median over the runs (largest)",
-            "position: of the mean of the controlled points [mm]. angle: of the rotation about any "
-            "axis that best takes the goals onto the points [degree]. point: of the farthest point "
-            "[mm].\n" + "\n".join(f"{one.robot}: {one.claim}" for one in found),
-            ("robot", "runs", "reached", *(name.replace(" ", "\n") for name in found[0].median)),
-            ([one.robot, f"{one.runs}", _rate(one), *_errors(one)] for one in found),
-        )
+    table = Table(
+        title="Runs of each robot that reached their goal",
+        caption=escape("\n".join([CAPTION, *(f"{one.robot}: {one.claim}." for one in found)])),
+        title_justify="left",
+        caption_justify="left",
     )
-    console.print(
-        _table(
-            "How the steps of all runs were solved",
-            "lost: runs at whose end the controlled body is out of reach of all contacts. gap: "
-            "(objective - bound) / objective, median of the runs' medians (largest of all steps); "
-            "inf: no bound was computed.",
-            ("robot", *(name.lower().replace("_", "\n") for name in found[0].steps), "lost", "gap"),
-            (
-                [
-                    one.robot,
-                    *(f"{count:,}" for count in one.steps.values()),
-                    f"{one.lost}",
-                    f"{_short(one.gap_median)} ({_short(one.gap_worst)})",
-                ]
-                for one in found
-            ),
-        )
-    )
-    console.print(
-        _table(
-            "CPU time of a step [ms]",
-            "QP: building, solving and checking the step's QPs: median of the runs' medians, and "
-            "p99.9 and the largest of all steps together. look-ahead: mean over all steps.",
-            ("robot", "contacts", "QP", "QP p99.9", "QP worst", "look-ahead", "whole step"),
-            ([one.robot, *map(_short, _times(one))] for one in found),
-        )
-    )
+    table.add_column("")
+    for one in found:
+        table.add_column(one.robot, justify="right")
+    columns = [_column(one) for one in found]
+    for section in zip(*columns, strict=True):
+        table.add_section()
+        for name in section[0]:
+            table.add_row(name, *(rows[name] for rows in section))
+    console.print(table)
     for one in found:
         for parameters, seed, reason in one.failures:
             text = f"{one.robot} {parameters} rest shape {seed}: {reason}"
             console.print(f"[yellow]failed:[/] {escape(text)}", highlight=False, soft_wrap=True)
 
 
-def _table(
-    title: str, caption: str, columns: Iterable[str], rows: Iterable[Iterable[str]]
-) -> Table:
-    table = Table(
-        title=escape(title),
-        caption=escape(caption),
-        title_justify="left",
-        caption_justify="left",
-    )
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left")
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def _rate(one: Robustness) -> str:
-    return f"{one.reached} ({one.reached / max(one.runs, 1):.0%})"
-
-
-def _errors(one: Robustness) -> list[str]:
+def _column(one: Robustness) -> list[dict[str, str]]:
+    """What the table says of a robot, in sections."""
+    rate = f"{one.reached} ({one.reached / max(one.runs, 1):.0%})"
     return [
-        "" if math.isnan(value) else f"{value:.2g}\n({one.worst[name]:.2g})"
-        for name, value in one.median.items()
+        {"runs": f"{one.runs}", "reached": rate},
+        {name: _both(value, one.worst[name]) for name, value in one.median.items()},
+        {name.lower().replace("_", " "): f"{count:,}" for name, count in one.steps.items()}
+        | {"lost": f"{one.lost}", "gap": _both(one.gap_median, one.gap_worst)}
+        | {"contacts": _short(one.contacts)},
+        {
+            "QP median": _short(one.qp_median),
+            "QP p99.9": _short(one.qp_p999),
+            "QP worst": _short(one.qp_worst),
+            "look-ahead": _short(one.lookahead),
+            "step": _short(one.step_median),
+        },
     ]
 
 
-def _times(one: Robustness) -> tuple[float, ...]:
-    qp = one.qp_median, one.qp_p999, one.qp_worst
-    return one.contacts, *qp, one.lookahead, one.step_median
+def _both(median: float, worst: float) -> str:
+    return "" if math.isnan(median) else f"{median:.2g} ({worst:.2g})"
 
 
 def _short(value: float) -> str:

@@ -112,9 +112,10 @@ def test_the_slowest_thousandth_is_of_all_steps_together(tmp_path, capsys):
 
 
 def test_there_are_as_many_runs_as_start_angles_frictions_goals_and_shapes():
-    """18 angles, 3 frictions, 2 directions; 6 goals of 10 shapes; 6 frictions. No run twice."""
+    """18 angles, 3 frictions, 2 directions; 6 goals of 10 shapes; 6 frictions, 3 ways.
+    No run twice."""
     counts = {name: len(cases_of([name])) for name in ROBOTS}
-    assert (counts["ring"], counts["ball"], counts["pushing"]) == (108, 60, 6)
+    assert (counts["ring"], counts["ball"], counts["pushing"]) == (108, 60, 18)
     every = cases_of()
     assert len({case.key for case in every}) == len(every) == sum(counts.values())
     assert len(cases_of(sample=2)) == 2 * len(ROBOTS)
