@@ -11,14 +11,16 @@ from rich.table import Table
 
 from sofa_softctl.bench.robust import Robustness
 
-CAPTION = """\
-Errors: median over the runs (largest). position: of the mean of the controlled points [mm]. angle: \
-of the rotation about any axis that best takes the goals onto the points [degree]; plane: its part \
-in the plane of the motion. point: of the farthest point [mm]. Steps of all runs. lost: runs at \
-whose end the controlled body is out of reach of all contacts. gap: (objective - bound) / \
-objective, median of the runs' medians (largest of all steps); inf: no bound was computed. QP: CPU \
-time of building, solving and checking [ms], median of the runs' medians, then of all steps \
-together. look-ahead: mean over all steps [ms]. step: all of it, CPU time [ms]."""
+CAPTION = (
+    "Errors: median over the runs (largest). position: of the mean of the controlled points [mm]. "
+    "angle: of the rotation about any axis that best takes the goals onto the points [degree]; "
+    "plane: its part in the plane of the motion. point: of the farthest point [mm].\n"
+    "Steps: of all runs. lost: runs at whose end the controlled body is out of reach of all "
+    "contacts. gap: (objective - bound) / objective, median of the runs' medians (largest of all "
+    "steps); inf: no bound was computed.\n"
+    "QP: CPU time of building, solving and checking [ms], median of the runs' medians, then of all "
+    "steps together. look-ahead: mean over all steps [ms]. step: all of it, CPU time [ms]."
+)
 
 
 def show_robust(found: Sequence[Robustness]) -> None:
@@ -26,13 +28,7 @@ def show_robust(found: Sequence[Robustness]) -> None:
     if not found:
         return
     console = Console()
-    table = Table(
-        title="Runs of each robot that reached their goal",
-        caption=escape("\n".join([CAPTION, *(f"{one.robot}: {one.claim}." for one in found)])),
-        title_justify="left",
-        caption_justify="left",
-    )
-    table.add_column("")
+    table = Table("")
     for one in found:
         table.add_column(one.robot, justify="right")
     columns = [_column(one) for one in found]
@@ -41,6 +37,8 @@ def show_robust(found: Sequence[Robustness]) -> None:
         for name in section[0]:
             table.add_row(name, *(rows[name] for rows in section))
     console.print(table)
+    for line in (CAPTION, *(f"{one.robot}: {one.claim}." for one in found)):
+        console.print(escape(line), highlight=False, soft_wrap=True)
     for one in found:
         for parameters, seed, reason in one.failures:
             text = f"{one.robot} {parameters} rest shape {seed}: {reason}"
