@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from sofa_softctl.bench import robust
 from sofa_softctl.bench.robust import measure_robust
 from sofa_softctl.bench.robust_cases import ROBOTS, Case, cases_of
 from sofa_softctl.bench.robust_run import COLUMNS, run_case
 from sofa_softctl.bench.run_measures import RunMeasures
+from sofa_softctl.cli import app
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.session import Session
 from sofa_softctl.view import robust_tables
@@ -135,3 +137,24 @@ def test_a_body_that_leaves_all_contacts_is_lost():
         run.step()
     assert run.lost
     assert np.isnan(RunMeasures(run.session, (0,), begin=1.0).errors()["position end"])
+
+
+def command(*arguments):
+    """Exit code and output of `softctl papers`."""
+    done = CliRunner().invoke(app, ["papers", "--scenes", str(SCENES), *arguments])
+    return done.exit_code, done.output
+
+
+def test_the_command_writes_rows_and_says_json(tmp_path):
+    out = tmp_path / "robust.csv"
+    options = ["--robust", "--only", "fingers", "--sample", "1", "--steps", "3", "--out", str(out)]
+    code, said = command(*options, "--json")
+    assert code == 0
+    [found] = json.loads(said)
+    assert (found["robot"], found["runs"], found["reached"]) == ("fingers", 1, 0)
+    assert found["failures"] == [['{"steps": 3}', "0", "point end was not measured"]]
+    before = out.read_text()
+    code, said = command(*options)
+    assert code == 0 and "failed: fingers" in said
+    assert command(*options, "--quiet") == (0, "")
+    assert out.read_text() == before
