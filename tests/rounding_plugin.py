@@ -4,7 +4,8 @@
 
 The environment variable ROUNDING_OUT names the file it writes, a line of JSON for each test:
 its name, whether it passed, and for each of its assertions that compare two numbers the value that
-came nearest to the limit. ROUNDING_SEED perturbs the rest shape of every scene that a `Session`
+came nearest to the limit; of arrays and sequences, the largest error as a share of the tolerance
+of `pytest.approx`. ROUNDING_SEED perturbs the rest shape of every scene that a `Session`
 loads, see `sofa_softctl.bench.perturbation`.
 """
 
@@ -12,12 +13,16 @@ import json
 import os
 import re
 
+import pytest
+
 NUMBER = r"(?:np\.float64\(|np\.int64\()?(-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf))\)?"
 COMPARISON = re.compile(rf"^{NUMBER} (<=|<|>=|>|==) {NUMBER}(?: ± ([\d.e+-]+))?$")
 
 
 def pytest_configure(config):
-    config.pluginmanager.register(_Figures(os.environ["ROUNDING_OUT"]))
+    figures = _Figures(os.environ["ROUNDING_OUT"])
+    config.pluginmanager.register(figures)
+    watch_approx(figures)
     seed = int(os.environ.get("ROUNDING_SEED", "0"))
     if seed:
         perturb_scenes(seed)
@@ -40,11 +45,27 @@ def perturb_scenes(seed):
     session.build_scene = build_perturbed
 
 
+def watch_approx(figures):
+    """Let every number that `pytest.approx` compares leave its error over its tolerance."""
+    scalar = type(pytest.approx(1.0))  # arrays and sequences are compared by it as well
+    equal = scalar.__eq__
+
+    def watched(self, actual):
+        try:
+            tolerance = self.tolerance
+            figures.shares.append(abs(actual - self.expected) / tolerance if tolerance else 0.0)
+        except (TypeError, ValueError):  # neither numbers nor a tolerance
+            pass
+        return equal(self, actual)
+
+    scalar.__eq__ = watched
+
+
 class _Figures:
     """Writes what assertions compared."""
 
     def __init__(self, path):
-        self.path, self.found = path, {}
+        self.path, self.found, self.shares = path, {}, []
 
     def pytest_assertion_pass(self, item, lineno, orig, expl):
         self.keep(lineno, orig, expl)
@@ -62,13 +83,17 @@ class _Figures:
             "message": " ".join(message.split())[:300],
             "figures": list(self.found.values()),
         }
-        self.found = {}
+        self.found, self.shares = {}, []
         with open(self.path, "a") as file:
             file.write(json.dumps(row) + "\n")
 
     def keep(self, line, text, explanation):
         """Remember an assertion's value, if it is nearer to the limit than others of its line."""
-        compared = comparison(explanation)
+        compared, shares = comparison(explanation), self.shares
+        self.shares = []
+        if compared is None and shares:
+            share = float(max(shares))
+            compared = share, 1.0 - share
         if compared is None:
             return
         value, margin = compared
