@@ -13,6 +13,7 @@ import json
 import os
 import re
 
+import numpy as np
 import pytest
 
 NUMBER = r"(?:np\.float64\(|np\.int64\()?(-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf))\)?"
@@ -30,8 +31,6 @@ def pytest_configure(config):
 
 def perturb_scenes(seed):
     """From now on, sessions load scenes with perturbed rest shapes."""
-    import numpy as np
-
     from sofa_softctl.bench.perturbation import perturb
     from sofa_softctl.scene import session
 
@@ -52,8 +51,8 @@ def watch_approx(figures):
 
     def watched(self, actual):
         try:
-            tolerance = self.tolerance
-            figures.shares.append(abs(actual - self.expected) / tolerance if tolerance else 0.0)
+            error = float(np.max(np.abs(actual - self.expected), initial=0.0))
+            figures.shares.append(error / self.tolerance if self.tolerance else 0.0)
         except (TypeError, ValueError):  # neither numbers nor a tolerance
             pass
         return equal(self, actual)
@@ -92,7 +91,7 @@ class _Figures:
         compared, shares = comparison(explanation), self.shares
         self.shares = []
         if compared is None and shares:
-            share = float(max(shares))
+            share = max(shares)
             compared = share, 1.0 - share
         if compared is None:
             return
@@ -105,8 +104,9 @@ class _Figures:
 def comparison(explanation):
     """Value and margin of an assertion that compares two numbers, None of any other.
 
-    The margin is how far the value may go on towards the limit: negative where the assertion
-    failed, 0 for equality without a tolerance.
+    The value is the difference to the limit for equality, which both sides may change alike, and
+    otherwise the first number. The margin is how far it may go on towards the limit: negative where
+    the assertion failed, 0 for equality without a tolerance.
     """
     found = COMPARISON.match(explanation.split("\n")[0].strip())
     if found is None:
@@ -114,5 +114,5 @@ def comparison(explanation):
     value, sign, limit, tolerance = found[1], found[2], found[3], found[4]
     value, limit = float(value), float(limit)
     if sign == "==":
-        return value, float(tolerance or 0.0) - abs(value - limit)
+        return value - limit, float(tolerance or 0.0) - abs(value - limit)
     return value, limit - value if sign[0] == "<" else value - limit
