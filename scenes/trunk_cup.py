@@ -1,8 +1,9 @@
 """A trunk with a hook holds a soft cup and tilts it: the cup is controlled, not the trunk.
 
 Robot: an arm of silicone that ends in a hook around the cup, eight cables: four through arm and
-hook, four through the arm. Object: a cup of soft plastic with four controlled points, held by
-the hook's form. Meshes: meshes/gripper_trunk.vtk (720 nodes), meshes/cup.vtk (1296 nodes).
+hook, four through the arm. Object: a cup of soft plastic with four controlled points; the hook's
+form carries it, friction keeps it from turning in the hook. Meshes: meshes/gripper_trunk.vtk (720
+nodes), meshes/cup.vtk (1296 nodes).
 Parameters: the cup is put into the hook `start` off its place, and led along an arc of `tilt`
 degrees plus `shift`, out and back in `period`.
 Units: mm, kg, s, so forces in mN and stresses in kPa.

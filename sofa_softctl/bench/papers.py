@@ -65,7 +65,7 @@ class Measured:
     dofs: int
     """Degrees of freedom."""
     ms_w: float
-    """Wall time for the rows and W, mean [ms]."""
+    """CPU time for the rows and W, mean [ms]."""
     ms_qp: float
     """CPU time to build, solve and check the QPs of a step, mean [ms]."""
     qp_median: float

@@ -149,16 +149,16 @@ def _times_table(rows: list[Any]) -> Table:
     table = Table(
         title="Coevoet, Escande, Duriez 2019, Table II: the paper, and measured here",
         caption=escape(
-            "rows: contact variables, three a contact, in the mean. W: rows and compliances, mean "
-            "wall time [ms]. QPs: building, solving, checking, CPU time [ms], mean (as the paper), "
-            "median, 99 %, worst; step: all of it, CPU time [ms], median. coulomb: contacts stick "
-            "or slide, the default; sticking: as in the paper."
+            "rows: contact variables, three a contact, in the mean. CPU times [ms]: W: rows and "
+            "compliances, mean. QPs: building, solving, checking: mean (as the paper), median, "
+            "99 %, worst. step: all of it, median. coulomb: contacts stick or slide, the default; "
+            "sticking: as in the paper."
         ),
         title_justify="left",
         caption_justify="left",
     )
     for column in ("robot", "contacts"):
-        table.add_column(column)
+        table.add_column(column, no_wrap=True)
     for column in ("rows", "DOFs", "W", "QPs", "median", "p99", "worst", "step"):
         table.add_column(column, justify="right")
     shown = None
