@@ -207,8 +207,8 @@ def main():
         results[name] = run(options.tests, variation, ("-n", options.processes))
         if not results[name]:
             sys.exit(f"No test ran under '{name}': pytest {' '.join(options.tests)} says why.")
-    figures, failures = gather(results)
-    write(options.out, figures, list(results))
+        figures, failures = gather(results)
+        write(options.out, figures, list(results))  # after a kill, the file has what was found
     show(results, figures, failures)
     sys.exit(bool(failures))
 
