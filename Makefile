@@ -2,13 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint clean
+.PHONY: demo test test-rounding lint clean
 
 demo: .venv/.demo
 	$(BIN)/softctl run scenes/trunk.py --record out/trunk.mcap --plot out/trunk.png --movie out/trunk.gif
 
 test: .venv/.dev
 	$(BIN)/pytest -n auto
+
+# Under other BLAS kernels, processors, threads and rest shapes: about an hour on one core.
+test-rounding: .venv/.dev
+	$(BIN)/python -m tests.rounding
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

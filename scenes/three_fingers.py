@@ -80,6 +80,8 @@ def createScene(
     turn=8.0,
     friction=0.8,
     young_modulus=100.0,
+    mass=0.0154,
+    start=(0.0, 0.0, 0.0),
     energy=1e-4,
     damping=50.0,
     strongest=600.0,
@@ -100,8 +102,8 @@ def createScene(
         responseParams=f"mu={friction}",
     )
 
-    effectors = add_beam(root, young_modulus)
-    motors, names = add_fingertips(root, damping, strongest)
+    effectors = add_beam(root, young_modulus, mass)
+    motors, names = add_fingertips(root, damping, strongest, start)
 
     def goal(time):
         share = min(max(time - SETTLE, 0.0) / MOVE, 1.0)
@@ -123,7 +125,7 @@ def createScene(
     return root
 
 
-def add_beam(root, young_modulus):
+def add_beam(root, young_modulus, mass):
     """The beam with its skin; returns its three points as effectors."""
     beam = root.addChild("beam")
     beam.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.05)
@@ -131,7 +133,7 @@ def add_beam(root, young_modulus):
     beam.addObject("MeshVTKLoader", name="loader", filename=os.path.join(MESHES, "beam.vtk"))
     beam.addObject("MeshTopology", name="mesh", src="@loader")
     beam.addObject("MechanicalObject", name="dofs")
-    beam.addObject("UniformMass", totalMass=0.0154)
+    beam.addObject("UniformMass", totalMass=mass)
     beam.addObject(
         "TetrahedronFEMForceField",
         name="fem",
@@ -156,15 +158,19 @@ def add_beam(root, young_modulus):
     return effectors
 
 
-def add_fingertips(root, damping, strongest):
-    """Three balls; returns their motors along x, y and z, and what these are called."""
+def add_fingertips(root, damping, strongest, start):
+    """Three balls, `start` off their places.
+
+    Returns:
+        Their motors along x, y and z, and what these are called.
+    """
     dt = root.dt.value
     motors, names = [], []
     for name, place in FINGERTIPS.items():
         tip = root.addChild(name)
         tip.addObject("EulerImplicitSolver", rayleighMass=damping)
         tip.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
-        tip.addObject("MechanicalObject", name="dofs", position=[place.tolist()])
+        tip.addObject("MechanicalObject", name="dofs", position=[(place + start).tolist()])
         tip.addObject("UniformMass", totalMass=0.02)
         tip.addObject("SphereCollisionModel", radius=RADIUS, group=1)
         tip.addObject("LinearSolverConstraintCorrection")

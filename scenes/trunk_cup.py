@@ -1,8 +1,11 @@
 """A trunk with a hook holds a soft cup and tilts it: the cup is controlled, not the trunk.
 
 Robot: an arm of silicone that ends in a hook around the cup, eight cables: four through arm and
-hook, four through the arm. Object: a cup of soft plastic with four controlled points, held by
-friction alone. Meshes: meshes/gripper_trunk.vtk (720 nodes), meshes/cup.vtk (1296 nodes).
+hook, four through the arm. Object: a cup of soft plastic with four controlled points; the hook's
+form carries it, friction keeps it from turning in the hook. Meshes: meshes/gripper_trunk.vtk (720
+nodes), meshes/cup.vtk (1296 nodes).
+Parameters: the cup is put into the hook `start` off its place, and led along an arc of `tilt`
+degrees plus `shift`, out and back in `period`.
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: the long inner cable closes the hook; the arm bends upwards and takes the cup
 along, 60 mm and 40 degrees in the vertical plane; the sum of the normal forces never falls below
@@ -99,10 +102,10 @@ class Path:
     the time HANGING is what the path starts from, so that it stays in the robot's workspace.
     """
 
-    def __init__(self, states, tilt, period, flexible, shortening):
+    def __init__(self, states, tilt, period, flexible, shortening, shift):
         self.states, self.tilt, self.period = states, np.radians(tilt), period
-        self.arm = flexible, shortening
-        self.first = CUP + CUP_POINTS
+        self.arm, self.shift = (flexible, shortening), np.array(shift)
+        self.first = np.array([state.position.value[0] for state in states])
         self.start = None
 
     def __call__(self, time):
@@ -112,8 +115,9 @@ class Path:
         if self.start is None:
             self.start = np.array([state.position.value[0] for state in self.states])
         phase = 2.0 * np.pi * max(time - SETTLE, 0.0) / self.period
-        turn, end = bending(self.tilt * 0.5 * (1.0 - np.cos(phase)), *self.arm)
-        return (self.start - [ARM, 0.0, 0.0]) @ turn.T + end
+        share = 0.5 * (1.0 - np.cos(phase))
+        turn, end = bending(self.tilt * share, *self.arm)
+        return (self.start - [ARM, 0.0, 0.0]) @ turn.T + end + share * self.shift
 
 
 @parameters_from_argv
@@ -126,6 +130,9 @@ def createScene(
     friction=0.9,
     trunk_modulus=2600.0,
     cup_modulus=5000.0,
+    cup_mass=0.016,
+    start=(0.0, 0.0, 0.0),
+    shift=(0.0, 0.0, 0.0),
     energy=5e-5,
     share=0.6,
     contacts="coulomb",
@@ -148,7 +155,8 @@ def createScene(
     )
 
     cables = add_trunk(root, trunk_mesh, trunk_modulus, controlled=not commands)
-    states, effectors = add_cup(root, cup_modulus, controlled=not commands)
+    place = CUP + start
+    states, effectors = add_cup(root, place, cup_modulus, cup_mass, controlled=not commands)
     if commands:
         root.addObject(FrictionWithoutCreep(root=root))
         root.addObject(Playback(root=root, actuators=cables, commands=commands))
@@ -159,7 +167,7 @@ def createScene(
             root=root,
             actuators=cables,
             effectors=effectors,
-            goal=Path(states, tilt, period, flexible, shortening),
+            goal=Path(states, tilt, period, flexible, shortening, shift),
             energy=energy,
             contacts=contacts,
             grasps=[Grasp("/cup", calibrate=CALIBRATE, share=share)],
@@ -223,16 +231,20 @@ def add_trunk(root, mesh, modulus, controlled):
     return cables
 
 
-def add_cup(root, modulus, controlled):
-    """The cup; returns the states of its four points, and if controlled their effectors."""
+def add_cup(root, place, modulus, mass, controlled):
+    """The cup, the middle of its bottom at a place.
+
+    Returns:
+        The states of its four points, and if controlled their effectors.
+    """
     cup = root.addChild("cup")
     cup.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.1)
     cup.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
     file = os.path.join(MESHES, "cup.vtk")
-    cup.addObject("MeshVTKLoader", name="loader", filename=file, translation=CUP.tolist())
+    cup.addObject("MeshVTKLoader", name="loader", filename=file, translation=place.tolist())
     cup.addObject("MeshTopology", name="mesh", src="@loader")
     cup.addObject("MechanicalObject", name="dofs")
-    cup.addObject("UniformMass", totalMass=0.016)
+    cup.addObject("UniformMass", totalMass=mass)
     cup.addObject(
         "TetrahedronFEMForceField",
         name="fem",
@@ -243,7 +255,7 @@ def add_cup(root, modulus, controlled):
     cup.addObject("LinearSolverConstraintCorrection")
     skin = cup.addChild("skin")
     file = os.path.join(MESHES, "cup_skin.obj")
-    skin.addObject("MeshOBJLoader", name="loader", filename=file, translation=CUP.tolist())
+    skin.addObject("MeshOBJLoader", name="loader", filename=file, translation=place.tolist())
     skin.addObject("MeshTopology", name="mesh", src="@loader")
     skin.addObject("MechanicalObject", name="dofs")
     skin.addObject("TriangleCollisionModel")
@@ -251,8 +263,8 @@ def add_cup(root, modulus, controlled):
     effectors, states = [], []
     for k, point in enumerate(CUP_POINTS):
         node = cup.addChild(f"point_{k}")
-        place = (CUP + point).tolist()
-        states.append(node.addObject("MechanicalObject", name="dofs", position=[place]))
+        position = [(place + point).tolist()]
+        states.append(node.addObject("MechanicalObject", name="dofs", position=position))
         if controlled:
             effectors.append(add_effector(node))
         node.addObject("BarycentricMapping")

@@ -14,11 +14,13 @@ from sofa_softctl.errors import SoftctlError
 
 EXAMPLES = (
     "Examples:\n\n  softctl papers\n\n  softctl papers --contacts coulomb --strategies\n\n"
+    "  softctl papers --transfer\n\n"
     "  softctl papers --planning --plot projection.png\n\n"
     "  softctl papers --trajectories --plot springs.png\n\n"
     "  softctl papers --identification --plot loop.png\n\n"
     "  softctl papers --coverage intervals.csv\n\n"
-    "  softctl papers --random --problems 300 --contacts 12 --out twelve.csv"
+    "  softctl papers --robust --only ring,ball --out robust.csv --workers 4\n\n"
+    "  softctl papers --random --problems 300 --most-contacts 12 --out twelve.csv"
 )
 """Of `papers`."""
 
@@ -27,30 +29,15 @@ def papers(
     scenes: Annotated[
         Path, typer.Option(help="Folder of the scenes, for Table II and --planning.")
     ] = Path("scenes"),
-    steps: Steps = 150,
+    steps: Steps = None,
     contacts: Annotated[
-        str | None,
-        typer.Option(
-            help="How contacts are taken: sticking (default), as in the paper, or coulomb. With "
-            "--random: most contacts of a problem (default 6)."
-        ),
-    ] = None,
+        str,
+        typer.Option(help="How contacts are taken: coulomb, sticking as in the paper, or both."),
+    ] = "both",
     strategies: Annotated[
         bool,
         typer.Option(help="Also compare the strategies on problems of these scenes, or --random."),
     ] = False,
-    random: Annotated[
-        bool,
-        typer.Option(
-            "--random", help="Measure the search among contact modes on random problems. Goes on."
-        ),
-    ] = False,
-    problems: Annotated[int, typer.Option(help="With --random: how many problems.", min=1)] = 1000,
-    seed: Annotated[int, typer.Option(help="With --random: seed of the problems.", min=0)] = 0,
-    out: Annotated[
-        Path, typer.Option(metavar="FILE.csv", help="With --random: a line for each answer.")
-    ] = Path("random.csv"),
-    workers: Workers = 0,
     planning: Annotated[
         bool,
         typer.Option("--planning", help="Measure the paper on planning instead, some minutes."),
@@ -69,6 +56,39 @@ def papers(
             metavar="FILE.csv", help="Repeat an estimate: do intervals hold the truth? Goes on."
         ),
     ] = None,
+    transfer: Annotated[
+        bool,
+        typer.Option("--transfer", help="Measure the cup's commands on another plant instead."),
+    ] = False,
+    robust: Annotated[
+        bool, typer.Option("--robust", help="Measure success rates of the robots instead. Goes on.")
+    ] = False,
+    only: Annotated[
+        str, typer.Option(metavar="ROBOT,...", help="With --robust: of these robots only.")
+    ] = "",
+    random: Annotated[
+        bool,
+        typer.Option(
+            "--random", help="Measure the search among contact modes on random problems. Goes on."
+        ),
+    ] = False,
+    problems: Annotated[int, typer.Option(help="With --random: how many problems.", min=1)] = 1000,
+    seed: Annotated[int, typer.Option(help="With --random: seed of the problems.", min=0)] = 0,
+    most_contacts: Annotated[
+        int, typer.Option(help="With --random: most contacts of a problem.", min=1)
+    ] = 6,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="With --robust or --random: a row for each run or answer. Default: robust.csv, "
+            "random.csv.",
+        ),
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(help="With --robust: so many runs of each robot.", min=1)
+    ] = None,
+    workers: Workers = 0,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE.png", help="With one of the studies: a picture."),
@@ -95,15 +115,28 @@ def papers(
         _measure_coverage(show, coverage, quiet=quiet, as_json=as_json)
         return
     if random:
-        asked = _Random(out, problems, seed, _most_contacts(contacts), strategies, workers)
+        asked = _Random(
+            out or Path("random.csv"), problems, seed, most_contacts, strategies, workers
+        )
         _measure_random(show, asked, quiet=quiet, as_json=as_json)
         return
     _check_scenes(scenes)
+    if transfer:
+        _measure_transfer(show, scenes, steps, quiet=quiet, as_json=as_json)
+        return
+    if robust:
+        from sofa_softctl.bench.robust_cases import cases_of
+
+        names = [name.strip() for name in only.split(",") if name.strip()]
+        cases = cases_of(names, sample, steps)
+        path = out or Path("robust.csv")
+        _measure_robust(show, path, scenes, cases, workers, quiet=quiet, as_json=as_json)
+        return
     rows = []
     for row in TABLE_2:
-        with show.bar(row.name, steps or 150) as advance:
-            kind = contacts or "sticking"
-            rows.append(measure_row(scenes, row, steps or 150, advance, contacts=kind))
+        for mode in _modes(contacts):
+            with show.bar(f"{row.name}, {mode}", steps or 1) as advance:
+                rows.append(measure_row(scenes, row, steps, advance, mode=mode))
     gaps = {}
     if strategies:
         gaps = compare_strategies([problem for row in rows for problem in row.problems])
@@ -112,6 +145,16 @@ def papers(
         typer.echo(json.dumps(found, indent=2))
     elif not quiet:
         paper_tables.show_papers(rows, gaps)
+
+
+def _modes(contacts: str) -> tuple[str, ...]:
+    from sofa_softctl.bench.papers import MODES
+
+    if contacts not in (*MODES, "both"):
+        raise SoftctlError(
+            f"--contacts must be one of {', '.join(MODES)} or both; got '{contacts}'."
+        )
+    return tuple(MODES) if contacts == "both" else (contacts,)
 
 
 def _check_scenes(folder: Path) -> None:
@@ -214,6 +257,45 @@ def _measure_coverage(show: Any, path: Path, *, quiet: bool, as_json: bool) -> N
         identification_study.show_coverage(found)
 
 
+def _measure_robust(
+    show: Any,
+    path: Path,
+    scenes: Path,
+    cases: list[Any],
+    count: int,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """How many runs of each robot succeed."""
+    from sofa_softctl.bench.robust import measure_robust
+    from sofa_softctl.view import robust_tables
+    from sofa_softctl.workers import workers as processes
+
+    kept = f"'{path}' has the runs that ended: the same command goes on with it."
+    with stopping(kept), processes(count) as executor, show.bar("runs", len(cases)) as advance:
+        found = measure_robust(path, scenes, cases, advance, executor=executor)
+    if as_json:
+        typer.echo(json.dumps([one.to_dict() for one in found], indent=2))
+    elif not quiet:
+        robust_tables.show_robust(found)
+
+
+def _measure_transfer(
+    show: Any, scenes: Path, steps: int | None, *, quiet: bool, as_json: bool
+) -> None:
+    """Table I of the paper on contacts: the cup's commands on another plant."""
+    from sofa_softctl.bench.transfer import PaperTransfer, measure_transfer
+    from sofa_softctl.view import paper_tables
+
+    with show.status("the cup") as tell:
+        found = measure_transfer(scenes, tell, steps)
+    if as_json:
+        typer.echo(json.dumps([one.to_dict() for one in found], indent=2))
+    elif not quiet:
+        paper_tables.show_transfer(found, PaperTransfer())
+
+
 class _Random(NamedTuple):
     """What --random measures."""
 
@@ -223,16 +305,6 @@ class _Random(NamedTuple):
     contacts: int
     strategies: bool
     workers: int
-
-
-def _most_contacts(text: str | None) -> int:
-    if text is None:
-        return 6
-    if not text.isdecimal():
-        raise SoftctlError(
-            f"With --random, --contacts is the largest number of contacts, such as 6; got '{text}'."
-        )
-    return int(text)
 
 
 def _measure_random(show: Any, asked: _Random, *, quiet: bool, as_json: bool) -> None:

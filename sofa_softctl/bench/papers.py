@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from sofa_softctl.bench.robust_cases import ROBOTS
+from sofa_softctl.bench.run_measures import WARM_UP, RunMeasures
+from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.corpus import measure
 from sofa_softctl.inverse.problem import InverseProblem
 from sofa_softctl.inverse.search import Search
+from sofa_softctl.scene.run import step_count
 from sofa_softctl.scene.session import Session
 
 ROWS_PHASE = "constraint rows and W"
-WARM_UP = 20
-"""Steps that do not count: kernels are compiled, and bodies come to rest on each other."""
+MODES = {"coulomb": "they stick or slide, the default", "sticking": "they stick, as in the paper"}
+"""Ways to take contacts, and what they mean."""
 EVERY = 10
 """Of the problems of a scene's steps, one in so many is kept to compare strategies on."""
 FEW_CONTACTS = 8
@@ -29,8 +32,8 @@ class PaperRow(NamedTuple):
 
     name: str
     """The example."""
-    scene: str
-    """Our scene file."""
+    robot: str
+    """Ours, a key of `ROBOTS`."""
     contacts: float
     """Mean number of contact variables, three a contact."""
     dofs: str
@@ -42,29 +45,41 @@ class PaperRow(NamedTuple):
 
 
 TABLE_2 = (
-    PaperRow("Circular", "rolling_ring.py", 9, "2238", 7.91, 0.21),
-    PaperRow("Spherical", "rolling_ball.py", 39, "3003", 79.56, 10.67),
-    PaperRow("Trunk (GPU)", "trunk_cup.py", 81, "2127, 3765", 76.53, 35.47),
-    PaperRow("Fingers", "three_fingers.py", 12, "1335, 9", 2.87, 0.98),
+    PaperRow("Circular", "ring", 9, "2238", 7.91, 0.21),
+    PaperRow("Spherical", "ball", 39, "3003", 79.56, 10.67),
+    PaperRow("Trunk (GPU)", "cup", 81, "2127, 3765", 76.53, 35.47),
+    PaperRow("Fingers", "fingers", 12, "1335, 9", 2.87, 0.98),
 )
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The same line, measured here."""
+    """The same line, measured here in one of the `MODES`."""
 
     paper: PaperRow
     """What the paper says."""
+    mode: str
+    """How contacts were taken: a key of `MODES`."""
     contacts: float
     """Mean number of contact variables."""
     dofs: int
     """Degrees of freedom."""
     ms_w: float
-    """Mean time for the rows and W [ms]."""
+    """CPU time for the rows and W, mean [ms]."""
     ms_qp: float
-    """Mean time to build, solve and check the QPs [ms]."""
+    """CPU time to build, solve and check the QPs of a step, mean [ms]."""
+    qp_median: float
+    """Its median [ms]."""
+    qp_p99: float
+    """99 % of the steps are faster [ms]."""
+    qp_worst: float
+    """The slowest step [ms]."""
     ms_step: float
-    """Median time of a whole step [ms]."""
+    """CPU time of a whole step, median [ms]."""
+    errors: dict[str, float]
+    """See `RunMeasures.errors` [length, degree]."""
+    angle_in_plane: float
+    """Mean angle in the plane of the goals' motion, as the paper measures it [degree]."""
     law_error: float
     """Largest distance of a contact from its law in any step [-]."""
     steps: int
@@ -73,60 +88,71 @@ class Measured:
     """Problems with contacts that were kept."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, without the problems."""
-        return {k: v for k, v in asdict(self).items() if k != "problems"} | {
-            "paper": self.paper._asdict()
-        }
+        """For JSON, without the problems; null where there is no error."""
+        found = {k: v for k, v in asdict(self).items() if k != "problems"}
+        errors = {name: _known(value) for name, value in self.errors.items()}
+        plane = _known(self.angle_in_plane)
+        return found | {"paper": self.paper._asdict(), "errors": errors, "angle_in_plane": plane}
 
 
 def measure_row(
     folder: Path,
     row: PaperRow,
-    steps: int,
-    on_step: Callable[[int], None] | None = None,
+    steps: int | None = None,
+    on_step: Callable[[int, int], None] | None = None,
     *,
-    contacts: str = "sticking",
+    mode: str = "coulomb",
 ) -> Measured:
-    """Run a scene for some steps and fill in its line of Table II.
+    """Run a scene and fill in its line of Table II.
 
     Args:
         folder: Where the scenes are.
         row: The paper's line.
-        steps: Steps to measure, after `WARM_UP` others.
-        on_step: Called after each step with the number of steps done.
-        contacts: 'sticking', as in the paper, or 'coulomb'.
+        steps: Steps to measure, after `WARM_UP` others; None: the scene's whole motion.
+        on_step: Called after each step with the number of steps done, and of all.
+        mode: 'coulomb', or 'sticking' as in the paper.
+
+    Raises:
+        SceneError: The scene has no DURATION, and no steps are given.
     """
-    session = Session(folder / row.scene, parameters={"contacts": contacts})
-    session.step(WARM_UP)
-    before = session.phases()
-    controller: Any = next(
-        entry for entry in session.controllers if entry.getClassName() == "InverseController"
-    )
-    rows, qps, errors, whole = [], [], [], []
+    robot = ROBOTS[row.robot]
+    session = Session(folder / robot.scene, parameters={"contacts": mode})
+    if steps is None and session.duration is None:
+        raise SceneError(f"'{session.name}' has no DURATION: say how many steps to measure.")
+    total = step_count(session, steps and WARM_UP + steps, None, session.duration or 0.0)
+    run = RunMeasures(session, robot.place, robot.turn, robot.begin)
+    controller, before = run.controller, {ROWS_PHASE: 0.0}
     problems: list[InverseProblem] = []
-    for done in range(1, steps + 1):
-        start = perf_counter()
-        session.step()
-        whole.append(perf_counter() - start)
-        solution = controller.solution
-        rows.append(len(solution.contact_force))
-        qps.append(solution.build_time + solution.solve_time)
-        errors.append(solution.law_error)
-        if controller.problem.contacts is not None and done % EVERY == 0:
+    for done in range(1, total + 1):
+        run.step()
+        if done == WARM_UP:
+            before = session.phases()
+        if done > WARM_UP and done % EVERY == 0 and controller.problem.contacts is not None:
             problems.append(controller.problem)
         if on_step is not None:
-            on_step(done)
+            on_step(done, total)
+    solutions = run.solutions[WARM_UP:]
     return Measured(
         paper=row,
-        contacts=float(np.mean(rows)),
+        mode=mode,
+        contacts=float(np.mean([len(one.contact_force) for one in solutions])),
         dofs=session.dof_count(),
-        ms_w=1e3 * (session.phases()[ROWS_PHASE] - before[ROWS_PHASE]) / steps,
-        ms_qp=1e3 * float(np.mean(qps)),
-        ms_step=1e3 * float(np.median(whole)),
-        law_error=float(np.max(errors)),
-        steps=steps,
+        ms_w=1e3 * (session.phases()[ROWS_PHASE] - before[ROWS_PHASE]) / len(solutions),
+        ms_qp=float(np.mean(run.qp_ms)),
+        qp_median=float(np.median(run.qp_ms)),
+        qp_p99=float(np.quantile(run.qp_ms, 0.99)),
+        qp_worst=float(np.max(run.qp_ms)),
+        ms_step=float(np.median(run.step_ms)),
+        errors=run.errors(),
+        angle_in_plane=run.angle_in_plane(),
+        law_error=float(np.max([one.law_error for one in solutions])),
+        steps=len(solutions),
         problems=problems,
     )
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
 
 
 STRATEGIES = {

@@ -87,7 +87,14 @@ def search_modes(
     if not nodes or (best is not None and best.objective <= enough):
         return Found(best, complete, "pivoting")
     proof = branch(
-        pieces, relaxation, best, nodes=nodes, gap=options.gap, enough=enough, tried=tried, deadline=deadline
+        pieces,
+        relaxation,
+        best,
+        nodes=nodes,
+        gap=options.gap,
+        enough=enough,
+        tried=tried,
+        deadline=deadline,
     )
     ended = complete if options.strategy == "auto" else proof.complete
     return Found(proof.best, ended, "exact", proof.bound, proof.complete)

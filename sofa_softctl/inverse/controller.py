@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,7 @@ class InverseController(SceneController):
     def _forget(self) -> None:
         self.solution: InverseSolution | None = None
         self.problem: InverseProblem | None = None
+        self.solve_cpu = 0.0  # CPU time of the last solve [s]: a busy machine does not change it
         self.last_status: Status | None = None
         self.solutions: dict[Status, int] = dict.fromkeys(Status, 0)
         self.limits_met: dict[str, int] = {}
@@ -250,6 +252,7 @@ class InverseController(SceneController):
         problem = self.build(rows, others, touching)
         self.keep(problem=problem)
         last = self.solution
+        start = process_time()
         solution = solve(
             problem,
             solver=self.solver,
@@ -257,6 +260,7 @@ class InverseController(SceneController):
             held=self._held(last) if last is not None else None,
             search=self.search,
         )
+        self.keep(solve_cpu=process_time() - start)
         self.system.set_effort(rows[self.a], solution.effort, self.factor)
         if touching is not None and len(touching):
             touching.apply(solution.contact_force, self.factor[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +17,7 @@ MARGIN = 1e-6
 not hang on rounding: energy, then continuity, then the order in which answers were found."""
 CLOSE = 1e-3
 """The same for energies and for distances from the step before."""
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:

@@ -990,7 +990,8 @@ def solve_piece(
             value += 0.5 * residual[i] * residual[i]
         settled = abs(value - last_value) <= SETTLED * max(value, last_value) + 1e-300
         if law <= LAW_ACCEPTED and (
-            (law <= LAW < best.law) or (max(law, LAW) <= max(best.law, LAW) and value < best.objective)
+            (law <= LAW < best.law)
+            or (max(law, LAW) <= max(best.law, LAW) and value < best.objective)
         ):
             dual, border = _pressing(s, kind, rows, y, n_c)
             best = PieceResult(
@@ -1069,7 +1070,10 @@ def _cut(
         size = np.hypot(force[r + 1], force[r + 2])
         if size > s.mu[c] * force[r] + 0.1 * LAW * s.size:
             cut_contact[cuts] = c
-            cut_direction[cuts, 0], cut_direction[cuts, 1] = force[r + 1] / size, force[r + 2] / size
+            cut_direction[cuts, 0], cut_direction[cuts, 1] = (
+                force[r + 1] / size,
+                force[r + 2] / size,
+            )
             cuts += 1
     return cuts
 
@@ -1125,9 +1129,9 @@ def relaxed_objective(
 ) -> tuple[bool, Convex]:
     """The objective of a relaxation, with what open contacts cannot do but dissipate.
 
-    lam . delta <= 0 on every contact that obeys its law: contacts do no work. So adding that product
-    of the open contacts to the objective leaves it a lower bound, and lifts it where an open
-    contact pushes across a gap. The largest weight is taken that keeps the objective convex.
+    lam . delta <= 0 on every contact that obeys its law: contacts do no work. So adding that
+    product of the open contacts to the objective leaves it a lower bound, and lifts it where an
+    open contact pushes across a gap. The largest weight is taken that keeps the objective convex.
 
     Args:
         s: The problem.

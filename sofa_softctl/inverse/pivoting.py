@@ -91,9 +91,7 @@ def pivot(
                     everything = _switched(everything, step.modes, step.contact)
                 jointly = Start(everything, answer.force)
                 heapq.heappush(queue, (rank, -math.inf, next(ticket), jointly))
-            others = nearby(
-                pieces, answer, but={step.contact for step in pressed}, count=flips
-            )
+            others = nearby(pieces, answer, but={step.contact for step in pressed}, count=flips)
             for order, step in enumerate((*pressed, *others)):
                 heapq.heappush(
                     queue, (rank, float(order), next(ticket), Start(step.modes, answer.force))

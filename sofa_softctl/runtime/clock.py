@@ -13,16 +13,18 @@ class Clock:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self.steps = 0
-        self._last = perf_counter()
+        self.now = perf_counter
+        """What gives the time [s]; `time.process_time` counts CPU time instead."""
+        self._last = self.now()
 
     def start(self) -> None:
         """Begin a step."""
         self.steps += 1
-        self._last = perf_counter()
+        self._last = self.now()
 
     def lap(self, phase: str) -> None:
         """End a phase."""
-        now = perf_counter()
+        now = self.now()
         self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self._last
         if timer.running:
             timer.phase(phase, now - self._last)

@@ -5,6 +5,7 @@ import pytest
 
 from sofa_softctl.bench.papers import TABLE_2, compare_strategies, measure_row
 from sofa_softctl.bench.planning import PaperRow, measure_planning
+from sofa_softctl.bench.robust_cases import ROBOTS
 from sofa_softctl.inverse.corpus import random_problem
 from sofa_softctl.view import paper_tables
 
@@ -22,13 +23,15 @@ def test_a_line_of_the_papers_table_is_filled_in(ring):
     assert ring.contacts >= 3.0
     assert ring.dofs == 2160 + 12  # and the four corners of the ground
     assert ring.law_error < 1e-6
-    assert 0.0 < ring.ms_w + ring.ms_qp < ring.ms_step * 2.0
+    assert 0.0 < ring.qp_median <= ring.qp_p99 <= ring.qp_worst
+    assert 0.0 < ring.qp_median < ring.ms_step and ring.ms_w > 0.0
+    assert ring.mode == "coulomb" and ring.steps == 20
     assert len(ring.problems) == 2
     assert ring.to_dict()["paper"]["ms_w"] == 7.91
 
 
 def test_every_scene_of_the_table_exists():
-    assert all((SCENES / row.scene).is_file() for row in TABLE_2)
+    assert all((SCENES / ROBOTS[row.robot].scene).is_file() for row in TABLE_2)
 
 
 def test_strategies_are_compared_and_shown(ring, capsys):
@@ -41,7 +44,7 @@ def test_strategies_are_compared_and_shown(ring, capsys):
     assert compare_strategies([]) == {}
     paper_tables.show_papers([ring], found)
     shown = capsys.readouterr().out
-    assert "Circular" in shown and "pivoting" in shown
+    assert "Table II" in shown and "coulomb" in shown and "pivoting" in shown
 
 
 def test_the_table_on_planning_is_filled_in():

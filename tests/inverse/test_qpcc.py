@@ -15,8 +15,8 @@ from sofa_softctl.inverse.mechanics import contact_forces, mechanics_of
 from sofa_softctl.inverse.problem import InverseProblem
 from sofa_softctl.inverse.qp import QP, kkt_residual, no_answer
 from sofa_softctl.inverse.qp_solvers import find
-from sofa_softctl.inverse.search import Search
 from sofa_softctl.inverse.qpcc import _energy
+from sofa_softctl.inverse.search import Search
 from sofa_softctl.inverse.solver import solve
 from sofa_softctl.status import Status
 
