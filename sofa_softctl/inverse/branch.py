@@ -138,8 +138,8 @@ class _Tree:
         children = _decide(self.pieces, modes, relaxed)
         if not children:
             self.failed = min(self.failed, bound)
-        for child in children:
-            self.add(child, bound, relaxed)
+        for decided in children:
+            self.add(decided, bound, relaxed)
         if len(children) == 2 and (children[0].kind == modes.kind).all():  # a sector in halves
             for child in self.children:
                 heapq.heappush(self.heap, child)

@@ -132,8 +132,7 @@ def rounded(pieces: Pieces, modes: Modes, effort: np.ndarray, force: np.ndarray)
     kind, direction, balance = modes.kind.copy(), modes.direction.copy(), modes.balance.copy()
     for i in np.flatnonzero(modes.kind > SLIDING):
         n = s.starts[i]
-        open_ = modes.kind[i] == OPEN
-        if open_ and not force[n] > max(delta[n], 0.0):
+        if modes.kind[i] == OPEN and not force[n] > max(delta[n], 0.0) + small:
             kind[i] = INACTIVE
             continue
         kind[i] = STICKING

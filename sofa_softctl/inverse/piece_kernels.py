@@ -190,12 +190,12 @@ class ActiveSet(NamedTuple):
     R: np.ndarray
     """Upper triangle, shape (n, n)."""
     active: np.ndarray
-    """Numbers of the active limits, the first `count[0]` of (n,)."""
+    """Numbers of the active limits, the first `number[0]` of (n,)."""
     side: np.ndarray
     """1 at a lower limit, -1 at an upper one, shape (n,)."""
     dual: np.ndarray
     """Multipliers, at least zero but for equations, shape (n,)."""
-    count: np.ndarray
+    number: np.ndarray
     """How many are active, shape (1,)."""
 
 
@@ -243,10 +243,10 @@ def dual_active_set(
     Source: Goldfarb and Idnani 1983, "A numerically stable dual method for solving strictly convex
         quadratic programs".
     """
-    x, J, R, active, side, dual, count = a
+    x, J, R, active, side, dual, number = a
     n, m = len(x), len(G)
     on = np.zeros(n + m, np.bool_)
-    q = count[0]
+    q = number[0]
     for j in range(q):
         on[active[j]] = True
     d, z, r = np.empty(n), np.empty(n), np.empty(n)
@@ -267,7 +267,7 @@ def dual_active_set(
                 worst, p, missing = weight, i, excess
                 s = 1.0 if low[i] - value >= value - high[i] else -1.0
         if p < 0:
-            count[0] = q
+            number[0] = q
             return SOLVED
         dual_p = 0.0
         while True:
@@ -696,7 +696,7 @@ def _solve_scaled(
         return FAILED, center, y
     a = unlimited(L, h / size)
     outcome = dual_active_set(a, G, low / size, high / size, 1e3 * FEASIBLE)
-    for j in range(a.count[0]):
+    for j in range(a.number[0]):
         i = a.active[j] - n_v
         if i >= 0:
             y[i] = a.side[j] * a.dual[j] * size / norm[i]
@@ -1166,23 +1166,44 @@ def relaxed_objective(
                 for b in range(n_r):
                     M[n + r, n + b] += s.W[r, b]
                     M[n + b, n + r] += s.W[r, b]
-    S, L = np.empty((n_z, n_z)), np.zeros((n_z, n_z))
-    weight, anchor, convex = 1.0, 0.0, False
-    while not convex:
-        for i in range(n_z):
-            for j in range(n_z):
-                S[i, j] = scale[i] * (H[i, j] + weight * M[i, j]) * scale[j]
-            S[i, i] += anchor
-        convex = _cholesky(S, L, 1e-8 if anchor == 0.0 else 1e-15)
-        if convex or anchor > 0.0:
-            break
-        if weight == 0.0:  # what neither objective nor contacts decide is held
-            anchor = s.anchor
-        weight = 0.25 * weight if weight > 1e-12 else 0.0
+    strongest = 0.0
+    for j in range(n_z):
+        strongest = max(strongest, H[j, j])
+    L = np.zeros((n_z, n_z))
+    weight, anchor = 4.0 * strongest, 0.0
+    while weight > 1e-12 * strongest and not _convex_with(H, M, weight, anchor, scale, L):
+        weight *= 0.25
+    if weight > 1e-12 * strongest:
+        beyond = 4.0 * weight
+        for _ in range(4):  # nearer to the largest one
+            middle = np.sqrt(weight * beyond)
+            if _convex_with(H, M, middle, anchor, scale, L):
+                weight = middle
+            else:
+                beyond = middle
+    else:
+        weight = 0.0
+        if not _convex_with(H, M, weight, anchor, scale, L):
+            anchor = s.anchor  # what neither objective nor contacts decide is held
+    convex = _convex_with(H, M, weight, anchor, scale, L)
     H = H + weight * M
     g = g + weight * h
     optimum = unlimited(L, scale * g / size - anchor * center)
     return convex, Convex(H, g, constant, anchor, optimum)
+
+
+@njit
+def _convex_with(
+    H: np.ndarray, M: np.ndarray, weight: float, anchor: float, scale: np.ndarray, L: np.ndarray
+) -> bool:
+    """Whether the scaled H + weight M is convex by a margin; L becomes its factor."""
+    n = len(H)
+    S = np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            S[i, j] = scale[i] * (H[i, j] + weight * M[i, j]) * scale[j]
+        S[i, i] += anchor
+    return _cholesky(S, L, 1e-8 if anchor == 0.0 else 1e-15)
 
 
 @njit

@@ -136,7 +136,7 @@ class Relaxation:
         """Rows of the contacts that slide in a sector, those that are not known."""
         found: list[int] = []
         for i in np.flatnonzero(modes.kind == SECTOR).tolist():
-            key = (i, *map(float, modes.sector[i]))
+            key = (i, float(modes.sector[i, 0]), float(modes.sector[i, 1]))
             if key not in self._sectors:
                 self._sectors[key] = self._add_sector(*key)
             found += [row for row in self._sectors[key] if row not in known]

@@ -106,13 +106,28 @@ def _statement(
     C: np.ndarray,
     anchor: float,
 ) -> Statement:
-    arrays = (F_u, F_c, f, lower, upper, *rows, m.W_cc, C, m.c_free, m.mu)
+    def own(array: np.ndarray) -> np.ndarray:
+        """Writable and contiguous, as kernels are compiled for it."""
+        return np.array(array, dtype=float, order="C")
+
     return Statement(
-        *(np.array(array, dtype=float, order="C") for array in arrays),  # writable, contiguous
-        np.array(m.contacts.starts, dtype=np.int64),
-        m.sticking,
-        float(m.size),
-        anchor,
+        F_u=own(F_u),
+        F_c=own(F_c),
+        f=own(f),
+        lower=own(lower),
+        upper=own(upper),
+        A_u=own(rows.A_u),
+        A_c=own(rows.A_c),
+        low=own(rows.low),
+        high=own(rows.high),
+        W=own(m.W_cc),
+        C=own(C),
+        d=own(m.c_free),
+        mu=own(m.mu),
+        starts=np.array(m.contacts.starts, dtype=np.int64),
+        sticking=m.sticking,
+        size=float(m.size),
+        anchor=anchor,
     )
 
 
