@@ -15,6 +15,7 @@ simulation and quadratic programming", RoboSoft 2019, section IV-A, Figs. 4 and 
     softctl run scenes/rolling_ball.py --set target=25 --plot ball.png
 """
 
+import math
 import os
 
 import numpy as np
@@ -36,17 +37,21 @@ SETTLE = 0.4
 """Time in which the ball comes to rest on the ground before it is led [s]."""
 
 
-def rolled(point, travel):
-    """Where a point of a rigid ball is that rolled along x by some length."""
-    a = -travel / RADIUS
-    turn = np.array([[np.cos(a), -np.sin(a), 0.0], [np.sin(a), np.cos(a), 0.0], [0.0, 0.0, 1.0]])
-    return turn @ point + [travel, 0.0, 0.0]
+def rolled(point, travel, along):
+    """Where a point of a rigid ball is that rolled by some length in a direction."""
+    a, up = travel / RADIUS, np.array([0.0, 1.0, 0.0])
+    axis = np.cross(up, along)
+    side, height, front = point @ axis, point @ up, point @ along
+    turned_front = np.cos(a) * front + np.sin(a) * height
+    turned_height = np.cos(a) * height - np.sin(a) * front
+    return side * axis + turned_height * up + (turned_front + travel) * along
 
 
 @parameters_from_argv
 def createScene(
     root,
     target=40.0,
+    heading=0.0,
     speed=10.0,
     friction=0.8,
     softest=25.0,
@@ -65,7 +70,9 @@ def createScene(
     add_constraint_solver(root, maxIterations=50, tolerance=1e-6)
     for kind in ("CollisionPipeline", "BruteForceBroadPhase", "BVHNarrowPhase"):
         root.addObject(kind)
-    root.addObject("LocalMinDistance", alarmDistance=4.0, contactDistance=CONTACT_DISTANCE)
+    root.addObject(
+        "LocalMinDistance", alarmDistance=4.0, contactDistance=CONTACT_DISTANCE, angleCone=0.01
+    )
     root.addObject(
         "CollisionResponse",
         response="FrictionContactConstraint",
@@ -75,7 +82,9 @@ def createScene(
     ball, loader = add_ball(root, young_modulus)
     actuators = add_actuators(ball, strongest * dt, softest, stiffest)
 
-    points = np.array([[0.0, RADIUS, 0.0], [RADIUS, 0.0, 0.0]])
+    a = np.radians(heading)
+    along = np.array([np.cos(a), 0.0, np.sin(a)])
+    points = np.array([[0.0, RADIUS, 0.0], RADIUS * along])
     effectors = [add_center_effector(ball, np.array(loader.position.value))]
     for k, point in enumerate(points):
         node = ball.addChild(f"point_{k}")
@@ -84,8 +93,8 @@ def createScene(
         node.addObject("BarycentricMapping")
 
     def goal(time):
-        travel = min(speed * max(time - SETTLE, 0.0), target)
-        return [[travel, 0.0, 0.0], *(rolled(point, travel) for point in points)]
+        travel = math.copysign(min(speed * max(time - SETTLE, 0.0), abs(target)), target)
+        return [travel * along, *(rolled(point, travel, along) for point in points)]
 
     root.addObject(
         InverseController(

@@ -16,6 +16,7 @@ simulation and quadratic programming", RoboSoft 2019, section IV-A, Figs. 5 and 
     runSofa -l SofaPython3 scenes/rolling_ring.py --argv slope=5
 """
 
+import math
 import os
 
 import numpy as np
@@ -66,7 +67,7 @@ def profile(ground, slope):
         steps = [[60.0, 0.0, 0.0], 60.0 * up, [40.0, 0.0, 0.0], 60.0 * down, [200.0, 0.0, 0.0]]
         return np.cumsum([[-40.0, 0.0, 0.0], *steps], axis=0)
     along, _ = direction(slope if ground == "slope" else 0.0)
-    return np.array([-60.0 * along, 400.0 * along])
+    return np.array([-200.0 * along, 400.0 * along])
 
 
 def add_ground(root, corners):
@@ -108,6 +109,8 @@ def createScene(
     ground="slope",
     slope=0.0,
     speed=20.0,
+    distance=math.inf,
+    start=0.0,
     friction=0.8,
     young_modulus=80.0,
     mass=0.0059,
@@ -140,10 +143,11 @@ def createScene(
 
     along, up = direction(slope if ground == "slope" else 0.0)
     centre = (RADIUS + CONTACT_DISTANCE) * up + [0.0, 0.0, WIDTH / 2.0]
-    cables, effector = add_ring(root, centre, mass, young_modulus)
+    cables, effector = add_ring(root, centre, mass, young_modulus, start)
 
     def goal(time):
-        return centre + speed * max(time - SETTLE, 0.0) * along
+        way = min(abs(speed) * max(time - SETTLE, 0.0), distance)
+        return centre + math.copysign(way, speed) * along
 
     root.addObject(
         InverseController(
@@ -162,8 +166,12 @@ def createScene(
     return root
 
 
-def add_ring(root, centre, mass, young_modulus):
-    """The ring with its skin; returns the cables, and the centre as an effector."""
+def add_ring(root, centre, mass, young_modulus, start=0.0):
+    """The ring with its skin, turned about its axis by `start` degrees.
+
+    Returns:
+        The cables, and the centre as an effector.
+    """
     ring = root.addChild("ring")
     ring.addObject("EulerImplicitSolver", rayleighMass=0.02, rayleighStiffness=0.02)
     ring.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
@@ -172,6 +180,7 @@ def add_ring(root, centre, mass, young_modulus):
         "MeshVTKLoader",
         name="loader",
         filename=os.path.join(MESHES, "ring.vtk"),
+        rotation=[0.0, 0.0, start],
         translation=shift,
     )
     ring.addObject("MeshTopology", name="mesh", src="@loader")
@@ -191,6 +200,7 @@ def add_ring(root, centre, mass, young_modulus):
         "MeshOBJLoader",
         name="loader",
         filename=os.path.join(MESHES, "ring_skin.obj"),
+        rotation=[0.0, 0.0, start],
         translation=shift,
     )
     skin.addObject("MeshTopology", name="mesh", src="@loader")
@@ -202,7 +212,7 @@ def add_ring(root, centre, mass, young_modulus):
     cables = []
     for k in range(4):
         node = ring.addChild(f"cable_{45 * k}")
-        a = np.pi / 4.0 * k
+        a = np.pi / 4.0 * k + np.radians(start)
         spoke = CABLE_RADIUS * np.array([np.cos(a), np.sin(a), 0.0])
         node.addObject(
             "MechanicalObject",
