@@ -24,6 +24,7 @@ import Sofa.Core
 
 from sofa_softctl import (
     InverseController,
+    LookAhead,
     add_center_effector,
     add_constraint_solver,
     parameters_from_argv,
@@ -114,10 +115,11 @@ def createScene(
     friction=0.8,
     young_modulus=80.0,
     mass=0.0059,
-    energy=2.0,
+    energy=0.5,
     lead=1.0,
     period=2.0,
     contacts="coulomb",
+    look_ahead=True,
     dt=0.01,
 ):
     if ground not in GROUNDS:
@@ -161,6 +163,7 @@ def createScene(
             energy=energy,
             motor_speed=150.0,
             contacts=contacts,
+            look_ahead=LookAhead() if look_ahead else None,
         )
     )
     return root

@@ -15,7 +15,9 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.inverse.contact_rows import ContactRows
 from sofa_softctl.inverse.contacts import Law
+from sofa_softctl.inverse.foresight import Foresight
 from sofa_softctl.inverse.grasp import Grasp
+from sofa_softctl.inverse.look_ahead import LookAhead
 from sofa_softctl.inverse.modes import Mode
 from sofa_softctl.inverse.problem import InverseProblem
 from sofa_softctl.inverse.search import Search
@@ -70,6 +72,8 @@ class InverseController(SceneController):
         grasps: Objects whose summed contact force is bounded, see `Grasp`.
         search: How long, and how, the modes of the contacts are searched; see `Search`.
         solver: QP solver: 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a plugin.
+        look_ahead: Whether, and how, the controller looks further than a step when nothing is
+            gained any more, by rollouts on a copy of the scene; see `LookAhead`.
         names: Names of the actuators for messages; the names of their nodes by default.
 
     Source: Coevoet, Escande, Duriez 2019, eq. (6) and section III-E.
@@ -91,6 +95,7 @@ class InverseController(SceneController):
         grasps: Sequence[Grasp] = (),
         search: Search | None = None,
         solver: str = "daqp",
+        look_ahead: LookAhead | None = None,
         names: Sequence[str] | None = None,
         **kwargs: Any,
     ) -> None:
@@ -110,6 +115,7 @@ class InverseController(SceneController):
         self.grasps = list(grasps)
         self.motor_speed = motor_speed
         self._check()
+        self.foresight = Foresight(self, look_ahead)
         self.system: Any = None
         n_a, n_e = self.driven.count, len(self.effectors)
         weights = np.asarray(weight, dtype=float)
@@ -150,6 +156,7 @@ class InverseController(SceneController):
         self.failed = False
         self.told_of_others = False
         self.slack = Slack(self.names, self.motor_speed)
+        self.foresight.forget()
         for grasp in self.grasps:
             grasp.forget()
 
@@ -204,6 +211,7 @@ class InverseController(SceneController):
         now = self.time.value
         if now < self.last_time:  # SOFA does not tell controllers of a reset
             self.reset()
+        self.foresight.before_step()
         time = now + self.dt.value
         goal = np.atleast_2d(np.asarray(self.goal_function(time), dtype=float))
         shape = (len(self.effectors), 3)
@@ -217,12 +225,13 @@ class InverseController(SceneController):
 
     def _within_reach(self, goal: np.ndarray) -> np.ndarray:
         """The goals, those further than `goal_distance` moved nearer, shape (n_e, 3)."""
-        if self.goal_distance == math.inf:
-            return goal
         tip = _positions(self.watched)
-        way = goal - tip
+        way = self.foresight.way(goal - tip)
         far = np.linalg.norm(way, axis=1, keepdims=True)
-        return tip + way * np.minimum(1.0, self.goal_distance / np.maximum(far, 1e-300))
+        reach = self.foresight.goal_distance
+        if reach == math.inf:
+            return tip + way
+        return tip + way * np.minimum(1.0, reach / np.maximum(far, 1e-300))
 
     @pauses_on_error
     def onSolveConstraintSystemEndEvent(self, event: Any) -> None:
@@ -297,7 +306,7 @@ class InverseController(SceneController):
             effort_previous=before,
             effort_rate=self.effort_rate,
             displacement_previous=displaced,
-            energy=self.energy,
+            energy=self.foresight.energy,
             names=self.driven.names,
             contacts=contacts,
             **self.asked,
