@@ -35,17 +35,13 @@ class Candidate:
 CANDIDATES = (
     Candidate("go on"),
     Candidate("a hundredth of the energy weight", energy=0.01),
-    Candidate("a tenth of the energy weight", energy=0.1),
-    Candidate("ten times the energy weight", energy=10.0),
-    Candidate("a hundred times the energy weight", energy=100.0),
-    Candidate("a third of the lead", lead=1.0 / 3.0),
-    Candidate("three times the lead", lead=3.0),
-    Candidate("ten times the lead", lead=10.0),
-    Candidate("back first", turn=(180.0, 0.0), steps=0.5),
+    Candidate("lower", turn=(0.0, 20.0)),
+    Candidate("lower first", turn=(0.0, 45.0), lead=3.0, steps=0.5),
     Candidate("to one side first", turn=(60.0, 0.0), steps=0.5),
     Candidate("to the other side first", turn=(-60.0, 0.0), steps=0.5),
-    Candidate("lower first", turn=(0.0, 45.0), steps=0.5),
-    Candidate("higher first", turn=(0.0, -45.0), steps=0.5),
+    Candidate("lower and to one side first", turn=(60.0, 45.0), steps=0.5),
+    Candidate("lower and to the other side first", turn=(-60.0, 45.0), steps=0.5),
+    Candidate("back first", turn=(180.0, 0.0), steps=0.2),
 )
 """What is rolled out where the user names nothing else; the first one changes nothing."""
 
