@@ -134,6 +134,7 @@ class InverseController(SceneController):
         self.add_output("contact_slide", np.empty(0), "How far each slid in the step [length].")
         self.add_output("contact_mode", np.empty(0), "0 inactive, 1 sticking, 2 sliding.")
         self.add_output("status", "", "How the last step was solved.")
+        self.add_output("look_ahead", "", "What the last look-ahead chose, or that nothing helps.")
         self._forget()
 
     def _check(self) -> None:
@@ -168,7 +169,11 @@ class InverseController(SceneController):
             if name.startswith("contact"):
                 data.value = []
             else:
-                data.value = "" if name == "status" else np.zeros_like(np.asarray(data.value))
+                data.value = (
+                    ""
+                    if name in ("status", "look_ahead")
+                    else np.zeros_like(np.asarray(data.value))
+                )
 
     def snapshot(self) -> dict[str, Any]:
         """What the controller carries from step to step."""
@@ -179,6 +184,7 @@ class InverseController(SceneController):
             "last_time": self.last_time,
             "slack_until": self.slack.until.copy(),
             "grasps": [grasp.snapshot() for grasp in self.grasps],
+            "foresight": self.foresight.snapshot(),
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -188,6 +194,7 @@ class InverseController(SceneController):
         self.limits_met = dict(snapshot["limits_met"])
         self.last_time = snapshot["last_time"]
         self.slack.until = snapshot["slack_until"].copy()
+        self.foresight.restore(snapshot["foresight"])
         for grasp, known in zip(self.grasps, snapshot["grasps"], strict=True):
             grasp.restore(known)
 

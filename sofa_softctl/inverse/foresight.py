@@ -13,6 +13,7 @@ from sofa_softctl.inverse.look_ahead import (
     Choice,
     LookAhead,
     Progress,
+    Rollout,
     choose,
     turned,
     weighted_error,
@@ -20,6 +21,7 @@ from sofa_softctl.inverse.look_ahead import (
 from sofa_softctl.scene.rollout import SceneCopy
 
 GO_ON = Candidate("go on")
+_CARRIED = ("candidate", "active_for", "committed_for", "spent")
 
 
 class Foresight:
@@ -40,8 +42,8 @@ class Foresight:
         self.candidate, self.active_for, self.committed_for, self.spent = GO_ON, 0, 0, 0
         self.choices: list[tuple[float, Choice]] = []
         """Time and outcome of each look-ahead so far."""
-        if self.options is not None:
-            self.progress = Progress(self.options.patience, self.options.progress)
+        limits = self.options if self.options is not None else LookAhead()
+        self.progress = Progress(limits.patience, limits.progress)
 
     def before_step(self) -> None:
         """Look ahead if it is time to; called before anything of the step has happened."""
@@ -51,19 +53,55 @@ class Foresight:
         left = self.options.budget - self.spent
         try:
             self.copy = self.copy or SceneCopy(self.controller.root)
-            choice = choose(self.options, self._rolled_out(self.copy), left)
+            choice = choose(self.options, self.rollouts(self.copy), left)
         except SceneError as error:
             self.options = None
             Sofa.msg_warning(self.controller, f"No look-ahead: {error}.")
+            self.controller.outputs["look_ahead"].value = f"No look-ahead: {error}."
             return
         self.progress.forget()
         if choice is None:
-            Sofa.msg_warning(self.controller, f"The look-ahead spent its {self.spent} steps.")
+            self.say("The look-ahead has spent its budget; the goal is not reached.")
             self.options = None
             return
         self.spent += choice.rolled
         self.choices.append((self.controller.time.value, choice))
         self.follow(choice.candidate, choice.steps)
+        self.say(self._sentence(choice))
+
+    def say(self, text: str) -> None:
+        """Put a sentence into the controller's Data, and warn if the robot does not get on."""
+        if text.endswith("not reached.") and text != self.controller.outputs["look_ahead"].value:
+            Sofa.msg_warning(self.controller, text)
+        self.controller.outputs["look_ahead"].value = text
+
+    def _sentence(self, choice: Choice) -> str:
+        assert self.options is not None
+        now = self.controller.time.value
+        if choice.candidate == self.options.candidates[0]:
+            return (
+                f"No progress at t = {now:.4g}, error {self._error(self.controller):.3g}: none of "
+                f"{len(self.options.candidates) - 1} candidates ends better than going on; the "
+                "goal is not reached."
+            )
+        return (
+            f"From t = {now:.4g} for {choice.steps} steps: {choice.candidate.name}, error "
+            f"{choice.error:.3g} in place of {choice.without:.3g}."
+        )
+
+    def snapshot(self) -> dict[str, Any]:
+        """What goes on from step to step."""
+        known = {name: getattr(self, name) for name in _CARRIED}
+        known["choices"] = list(self.choices)
+        known["progress"] = (self.progress.best, self.progress.since)
+        return known
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Take over what `snapshot` gave."""
+        for name in _CARRIED:
+            setattr(self, name, snapshot[name])
+        self.choices = list(snapshot["choices"])
+        self.progress.best, self.progress.since = snapshot["progress"]
 
     def follow(self, candidate: Candidate, steps: int) -> None:
         """Follow a candidate for some steps, this one included, and look ahead after them."""
@@ -84,6 +122,8 @@ class Foresight:
         error = own.outputs["error"].value
         if not (np.asarray(error) > own.goal_distance).any() and own.goal_distance < np.inf:
             self.progress.forget()
+            if own.outputs["look_ahead"].value and self.committed_for <= 0:
+                self.say("")
             return False
         return self.progress.stopped(self._error(own))
 
@@ -91,7 +131,8 @@ class Foresight:
         weight = np.linalg.norm(controller.weight.reshape(-1, 3), axis=1)
         return weighted_error(controller.outputs["error"].value, weight)
 
-    def _rolled_out(self, copy: SceneCopy) -> Any:
+    def rollouts(self, copy: SceneCopy) -> Rollout:
+        """Rolls candidates out from the present state, on a copy of the scene."""
         state = copy.state()
         twin = copy.twin(self.controller)
 

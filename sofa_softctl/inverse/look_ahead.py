@@ -162,10 +162,9 @@ def turned(way: np.ndarray, up: np.ndarray, turn: tuple[float, float]) -> np.nda
     level = np.cos(about) * level + np.sin(about) * np.cross(up, level)
     reach = np.linalg.norm(level, axis=1, keepdims=True)
     ahead = level / np.maximum(reach, 1e-300)
-    return (
-        (np.cos(down) * reach + np.sin(down) * height) * ahead
-        + (np.cos(down) * height - np.sin(down) * reach) * up
-    )
+    return (np.cos(down) * reach + np.sin(down) * height) * ahead + (
+        np.cos(down) * height - np.sin(down) * reach
+    ) * up
 
 
 def weighted_error(errors: Sequence[float] | np.ndarray, weight: np.ndarray) -> float:

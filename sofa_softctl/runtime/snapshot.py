@@ -56,7 +56,7 @@ def put_back(root: Node, values: Values) -> None:
 
 
 def put_back_known(root: Node, values: Values) -> None:
-    """The same for what both graphs have, by class and path; the rest of this one stays as it is."""
+    """Return what both graphs have, by class and path; the rest of this one stays as it is."""
     parts: dict[str, list[Part]] = {}
     for part in values:
         parts.setdefault(part.name, []).append(part)
