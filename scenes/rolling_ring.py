@@ -115,7 +115,7 @@ def createScene(
     friction=0.8,
     young_modulus=80.0,
     mass=0.0059,
-    energy=0.03,
+    energy=0.05,
     lead=1.0,
     period=2.0,
     contacts="coulomb",
