@@ -80,7 +80,7 @@ def createScene(
     turn=8.0,
     friction=0.8,
     young_modulus=100.0,
-    energy=3e-3,
+    energy=2e-3,
     damping=50.0,
     strongest=600.0,
     contacts="coulomb",
