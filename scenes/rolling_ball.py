@@ -110,7 +110,7 @@ def createScene(
             goal_distance=lead,
             energy=energy,
             contacts=contacts,
-            look_ahead=LookAhead() if look_ahead else None,
+            look_ahead=LookAhead(horizon=100) if look_ahead else None,
         )
     )
     return root
