@@ -23,6 +23,7 @@ import numpy as np
 
 from sofa_softctl import (
     InverseController,
+    LookAhead,
     add_center_effector,
     add_constraint_solver,
     add_effector,
@@ -66,6 +67,7 @@ def createScene(
     lead=2.0,
     weight=0.2,
     contacts="coulomb",
+    look_ahead=True,
     dt=0.01,
 ):
     root.dt = dt
@@ -111,6 +113,7 @@ def createScene(
             goal_distance=lead,
             energy=energy,
             contacts=contacts,
+            look_ahead=LookAhead(horizon=100) if look_ahead else None,
         )
     )
     return root

@@ -27,6 +27,7 @@ import Sofa.Core
 
 from sofa_softctl import (
     InverseController,
+    LookAhead,
     add_center_effector,
     add_constraint_solver,
     parameters_from_argv,
@@ -117,10 +118,11 @@ def createScene(
     friction=0.8,
     young_modulus=80.0,
     mass=0.0059,
-    energy=1.0,
+    energy=0.05,
     lead=1.0,
     period=2.0,
     contacts="coulomb",
+    look_ahead=True,
     dt=0.01,
 ):
     if ground not in GROUNDS:
@@ -164,6 +166,7 @@ def createScene(
             energy=energy,
             motor_speed=150.0,
             contacts=contacts,
+            look_ahead=LookAhead() if look_ahead else None,
         )
     )
     return root

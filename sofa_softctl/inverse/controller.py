@@ -16,7 +16,9 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.inverse.contact_rows import ContactRows
 from sofa_softctl.inverse.contacts import Law
+from sofa_softctl.inverse.foresight import Foresight
 from sofa_softctl.inverse.grasp import Grasp
+from sofa_softctl.inverse.look_ahead import LookAhead
 from sofa_softctl.inverse.lost import LostObjects
 from sofa_softctl.inverse.modes import Mode
 from sofa_softctl.inverse.problem import InverseProblem
@@ -73,6 +75,8 @@ class InverseController(SceneController):
         grasps: Objects whose summed contact force is bounded, see `Grasp`.
         search: How long, and how, the modes of the contacts are searched; see `Search`.
         solver: QP solver: 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a plugin.
+        look_ahead: Whether, and how, the controller looks further than a step when nothing is
+            gained any more, by rollouts on a copy of the scene; see `LookAhead`.
         names: Names of the actuators for messages; the names of their nodes by default.
         goal_tolerance: Distance of the effectors to their goals at the end of a run up to which the
             run says that they are reached [length], and otherwise why not. None: says neither.
@@ -96,6 +100,7 @@ class InverseController(SceneController):
         grasps: Sequence[Grasp] = (),
         search: Search | None = None,
         solver: str = "daqp",
+        look_ahead: LookAhead | None = None,
         names: Sequence[str] | None = None,
         goal_tolerance: float | None = None,
         **kwargs: Any,
@@ -118,6 +123,7 @@ class InverseController(SceneController):
         self.goal_tolerance = _checked_tolerance(goal_tolerance)
         self.motor_speed = motor_speed
         self._check()
+        self.foresight = Foresight(self, look_ahead)
         self.system: Any = None
         n_a, n_e = self.driven.count, len(self.effectors)
         weights = np.asarray(weight, dtype=float)
@@ -138,6 +144,7 @@ class InverseController(SceneController):
         self.add_output("status", "", "How the last step was solved.")
         self.add_output("gap", np.zeros(1), "(objective - bound) / objective; 0 without contacts.")
         self.add_output("pieces", np.zeros(1), "Pieces of the problem that were solved.")
+        self.add_output("look_ahead", "", "What the last look-ahead chose, or that nothing helps.")
         self._forget()
 
     def _check(self) -> None:
@@ -162,6 +169,7 @@ class InverseController(SceneController):
         self.told_of_others = False
         self.slack = Slack(self.names, self.motor_speed)
         self.lost.forget()
+        self.foresight.forget()
         for grasp in self.grasps:
             grasp.forget()
 
@@ -173,7 +181,11 @@ class InverseController(SceneController):
             if name in CONTACT_OUTPUTS:
                 data.value = []
             else:
-                data.value = "" if name == "status" else np.zeros_like(np.asarray(data.value))
+                data.value = (
+                    ""
+                    if name in ("status", "look_ahead")
+                    else np.zeros_like(np.asarray(data.value))
+                )
 
     def snapshot(self) -> dict[str, Any]:
         """What the controller carries from step to step."""
@@ -185,6 +197,7 @@ class InverseController(SceneController):
             "slack_until": self.slack.until.copy(),
             "grasps": [grasp.snapshot() for grasp in self.grasps],
             "lost": self.lost.snapshot(),
+            "foresight": self.foresight.snapshot(),
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -194,6 +207,7 @@ class InverseController(SceneController):
         self.limits_met = dict(snapshot["limits_met"])
         self.last_time = snapshot["last_time"]
         self.slack.until = snapshot["slack_until"].copy()
+        self.foresight.restore(snapshot["foresight"])
         for grasp, known in zip(self.grasps, snapshot["grasps"], strict=True):
             grasp.restore(known)
         self.lost.restore(snapshot["lost"])
@@ -220,6 +234,7 @@ class InverseController(SceneController):
         now = self.time.value
         if now < self.last_time:  # SOFA does not tell controllers of a reset
             self.reset()
+        self.foresight.before_step()
         time = now + self.dt.value
         goal = np.atleast_2d(np.asarray(self.goal_function(time), dtype=float))
         shape = (len(self.effectors), 3)
@@ -233,12 +248,13 @@ class InverseController(SceneController):
 
     def _within_reach(self, goal: np.ndarray) -> np.ndarray:
         """The goals, those further than `goal_distance` moved nearer, shape (n_e, 3)."""
-        if self.goal_distance == math.inf:
-            return goal
         tip = _positions(self.watched)
-        way = goal - tip
+        way = self.foresight.way(goal - tip)
         far = np.linalg.norm(way, axis=1, keepdims=True)
-        return tip + way * np.minimum(1.0, self.goal_distance / np.maximum(far, 1e-300))
+        reach = self.foresight.goal_distance
+        if reach == math.inf:
+            return tip + way
+        return tip + way * np.minimum(1.0, reach / np.maximum(far, 1e-300))
 
     @pauses_on_error
     def onSolveConstraintSystemEndEvent(self, event: Any) -> None:
@@ -316,7 +332,7 @@ class InverseController(SceneController):
             effort_previous=before,
             effort_rate=self.effort_rate,
             displacement_previous=displaced,
-            energy=self.energy,
+            energy=self.foresight.energy,
             names=self.driven.names,
             contacts=contacts,
             **self.asked,

@@ -158,26 +158,27 @@ def _actuators_energy(
 ) -> np.ndarray | None:
     """Hessian of the energy term over the actuators, in units of energy, shape (n_a, n_a).
 
-    The one of the problem without contacts, so that nothing jumps when contacts come and go. But
-    where actuators hardly move the effectors themselves, such as fingertips that hold an object,
-    its size is that of the tracking term over the contact forces.
+    Its size is that of the tracking term: with the actuators acting freely, as without contacts, or
+    with all contacts held, whichever is larger. A robot that moves its effectors through contacts
+    alone, such as one that rolls or a hand that holds an object, moves them freely by next to
+    nothing: what is left then depends on the mesh, and differs by decades from step to step.
     """
-    B_a = problem.effector_weight[:, None] * problem.W_ea
-    B_c = problem.effector_weight[:, None] * contacts.W_ec * c_unit
-    reach = float(((B_a * a_unit) ** 2).sum(axis=0).max())
-    through = float((B_c**2).sum())
-    if reach > INDIRECT * through:
-        hessian = energy_hessian(problem, B_a.T @ B_a)
-        return None if hessian is None else a_unit[:, None] * hessian * a_unit
-    W = a_unit[:, None] * 0.5 * (problem.W_aa + problem.W_aa.T) * a_unit
-    if problem.energy_rows is not None:
-        W = W * np.outer(problem.energy_rows, problem.energy_rows)
-    norm = np.abs(W).sum(axis=1).max()
-    return (problem.energy * through / norm) * W if norm > 0.0 else None
+    weight = problem.effector_weight[:, None]
+    free = weight * problem.W_ea  # (n_e, n_a)
+    W_cc = c_unit[:, None] * contacts.W_cc * c_unit
+    held = np.linalg.solve(
+        0.5 * (W_cc + W_cc.T) + HELD_COMPLIANCE * np.eye(len(W_cc)),
+        (contacts.W_ac * c_unit).T,
+    )  # (n_r, n_a)
+    through = free - (weight * contacts.W_ec * c_unit) @ held
+    Q = max((B.T @ B for B in (free, through)), key=lambda Q: float(np.abs(Q).sum(axis=1).max()))
+    hessian = energy_hessian(problem, Q)
+    return None if hessian is None else a_unit[:, None] * hessian * a_unit
 
 
-INDIRECT = 1e-6
-"""Share of the tracking term below which actuators reach effectors through contacts alone [-]."""
+HELD_COMPLIANCE = 1e-6
+"""Compliance of held contacts over their own without holding [-]: contacts whose forces are not
+unique, such as those of a rigid body on many points, share them evenly."""
 
 SWEEPS = 1000
 """Most sweeps of Gauss-Seidel."""

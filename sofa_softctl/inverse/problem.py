@@ -32,7 +32,8 @@ class InverseProblem:
     subject to the limits. W_E is W_aa on the rows of `energy_rows`, zero elsewhere, and
     s = ||Q|| / ||W_E|| (largest absolute row sums, Q the Hessian of the tracking term, s = 0 if
     ||W_E|| <= 1e-14), which makes `energy` dimensionless: at 1 both terms weigh the same.
-    `Contacts` says what contacts add.
+    `Contacts` says what contacts add; with them, Q is that of the actuators acting freely or of all
+    contacts held, whichever is larger.
 
     The first four fields are enough. A number stands for that number on every row. Arrays are
     copied and read-only.

@@ -55,6 +55,21 @@ def put_back(root: Node, values: Values) -> None:
             owner.restore(part.own)
 
 
+def put_back_known(root: Node, values: Values) -> None:
+    """Return what both graphs have, by class and path; the rest of this one stays as it is."""
+    parts: dict[str, list[Part]] = {}
+    for part in values:
+        parts.setdefault(part.name, []).append(part)
+    for owner in _owners(root):
+        waiting = parts.get(owner.describe())
+        if not waiting:
+            continue
+        part = waiting.pop(0)
+        _restore(owner, {name: part.data[name] for name in part.data if name in owner._data})
+        if isinstance(owner, Component) and part.own:
+            owner.restore(part.own)
+
+
 def _owners(root: Node) -> list[Base]:
     nodes = root.walk(everything=True)
     return [owner for node in nodes for owner in (node, *node.objects)]

@@ -18,6 +18,7 @@ from sofa_softctl.errors import SceneError, UnknownComponentError
 from sofa_softctl.runtime.scene_file import import_scene
 from sofa_softctl.runtime.where import describe
 from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.recipe import Recipe, remember_recipe
 from sofa_softctl.units import Units
 
 
@@ -70,6 +71,7 @@ def build_scene(create: Callable[..., Any], values: Mapping[str, Any] | None = N
     arguments = arguments_of(create, values or {})
     Sofa: Any = find_backend().Sofa
     root = Sofa.Core.Node("root")
+    remember_recipe(root, Recipe(create, arguments))
     try:
         create(root, **arguments)
     except SceneError:

@@ -75,6 +75,7 @@ FLOORS = (
     (
         "sofa_softctl.inverse.contact_rows",
         "sofa_softctl.inverse.controller",
+        "sofa_softctl.inverse.foresight",
         "sofa_softctl.library.controller",
         "sofa_softctl.library.pick_place",
         "sofa_softctl.library.plant",

@@ -1,0 +1,171 @@
+"""The look-ahead of a controller in its scene: when it rolls out, what it follows, what it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import Sofa
+
+from sofa_softctl.errors import DivergedError, SceneError
+from sofa_softctl.inverse.look_ahead import (
+    Candidate,
+    Choice,
+    LookAhead,
+    Progress,
+    Rollout,
+    choose,
+    turned,
+    weighted_error,
+)
+from sofa_softctl.scene.rollout import SceneCopy
+
+GO_ON = Candidate("go on")
+_CARRIED = ("candidate", "active_for", "committed_for", "spent")
+
+
+class Foresight:
+    """Follows, for a controller, what its look-ahead chose.
+
+    Args:
+        controller: The InverseController.
+        options: The look-ahead; None: never.
+    """
+
+    def __init__(self, controller: Any, options: LookAhead | None) -> None:
+        self.controller, self.options = controller, options
+        self.copy: SceneCopy | None = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.candidate, self.active_for, self.committed_for, self.spent = GO_ON, 0, 0, 0
+        self.choices: list[tuple[float, Choice]] = []
+        """Time and outcome of each look-ahead so far."""
+        limits = self.options if self.options is not None else LookAhead()
+        self.progress = Progress(limits.patience, limits.progress)
+
+    def before_step(self) -> None:
+        """Look ahead if it is time to; called before anything of the step has happened."""
+        self.active_for, self.committed_for = self.active_for - 1, self.committed_for - 1
+        if self.options is None or self.committed_for > 0 or not self._stopped():
+            return
+        left = self.options.budget - self.spent
+        try:
+            self.copy = self.copy or SceneCopy(self.controller.root)
+            choice = choose(self.options, self.rollouts(self.copy), left)
+        except SceneError as error:
+            self.options = None
+            Sofa.msg_warning(self.controller, f"No look-ahead: {error}.")
+            self.controller.outputs["look_ahead"].value = f"No look-ahead: {error}."
+            return
+        self.progress.forget()
+        if choice is None:
+            self.say("The look-ahead has spent its budget; the goal is not reached.")
+            self.options = None
+            return
+        self.spent += choice.rolled
+        self.choices.append((self.controller.time.value, choice))
+        self.follow(choice.candidate, choice.steps)
+        self.say(self._sentence(choice))
+
+    def say(self, text: str) -> None:
+        """Put a sentence into the controller's Data, and warn if the robot does not get on."""
+        if text.endswith("not reached.") and text != self.controller.outputs["look_ahead"].value:
+            Sofa.msg_warning(self.controller, text)
+        self.controller.outputs["look_ahead"].value = text
+
+    def _sentence(self, choice: Choice) -> str:
+        assert self.options is not None
+        now = self.controller.time.value
+        if choice.candidate == self.options.candidates[0]:
+            return (
+                f"No progress at t = {now:.4g}, error {self._error(self.controller):.3g}: none of "
+                f"{len(self.options.candidates) - 1} candidates ends better than going on; the "
+                "goal is not reached."
+            )
+        return (
+            f"From t = {now:.4g} for {choice.steps} steps: {choice.candidate.name}, error "
+            f"{choice.error:.3g} in place of {choice.without:.3g}."
+        )
+
+    def snapshot(self) -> dict[str, Any]:
+        """What goes on from step to step."""
+        known = {name: getattr(self, name) for name in _CARRIED}
+        known["choices"] = list(self.choices)
+        known["progress"] = (self.progress.best, self.progress.since)
+        return known
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Take over what `snapshot` gave."""
+        for name in _CARRIED:
+            setattr(self, name, snapshot[name])
+        self.choices = list(snapshot["choices"])
+        self.progress.best, self.progress.since = snapshot["progress"]
+
+    def follow(self, candidate: Candidate, steps: int) -> None:
+        """Follow a candidate for some steps, this one included, and look ahead after them."""
+        horizon = self.options.horizon if self.options is not None else steps
+        self.candidate, self.committed_for = candidate, steps
+        self.active_for = min(steps, max(1, round(candidate.steps * horizon)))
+
+    @property
+    def following(self) -> Candidate:
+        """What holds in this step."""
+        return self.candidate if self.active_for > 0 else GO_ON
+
+    def _stopped(self) -> bool:
+        """Whether the last step's errors say that nothing is gained any more."""
+        own = self.controller
+        if own.solution is None or self.options is None:
+            return False
+        error = own.outputs["error"].value
+        if not (np.asarray(error) > own.goal_distance).any() and own.goal_distance < np.inf:
+            self.progress.forget()
+            if own.outputs["look_ahead"].value and self.committed_for <= 0:
+                self.say("")
+            return False
+        return self.progress.stopped(self._error(own))
+
+    def _error(self, controller: Any) -> float:
+        weight = np.linalg.norm(controller.weight.reshape(-1, 3), axis=1)
+        return weighted_error(controller.outputs["error"].value, weight)
+
+    def rollouts(self, copy: SceneCopy) -> Rollout:
+        """Rolls candidates out from the present state, on a copy of the scene."""
+        state = copy.state()
+        twin = copy.twin(self.controller)
+
+        def rollout(candidate: Candidate, steps: int) -> np.ndarray:
+            copy.put(state)
+            twin.foresight.options = None
+            twin.foresight.follow(candidate, steps)
+            twin.foresight.active_for = 1 + max(1, round(candidate.steps * steps))
+            errors: list[float] = []
+            for _ in range(steps):
+                try:
+                    copy.step()
+                except DivergedError:
+                    break
+                errors.append(self._error(twin))
+            return np.array(errors)
+
+        return rollout
+
+    @property
+    def energy(self) -> float:
+        """Weight of the actuators' energy in this step [-]."""
+        return float(self.controller.energy * self.following.energy)
+
+    @property
+    def goal_distance(self) -> float:
+        """How far ahead the goals are sought in this step [length]."""
+        return float(self.controller.goal_distance * self.following.lead)
+
+    def way(self, way: np.ndarray) -> np.ndarray:
+        """Where the goals are sought from the effectors in this step [length], shape (n, 3)."""
+        if self.following.turn == (0.0, 0.0):
+            return way
+        gravity = np.asarray(self.controller.root.gravity.value, dtype=float)
+        size = float(np.linalg.norm(gravity))
+        return turned(way, -gravity / size, self.following.turn) if size > 0.0 else way
