@@ -126,7 +126,7 @@ def createScene(
     friction=0.9,
     trunk_modulus=2600.0,
     cup_modulus=5000.0,
-    energy=0.03,
+    energy=0.05,
     share=0.6,
     contacts="coulomb",
     trunk_mesh="gripper_trunk.vtk",
