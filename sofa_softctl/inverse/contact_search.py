@@ -83,7 +83,7 @@ def search_modes(
                 best = found
             if best is not None and best.objective <= enough:
                 break
-    nodes = _nodes(options, len(pairs)) if nodes is None else nodes
+    nodes = _nodes(options, len(pairs), recalled is not None) if nodes is None else nodes
     if not nodes or (best is not None and best.objective <= enough):
         return Found(best, complete, "pivoting")
     proof = branch(
@@ -100,13 +100,15 @@ def search_modes(
     return Found(proof.best, ended, "exact", proof.bound, proof.complete)
 
 
-def _nodes(options: Search, contacts: int) -> int:
+def _nodes(options: Search, contacts: int, known: bool) -> int:
     """Relaxations that branch and bound may solve."""
     if options.strategy == "pivoting":
         return 0
     if options.strategy == "exact" or math.isfinite(options.budget):
         return options.nodes
-    return options.few_nodes if contacts <= options.few else 0
+    if contacts > options.few:
+        return 0
+    return options.few_nodes if known else options.new_nodes
 
 
 def _opened(

@@ -17,9 +17,9 @@ class Search:
 
     strategy: Literal["auto", "pivoting", "exact"] = "auto"
     """"pivoting": from piece to neighbouring piece, a local optimum, fast. "exact": branch and
-    bound, with a proof of how far from the optimum the answer can be. "auto": pivoting, and then
-    exact for what is left of a finite `budget`; without one, exact for at most `few` contacts that
-    cannot slide against friction and of which the step before does not know."""
+    bound beside it, with a proof of how far from the optimum the answer can be. "auto": pivoting,
+    and then branch and bound for at most `few` contacts and a number of relaxations that a step has
+    time for; or for what is left of a finite `budget`."""
     pieces: int = 60
     """Most pieces that pivoting solves."""
     flips: int = 4
@@ -27,21 +27,22 @@ class Search:
     against the border of theirs. More find better answers, slower."""
     warm_flips: int = 1
     """The same where the step before knew all contacts."""
+    few: int = 8
+    """Most contacts for which "auto" goes on to branch and bound without a budget."""
+    few_nodes: int = 24
+    """Most relaxations that it then solves, where the step before knew all contacts."""
+    new_nodes: int = 60
+    """The same where it did not."""
+    confirm_nodes: int = 400
+    """Most relaxations that are solved before limits are said to contradict each other."""
     nodes: int = 2000
-    """Most relaxations that "exact" solves."""
+    """Most relaxations that "exact" solves, or "auto" with a budget."""
     gap: float = 1e-4
-    """Gap (objective - bound) / objective at which "exact" is content with contacts that slide [-].
-    The modes of others are searched to the end."""
+    """Gap (objective - bound) / objective at which branch and bound is content with contacts that
+    slide [-]. The modes of others are searched to the end."""
     budget: float = math.inf
     """Time after which the search ends with the best answer so far [s]. Finite, it makes answers
     depend on the machine."""
-    few: int = 8
-    """Most contacts for which "auto" goes on to "exact" without a budget."""
-    confirm_nodes: int = 400
-    """Most relaxations that "auto" and "pivoting" solve before limits are said to contradict each
-    other."""
-    few_nodes: int = 24
-    """Most relaxations that it then solves."""
 
     def __post_init__(self) -> None:
         if self.strategy not in ("auto", "pivoting", "exact"):
