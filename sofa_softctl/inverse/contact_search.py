@@ -97,7 +97,14 @@ def search_modes(
         deadline=deadline,
     )
     ended = complete if options.strategy == "auto" else proof.complete
-    return Found(proof.best, ended, "exact", proof.bound, proof.complete)
+    found = proof.best
+    if found is not None and found is not best:  # what a relaxation suggested, to its optimum
+        start = Start(found.modes, found.force)
+        flips = options.warm_flips
+        descended, _ = pivot(pieces, [start], most=options.pieces, flips=flips, deadline=deadline)
+        if descended is not None and pieces.better(descended, found):
+            found = descended
+    return Found(found, ended, "exact", proof.bound, proof.complete)
 
 
 def _nodes(options: Search, contacts: int, known: bool) -> int:

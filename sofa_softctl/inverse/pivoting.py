@@ -40,7 +40,6 @@ def pivot(
     *,
     most: int,
     flips: int = 0,
-    best: Answer | None = None,
     tried: set[bytes] | None = None,
     deadline: float = math.inf,
 ) -> Pivoted:
@@ -58,7 +57,6 @@ def pivot(
         most: Most pieces to solve.
         flips: Most contacts per answer that are tried beyond a border they do not press against,
             those first that are nearest to it.
-        best: An answer to improve upon.
         tried: Keys of modes that were tried; those that are tried are added.
         deadline: Reading of `perf_counter` after which it ends, once there is an answer [s].
 
@@ -66,6 +64,7 @@ def pivot(
         starts, the queue, and the set of modes that were tried.
     """
     tried = set() if tried is None else tried
+    best: Answer | None = None
     ticket = count()
     last = pieces.pieces + most
     for start in starts:
