@@ -133,7 +133,7 @@ def createScene(
     cup_mass=0.016,
     start=(0.0, 0.0, 0.0),
     shift=(0.0, 0.0, 0.0),
-    energy=0.05,
+    energy=0.2,
     share=0.6,
     contacts="coulomb",
     trunk_mesh="gripper_trunk.vtk",

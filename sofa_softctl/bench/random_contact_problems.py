@@ -206,10 +206,12 @@ def _with_fingertips(
     fall = np.zeros(n)
     fall[2] = -rng.uniform(0.02, 0.1) if pinched else -rng.uniform(0.1, 0.5)
     problem = _assembled(rng, np.linalg.inv(A), H_e, H_a, np.concatenate(rows), fall, friction)
-    if pinched and problem.contacts is not None:
-        held = NormalSum("box", np.arange(tips), float(rng.uniform(0.2, 1.5)))
-        return replace(problem, contacts=replace(problem.contacts, sums=(held,)))
-    return problem
+    bodies = ["floor"] * floor + [f"fingertip {f}" for f in range(tips)]
+    sums: tuple[NormalSum, ...] = ()
+    if pinched:
+        sums = (NormalSum("box", np.arange(tips), float(rng.uniform(0.2, 1.5))),)
+    assert problem.contacts is not None
+    return replace(problem, contacts=replace(problem.contacts, pairs=bodies, sums=sums))
 
 
 def _inertia(rng: np.random.Generator) -> np.ndarray:

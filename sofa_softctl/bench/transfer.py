@@ -18,7 +18,7 @@ from sofa_softctl.scene.session import Session
 SCENE = "trunk_cup.py"
 PLANT = {"trunk_mesh": "gripper_trunk_coarse.vtk", "trunk_modulus": 2800.0, "friction": 0.8}
 """Another mesh, 8 % stiffer, less friction: a robot that nobody modelled exactly."""
-ENERGIES = (1e-5, 2e-5, 5e-5, 1e-4)
+ENERGIES = (0.02, 0.1, 0.2, 0.5)
 """Weights of the actuators' energy; the scene's default is among them."""
 MOVES = 0.9
 """When the cup begins to move [s]."""

@@ -10,7 +10,7 @@ from time import perf_counter
 import numpy as np
 
 from sofa_softctl.inverse.branch import branch
-from sofa_softctl.inverse.modes import OPEN, SLIDING, TOUCHING, Modes
+from sofa_softctl.inverse.modes import OPEN, SLIDING, STICKING, TOUCHING, Modes
 from sofa_softctl.inverse.neighbours import rounded
 from sofa_softctl.inverse.piece import Answer, Pieces
 from sofa_softctl.inverse.pivoting import Start, pivot
@@ -121,20 +121,24 @@ def _nodes(options: Search, contacts: int, known: bool) -> int:
 def _opened(
     pieces: Pieces, relaxation: Relaxation, best: Answer | None, pairs: Sequence[Hashable]
 ) -> Iterator[Start]:
-    """Modes next to relaxations: of all contacts, then of those of one pair of bodies.
+    """Modes next to relaxations: of all contacts, and of those of one pair of bodies.
 
-    What a relaxation is free to do shows which contacts begin to slide together.
+    What a relaxation is free to do shows which contacts begin to slide together. Of the other
+    pairs, contacts do what they do in the best answer so far, or hold.
     """
-    everything = Modes.of(np.full(len(pairs), OPEN))
     of_pair = [np.array([pair == other for other in pairs]) for pair in dict.fromkeys(pairs)]
-    opened = [everything]
-    if best is not None and len(of_pair) > 1:
-        kinds = np.where(best.modes.kind == SLIDING, TOUCHING, best.modes.kind)
-        opened += [Modes.of(np.where(own, OPEN, kinds)) for own in of_pair]
-    for modes in opened:
+    opened = [np.full(len(pairs), OPEN), np.full(len(pairs), TOUCHING)]
+    if len(of_pair) > 1:
+        opened += [np.where(own, TOUCHING, STICKING) for own in of_pair]
+        if best is not None:
+            kinds = np.where(best.modes.kind == SLIDING, TOUCHING, best.modes.kind)
+            opened += [np.where(own, OPEN, kinds) for own in of_pair]
+    for modes in map(Modes.of, opened):
         try:
             relaxed = relaxation.solve(modes)
         except ArithmeticError:
             continue
         if relaxed is not None:
-            yield Start(rounded(pieces, modes, relaxed.effort, relaxed.force), relaxed.force)
+            for sliding in (True, False):
+                at = relaxed.effort, relaxed.force
+                yield Start(rounded(pieces, modes, *at, sliding=sliding), relaxed.force)

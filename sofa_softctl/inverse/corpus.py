@@ -120,7 +120,7 @@ _CONTACTS = ("W_ec", "W_ac", "W_cc", "delta_c_free", "friction")
 
 
 def save_corpus(path: str | Path, problems: Iterable[InverseProblem]) -> None:
-    """Write problems to an .npz file, without pickle. Identities are kept as their text."""
+    """Write problems to an .npz file, without pickle. Identities and pairs are kept as text."""
     arrays: dict[str, np.ndarray] = {}
     k = -1
     for k, problem in enumerate(problems):
@@ -136,6 +136,7 @@ def save_corpus(path: str | Path, problems: Iterable[InverseProblem]) -> None:
             arrays[f"{k}/contacts/{name}"] = getattr(c, name)
         arrays[f"{k}/contacts/identity"] = np.array([str(i) for i in c.identity], dtype=str)
         arrays[f"{k}/contacts/names"] = np.array(c.names, dtype=str)
+        arrays[f"{k}/contacts/pairs"] = np.array([str(pair) for pair in c.pairs], dtype=str)
         arrays[f"{k}/contacts/law"] = np.array(c.law.friction)
         arrays[f"{k}/contacts/energy"] = np.array(c.energy)
         for j, entry in enumerate(c.sums):
@@ -169,6 +170,7 @@ def _load(arrays: Any, at: str) -> InverseProblem:
         **{name: arrays[at + name] for name in _CONTACTS},
         identity=tuple(map(str, arrays[at + "identity"])),
         names=tuple(map(str, arrays[at + "names"])),
+        pairs=tuple(map(str, arrays[at + "pairs"])) if at + "pairs" in arrays else (),
         sums=tuple(sums),
         law=Law(str(arrays[at + "law"])),  # type: ignore[arg-type]
         energy=bool(arrays[at + "energy"]),

@@ -117,7 +117,9 @@ def beyond(pieces: Pieces, answer: Answer, border: int, i: int, delta: np.ndarra
     return modes.with_contact(i, STICKING)
 
 
-def rounded(pieces: Pieces, modes: Modes, effort: np.ndarray, force: np.ndarray) -> Modes:
+def rounded(
+    pieces: Pieces, modes: Modes, effort: np.ndarray, force: np.ndarray, *, sliding: bool = False
+) -> Modes:
     """Decided modes that efforts and forces are next to, such as those of a relaxation.
 
     Args:
@@ -125,6 +127,8 @@ def rounded(pieces: Pieces, modes: Modes, effort: np.ndarray, force: np.ndarray)
         modes: What is decided already stays.
         effort: Shape (n,).
         force: Shape (n_r,).
+        sliding: Whether every touching contact that moves along the surface slides. Otherwise one
+            sticks that moves by less than its force is inside the cone.
     """
     s = pieces.statement
     delta = pieces.delta(effort, force)
@@ -141,11 +145,13 @@ def rounded(pieces: Pieces, modes: Modes, effort: np.ndarray, force: np.ndarray)
         slip, friction = delta[n + 1 : n + 3], force[n + 1 : n + 3]
         moved, limit = math.hypot(*slip), s.mu[i] * max(force[n], 0.0)
         room = limit - math.hypot(*friction)
-        aim = slip - friction
-        length = math.hypot(*aim)
-        undecided = modes.kind[i] != SECTOR
-        if length <= small or (undecided and moved <= max(room, small)):
+        if modes.kind[i] != SECTOR and moved <= max(0.0 if sliding else room, small):
             continue
-        kind[i], direction[i] = SLIDING, aim / length
+        # A relaxation's friction need not oppose the motion.
+        ahead = slip if sliding and moved > small else slip - friction
+        length = math.hypot(*ahead)
+        if length <= small:
+            continue
+        kind[i], direction[i] = SLIDING, ahead / length
         balance[i] = np.array([moved, limit]) / (moved + limit) if moved + limit > 0.0 else 0.5
     return Modes(kind, direction, balance, modes.sector)
