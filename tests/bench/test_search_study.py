@@ -113,13 +113,28 @@ def test_the_sample_has_problems_of_all_kinds_and_of_scenes(sample):
 
 
 def test_no_answer_to_the_sample_is_better_than_the_best_one(compared):
-    """1e-5: excess of limits and law that both are granted."""
+    """Better than its bound, that is: not every one is proven. 1e-5: excess of limits and law that
+    both are granted."""
     for entry, answer, check in compared:
         free = float(np.square(entry.problem.effector_weight * entry.problem.delta_e_free).sum())
         if entry.feasible and answer.status.ok:
-            assert check.objective >= entry.objective * (1.0 - 1e-5) - 1e-8 * free, entry.name
+            assert check.objective >= entry.bound * (1.0 - 1e-5) - 1e-8 * free, entry.name
         if not entry.feasible:
             assert check.violation >= entry.violation * (1.0 - 1e-5), entry.name
+
+
+def test_answers_to_the_sample_are_mostly_the_best_ones(compared):
+    """From a cold start at least 48 of the 50 or so within 1e-3: measured 96 of 100."""
+    losses = np.array(
+        [
+            (check.objective - entry.objective) / max(entry.objective, 1e-9)
+            for entry, answer, check in compared
+            if entry.feasible and answer.status.ok
+        ]
+    )
+    assert len(losses) >= 45
+    assert np.median(losses) <= 1e-6
+    assert np.mean(losses <= 1e-3) >= 0.94
 
 
 def test_no_answer_to_the_sample_hides_anything(compared):
