@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import NamedTuple
 
@@ -138,6 +138,9 @@ class _Step:
         if within is not None and math.sqrt(excess.answer.objective) <= NO_EXCESS * self._size:
             self.found = self._find(within, start)
             answered = self._checked(within, self.found)
+            if answered is None:  # what keeps the limits will do, though it tracks less well
+                self.found = Found(_as_tracking(within, excess.answer), False, excess.strategy)
+                answered = self._checked(within, self.found)
             if answered is not None:
                 return answered
         self.excess = excess
@@ -199,6 +202,13 @@ class _Step:
             effort, force = answer.effort, answer.force  # as good, and nearer to the law
         scale = float(np.abs(final.scale).max())
         return _Answered(answer.modes, effort, force, checked, scale)
+
+
+def _as_tracking(within: Statement, kept: Answer) -> Answer:
+    """An answer that keeps the limits, as one of the statement that tracks."""
+    effort = kept.effort[: len(within.lower)]
+    residual = within.F_u @ effort + within.F_c @ kept.force + within.f
+    return replace(kept, effort=effort, objective=0.5 * float(residual @ residual))
 
 
 class _Past(NamedTuple):
