@@ -4,7 +4,9 @@ Kernels are compiled at their first call, never at import, and kept on disk next
 (or under ~/.cache where the source cannot be written). numba compiles a file anew when that file
 changes, but not when a kernel that it calls, or a named tuple that it takes, changed in ANOTHER
 file: the old code stays in use. So kernels that call each other live in one file; after an edit of
-the exceptions (`blas`, the tuples of `symbolic` and of `mechanism.arrays`), delete `__pycache__`.
+the exceptions (`blas`, the tuples of `symbolic` and of `mechanism.arrays`; in `inverse`,
+`small_algebra` and `active_set` below `piece_kernels` and `relaxation_kernels`), delete
+`__pycache__`.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.inverse import piece_kernels as kernels
+from sofa_softctl.inverse.active_set import SOLVED
 from sofa_softctl.inverse.modes import Modes
 from sofa_softctl.inverse.piece_kernels import Statement
 from sofa_softctl.inverse.qp import QP
@@ -82,7 +83,7 @@ class Pieces:
             worth,
         )
         self.rounds += result.rounds
-        if result.outcome != kernels.SOLVED:
+        if result.outcome != SOLVED:
             return None
         turned = modes._replace(direction=result.direction, balance=result.balance)
         return Answer(

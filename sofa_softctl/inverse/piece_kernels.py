@@ -1,8 +1,7 @@
-"""Pieces and relaxations of the inverse problem through contacts, compiled.
+"""Pieces of the inverse problem through contacts, compiled.
 
 A piece decides what every contact does. Its forces then follow from the efforts, and what remains
 is a QP over the efforts; where contacts slide or press against their cones, a sequence of them.
-A relaxation leaves some contacts open; it is a QP over efforts and forces.
 """
 
 from __future__ import annotations
@@ -11,6 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sofa_softctl.inverse.active_set import (
+    FAILED,
+    INFEASIBLE,
+    SOLVED,
+    WORTHLESS,
+    dual_active_set,
+    unlimited,
+)
+from sofa_softctl.inverse.small_algebra import applied, cholesky, product, solve_in_place
 from sofa_softctl.jit import njit
 
 INACTIVE, STICKING, SLIDING = 0, 1, 2  # as in `modes`
@@ -20,10 +28,6 @@ OPEN, TOUCHING, SECTOR = 3, 4, 5
 GAP, FORCE, SLIP, CONE, TIED, LIMIT = 0, 1, 2, 3, 4, 5
 """What a row says: no interpenetration, no pull, slide forward, inside a friction cone, contacts
 that depend on each other agree, a limit of the statement."""
-
-SOLVED, INFEASIBLE, WORTHLESS, FAILED = 0, 1, 2, 3
-"""How a piece ends: solved; nothing obeys these modes and the limits; no better than what is known;
-the QPs did not settle."""
 
 SINGULAR = 1e-10
 """Pivots or singular values below this share of the largest are zero: contacts that depend on each
@@ -36,8 +40,6 @@ LAW_ACCEPTED = 1e-6
 """Largest distance from the contact law of an answer, relative to `size`."""
 SETTLED = 1e-9
 """Relative change of the objective below which the sequence of QPs has settled."""
-FEASIBLE = 1e-10
-"""Violation of a scaled row that counts as none."""
 IDLE = 1e-3
 """Weight that holds forces which contacts that depend on each other exchange for nothing, relative
 to the scaled Hessian's diagonal."""
@@ -84,290 +86,6 @@ class Statement(NamedTuple):
     """Weight that holds efforts where the objective leaves them open, relative to its diagonal."""
 
 
-# Small dense algebra ------------------------------------------------------------------------------
-
-
-@njit
-def _solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
-    """F becomes E^-1 F by Gaussian elimination with row pivoting; E is overwritten.
-
-    Returns:
-        The smallest pivot over the largest; F is of no use if it is tiny.
-    """
-    k, width = F.shape
-    least, largest = np.inf, 0.0
-    for j in range(k):
-        best = j
-        for i in range(j + 1, k):
-            if abs(E[i, j]) > abs(E[best, j]):
-                best = i
-        if best != j:
-            for l in range(j, k):
-                E[j, l], E[best, l] = E[best, l], E[j, l]
-            for l in range(width):
-                F[j, l], F[best, l] = F[best, l], F[j, l]
-        pivot = E[j, j]
-        least, largest = min(least, abs(pivot)), max(largest, abs(pivot))
-        if least <= 1e-14 * largest:
-            return 0.0
-        for i in range(j + 1, k):
-            a = E[i, j] / pivot
-            if a != 0.0:
-                for l in range(j + 1, k):
-                    E[i, l] -= a * E[j, l]
-                for l in range(width):
-                    F[i, l] -= a * F[j, l]
-    for j in range(k - 1, -1, -1):
-        for l in range(width):
-            F[j, l] /= E[j, j]
-        for i in range(j):
-            a = E[i, j]
-            if a != 0.0:
-                for l in range(width):
-                    F[i, l] -= a * F[j, l]
-    return least / largest
-
-
-@njit
-def _cholesky(H: np.ndarray, L: np.ndarray, floor: float) -> bool:
-    """Lower factor of H; False where a pivot is below `floor`."""
-    n = len(H)
-    for j in range(n):
-        for i in range(j, n):
-            value = H[i, j]
-            for l in range(j):
-                value -= L[i, l] * L[j, l]
-            if i == j:
-                if not value > floor:
-                    return False
-                L[j, j] = np.sqrt(value)
-            else:
-                L[i, j] = value / L[j, j]
-        for i in range(j):
-            L[i, j] = 0.0
-    return True
-
-
-@njit
-def _product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A B, in an order of the sums that no library chooses."""
-    n, k = A.shape
-    out = np.zeros((n, B.shape[1]))
-    for i in range(n):
-        for l in range(k):
-            a = A[i, l]
-            if a != 0.0:
-                for j in range(B.shape[1]):
-                    out[i, j] += a * B[l, j]
-    return out
-
-
-@njit
-def _applied(A: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """A x."""
-    out = np.zeros(A.shape[0])
-    for i in range(A.shape[0]):
-        value = 0.0
-        for j in range(A.shape[1]):
-            value += A[i, j] * x[j]
-        out[i] = value
-    return out
-
-
-# The QP -------------------------------------------------------------------------------------------
-
-
-class ActiveSet(NamedTuple):
-    """Where a dual active-set method stands: an optimum of the limits that are active.
-
-    Limits are numbered as in `qp.QP`: those of the n variables, then those of the rows.
-    """
-
-    x: np.ndarray
-    """The optimum, shape (n,)."""
-    J: np.ndarray
-    """L^-T Q, with L L^T the Hessian, and Q R the active limits' normals by L^-1, (n, n)."""
-    R: np.ndarray
-    """Upper triangle, shape (n, n)."""
-    active: np.ndarray
-    """Numbers of the active limits, the first `number[0]` of (n,)."""
-    side: np.ndarray
-    """1 at a lower limit, -1 at an upper one, shape (n,)."""
-    dual: np.ndarray
-    """Multipliers, at least zero but for equations, shape (n,)."""
-    number: np.ndarray
-    """How many are active, shape (1,)."""
-
-
-@njit
-def unlimited(L: np.ndarray, g: np.ndarray) -> ActiveSet:
-    """The optimum of 1/2 x^T L L^T x + g^T x without limits."""
-    n = len(g)
-    J, x = np.zeros((n, n)), np.zeros(n)
-    for j in range(n):
-        J[j, j] = 1.0 / L[j, j]
-        for i in range(j - 1, -1, -1):
-            value = 0.0
-            for l in range(i + 1, j + 1):
-                value += L[l, i] * J[l, j]
-            J[i, j] = -value / L[i, i]
-    for j in range(n):
-        value = 0.0
-        for i in range(j + 1):
-            value += J[i, j] * g[i]
-        for i in range(j + 1):
-            x[i] -= J[i, j] * value
-    return ActiveSet(
-        x, J, np.zeros((n, n)), np.empty(n, np.int64), np.empty(n), np.zeros(n),
-        np.zeros(1, np.int64),
-    )  # fmt: skip
-
-
-@njit
-def dual_active_set(
-    a: ActiveSet, G: np.ndarray, low: np.ndarray, high: np.ndarray, doubt: float
-) -> int:
-    """Go on to the optimum subject to low <= (x, G x) <= high, in place.
-
-    Args:
-        a: Where to start. Its limits may have become narrower on sides that were not active, and
-            equations; others may have been added.
-        G: Rows, of norm about one, shape (m, n).
-        low: Shape (n + m,).
-        high: Shape (n + m,). Equal to `low`: an equation.
-        doubt: Violation of a limit that depends on the active ones up to which it is rounding.
-
-    Returns:
-        SOLVED, INFEASIBLE or FAILED.
-
-    Source: Goldfarb and Idnani 1983, "A numerically stable dual method for solving strictly convex
-        quadratic programs".
-    """
-    x, J, R, active, side, dual, number = a
-    n, m = len(x), len(G)
-    on = np.zeros(n + m, np.bool_)
-    q = number[0]
-    for j in range(q):
-        on[active[j]] = True
-    d, z, r = np.empty(n), np.empty(n), np.empty(n)
-    for _ in range(50 + 10 * (n + m)):
-        worst, p, s, missing = FEASIBLE, -1, 1.0, 0.0
-        for i in range(n + m):
-            if on[i] or (low[i] == -np.inf and high[i] == np.inf):
-                continue
-            value = 0.0
-            if i < n:
-                value = x[i]
-            else:
-                for j in range(n):
-                    value += G[i - n, j] * x[j]
-            excess = max(low[i] - value, value - high[i])
-            weight = excess + 1e6 if low[i] == high[i] and excess > FEASIBLE else excess
-            if weight > worst * (1.0 + 1e-9):  # equations come first; ties: the first row
-                worst, p, missing = weight, i, excess
-                s = 1.0 if low[i] - value >= value - high[i] else -1.0
-        if p < 0:
-            number[0] = q
-            return SOLVED
-        dual_p = 0.0
-        while True:
-            total = free = 0.0
-            for j in range(n):
-                value = 0.0
-                if p < n:
-                    value = J[p, j]
-                else:
-                    for i in range(n):
-                        value += J[i, j] * G[p - n, i]
-                d[j] = s * value
-                total += d[j] * d[j]
-                if j >= q:
-                    free += d[j] * d[j]
-            for i in range(n):
-                value = 0.0
-                for j in range(q, n):
-                    value += J[i, j] * d[j]
-                z[i] = value
-            for i in range(q - 1, -1, -1):
-                value = d[i]
-                for j in range(i + 1, q):
-                    value -= R[i, j] * r[j]
-                r[i] = value / R[i, i]
-            partial, leaves = np.inf, -1
-            for j in range(q):
-                if r[j] > 1e-13 and low[active[j]] != high[active[j]]:
-                    ratio = dual[j] / r[j]
-                    if ratio < partial:
-                        partial, leaves = ratio, j
-            full = missing / free if free > 1e-13 * total else np.inf
-            step = min(partial, full)
-            if step == np.inf:
-                if missing > doubt:
-                    return INFEASIBLE
-                on[p] = True  # a row that repeats others, up to rounding
-                break
-            for j in range(q):
-                dual[j] -= step * r[j]
-                if low[active[j]] != high[active[j]]:
-                    dual[j] = max(dual[j], 0.0)
-            dual_p += step
-            if full < np.inf:
-                for i in range(n):
-                    x[i] += step * z[i]
-                missing -= step * free
-            if full <= partial:  # the limit is met: it becomes active
-                _activate(J, R, d, q)
-                active[q], side[q], dual[q] = p, s, dual_p
-                on[p] = True
-                q += 1
-                break
-            on[active[leaves]] = False  # a limit leaves, and the step goes on
-            for j in range(leaves, q - 1):
-                active[j], side[j], dual[j] = active[j + 1], side[j + 1], dual[j + 1]
-            q -= 1
-            _let_go(J, R, leaves, q)
-    return FAILED
-
-
-@njit
-def _activate(J: np.ndarray, R: np.ndarray, d: np.ndarray, q: int) -> None:
-    """A new last column of R, from d = J^T normal."""
-    n = len(J)
-    for j in range(n - 1, q, -1):
-        a, b = d[j - 1], d[j]
-        if b == 0.0:
-            continue
-        h = np.hypot(a, b)
-        c, t = a / h, b / h
-        d[j - 1], d[j] = h, 0.0
-        for i in range(n):
-            u, v = J[i, j - 1], J[i, j]
-            J[i, j - 1], J[i, j] = c * u + t * v, c * v - t * u
-    for i in range(q + 1):
-        R[i, q] = d[i]
-
-
-@njit
-def _let_go(J: np.ndarray, R: np.ndarray, leaves: int, q: int) -> None:
-    """R without one of its columns; q are left."""
-    n = len(J)
-    for j in range(leaves, q):
-        for i in range(j + 2):
-            R[i, j] = R[i, j + 1]
-    for j in range(leaves, q):
-        a, b = R[j, j], R[j + 1, j]
-        if b == 0.0:
-            continue
-        h = np.hypot(a, b)
-        c, t = a / h, b / h
-        for l in range(j, q):
-            u, v = R[j, l], R[j + 1, l]
-            R[j, l], R[j + 1, l] = c * u + t * v, c * v - t * u
-        for i in range(n):
-            u, v = J[i, j], J[i, j + 1]
-            J[i, j], J[i, j + 1] = c * u + t * v, c * v - t * u
-
-
 # The contact law ----------------------------------------------------------------------------------
 
 
@@ -404,7 +122,7 @@ def distances(
 @njit
 def _motion(s: Statement, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
     """delta of the contact rows, shape (n_r,)."""
-    delta = _applied(s.W, force) + s.d
+    delta = applied(s.W, force) + s.d
     for a in range(len(effort)):
         for r in range(len(delta)):
             delta[r] += s.C[a, r] * effort[a]
@@ -443,7 +161,7 @@ def eliminate(
         F[i, n] = s.d[rows[i]]
     _slide(s, kind, direction, balance, place, E, F)
     solution = F.copy()
-    if _solve_in_place(E.copy(), solution) >= SINGULAR:
+    if solve_in_place(E.copy(), solution) >= SINGULAR:
         for i in range(k):
             for j in range(n):
                 X[rows[i], j] = -solution[i, j]
@@ -562,7 +280,7 @@ def _rows_of(
     low, high = np.zeros(most), np.full(most, np.inf)
     what, of = np.empty(most, np.int64), np.empty(most, np.int64)
     m = 0
-    D, e = _product(s.W, X), _applied(s.W, x) + s.d  # delta = D v + e
+    D, e = product(s.W, X), applied(s.W, x) + s.d  # delta = D v + e
     for a in range(n):
         for r in range(len(x)):
             D[r, a] += s.C[a, r]
@@ -630,11 +348,11 @@ def assemble(
     possible, X, x, T, t = eliminate(s, kind, direction, balance)
     n, n_v = s.C.shape[0], X.shape[1]
     rows = _rows_of(s, kind, direction, cut_contact, cut_direction, X, x, T, t)
-    F = _product(s.F_c, X)
+    F = product(s.F_c, X)
     for i in range(len(F)):
         for j in range(n):
             F[i, j] += s.F_u[i, j]
-    f = s.f + _applied(s.F_c, x)
+    f = s.f + applied(s.F_c, x)
     H, g, constant = np.zeros((n_v, n_v)), np.zeros(n_v), 0.0
     for i in range(len(F)):
         constant += 0.5 * f[i] * f[i]
@@ -692,10 +410,10 @@ def _solve_scaled(
     if size <= 0.0:
         size = 1.0
     y = np.zeros(m)
-    if not _cholesky(S, L, 1e-15):
+    if not cholesky(S, L, 1e-15):
         return FAILED, center, y
     a = unlimited(L, h / size)
-    outcome = dual_active_set(a, G, low / size, high / size, 1e3 * FEASIBLE)
+    outcome = dual_active_set(a, G, low / size, high / size, 1e-7)
     for j in range(a.number[0]):
         i = a.active[j] - n_v
         if i >= 0:
@@ -734,7 +452,7 @@ def _convex(H: np.ndarray, efforts: int) -> np.ndarray:
         for j in range(n):
             S[i, j] = d[i] * H[i, j] * d[j]
         S[i, i] += 1e-9 if i < efforts else IDLE
-    if _cholesky(S, L, 1e-15) or not np.isfinite(S).all():
+    if cholesky(S, L, 1e-15) or not np.isfinite(S).all():
         return H
     values, vectors = np.linalg.eigh(S)
     out = np.zeros((n, n))
@@ -777,7 +495,7 @@ def _curvature(
     sliding = False
     for c in range(len(kind)):
         sliding = sliding or kind[c] == SLIDING
-    residual = s.f + _applied(s.F_c, force) + _applied(s.F_u, effort)
+    residual = s.f + applied(s.F_c, force) + applied(s.F_u, effort)
     gradient = np.zeros(n_r)
     for i in range(len(residual)):
         for r in range(n_r):
@@ -869,7 +587,7 @@ def _law_multipliers(
             E[i, j] = s.W[rows[i], rows[j]]
     _slide(s, kind, direction, balance, place, E, np.zeros((k, 0)))
     nu = np.zeros(n_r)
-    if _solve_in_place(E.T.copy(), F) >= SINGULAR:  # else: dependent contacts, without multipliers
+    if solve_in_place(E.T.copy(), F) >= SINGULAR:  # else: dependent contacts, without multipliers
         for i in range(k):
             nu[rows[i]] = -F[i, 0]
     return nu
@@ -967,7 +685,7 @@ def solve_piece(
                 largest = max(largest, bent[j, j])
             for j in range(n_v):
                 bent[j, j] += damping * max(bent[j, j], 0.1 * largest)
-            g = g + _applied(H - bent, center)  # the gradient at the center stays
+            g = g + applied(H - bent, center)  # the gradient at the center stays
             H = bent
         outcome, v, y = _solve_scaled(s, H, g, rows, center)
         if outcome != SOLVED:
@@ -977,14 +695,14 @@ def solve_piece(
             if best.outcome == SOLVED:
                 return best
             return _ended(none, outcome, done)
-        effort, force = v[:n].copy(), _applied(X, v) + x
+        effort, force = v[:n].copy(), applied(X, v) + x
         if not np.isfinite(force).all():
             break
         for a in range(n):  # what the QP leaves beyond its bounds
             effort[a] = min(max(effort[a], s.lower[a]), s.upper[a])
         delta = _motion(s, effort, force)
         law = distances(force, delta, s.mu, s.starts, s.sticking).max() / s.size
-        residual = s.f + _applied(s.F_c, force) + _applied(s.F_u, effort)
+        residual = s.f + applied(s.F_c, force) + applied(s.F_u, effort)
         value = 0.0
         for i in range(len(residual)):
             value += 0.5 * residual[i] * residual[i]
@@ -1103,216 +821,3 @@ def _turn(
             balance[c, 0], balance[c, 1] = slip / total, friction / total
         else:
             balance[c, 0] = balance[c, 1] = 0.5
-
-
-# Relaxations --------------------------------------------------------------------------------------
-
-
-class Convex(NamedTuple):
-    """1/2 v^T H v + g^T v + constant over v = (efforts, forces), and its optimum without limits."""
-
-    H: np.ndarray
-    """Shape (n_z, n_z)."""
-    g: np.ndarray
-    """Shape (n_z,)."""
-    constant: float
-    """The objective at v = 0."""
-    anchor: float
-    """Weight that holds what it leaves open, relative to the scaled Hessian's diagonal."""
-    optimum: ActiveSet
-    """In the scaled variables v / (scale * size)."""
-
-
-@njit
-def relaxed_objective(
-    s: Statement, open_: np.ndarray, scale: np.ndarray, size: float, center: np.ndarray
-) -> tuple[bool, Convex]:
-    """The objective of a relaxation, with what open contacts cannot do but dissipate.
-
-    lam . delta <= 0 on every contact that obeys its law: contacts do no work. So adding that
-    product of the open contacts to the objective leaves it a lower bound, and lifts it where an
-    open contact pushes across a gap. The largest weight is taken that keeps the objective convex.
-
-    Args:
-        s: The problem.
-        open_: Which contacts are open, shape (n_c,) of bool.
-        scale: Unit of each variable, shape (n_z,).
-        size: Length that counts as one.
-        center: Variables about which it is anchored, scaled, shape (n_z,).
-
-    Returns:
-        Whether it is convex, and the objective.
-    """
-    n, n_r = s.C.shape
-    n_z = n + n_r
-    F = np.empty((len(s.f), n_z))
-    F[:, :n], F[:, n:] = s.F_u, s.F_c
-    H, g, constant = np.zeros((n_z, n_z)), np.zeros(n_z), 0.0
-    for i in range(len(F)):
-        constant += 0.5 * s.f[i] * s.f[i]
-        for a in range(n_z):
-            if F[i, a] != 0.0:
-                g[a] += F[i, a] * s.f[i]
-                for b in range(n_z):
-                    H[a, b] += F[i, a] * F[i, b]
-    M, h = np.zeros((n_z, n_z)), np.zeros(n_z)
-    for c in range(len(open_)):
-        if open_[c]:
-            for r in range(s.starts[c], s.starts[c] + (3 if s.mu[c] > 0.0 else 1)):
-                h[n + r] = s.d[r]
-                for b in range(n):
-                    M[n + r, b] += s.C[b, r]
-                    M[b, n + r] += s.C[b, r]
-                for b in range(n_r):
-                    M[n + r, n + b] += s.W[r, b]
-                    M[n + b, n + r] += s.W[r, b]
-    strongest = 0.0
-    for j in range(n_z):
-        strongest = max(strongest, H[j, j])
-    L = np.zeros((n_z, n_z))
-    weight, anchor = 4.0 * strongest, 0.0
-    while weight > 1e-12 * strongest and not _convex_with(H, M, weight, anchor, scale, L):
-        weight *= 0.25
-    if weight > 1e-12 * strongest:
-        beyond = 4.0 * weight
-        for _ in range(4):  # nearer to the largest one
-            middle = np.sqrt(weight * beyond)
-            if _convex_with(H, M, middle, anchor, scale, L):
-                weight = middle
-            else:
-                beyond = middle
-    else:
-        weight = 0.0
-        if not _convex_with(H, M, weight, anchor, scale, L):
-            anchor = s.anchor  # what neither objective nor contacts decide is held
-    convex = _convex_with(H, M, weight, anchor, scale, L)
-    H = H + weight * M
-    g = g + weight * h
-    optimum = unlimited(L, scale * g / size - anchor * center)
-    return convex, Convex(H, g, constant, anchor, optimum)
-
-
-@njit
-def _convex_with(
-    H: np.ndarray, M: np.ndarray, weight: float, anchor: float, scale: np.ndarray, L: np.ndarray
-) -> bool:
-    """Whether the scaled H + weight M is convex by a margin; L becomes its factor."""
-    n = len(H)
-    S = np.empty((n, n))
-    for i in range(n):
-        for j in range(n):
-            S[i, j] = scale[i] * (H[i, j] + weight * M[i, j]) * scale[j]
-        S[i, i] += anchor
-    return _cholesky(S, L, 1e-8 if anchor == 0.0 else 1e-15)
-
-
-@njit
-def relaxation_limits(
-    s: Statement, kind: np.ndarray, scale: np.ndarray, norm: np.ndarray, size: float,
-    low: np.ndarray, high: np.ndarray,
-) -> None:  # fmt: skip
-    """Limits of the variables, of the motions, and of the statement for some decisions, in place.
-
-    Args:
-        s: The problem.
-        kind: INACTIVE, STICKING, OPEN, TOUCHING or SECTOR, shape (n_c,).
-        scale: Unit of each variable, shape (n_z,).
-        norm: Norm of the rows of motions and of limits, shape (n_r + m,).
-        size: Length that counts as one.
-        low: Output, shape (n_z + n_r + m,) or longer.
-        high: Output.
-    """
-    n, n_r = s.C.shape
-    n_z = n + n_r
-    for a in range(n):
-        unit = scale[a] * size
-        low[a], high[a] = s.lower[a] / unit, s.upper[a] / unit
-    for c in range(len(kind)):
-        r = s.starts[c]
-        apart, held = kind[c] == INACTIVE, kind[c] == STICKING
-        for k in range(3 if s.mu[c] > 0.0 else 1):
-            i, j = n + r + k, n_z + r + k
-            zero = -s.d[r + k] / (norm[r + k] * size)
-            low[i] = 0.0 if apart or k == 0 else -np.inf
-            high[i] = 0.0 if apart else np.inf
-            low[j] = zero if held or k == 0 else -np.inf
-            high[j] = zero if held or (k == 0 and kind[c] > OPEN) else np.inf
-    for i in range(len(s.low)):
-        unit = norm[n_r + i] * size
-        low[n_z + n_r + i], high[n_z + n_r + i] = s.low[i] / unit, s.high[i] / unit
-
-
-@njit
-def solve_relaxation(
-    s: Statement,
-    kind: np.ndarray,
-    convex: Convex,
-    a: ActiveSet,
-    scale: np.ndarray,
-    size: float,
-    center: np.ndarray,
-    G: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    rows: int,
-    most: int,
-    rounds: int,
-) -> tuple[int, np.ndarray, float, int]:
-    """The optimum of a relaxation, from where another one ended; cones get planes as needed.
-
-    Args:
-        s: The problem.
-        kind: Decisions, shape (n_c,).
-        convex: The objective.
-        a: Where to start; it moves on in place.
-        scale: Unit of each variable, shape (n_z,).
-        size: Length that counts as one.
-        center: Variables about which it is anchored, scaled, shape (n_z,).
-        G: Rows, of norm one over the scaled variables, and room for more, shape (most, n_z).
-        low: Limits of variables and rows, shape (n_z + most,).
-        high: Their upper ends.
-        rows: Rows so far.
-        most: Rows up to which planes are added.
-        rounds: Most times that planes are added.
-
-    Returns:
-        The outcome, the variables, shape (n_z,), the bound, the number of rows.
-    """
-    n, n_z = s.C.shape[0], len(scale)
-    v, value = np.zeros(n_z), -np.inf
-    for _ in range(rounds):
-        outcome = dual_active_set(a, G[:rows], low[: n_z + rows], high[: n_z + rows], 1e-5)
-        if outcome != SOLVED:
-            return outcome, v, value, rows
-        v = a.x * scale * size
-        value, away, Hv = convex.constant, 0.0, _applied(convex.H, v)
-        for j in range(n_z):
-            value += 0.5 * v[j] * Hv[j] + convex.g[j] * v[j]
-            away += (a.x[j] - center[j]) ** 2
-        value -= 10.0 * convex.anchor * away * size * size  # what holds efforts may have lifted it
-        before = rows
-        for c in range(len(kind)):
-            if kind[c] == INACTIVE or s.mu[c] == 0.0 or s.sticking or rows >= most:
-                continue
-            r = n + s.starts[c]
-            length = np.hypot(v[r + 1], v[r + 2])
-            if length > s.mu[c] * v[r] + 1e-4 * max(s.size, abs(v[r])):
-                p, q = v[r + 1] / length, v[r + 2] / length
-                _add_plane(G, low, high, rows, scale, r, s.mu[c], p, q)
-                rows += 1
-        if rows == before:
-            break
-    return SOLVED, v, value, rows
-
-
-@njit
-def _add_plane(
-    G: np.ndarray, low: np.ndarray, high: np.ndarray, row: int, scale: np.ndarray,
-    r: int, mu: float, p: float, q: float,
-) -> None:  # fmt: skip
-    """mu lam_n - (p, q) . lam_t >= 0 as a row; r is the variable of lam_n."""
-    a, b, c = mu * scale[r], -p * scale[r + 1], -q * scale[r + 2]
-    norm = np.sqrt(a * a + b * b + c * c)
-    G[row] = 0.0
-    G[row, r], G[row, r + 1], G[row, r + 2] = a / norm, b / norm, c / norm
-    low[len(scale) + row], high[len(scale) + row] = 0.0, np.inf

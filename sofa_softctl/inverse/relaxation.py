@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.inverse import piece_kernels as kernels
+from sofa_softctl.inverse import relaxation_kernels as kernels
+from sofa_softctl.inverse.active_set import FAILED, INFEASIBLE, ActiveSet
 from sofa_softctl.inverse.modes import OPEN, SECTOR, Modes
-from sofa_softctl.inverse.piece_kernels import ActiveSet, Convex, Statement
+from sofa_softctl.inverse.piece_kernels import Statement
+from sofa_softctl.inverse.relaxation_kernels import Convex
 
 PLANES = 24
 """Most planes around the cones, for each contact. Fewer make bounds lower, not wrong."""
@@ -114,9 +116,9 @@ class Relaxation:
             CUTS,
         )
         self.low[ends] = -np.inf
-        if outcome == kernels.FAILED:
+        if outcome == FAILED:
             raise ArithmeticError("The QP of a relaxation could not be solved.")
-        if outcome == kernels.INFEASIBLE:
+        if outcome == INFEASIBLE:
             return None
         return Relaxed(bound, v[:n], v[n:], key, state, sectors)
 

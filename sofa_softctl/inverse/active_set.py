@@ -1,0 +1,206 @@
+"""Strictly convex quadratic programs of a few dozen variables, compiled, from any dual start."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sofa_softctl.jit import njit
+
+SOLVED, INFEASIBLE, WORTHLESS, FAILED = 0, 1, 2, 3
+"""How a QP or a piece ends: solved; nothing obeys the limits; no better than what is known;
+it did not settle."""
+FEASIBLE = 1e-10
+"""Violation of a scaled row that counts as none."""
+
+
+class ActiveSet(NamedTuple):
+    """Where a dual active-set method stands: an optimum of the limits that are active.
+
+    Limits are numbered as in `qp.QP`: those of the n variables, then those of the rows.
+    """
+
+    x: np.ndarray
+    """The optimum, shape (n,)."""
+    J: np.ndarray
+    """L^-T Q, with L L^T the Hessian, and Q R the active limits' normals by L^-1, (n, n)."""
+    R: np.ndarray
+    """Upper triangle, shape (n, n)."""
+    active: np.ndarray
+    """Numbers of the active limits, the first `number[0]` of (n,)."""
+    side: np.ndarray
+    """1 at a lower limit, -1 at an upper one, shape (n,)."""
+    dual: np.ndarray
+    """Multipliers, at least zero but for equations, shape (n,)."""
+    number: np.ndarray
+    """How many are active, shape (1,)."""
+
+
+@njit
+def unlimited(L: np.ndarray, g: np.ndarray) -> ActiveSet:
+    """The optimum of 1/2 x^T L L^T x + g^T x without limits."""
+    n = len(g)
+    J, x = np.zeros((n, n)), np.zeros(n)
+    for j in range(n):
+        J[j, j] = 1.0 / L[j, j]
+        for i in range(j - 1, -1, -1):
+            value = 0.0
+            for l in range(i + 1, j + 1):
+                value += L[l, i] * J[l, j]
+            J[i, j] = -value / L[i, i]
+    for j in range(n):
+        value = 0.0
+        for i in range(j + 1):
+            value += J[i, j] * g[i]
+        for i in range(j + 1):
+            x[i] -= J[i, j] * value
+    return ActiveSet(
+        x, J, np.zeros((n, n)), np.empty(n, np.int64), np.empty(n), np.zeros(n),
+        np.zeros(1, np.int64),
+    )  # fmt: skip
+
+
+@njit
+def dual_active_set(
+    a: ActiveSet, G: np.ndarray, low: np.ndarray, high: np.ndarray, doubt: float
+) -> int:
+    """Go on to the optimum subject to low <= (x, G x) <= high, in place.
+
+    Args:
+        a: Where to start. Its limits may have become narrower on sides that were not active, and
+            equations; others may have been added.
+        G: Rows, of norm about one, shape (m, n).
+        low: Shape (n + m,).
+        high: Shape (n + m,). Equal to `low`: an equation.
+        doubt: Violation of a limit that depends on the active ones up to which it is rounding.
+
+    Returns:
+        SOLVED, INFEASIBLE or FAILED.
+
+    Source: Goldfarb and Idnani 1983, "A numerically stable dual method for solving strictly convex
+        quadratic programs".
+    """
+    x, J, R, active, side, dual, number = a
+    n, m = len(x), len(G)
+    on = np.zeros(n + m, np.bool_)
+    q = number[0]
+    for j in range(q):
+        on[active[j]] = True
+    d, z, r = np.empty(n), np.empty(n), np.empty(n)
+    for _ in range(50 + 10 * (n + m)):
+        worst, p, s, missing = FEASIBLE, -1, 1.0, 0.0
+        for i in range(n + m):
+            if on[i] or (low[i] == -np.inf and high[i] == np.inf):
+                continue
+            value = 0.0
+            if i < n:
+                value = x[i]
+            else:
+                for j in range(n):
+                    value += G[i - n, j] * x[j]
+            excess = max(low[i] - value, value - high[i])
+            weight = excess + 1e6 if low[i] == high[i] and excess > FEASIBLE else excess
+            if weight > worst * (1.0 + 1e-9):  # equations come first; ties: the first row
+                worst, p, missing = weight, i, excess
+                s = 1.0 if low[i] - value >= value - high[i] else -1.0
+        if p < 0:
+            number[0] = q
+            return SOLVED
+        dual_p = 0.0
+        while True:
+            total = free = 0.0
+            for j in range(n):
+                value = 0.0
+                if p < n:
+                    value = J[p, j]
+                else:
+                    for i in range(n):
+                        value += J[i, j] * G[p - n, i]
+                d[j] = s * value
+                total += d[j] * d[j]
+                if j >= q:
+                    free += d[j] * d[j]
+            for i in range(n):
+                value = 0.0
+                for j in range(q, n):
+                    value += J[i, j] * d[j]
+                z[i] = value
+            for i in range(q - 1, -1, -1):
+                value = d[i]
+                for j in range(i + 1, q):
+                    value -= R[i, j] * r[j]
+                r[i] = value / R[i, i]
+            partial, leaves = np.inf, -1
+            for j in range(q):
+                if r[j] > 1e-13 and low[active[j]] != high[active[j]]:
+                    ratio = dual[j] / r[j]
+                    if ratio < partial:
+                        partial, leaves = ratio, j
+            full = missing / free if free > 1e-13 * total else np.inf
+            step = min(partial, full)
+            if step == np.inf:
+                if missing > doubt:
+                    return INFEASIBLE
+                on[p] = True  # a row that repeats others, up to rounding
+                break
+            for j in range(q):
+                dual[j] -= step * r[j]
+                if low[active[j]] != high[active[j]]:
+                    dual[j] = max(dual[j], 0.0)
+            dual_p += step
+            if full < np.inf:
+                for i in range(n):
+                    x[i] += step * z[i]
+                missing -= step * free
+            if full <= partial:  # the limit is met: it becomes active
+                _activate(J, R, d, q)
+                active[q], side[q], dual[q] = p, s, dual_p
+                on[p] = True
+                q += 1
+                break
+            on[active[leaves]] = False  # a limit leaves, and the step goes on
+            for j in range(leaves, q - 1):
+                active[j], side[j], dual[j] = active[j + 1], side[j + 1], dual[j + 1]
+            q -= 1
+            _let_go(J, R, leaves, q)
+    return FAILED
+
+
+@njit
+def _activate(J: np.ndarray, R: np.ndarray, d: np.ndarray, q: int) -> None:
+    """A new last column of R, from d = J^T normal."""
+    n = len(J)
+    for j in range(n - 1, q, -1):
+        a, b = d[j - 1], d[j]
+        if b == 0.0:
+            continue
+        h = np.hypot(a, b)
+        c, t = a / h, b / h
+        d[j - 1], d[j] = h, 0.0
+        for i in range(n):
+            u, v = J[i, j - 1], J[i, j]
+            J[i, j - 1], J[i, j] = c * u + t * v, c * v - t * u
+    for i in range(q + 1):
+        R[i, q] = d[i]
+
+
+@njit
+def _let_go(J: np.ndarray, R: np.ndarray, leaves: int, q: int) -> None:
+    """R without one of its columns; q are left."""
+    n = len(J)
+    for j in range(leaves, q):
+        for i in range(j + 2):
+            R[i, j] = R[i, j + 1]
+    for j in range(leaves, q):
+        a, b = R[j, j], R[j + 1, j]
+        if b == 0.0:
+            continue
+        h = np.hypot(a, b)
+        c, t = a / h, b / h
+        for l in range(j, q):
+            u, v = R[j, l], R[j + 1, l]
+            R[j, l], R[j + 1, l] = c * u + t * v, c * v - t * u
+        for i in range(n):
+            u, v = J[i, j], J[i, j + 1]
+            J[i, j], J[i, j + 1] = c * u + t * v, c * v - t * u
