@@ -82,7 +82,7 @@ def createScene(
     young_modulus=100.0,
     mass=0.0154,
     start=(0.0, 0.0, 0.0),
-    energy=5e-3,
+    energy=1e-2,
     damping=50.0,
     strongest=600.0,
     contacts="coulomb",

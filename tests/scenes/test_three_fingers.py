@@ -17,8 +17,8 @@ def test_the_beam_is_bent_turned_and_lifted_and_does_not_fall(contacts, toleranc
     """Lifted by 15 mm, turned by 8 degrees, ends raised by 6 mm: each of three points within the
     tolerance [mm] of its goal at the end. With friction as Coulomb has it the energy term
     leaves more, as squeezing harder is what it holds against. From when it is held on, the normal
-    forces add up to at least what was calibrated, and it slides by less than 3 mm on the way, a
-    fifth of the lift; what sticks does not slide."""
+    forces add up to at least what was calibrated, and it slides by less than 1.5 mm on the way, a
+    tenth of the lift; what sticks does not slide."""
     session = Session(SCENE, parameters={"contacts": contacts})
     grasp, forces = session.root.inverse.grasps[0], []
     assert session.dof_count() == 3 * 450 + 9
@@ -27,7 +27,7 @@ def test_the_beam_is_bent_turned_and_lifted_and_does_not_fall(contacts, toleranc
     assert inverse.error_last < tolerance
     assert grasp.minimum > 100.0  # of 120 and 250 mN
     assert min(forces[50:]) >= 0.99 * grasp.minimum
-    assert grasp.slip < (1e-9 if contacts == "sticking" else 3.0)
+    assert grasp.slip < (1e-9 if contacts == "sticking" else 1.5)
     assert (inverse.lost, grasp.dropped_at) == ({}, None)
     ends = session.root.beam.point_0.dofs, session.root.beam.point_2.dofs
     middle = session.root.beam.point_1.dofs.position.value[0]
