@@ -185,7 +185,11 @@ SWEEPS = 1000
 
 
 def contact_forces(
-    mechanics: Mechanics, effort: np.ndarray, start: np.ndarray | None = None
+    mechanics: Mechanics,
+    effort: np.ndarray,
+    start: np.ndarray | None = None,
+    *,
+    sweeps: int = SWEEPS,
 ) -> tuple[np.ndarray, float]:
     """Contact forces at given efforts.
 
@@ -193,6 +197,7 @@ def contact_forces(
         mechanics: The mechanics.
         effort: Efforts in units of energy, shape (n_a,).
         start: Forces to start from in units of energy, shape (n_r,).
+        sweeps: Most sweeps of Gauss-Seidel.
 
     Returns:
         The forces in units of energy, shape (n_r,), and how far they are from the contact law [-].
@@ -206,7 +211,7 @@ def contact_forces(
         m.mu,
         m.sticking,
         1e-9 * m.size,
-        SWEEPS,
+        sweeps,
         force,
     )
     return force, error / m.size

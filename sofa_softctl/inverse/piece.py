@@ -11,6 +11,7 @@ from sofa_softctl.inverse import piece_kernels as kernels
 from sofa_softctl.inverse.active_set import SOLVED
 from sofa_softctl.inverse.modes import Modes
 from sofa_softctl.inverse.piece_kernels import Statement
+from sofa_softctl.inverse.piece_sequence import solve_piece
 from sofa_softctl.inverse.qp import QP
 
 MARGIN = 1e-6
@@ -73,7 +74,7 @@ class Pieces:
             The answer, or None if the modes are not possible within the limits, or of no use.
         """
         self.pieces += 1
-        result = kernels.solve_piece(
+        result = solve_piece(
             self.statement,
             modes.kind,
             modes.direction,

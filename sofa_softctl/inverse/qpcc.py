@@ -36,6 +36,8 @@ WORSE = 1.1
 """Rise of the objective from step to step from which on pivoting also starts anew [-]."""
 NO_EXCESS = 1e-8
 """Excess of limits that is rounding, relative to `Mechanics.size` [-]."""
+START_SWEEPS = 100
+"""Most sweeps of Gauss-Seidel for modes to start from."""
 WIDER = 3e-8
 """By how much more than necessary limits are widened that have to be exceeded [-]."""
 
@@ -110,6 +112,8 @@ class _Step:
     """What the search for the least excess came to, if the limits had to be exceeded."""
     pieces: int = 0
     """Pieces that were solved."""
+    starts: list[Start] | None = None
+    """Modes to start from, once they were asked for."""
 
     def __post_init__(self) -> None:
         self.past = None if self.warm is None else _recalled(self.mechanics, self.warm)
@@ -174,7 +178,7 @@ class _Step:
             self.search,
             recalled=recalled,
             expected=math.inf if start is not None else (-math.inf if confirm else self.expected),
-            starts=_starts(self.mechanics, self.before, self.past),
+            starts=self._starts(),
             pairs=self.mechanics.contacts.pairs,
             enough=0.5 * (NO_EXCESS * self._size) ** 2 if confirm else -math.inf,
             nodes=nodes,
@@ -182,6 +186,12 @@ class _Step:
         )
         self.pieces += pieces.pieces
         return found
+
+    def _starts(self) -> Iterator[Start]:
+        """See `_starts`; found when first asked for."""
+        if self.starts is None:
+            self.starts = list(_starts(self.mechanics, self.before, self.past))
+        yield from self.starts
 
     def _checked(self, statement: Statement, found: Found) -> _Answered | None:
         """The answer as a QP solver confirms it: the optimum of its piece."""
@@ -222,13 +232,13 @@ class _Past(NamedTuple):
 
 
 def _starts(m: Mechanics, before: np.ndarray, past: _Past | None) -> Iterator[Start]:
-    """Modes to start from: those at the efforts of the step before, and all sticking.
+    """Modes to start from: those at the efforts of the step before, roughly, and all sticking.
 
     The forces of contacts that depend on each other are not unique: those that are found from the
     forces of the step before may have no piece where those that are found from none have one.
     """
     for known in [None] if past is None else [past.force, None]:
-        force, _ = contact_forces(m, before, known)
+        force, _ = contact_forces(m, before, known, sweeps=START_SWEEPS)
         yield Start(modes_at(m, before, force), force)
     yield Start(Modes.of(np.full(m.contacts.n_c, STICKING)))
 
