@@ -85,7 +85,7 @@ def search_modes(
                 break
     nodes = _nodes(options, len(pairs), recalled is not None) if nodes is None else nodes
     if not nodes or (best is not None and best.objective <= enough):
-        return Found(best, complete, "pivoting")
+        return Found(None if best is None else pieces.settled(best), complete, "pivoting")
     proof = branch(
         pieces,
         relaxation,
@@ -104,6 +104,7 @@ def search_modes(
         descended, _ = pivot(pieces, [start], most=options.pieces, flips=flips, deadline=deadline)
         if descended is not None and pieces.better(descended, found):
             found = descended
+    found = None if found is None else pieces.settled(found)
     return Found(found, ended, "exact", proof.bound, proof.complete)
 
 

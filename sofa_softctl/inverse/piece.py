@@ -11,7 +11,7 @@ from sofa_softctl.inverse import piece_kernels as kernels
 from sofa_softctl.inverse.active_set import SOLVED
 from sofa_softctl.inverse.modes import Modes
 from sofa_softctl.inverse.piece_kernels import Statement
-from sofa_softctl.inverse.piece_sequence import solve_piece
+from sofa_softctl.inverse.piece_sequence import LAST_ROUNDS, ROUNDS, solve_piece
 from sofa_softctl.inverse.qp import QP
 
 MARGIN = 1e-6
@@ -39,6 +39,8 @@ class Answer:
     """Largest multiplier of a border that each contact presses against, shape (n_c,)."""
     border: np.ndarray
     """What that border says, -1 = none, shape (n_c,) of int."""
+    settled: bool
+    """Whether nothing better is near; otherwise the QPs that it may take were spent."""
 
 
 @dataclass(eq=False)
@@ -61,7 +63,12 @@ class Pieces:
         """Objective of the free motion."""
 
     def solve(
-        self, modes: Modes, *, force: np.ndarray | None = None, worth: float = math.inf
+        self,
+        modes: Modes,
+        *,
+        force: np.ndarray | None = None,
+        worth: float = math.inf,
+        rounds: int = ROUNDS,
     ) -> Answer | None:
         """The best efforts on the piece of these modes.
 
@@ -69,6 +76,7 @@ class Pieces:
             modes: Decided modes. The direction of sliding contacts is where the search starts.
             force: Forces near those of the answer, shape (n_r,).
             worth: Objective from which on an answer is of no use.
+            rounds: Most QPs.
 
         Returns:
             The answer, or None if the modes are not possible within the limits, or of no use.
@@ -82,6 +90,7 @@ class Pieces:
             self.before,
             self._no_force if force is None else force,
             worth,
+            rounds,
         )
         self.rounds += result.rounds
         if result.outcome != SOLVED:
@@ -95,7 +104,15 @@ class Pieces:
             result.law,
             result.dual,
             result.border,
+            result.rounds < rounds,
         )
+
+    def settled(self, answer: Answer) -> Answer:
+        """The answer, or one on the same piece that is better."""
+        if answer.settled:
+            return answer
+        again = self.solve(answer.modes, force=answer.force, rounds=LAST_ROUNDS)
+        return again if again is not None and self.better(again, answer) else answer
 
     def better(self, one: Answer, other: Answer | None) -> bool:
         """Whether an answer is better than another: objective, energy, continuity, with a margin.

@@ -35,7 +35,9 @@ IDLE = 1e-3
 """Weight that holds forces which contacts that depend on each other exchange for nothing, relative
 to the scaled Hessian's diagonal."""
 ROUNDS = 16
-"""Most QPs on one piece."""
+"""Most QPs on one piece, of many that are tried."""
+LAST_ROUNDS = 100
+"""The same on the piece that is answered with."""
 HOPELESS = 10
 """The same as long as no point has obeyed every row."""
 PATIENCE = 3
@@ -543,6 +545,7 @@ def solve_piece(
     effort: np.ndarray,
     force: np.ndarray,
     worth: float,
+    most: int,
 ) -> PieceResult:
     """The best efforts on the piece of decided modes, by sequential quadratic programming.
 
@@ -554,6 +557,7 @@ def solve_piece(
         effort: Efforts about which it is anchored, shape (n,).
         force: Forces from which the first planes around cones are taken, shape (n_r,).
         worth: Objective from which on an answer is of no use.
+        most: Most QPs once a point has obeyed every row.
     """
     n, n_c = len(effort), len(kind)
     slides = False
@@ -571,7 +575,7 @@ def solve_piece(
     rows, y = qp.rows, np.zeros(0)  # multipliers, and of what
     curved, radius, slow = False, np.inf, 0
     done = 0
-    while done < (ROUNDS if best.violated < np.inf else HOPELESS):
+    while done < (most if best.violated < np.inf else HOPELESS):
         done += 1
         outcome, v, y_next, way = _solve_scaled(s, H, g, here.qp.rows, here.v, radius)
         if outcome != SOLVED:

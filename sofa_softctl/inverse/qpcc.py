@@ -118,7 +118,7 @@ class _Step:
     def __post_init__(self) -> None:
         self.past = None if self.warm is None else _recalled(self.mechanics, self.warm)
         expected = math.inf if self.warm is None else WORSE * self.warm.objective
-        self.expected = -math.inf if self.past is None or not self.past.complete else expected
+        self.expected = -math.inf if self.past is None or not self.past.known else expected
 
     def answer(self) -> _Answered | None:
         """The best tracking within the limits, or else with the least excess of them."""
@@ -168,7 +168,7 @@ class _Step:
         recalled = None
         if start is not None:
             recalled = start
-        elif self.past is not None and self.past.complete:
+        elif self.past is not None and self.past.known:
             recalled = Start(self.past.modes, self.past.force)
         nodes: int | None = None
         if self.search.strategy != "exact":
@@ -227,8 +227,8 @@ class _Past(NamedTuple):
     modes: Modes
     force: np.ndarray
     """In units of energy, shape (n_r,)."""
-    complete: bool
-    """Whether it knew all of them."""
+    known: bool
+    """Whether it knew any of them. Those that it did not know are taken to stay apart."""
 
 
 def _starts(m: Mechanics, before: np.ndarray, past: _Past | None) -> Iterator[Start]:
@@ -248,15 +248,15 @@ def _recalled(m: Mechanics, warm: ContactWarm) -> _Past:
     c = m.contacts
     modes = Modes.of(np.zeros(c.n_c, dtype=int))
     force = np.zeros(c.n_r)
-    complete = True
+    known = False
     for i, identity in enumerate(c.identity):
         past = warm.contacts.get(identity)
         rows = slice(c.starts[i], c.starts[i] + (3 if m.rough[i] else 1))
         if past is None or len(past[3]) != rows.stop - rows.start:
-            complete = False
             continue
+        known = True
         modes.kind[i], modes.direction[i], modes.balance[i], force[rows] = past
-    return _Past(modes, force / m.c_unit, complete)
+    return _Past(modes, force / m.c_unit, known)
 
 
 def _remembered(

@@ -20,7 +20,7 @@ class Search:
     bound beside it, with a proof of how far from the optimum the answer can be. "auto": pivoting,
     and then branch and bound for at most `few` contacts and a number of relaxations that a step has
     time for; or for what is left of a finite `budget`."""
-    pieces: int = 60
+    pieces: int = 24
     """Most pieces that pivoting solves."""
     flips: int = 4
     """Most contacts of an answer that pivoting tries in another mode though they do not press
@@ -29,9 +29,9 @@ class Search:
     """The same where the step before knew all contacts."""
     few: int = 8
     """Most contacts for which "auto" goes on to branch and bound without a budget."""
-    few_nodes: int = 24
+    few_nodes: int = 12
     """Most relaxations that it then solves, where the step before knew all contacts."""
-    new_nodes: int = 60
+    new_nodes: int = 400
     """The same where it did not."""
     confirm_nodes: int = 400
     """Most relaxations that are solved before limits are said to contradict each other."""
