@@ -25,7 +25,6 @@ import numpy as np
 from sofa_softctl import (
     Grasp,
     InverseController,
-    Search,
     add_constraint_solver,
     add_effector,
     parameters_from_argv,
@@ -279,7 +278,6 @@ def createScene(
             goal=Plan(grasp, grip, lift, carry),
             weight=[[0.2] * 3] * len(points) + [[1.0] * 3] + [[0.2, 0.0, 0.0]] * len(tips),
             energy=energy,
-            search=Search(pieces=200, flips=8, warm_flips=8),
             contacts=contacts,
             grasps=[grasp],
         )

@@ -59,6 +59,9 @@ CUP = np.array([ARM, -22.5, GRIP + 0.5 * (WIDTH[0] + ARM_SHARE * (WIDTH[1] - WID
 """Middle of the cup's bottom."""
 CUP_POINTS = [[20.3, 30.0, 0.0], [-20.3, 30.0, 0.0], [0.0, 5.0, 18.0], [0.0, 5.0, -18.0]]
 """The controlled points, from the middle of the cup's bottom."""
+ENERGY = {"coulomb": 0.02, "sticking": 0.2}
+"""Weight of the actuators' energy. Without the friction cone nothing else keeps the trunk from using
+friction that the next trunk does not have."""
 HANGING, SETTLE, CALIBRATE = 0.5, 0.9, (0.7, 0.9)
 """When the cup hangs in the hook, when it begins to move, and when its hold is measured [s]."""
 
@@ -133,7 +136,7 @@ def createScene(
     cup_mass=0.016,
     start=(0.0, 0.0, 0.0),
     shift=(0.0, 0.0, 0.0),
-    energy=0.2,
+    energy=None,
     share=0.6,
     contacts="coulomb",
     trunk_mesh="gripper_trunk.vtk",
@@ -154,6 +157,8 @@ def createScene(
         responseParams=f"mu={friction}",
     )
 
+    if energy is None:
+        energy = ENERGY[contacts]
     cables = add_trunk(root, trunk_mesh, trunk_modulus, controlled=not commands)
     place = CUP + start
     states, effectors = add_cup(root, place, cup_modulus, cup_mass, controlled=not commands)

@@ -5,8 +5,8 @@ Kernels are compiled at their first call, never at import, and kept on disk next
 changes, but not when a kernel that it calls, or a named tuple that it takes, changed in ANOTHER
 file: the old code stays in use. So kernels that call each other live in one file; after an edit of
 the exceptions (`blas`, the tuples of `symbolic` and of `mechanism.arrays`; in `inverse`,
-`small_algebra` and `active_set` below `piece_kernels` and `relaxation_kernels`), delete
-`__pycache__`.
+`small_algebra` and `active_set` below `relaxation_kernels` and `piece_kernels`, and these below
+`piece_points`, `piece_qp` and `piece_curvature`, below `piece_sequence`), delete `__pycache__`.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from time import perf_counter
 
 import numpy as np
@@ -70,7 +71,10 @@ def search_modes(
             pieces, [recalled], most=options.pieces, flips=flips, tried=tried, deadline=deadline
         )
     if best is None or best.objective > expected:
-        for start in (*starts, *_opened(pieces, relaxation, best, pairs)):
+        opened: Iterable[Start] = ()
+        if options.strategy == "exact" or len(pairs) <= options.some:
+            opened = _opened(pieces, relaxation, best, pairs)
+        for start in chain(starts, opened):
             room = last - pieces.pieces
             if room <= 0 or (best is not None and perf_counter() > deadline):
                 complete = False
@@ -83,7 +87,9 @@ def search_modes(
                 best = found
             if best is not None and best.objective <= enough:
                 break
-    nodes = _nodes(options, len(pairs), recalled is not None) if nodes is None else nodes
+    if nodes is None:
+        poor = best is None or best.objective > expected
+        nodes = _nodes(options, len(pairs), recalled is not None, poor)
     if not nodes or (best is not None and best.objective <= enough):
         return Found(None if best is None else pieces.settled(best), complete, "pivoting")
     proof = branch(
@@ -108,15 +114,22 @@ def search_modes(
     return Found(found, ended, "exact", proof.bound, proof.complete)
 
 
-def _nodes(options: Search, contacts: int, known: bool) -> int:
-    """Relaxations that branch and bound may solve."""
+def _nodes(options: Search, contacts: int, known: bool, poor: bool) -> int:
+    """Relaxations that branch and bound may solve.
+
+    Args:
+        options: How long to search.
+        contacts: How many there are.
+        known: Whether the step before knew any of them.
+        poor: Whether pivoting came to no answer as good as that of the step before.
+    """
     if options.strategy == "pivoting":
         return 0
     if options.strategy == "exact" or math.isfinite(options.budget):
         return options.nodes
-    if contacts > options.few:
-        return 0
-    return options.few_nodes if known else options.new_nodes
+    if contacts <= options.few:
+        return options.few_nodes if known else options.new_nodes
+    return options.few_nodes if poor and contacts <= options.some else 0
 
 
 def _opened(

@@ -26,13 +26,16 @@ class Search:
     """Most contacts of an answer that pivoting tries in another mode though they do not press
     against the border of theirs. More find better answers, slower."""
     warm_flips: int = 1
-    """The same where the step before knew all contacts."""
+    """The same from the modes of the step before."""
     few: int = 8
     """Most contacts for which "auto" goes on to branch and bound without a budget."""
+    some: int = 16
+    """The same where pivoting finds nothing as good as in the step before; and most contacts for
+    which relaxations also suggest where to start."""
     few_nodes: int = 12
-    """Most relaxations that it then solves, where the step before knew all contacts."""
+    """Most relaxations that it then solves."""
     new_nodes: int = 400
-    """The same where it did not."""
+    """The same for `few` contacts none of which the step before knew."""
     confirm_nodes: int = 400
     """Most relaxations that are solved before limits are said to contradict each other."""
     nodes: int = 2000

@@ -457,6 +457,6 @@ def test_auto_goes_on_to_a_proof_where_contacts_are_few():
     p = random_problem(rng, n_c=3, friction=0.6, law=STICKING)
     cold = solve(p)
     assert (cold.strategy, cold.gap) == ("exact", 0.0)
-    many = random_problem(rng, n_c=9)
+    many = random_problem(rng, n_c=17)
     assert solve(many).strategy == "pivoting" and solve(many).gap == np.inf
     assert solve(many, search=Search(budget=10.0, nodes=20)).bound > -np.inf

@@ -1,0 +1,247 @@
+"""Points of a piece that obey the equations of the contact law, compiled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sofa_softctl.inverse.piece_kernels import (
+    CONE,
+    LAW,
+    LIMIT,
+    SLIDING,
+    STICKING,
+    Assembled,
+    Rows,
+    Statement,
+    assemble,
+    eliminate,
+    motion,
+)
+from sofa_softctl.inverse.small_algebra import applied
+from sofa_softctl.jit import njit
+
+NEWTON = 8
+"""Most steps of Newton's method on the law at fixed efforts."""
+APART = 0.95
+"""Cosine of the angle between two planes at a cone above which the newer one stands for both."""
+
+
+class Planes(NamedTuple):
+    """Planes that touch friction cones: mu lam_n >= direction . lam_t, whatever the law does."""
+
+    contact: np.ndarray
+    """Shape (k,) of int."""
+    direction: np.ndarray
+    """Shape (k, 2)."""
+
+
+class Point(NamedTuple):
+    """Efforts, and the forces and sliding directions that obey the equations of the law there."""
+
+    effort: np.ndarray
+    force: np.ndarray
+    direction: np.ndarray
+    balance: np.ndarray
+    planes: Planes
+    """Planes at the cones."""
+    qp: Assembled
+    """The piece, linearised here."""
+    v: np.ndarray
+    """The variables of that QP here."""
+    objective: float
+    """1/2 ||F z + f||^2."""
+    violated: float
+    """Sum of what its rows are violated by."""
+
+
+@njit
+def point_at(
+    s: Statement,
+    kind: np.ndarray,
+    direction: np.ndarray,
+    balance: np.ndarray,
+    effort: np.ndarray,
+    force: np.ndarray,
+    known: Planes,
+) -> Point:
+    """The point of the law at these efforts; where none is found, `violated` is infinite."""
+    direction, balance, force = direction.copy(), balance.copy(), force.copy()
+    obeyed = _follow(s, kind, direction, balance, effort, force)
+    planes = planes_at(s, kind, force, known)
+    possible, qp = assemble(s, kind, direction, balance, planes.contact, planes.direction)
+    v = variables_at(qp.X, effort, force)
+    violated = violation(qp.rows, v, np.ones((LIMIT + 1, len(force) + len(qp.rows.low))))
+    objective = objective_at(s, effort, force)
+    if not (obeyed and possible and np.isfinite(force).all()):
+        violated = np.inf
+    return Point(effort, force, direction, balance, planes, qp, v, objective, violated)
+
+
+@njit
+def violation(rows: Rows, v: np.ndarray, weight: np.ndarray) -> float:
+    """What rows are violated by in total, each times its weight, by what it says and of what.
+
+    Of the planes at one cone, the one that is violated most counts.
+    """
+    total = 0.0
+    cone = np.zeros(weight.shape[1])
+    for i in range(len(rows.low)):
+        value = 0.0
+        for j in range(len(v)):
+            value += rows.G[i, j] * v[j]
+        excess = max(rows.low[i] - value, value - rows.high[i])
+        if excess > 0.0:
+            excess *= weight[rows.what[i], rows.of[i]]
+            if rows.what[i] == CONE:
+                total += max(excess - cone[rows.of[i]], 0.0)
+                cone[rows.of[i]] = max(excess, cone[rows.of[i]])
+            else:
+                total += excess
+    return total
+
+
+@njit
+def penalties(rows: Rows, y: np.ndarray, most: int) -> np.ndarray:
+    """Weights of violated rows: somewhat more than their multipliers, by what and of what.
+
+    Args:
+        rows: The rows of a QP.
+        y: Their multipliers.
+        most: One more than the largest of what a row can be.
+    """
+    weight, largest = np.zeros((LIMIT + 1, most)), 0.0
+    for i in range(len(y)):
+        weight[rows.what[i], rows.of[i]] += 1.1 * abs(y[i])
+        largest = max(largest, abs(y[i]))
+    return weight + 0.02 * largest
+
+
+@njit
+def _follow(
+    s: Statement,
+    kind: np.ndarray,
+    direction: np.ndarray,
+    balance: np.ndarray,
+    effort: np.ndarray,
+    force: np.ndarray,
+) -> bool:
+    """Solve the law's equations at fixed efforts by Newton's method, in place.
+
+    Where it fails, the forces stay as they were.
+    """
+    slides = False
+    for c in range(len(kind)):
+        slides = slides or kind[c] == SLIDING
+    start, best = force.copy(), np.inf
+    for _ in range(NEWTON if slides else 0):
+        error = _turn(s, kind, direction, balance, motion(s, effort, force), force)
+        if error <= 0.01 * LAW * s.size:
+            return True
+        if error > 10.0 * best:  # away from it
+            break
+        best = min(best, error)
+        possible, X, x, _, _ = eliminate(s, kind, direction, balance)
+        if not possible:
+            break
+        force[:] = applied(X, variables_at(X, effort, force)) + x
+    error = _turn(s, kind, direction, balance, motion(s, effort, force), force)
+    if error <= LAW * s.size:
+        return True
+    force[:] = start
+    _turn(s, kind, direction, balance, motion(s, effort, force), force)
+    return False
+
+
+@njit
+def variables_at(X: np.ndarray, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
+    """The variables of a piece at efforts, and at what forces exchange for nothing."""
+    n, n_v = len(effort), X.shape[1]
+    v = np.zeros(n_v)
+    v[:n] = effort
+    for j in range(n, n_v):
+        for r in range(len(force)):
+            v[j] += X[r, j] * force[r]
+    return v
+
+
+@njit
+def objective_at(s: Statement, effort: np.ndarray, force: np.ndarray) -> float:
+    """1/2 ||F_u u + F_c lam + f||^2."""
+    residual = s.f + applied(s.F_c, force) + applied(s.F_u, effort)
+    value = 0.0
+    for i in range(len(residual)):
+        value += 0.5 * residual[i] * residual[i]
+    return value
+
+
+@njit
+def planes_at(s: Statement, kind: np.ndarray, force: np.ndarray, known: Planes) -> Planes:
+    """Known planes, and those where the forces of sticking contacts are nearest to their cones.
+
+    A new plane takes the place of those within `APART` of it, for two that nearly agree meet in an
+    edge which is no part of the cone. Forces less than half way to their cone ask for none.
+    """
+    most = len(kind) + len(known.contact)
+    contact, direction = np.empty(most, np.int64), np.empty((most, 2))
+    m = 0
+    for c in range(len(kind)):
+        if kind[c] != STICKING or s.mu[c] == 0.0 or s.sticking:
+            continue
+        r = s.starts[c]
+        size = np.hypot(force[r + 1], force[r + 2])
+        if size > 0.5 * s.mu[c] * force[r] and size > LAW * s.size:
+            contact[m] = c
+            direction[m, 0], direction[m, 1] = force[r + 1] / size, force[r + 2] / size
+            m += 1
+    new = m
+    for i in range(len(known.contact)):
+        apart = True
+        for j in range(new):
+            if known.contact[i] == contact[j]:
+                cosine = known.direction[i, 0] * direction[j, 0]
+                cosine += known.direction[i, 1] * direction[j, 1]
+                apart = cosine < APART
+        if apart and m < 8 * len(kind):
+            contact[m], direction[m] = known.contact[i], known.direction[i]
+            m += 1
+    return Planes(contact[:m], direction[:m])
+
+
+@njit
+def _turn(
+    s: Statement,
+    kind: np.ndarray,
+    direction: np.ndarray,
+    balance: np.ndarray,
+    delta: np.ndarray,
+    force: np.ndarray,
+) -> float:
+    """Directions and balances of sliding contacts at forces, in place.
+
+    Returns:
+        How far the forces are from the law's equations [sqrt(energy)].
+    """
+    error = 0.0
+    for c in range(len(kind)):
+        if kind[c] != SLIDING:
+            continue
+        r = s.starts[c]
+        p, q = delta[r + 1] - force[r + 1], delta[r + 2] - force[r + 2]
+        length = np.hypot(p, q)  # both parts point along u when the law is obeyed
+        if length > 1e-12 * s.size:
+            direction[c, 0], direction[c, 1] = p / length, q / length
+        u, w = direction[c, 0], direction[c, 1]
+        along = u * force[r + 1] + w * force[r + 2] + s.mu[c] * force[r]
+        across = u * force[r + 2] - w * force[r + 1]
+        error = max(error, abs(along), abs(across))
+        slip, friction = delta[r + 1] * u + delta[r + 2] * w, s.mu[c] * force[r]
+        if slip + friction <= 1e-12 * s.size:  # beyond both borders: no direction opposes both
+            slip, friction = max(slip, 0.0), max(friction, 0.0)
+        total = slip + friction
+        if total > 1e-12 * s.size:
+            balance[c, 0], balance[c, 1] = slip / total, friction / total
+        else:
+            balance[c, 0] = balance[c, 1] = 0.5
+    return error
