@@ -34,7 +34,7 @@ from sofa_softctl import (
 )
 
 UNITS = "mm, kg, s"
-DURATION = 6.4
+DURATION = 7.4
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
 RADIUS, CELLS = 40.0, 20
 CONTACT_DISTANCE = 1.0
