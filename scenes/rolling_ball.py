@@ -75,7 +75,7 @@ def createScene(
     height_weight=0.3,
     point_weight=0.2,
     contacts="coulomb",
-    look_ahead=False,
+    look_ahead=True,
     dt=0.02,
 ):
     root.dt = dt
