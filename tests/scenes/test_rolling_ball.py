@@ -19,9 +19,10 @@ LIMIT = 3.0  # [mm]: what the scene claims
 
 
 def roll(target, heading, seed):
-    """Rolls from a perturbed rest shape; yields the session after every step."""
+    """Rolls from a perturbed rest shape, without a look-ahead; yields the session of each step."""
     create = with_perturbed_rest(load_scene(SCENE).create, seed)
-    session = Session(create, parameters={"target": target, "heading": heading})
+    parameters = {"target": target, "heading": heading, "look_ahead": False}
+    session = Session(create, parameters=parameters)
     for _ in range(round((0.4 + target / 10.0 + 2.0) / session.dt)):
         session.step()
         yield session
@@ -36,24 +37,25 @@ def tilt_of_the_top(rest, x):
 
 
 def test_it_rolls_to_its_targets():
-    """Rolling is unstable, so the claim is a rate: of ninety-five in a hundred, fewer than three of
-    four would come there once in seventy times. By the way, limits are kept, the ball has turned
-    by about distance over radius, and the ground carries its weight."""
+    """Rolling is unstable, so the claim is a rate. Nine of ten runs come there with no look-ahead,
+    so fewer than two of four do once in 250 machines; a ball that stops short has none. On its way
+    it keeps its limits; there it has turned by distance over radius, up to what the shape adds, and
+    the ground carries its weight."""
     reached, moduli, pressures = 0, [], []
     for heading, seed in ((20.0, 1), (110.0, 2), (200.0, 3), (290.0, 4)):
-        for session in roll(12.0, heading, seed):
+        for session in roll(16.0, heading, seed):
             inverse, ball = session.root.inverse, session.root.ball
             moduli.append([cell.youngModulus.value for cell in inverse.actuators[1:]])
             pressures.append(inverse.effort.value[0])
         h = np.radians(heading)
         ahead = np.array([np.cos(h), 0.0, np.sin(h)])
         rest, x = ball.loader.position.value, ball.dofs.position.value
-        if np.linalg.norm(x.mean(axis=0) - 12.0 * ahead) > LIMIT:
+        if np.linalg.norm(x.mean(axis=0) - 16.0 * ahead) > LIMIT:
             continue
         reached += 1
-        assert tilt_of_the_top(rest, x) == pytest.approx(12.0 / 40.0, rel=0.4)
+        assert tilt_of_the_top(rest, x) == pytest.approx(16.0 / 40.0, rel=0.4)
         assert inverse.contact_normal.value.sum() == pytest.approx(WEIGHT, rel=0.2)
-    assert reached >= 3
+    assert reached >= 2
     assert np.min(moduli) >= 25.0 - 1e-9 and np.max(moduli) <= 400.0 + 1e-9
     assert np.min(pressures) >= 2.0 - 1e-9 and np.max(pressures) <= 5.0 + 1e-9
 
