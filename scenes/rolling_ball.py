@@ -2,12 +2,15 @@
 
 Robot: a hollow ball of silicone, 80 mm across, its wall cut into twenty cells as the faces of an
 icosahedron; jamming makes each cell stiffer or softer, and a pressure inflates the cavity.
-Controlled are its centre and two points of its surface, led as on a rigid ball that rolls.
-Mesh: meshes/ball.vtk (1008 nodes) with the cell of each tetrahedron in meshes/ball_cells.txt.
+Controlled are its centre, and two points of its surface: their goals are where they would be if
+the ball rolled on from where it is, as a rigid one, towards the goal of its centre.
+Mesh: meshes/ball.vtk (1008 nodes) with the cell of each tetrahedron in meshes/ball_cells.txt; the
+skin is finer (meshes/ball_skin.obj, 642 points), so that it rolls over small facets.
 Parameters: the ball rolls by `target` in the direction `heading` [degrees], 0 along x, 90 along z.
 Units: mm, kg, s, so forces in mN and stresses in kPa.
-Physics to expect: softening the cells in front of the contact lets the ball lean forwards and fall
-over onto the next ones; it rolls in small steps, within three millimetres of its goal.
+Physics to expect: cells that soften behind the contact bulge under the pressure and push the ball
+over, stiff ones in front let it settle; it follows its goal by a few millimetres, turning somewhat
+about the vertical, and ends within three millimetres of it.
 Only for the embedded runtime: no stock component of SOFA gives an actuated Young's modulus its row.
 Paper: Coevoet, Escande, Duriez, "Soft robots locomotion and manipulation control using FEM
 simulation and quadratic programming", RoboSoft 2019, section IV-A, Figs. 4 and 7.
@@ -31,20 +34,23 @@ from sofa_softctl import (
 )
 
 UNITS = "mm, kg, s"
-DURATION = 5.0
+DURATION = 7.4
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
 RADIUS, CELLS = 40.0, 20
 CONTACT_DISTANCE = 1.0
 UP = np.array([0.0, 1.0, 0.0])
 SETTLE = 0.4
 """Time in which the ball comes to rest on the ground before it is led [s]."""
+SINK = 0.7
+"""How far the goal of the centre is below the centre of the round ball [mm]: no more than the ball
+sinks in under its weight. A higher goal makes it stretch until it topples."""
 
 
 def rolled(point, travel, ahead):
     """Where a point of a rigid ball is that rolled by some length along the unit vector `ahead`.
 
     Its part along the axis, which is level and square to `ahead`, stays; the rest turns from
-    `UP` to `ahead`.
+    `UP` to `ahead`. The point is given from the ball's centre as it was.
     """
     cos, sin = np.cos(travel / RADIUS), np.sin(travel / RADIUS)
     high, far = point @ UP, point @ ahead
@@ -62,13 +68,15 @@ def createScene(
     softest=25.0,
     stiffest=400.0,
     young_modulus=80.0,
-    strongest=4.0,
+    weakest=2.0,
+    strongest=5.0,
     energy=1e-2,
     lead=2.0,
-    weight=0.2,
+    height_weight=0.3,
+    point_weight=0.2,
     contacts="coulomb",
     look_ahead=True,
-    dt=0.01,
+    dt=0.02,
 ):
     root.dt = dt
     root.gravity = [0.0, -9810.0, 0.0]
@@ -86,20 +94,28 @@ def createScene(
     )
     add_ground(root)
     ball, loader = add_ball(root, young_modulus)
-    actuators = add_actuators(ball, strongest * dt, softest, stiffest)
+    actuators = add_actuators(ball, [weakest * dt, strongest * dt], softest, stiffest)
 
     ahead = np.array([np.cos(np.radians(heading)), 0.0, np.sin(np.radians(heading))])
-    points = RADIUS * np.array([UP, ahead])
-    effectors = [add_center_effector(ball, np.array(loader.position.value))]
-    for k, point in enumerate(points):
+    effectors, points = [add_center_effector(ball, np.array(loader.position.value))], []
+    for k, point in enumerate(RADIUS * np.array([UP, ahead])):
         node = ball.addChild(f"point_{k}")
-        node.addObject("MechanicalObject", name="dofs", position=[point.tolist()])
+        points.append(node.addObject("MechanicalObject", name="dofs", position=[point.tolist()]))
         effectors.append(add_effector(node))
         node.addObject("BarycentricMapping")
 
     def goal(time):
-        travel = min(speed * max(time - SETTLE, 0.0), target)
-        return [travel * ahead, *(rolled(point, travel, ahead) for point in points)]
+        """The centre's, led in time; the points', from where the ball is now."""
+        wanted = min(speed * max(time - SETTLE, 0.0), target) * ahead
+        centre = ball.dofs.position.value.mean(axis=0)
+        way = wanted - centre
+        way -= (way @ UP) * UP
+        far = np.linalg.norm(way)
+        travel, towards = min(far, 0.5 * lead), way / max(far, 1e-9)
+        return [
+            wanted - SINK * UP,
+            *(centre + rolled(p.position.value[0] - centre, travel, towards) for p in points),
+        ]
 
     root.addObject(
         InverseController(
@@ -109,11 +125,11 @@ def createScene(
             names=["pressure", *(f"cell {cell}" for cell in range(CELLS))],
             effectors=effectors,
             goal=goal,
-            weight=[1.0, weight, weight],
+            weight=[[1.0, height_weight, 1.0], [point_weight] * 3, [point_weight] * 3],
             goal_distance=lead,
             energy=energy,
             contacts=contacts,
-            look_ahead=LookAhead(horizon=100) if look_ahead else None,
+            look_ahead=LookAhead() if look_ahead else None,
         )
     )
     return root
@@ -159,7 +175,7 @@ def add_ball(root, young_modulus):
     return ball, loader
 
 
-def add_actuators(ball, max_pressure, softest, stiffest):
+def add_actuators(ball, pressures, softest, stiffest):
     """The pressure of the cavity, then the stiffness of each cell."""
     cavity = ball.addChild("cavity")
     file = os.path.join(MESHES, "ball_cavity.obj")
@@ -173,8 +189,8 @@ def add_actuators(ball, max_pressure, softest, stiffest):
             triangles="@mesh.triangles",
             valueType="pressure",
             value=[0.0],
-            minPressure=0.0,
-            maxPressure=max_pressure,
+            minPressure=pressures[0],
+            maxPressure=pressures[1],
         )
     ]
     cavity.addObject("BarycentricMapping")

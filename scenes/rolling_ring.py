@@ -122,7 +122,7 @@ def createScene(
     lead=1.0,
     period=2.0,
     contacts="coulomb",
-    look_ahead=True,
+    look_ahead=False,
     dt=0.01,
 ):
     if ground not in GROUNDS:

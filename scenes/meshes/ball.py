@@ -11,8 +11,9 @@ from grid import oriented
 from make import HERE, Mesh, check, summary, write_obj, write_vtk
 
 OUTER, INNER, SHELLS = 40.0, 28.0, 4
-FREQUENCY = 5
-"""Parts of an edge of the icosahedron."""
+FREQUENCY, SKIN_FREQUENCY = 5, 8
+"""Parts of an edge of the icosahedron: of the body's mesh and cavity, and of its skin. The skin is
+finer, since a ball on facets must be lifted over each edge."""
 
 
 def icosahedron() -> tuple[np.ndarray, np.ndarray]:
@@ -36,7 +37,7 @@ def icosahedron() -> tuple[np.ndarray, np.ndarray]:
     return corners, triangles
 
 
-def sphere() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def sphere(frequency: int = FREQUENCY) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points of the unit sphere, outward triangles, and the icosahedron's face of each triangle."""
     corners, faces = icosahedron()
     found: dict[tuple[float, ...], int] = {}
@@ -44,10 +45,10 @@ def sphere() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     triangles, cells = [], []
     for cell, face in enumerate(faces):
         number = {}
-        for i, j in itertools.product(range(FREQUENCY + 1), repeat=2):
-            if i + j > FREQUENCY:
+        for i, j in itertools.product(range(frequency + 1), repeat=2):
+            if i + j > frequency:
                 continue
-            weights = np.array([FREQUENCY - i - j, i, j]) / FREQUENCY
+            weights = np.array([frequency - i - j, i, j]) / frequency
             point = weights @ corners[face]
             point /= np.linalg.norm(point)
             key = tuple(np.round(point, 9) + 0.0)
@@ -55,11 +56,11 @@ def sphere() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
                 found[key] = len(points)
                 points.append(point)
             number[i, j] = found[key]
-        for i, j in itertools.product(range(FREQUENCY), repeat=2):
-            if i + j < FREQUENCY:
+        for i, j in itertools.product(range(frequency), repeat=2):
+            if i + j < frequency:
                 triangles.append((number[i, j], number[i + 1, j], number[i, j + 1]))
                 cells.append(cell)
-            if i + j < FREQUENCY - 1:
+            if i + j < frequency - 1:
                 triangles.append((number[i + 1, j], number[i + 1, j + 1], number[i, j + 1]))
                 cells.append(cell)
     return np.array(points), np.array(triangles), np.array(cells)
@@ -94,7 +95,8 @@ def main() -> None:
     points, triangles, _ = sphere()
     check(mesh, 0.5 * (INNER + OUTER) * icosahedron()[0] * 0.99)
     write_vtk(HERE / "ball.vtk", mesh, "hollow ball of twenty cells, mm")
-    write_obj(HERE / "ball_skin.obj", OUTER * points, triangles)
+    fine, skin_triangles, _ = sphere(SKIN_FREQUENCY)
+    write_obj(HERE / "ball_skin.obj", OUTER * fine, skin_triangles)
     write_obj(HERE / "ball_cavity.obj", INNER * points, triangles)
     (HERE / "ball_cells.txt").write_text("\n".join(map(str, cells)) + "\n", newline="\n")
     print("ball  ", summary(mesh))

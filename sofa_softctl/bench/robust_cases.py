@@ -160,7 +160,7 @@ ROBOTS = {
         {"position end": 3.0},
         place=(0,),
         begin=0.4,
-        duration=lambda given: 0.4 + given["target"] / 10.0 + 1.0,
+        duration=lambda given: 0.4 + given["target"] / 10.0 + 3.0,
         note="our claim; the paper gives no number",
     ),
     "cup": Robot(
