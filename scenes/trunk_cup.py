@@ -59,9 +59,9 @@ CUP = np.array([ARM, -22.5, GRIP + 0.5 * (WIDTH[0] + ARM_SHARE * (WIDTH[1] - WID
 """Middle of the cup's bottom."""
 CUP_POINTS = [[20.3, 30.0, 0.0], [-20.3, 30.0, 0.0], [0.0, 5.0, 18.0], [0.0, 5.0, -18.0]]
 """The controlled points, from the middle of the cup's bottom."""
-ENERGY = {"coulomb": 0.02, "sticking": 0.2}
-"""Weight of the actuators' energy. Without the friction cone nothing else keeps the trunk from using
-friction that the next trunk does not have."""
+ENERGY = {"coulomb": 0.005, "sticking": 0.2}
+"""Weight of the actuators' energy. Without the friction cone nothing else keeps the trunk from
+using friction that the next trunk does not have."""
 HANGING, SETTLE, CALIBRATE = 0.5, 0.9, (0.7, 0.9)
 """When the cup hangs in the hook, when it begins to move, and when its hold is measured [s]."""
 
@@ -128,7 +128,7 @@ def createScene(
     root,
     tilt=46.0,
     period=4.0,
-    flexible=90.0,
+    flexible=100.0,
     shortening=0.045,
     friction=0.9,
     trunk_modulus=2600.0,

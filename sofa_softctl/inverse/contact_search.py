@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
@@ -40,8 +39,10 @@ def search_modes(
     options: Search,
     *,
     recalled: Start | None,
+    surprised: bool,
     expected: float,
     starts: Iterable[Start],
+    resort: Iterable[Start],
     pairs: Sequence[Hashable],
     enough: float = -math.inf,
     nodes: int | None = None,
@@ -52,44 +53,33 @@ def search_modes(
     Args:
         pieces: The problem.
         options: How long, and how, to search.
-        recalled: The modes of the step before, if it knew all contacts.
+        recalled: The modes of the step before, if it knew any contact.
+        surprised: Whether it did not know all of them.
         expected: Objective above which the answer that these lead to may be a poor local optimum.
-        starts: Other modes to start from.
+        starts: Other modes to start from; relaxations suggest more where nothing good is found.
+        resort: Where to start if these lead to no answer at all.
         pairs: Which two bodies touch, of each contact.
         enough: Objective at which an answer is good enough.
         nodes: Relaxations of branch and bound. Default: as the options and the contacts have it.
         deadline: Reading of `perf_counter` at which to end [s].
     """
-    tried: set[bytes] = set()
-    last = pieces.pieces + options.pieces
-    best: Answer | None = None
-    complete = True
     relaxation = Relaxation(pieces.statement, pieces.before)
+    descent = _Descent(pieces, options, enough, deadline)
     if recalled is not None:
-        flips = options.warm_flips
-        best, complete = pivot(
-            pieces, [recalled], most=options.pieces, flips=flips, tried=tried, deadline=deadline
-        )
-    if best is None or best.objective > expected:
-        opened: Iterable[Start] = ()
-        if options.strategy == "exact" or len(pairs) <= options.some:
-            opened = _opened(pieces, relaxation, best, pairs)
-        for start in chain(starts, opened):
-            room = last - pieces.pieces
-            if room <= 0 or (best is not None and perf_counter() > deadline):
-                complete = False
-                break
-            found, ended = pivot(
-                pieces, [start], most=room, flips=options.flips, tried=tried, deadline=deadline
-            )
-            complete = complete and ended
-            if found is not None and pieces.better(found, best):
-                best = found
-            if best is not None and best.objective <= enough:
-                break
+        descent.go([recalled], options.warm_flips)
+    if surprised or descent.poor(expected):
+        descent.go(starts, options.flips)
+    sticking = pieces.statement.sticking  # whose pieces are single QPs
+    many = len(pairs) > options.some and options.strategy != "exact"
+    if descent.poor(expected) and not many or surprised and sticking:
+        descent.go(_opened(pieces, relaxation, descent.best, pairs), options.flips)
+    if descent.best is None:
+        descent.last = pieces.pieces + options.pieces
+        descent.go(resort, options.flips)
+    best, complete = descent.best, descent.complete
     if nodes is None:
-        poor = best is None or best.objective > expected
-        nodes = _nodes(options, len(pairs), recalled is not None, poor)
+        known = recalled is not None
+        nodes = _nodes(options, len(pairs), known=known, poor=descent.poor(expected))
     if not nodes or (best is not None and best.objective <= enough):
         return Found(None if best is None else pieces.settled(best), complete, "pivoting")
     proof = branch(
@@ -99,7 +89,7 @@ def search_modes(
         nodes=nodes,
         gap=options.gap,
         enough=enough,
-        tried=tried,
+        tried=descent.tried,
         deadline=deadline,
     )
     ended = complete if options.strategy == "auto" else proof.complete
@@ -114,7 +104,52 @@ def search_modes(
     return Found(found, ended, "exact", proof.bound, proof.complete)
 
 
-def _nodes(options: Search, contacts: int, known: bool, poor: bool) -> int:
+@dataclass(eq=False)
+class _Descent:
+    """The best of what pivoting comes to from several starts."""
+
+    pieces: Pieces
+    options: Search
+    enough: float
+    """Objective at which an answer is good enough."""
+    deadline: float
+    """Reading of `perf_counter` at which to end [s]."""
+    best: Answer | None = None
+    complete: bool = True
+    """Whether all starts, and what they led to, were tried."""
+    tried: set[bytes] = field(default_factory=set)
+    """Keys of modes that were tried."""
+
+    def __post_init__(self) -> None:
+        self.last = self.pieces.pieces + self.options.pieces
+
+    def go(self, starts: Iterable[Start], flips: int) -> None:
+        """Pivot from further starts."""
+        for start in starts:
+            if self.best is not None and self.best.objective <= self.enough:
+                return
+            room = self.last - self.pieces.pieces
+            if room <= 0 or (self.best is not None and perf_counter() > self.deadline):
+                self.complete = False
+                return
+            found, ended = pivot(
+                self.pieces,
+                [start],
+                most=room,
+                flips=flips,
+                tried=self.tried,
+                deadline=self.deadline,
+            )
+            self.complete = self.complete and ended
+            if found is not None and self.pieces.better(found, self.best):
+                self.best = found
+
+    def poor(self, expected: float) -> bool:
+        """Whether there is no answer, or one whose objective is above what was expected."""
+        return self.best is None or self.best.objective > expected
+
+
+def _nodes(options: Search, contacts: int, *, known: bool, poor: bool) -> int:
     """Relaxations that branch and bound may solve.
 
     Args:

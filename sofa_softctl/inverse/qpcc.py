@@ -177,8 +177,10 @@ class _Step:
             pieces,
             self.search,
             recalled=recalled,
+            surprised=start is None and self.past is not None and not self.past.complete,
             expected=math.inf if start is not None else (-math.inf if confirm else self.expected),
             starts=self._starts(),
+            resort=self._resort(),
             pairs=self.mechanics.contacts.pairs,
             enough=0.5 * (NO_EXCESS * self._size) ** 2 if confirm else -math.inf,
             nodes=nodes,
@@ -192,6 +194,11 @@ class _Step:
         if self.starts is None:
             self.starts = list(_starts(self.mechanics, self.before, self.past))
         yield from self.starts
+
+    def _resort(self) -> Iterator[Start]:
+        """What the contacts do at the efforts of the step before, to the last digits."""
+        force, _ = contact_forces(self.mechanics, self.before)
+        yield Start(modes_at(self.mechanics, self.before, force), force)
 
     def _checked(self, statement: Statement, found: Found) -> _Answered | None:
         """The answer as a QP solver confirms it: the optimum of its piece."""
@@ -229,6 +236,8 @@ class _Past(NamedTuple):
     """In units of energy, shape (n_r,)."""
     known: bool
     """Whether it knew any of them. Those that it did not know are taken to stay apart."""
+    complete: bool
+    """Whether it knew all of them."""
 
 
 def _starts(m: Mechanics, before: np.ndarray, past: _Past | None) -> Iterator[Start]:
@@ -248,15 +257,16 @@ def _recalled(m: Mechanics, warm: ContactWarm) -> _Past:
     c = m.contacts
     modes = Modes.of(np.zeros(c.n_c, dtype=int))
     force = np.zeros(c.n_r)
-    known = False
+    known, complete = False, True
     for i, identity in enumerate(c.identity):
         past = warm.contacts.get(identity)
         rows = slice(c.starts[i], c.starts[i] + (3 if m.rough[i] else 1))
         if past is None or len(past[3]) != rows.stop - rows.start:
+            complete = False
             continue
         known = True
         modes.kind[i], modes.direction[i], modes.balance[i], force[rows] = past
-    return _Past(modes, force / m.c_unit, known)
+    return _Past(modes, force / m.c_unit, known, complete)
 
 
 def _remembered(
