@@ -22,7 +22,7 @@ def test_a_copy_goes_on_as_the_scene_does():
     for _ in range(10):
         session.step()
         copy.step()
-    twin = copy.twin(session.root.inverse)
+    twin = copy.twin(session.root.inverse.getPathName())
     assert np.array_equal(twin.tip.value, session.root.inverse.tip.value)
     assert np.array_equal(copy.root.ring.dofs.position.value, session.root.ring.dofs.position.value)
 
