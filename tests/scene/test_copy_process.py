@@ -88,6 +88,19 @@ def test_data_and_snapshots_of_the_users_controllers_take_part(weight):
     assert np.array_equal(found, session.root.weight.dofs.position.value)
 
 
+def test_a_rollout_does_not_depend_on_those_before(weight):
+    """Nor by Data that no state holds, such as those of a node."""
+    file, _ = weight
+    text = WEIGHT.replace("self.pushes += 1", "self.root.weight.pushed.value += 1.0")
+    text = text.replace("self.pushes * ", "self.root.weight.pushed.value * ")
+    text += '    weight.addData(name="pushed", value=0.0, type="double", help="", group="")\n'
+    file.write_text(text)
+    session = Session(file)
+    copy = CopyProcess(session.root)
+    first, again = (copy.run(heights, copy.state(), 3) for _ in range(2))
+    assert np.array_equal(first, again)
+
+
 def test_the_process_ends_with_the_copy(weight):
     copy = CopyProcess(weight[1].root)
     process = copy._process
