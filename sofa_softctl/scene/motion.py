@@ -110,17 +110,14 @@ def _check_same(what: str, of_scene: Any, of_copy: Any) -> None:
 
 def _copied(value: Any) -> Any:
     """A value that does not change when the scene goes on."""
-    if isinstance(value, str | int | float):
-        return value
-    return np.array(value)
+    if isinstance(value, list):
+        return list(value)
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def _put(data: Any, value: Any) -> None:
     """Set a Data; one that has this value stays untouched, so that nothing is computed anew."""
     present = data.value
-    if isinstance(value, np.ndarray):
-        if np.shape(present) == value.shape and np.array_equal(present, value):
-            return
-        data.value = value
-    elif present != value:
+    array = isinstance(value, np.ndarray)
+    if not (np.array_equal(present, value) if array else present == value):
         data.value = value
