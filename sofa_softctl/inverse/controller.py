@@ -61,9 +61,8 @@ class InverseController(SceneController):
         actuators: Components to drive, such as CableConstraints with valueType='force'. Their own
             limits on effort, displacement and its rate are respected where the scene set them.
         effectors: What `add_effector` returned, one list an effector.
-        goal: Point (3,), one for each effector (n, 3), or a function of time that gives it. One that
-            carries something from step to step has `snapshot()` and `restore(snapshot)` for it, as
-            controllers do.
+        goal: Point (3,), one for each effector (n, 3), or a function of time that gives it. One
+            that remembers something has `snapshot()` and `restore(snapshot)`, as controllers do.
         energy: Weight of the actuators' energy [-]; needed with more actuators than effector rows.
         weight: Weight of each effector's residual [-], one number, shape (n,), or (n, 3) by axis.
         goal_distance: How far ahead of each effector its goal is sought at most [length]: one that

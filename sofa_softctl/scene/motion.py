@@ -41,7 +41,7 @@ class Motion:
     data: dict[tuple[str, str], Any]
     """Value of a Data by the path of its object and its own name: arrays, numbers, texts."""
     carried: dict[str, Any]
-    """What the `snapshot()` of each controller that has one gave, by its path."""
+    """What the `snapshot()` of each controller gave, by its path; None for those that have none."""
 
 
 def motion_of(root: Any) -> Motion:
@@ -60,8 +60,7 @@ def motion_of(root: Any) -> Motion:
         for found in controller.getDataFields():
             if found.getName() not in OF_EVERY_CONTROLLER:
                 data[path, found.getName()] = _copied(found.value)
-        if hasattr(controller, "snapshot"):
-            carried[path] = controller.snapshot()
+        carried[path] = controller.snapshot() if hasattr(controller, "snapshot") else None
     return Motion(values, data, carried)
 
 
@@ -76,8 +75,7 @@ def put_motion(root: Any, motion: Motion) -> None:
     states = {path for path, name in motion.data if name == STATE[0]}
     _check_same("states", states, _states(root).keys())
     known = {entry.getPathName(): entry for entry in _controllers(root)}
-    stateful = {path for path, entry in known.items() if hasattr(entry, "snapshot")}
-    _check_same("controllers", motion.carried.keys(), stateful)
+    _check_same("controllers", motion.carried.keys(), known.keys())
     for name, value in motion.root.items():
         _put(root.findData(name), value)
     root.inherit()
@@ -87,7 +85,8 @@ def put_motion(root: Any, motion: Motion) -> None:
         if data is not None:
             _put(data, value)
     for path, carried in motion.carried.items():
-        known[path].restore(carried)
+        if carried is not None:
+            known[path].restore(carried)
     loop_of(root).propagate()
 
 
