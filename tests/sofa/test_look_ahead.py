@@ -57,4 +57,4 @@ for _ in range(4):
 result(root.inverse.look_ahead.value)
 """)
     assert said == ("No look-ahead: it is not known how the scene was made: run it with a Session.")
-    assert printed.count(f"[/inverse] {said}") == 1
+    assert printed.count(f"[InverseController(inverse)] {said}") == 1
