@@ -122,6 +122,12 @@ class Path:
         turn, end = bending(self.tilt * share, *self.arm)
         return (self.start - [ARM, 0.0, 0.0]) @ turn.T + end + share * self.shift
 
+    def snapshot(self):
+        return self.start
+
+    def restore(self, snapshot):
+        self.start = snapshot
+
 
 @parameters_from_argv
 def createScene(

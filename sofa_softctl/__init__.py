@@ -41,6 +41,17 @@ _HOMES = {
     "solve_inverse": "sofa_softctl.inverse.solver",
 }
 
+_ON_BACKEND = (
+    "FrictionWithoutCreep",
+    "IdentificationController",
+    "InverseController",
+    "LibraryController",
+    "Playback",
+    "Sofa",
+    "SurrogateController",
+)
+"""What imports Sofa: the backend is chosen first, since SOFA need not be on the path."""
+
 __all__ = [  # noqa: F822  (loaded by __getattr__)
     "FrictionWithoutCreep",
     "Grasp",
@@ -73,6 +84,8 @@ __all__ = [  # noqa: F822  (loaded by __getattr__)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'sofa_softctl' has no attribute '{name}'")
+    if name in _ON_BACKEND:
+        importlib.import_module("sofa_softctl.scene.backend").find_backend()
     module = importlib.import_module(_HOMES[name])
     if module.__name__.rpartition(".")[2] == name:
         return module

@@ -61,7 +61,8 @@ class InverseController(SceneController):
         actuators: Components to drive, such as CableConstraints with valueType='force'. Their own
             limits on effort, displacement and its rate are respected where the scene set them.
         effectors: What `add_effector` returned, one list an effector.
-        goal: Point (3,), one for each effector (n, 3), or a function of time that gives it.
+        goal: Point (3,), one for each effector (n, 3), or a function of time that gives it. One
+            that remembers something has `snapshot()` and `restore(snapshot)`, as controllers do.
         energy: Weight of the actuators' energy [-]; needed with more actuators than effector rows.
         weight: Weight of each effector's residual [-], one number, shape (n,), or (n, 3) by axis.
         goal_distance: How far ahead of each effector its goal is sought at most [length]: one that
@@ -110,7 +111,7 @@ class InverseController(SceneController):
         self.driven = Actuators(self.actuators, names)
         self.names = self.driven.names
         self.effectors = [list(rows) for rows in effectors]
-        self.goal_function = goal if callable(goal) else _constant(goal)
+        self.goal_function: Any = goal if callable(goal) else _constant(goal)
         self.energy = energy
         self.goal_distance = goal_distance
         self.effort_rate: Any = effort_rate
@@ -198,6 +199,7 @@ class InverseController(SceneController):
             "grasps": [grasp.snapshot() for grasp in self.grasps],
             "lost": self.lost.snapshot(),
             "foresight": self.foresight.snapshot(),
+            "goal": self.goal_function.snapshot() if _remembers(self.goal_function) else None,
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -211,6 +213,8 @@ class InverseController(SceneController):
         for grasp, known in zip(self.grasps, snapshot["grasps"], strict=True):
             grasp.restore(known)
         self.lost.restore(snapshot["lost"])
+        if _remembers(self.goal_function):
+            self.goal_function.restore(snapshot["goal"])
 
     def _find_rows(self) -> None:
         """Find the rows' owners and remember where the effectors start."""
@@ -465,6 +469,10 @@ def _node_of(row: Any, data: str) -> tuple[Any, int]:
 def _positions(watched: Sequence[tuple[Any, int]]) -> np.ndarray:
     """Position of every effector, shape (n_e, 3)."""
     return np.array([position.value[index] for position, index in watched])
+
+
+def _remembers(goal: Any) -> bool:
+    return hasattr(goal, "snapshot") and hasattr(goal, "restore")
 
 
 def _constant(goal: Any) -> Callable[[float], np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from sofa_softctl.inverse.look_ahead import (
     turned,
     weighted_error,
 )
-from sofa_softctl.scene.rollout import SceneCopy
+from sofa_softctl.scene.rollout import CopiedScene, Copy, copy_of
 
 GO_ON = Candidate("go on")
 _CARRIED = ("candidate", "active_for", "committed_for", "spent")
@@ -34,7 +35,7 @@ class Foresight:
 
     def __init__(self, controller: Any, options: LookAhead | None) -> None:
         self.controller, self.options = controller, options
-        self.copy: SceneCopy | None = None
+        self.copy: Copy | None = None
         self.forget()
 
     def forget(self) -> None:
@@ -52,7 +53,7 @@ class Foresight:
             return
         left = self.options.budget - self.spent
         try:
-            self.copy = self.copy or SceneCopy(self.controller.root)
+            self.copy = self.copy or copy_of(self.controller.root)
             choice = choose(self.options, self.rollouts(self.copy), left)
         except SceneError as error:
             self.options = None
@@ -131,26 +132,38 @@ class Foresight:
         weight = np.linalg.norm(controller.weight.reshape(-1, 3), axis=1)
         return weighted_error(controller.outputs["error"].value, weight)
 
-    def rollouts(self, copy: SceneCopy) -> Rollout:
+    def rollouts(self, copy: Copy) -> Rollout:
         """Rolls candidates out from the present state, on a copy of the scene."""
-        state = copy.state()
-        twin = copy.twin(self.controller)
+        state, path = copy.state(), self.controller.getPathName()
 
         def rollout(candidate: Candidate, steps: int) -> np.ndarray:
-            copy.put(state)
-            twin.foresight.options = None
-            twin.foresight.follow(candidate, steps)
-            twin.foresight.active_for = 1 + max(1, round(candidate.steps * steps))
-            errors: list[float] = []
-            for _ in range(steps):
-                try:
-                    copy.step()
-                except DivergedError:
-                    break
-                errors.append(self._error(twin))
-            return np.array(errors)
+            errors: np.ndarray = copy.run(roll_out, state, path, candidate, steps)
+            return errors
 
         return rollout
+
+    def errors_of(self, candidate: Candidate, step: Callable[[], None], steps: int) -> np.ndarray:
+        """Follow a candidate in a scene that may be spent.
+
+        Args:
+            candidate: What to follow.
+            step: Does a step of the scene.
+            steps: How many.
+
+        Returns:
+            The error after each step [length], shape (steps,); shorter where the scene diverged.
+        """
+        self.options = None
+        self.follow(candidate, steps)
+        self.active_for = 1 + max(1, round(candidate.steps * steps))
+        errors: list[float] = []
+        for _ in range(steps):
+            try:
+                step()
+            except DivergedError:
+                break
+            errors.append(self._error(self.controller))
+        return np.array(errors)
 
     @property
     def energy(self) -> float:
@@ -169,3 +182,12 @@ class Foresight:
         gravity = np.asarray(self.controller.root.gravity.value, dtype=float)
         size = float(np.linalg.norm(gravity))
         return turned(way, -gravity / size, self.following.turn) if size > 0.0 else way
+
+
+def roll_out(
+    copied: CopiedScene, state: Any, path: str, candidate: Candidate, steps: int
+) -> np.ndarray:
+    """Errors of the controller at a path while it follows a candidate from a state on, (steps,)."""
+    copied.put(state)
+    errors: np.ndarray = copied.twin(path).foresight.errors_of(candidate, copied.step, steps)
+    return errors

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.loader import arguments_of
+from sofa_softctl.scene.recipe import Recipe, remember_recipe
 
 Create = TypeVar("Create", bound=Callable[..., Any])
 
@@ -45,6 +46,7 @@ def parameters_from_argv(create: Create) -> Create:
     def createScene(root: Any, *args: Any, **values: Any) -> Any:
         if not args and not values and _is_run_by_runsofa(create):
             values = arguments_of(create, dict(map(_parameter, sys.argv[1:])))
+            remember_recipe(root, Recipe(createScene, values))
         return create(root, *args, **values)
 
     return createScene  # type: ignore[return-value]

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.motion import Motion, put_motion
 from sofa_softctl.scene.recipe import Recipe, recipe_of
 
 
-class SceneCopy:
+class Copy(Protocol):
+    """A copy of a running scene, wherever it lives."""
+
+    def state(self) -> Any:
+        """The present state of the scene that runs."""
+
+    def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """What work(copied, *arguments) returns, where `copied` is the `CopiedScene`.
+
+        Args:
+            work: A function of a module.
+            arguments: For the function.
+
+        Raises:
+            SceneError: It failed.
+        """
+
+
+def copy_of(root: Any) -> Copy:
     """A copy of a running scene, made by the same createScene with the same parameters.
+
+    It is in this process where that runs the embedded runtime, and in one of its own beside SOFA.
 
     Args:
         root: Root of the scene that runs.
@@ -19,35 +40,44 @@ class SceneCopy:
     Raises:
         SceneError: No copy can be made; the message says why.
     """
+    if find_backend().name == "embedded":
+        return SceneCopy(root)
+    from sofa_softctl.scene.copy_process import CopyProcess
 
-    def __init__(self, root: Any) -> None:
-        if find_backend().name != "embedded":
-            raise SceneError("this process runs SOFA, whose scenes cannot be copied")
-        recipe = recipe_of(root)
-        if recipe is None:
-            raise SceneError("it is not known how the scene was made: run it with a Session")
-        self.original = root
-        self.root = _built(recipe)
+    return CopyProcess(root)
 
-    def twin(self, owner: Any) -> Any:
-        """What in the copy corresponds to an object of the scene."""
-        path = owner.getPathName()
+
+class CopiedScene:
+    """A scene of the embedded runtime that takes the states of another one of the same recipe.
+
+    Args:
+        recipe: How to make it.
+    """
+
+    def __init__(self, recipe: Recipe) -> None:
+        from sofa_softctl.runtime import snapshot
+        from sofa_softctl.scene.loader import build_scene
+
+        self.root = build_scene(recipe.create, recipe.values)
+        find_backend().Sofa.Simulation.init(self.root)  # type: ignore[attr-defined]
+        self._start = snapshot.take(self.root)
+
+    def twin(self, path: str) -> Any:
+        """The object at a path of the scene."""
         for node in self.root.walk(everything=True):
             for entry in node.objects:
                 if entry.getPathName() == path:
                     return entry
         raise SceneError(f"the copy of the scene has no '{path}'")
 
-    def state(self) -> Any:
-        """The present state of the scene that runs."""
-        from sofa_softctl.runtime import snapshot
-
-        return snapshot.take(self.original)
-
     def put(self, state: Any) -> None:
-        """Bring the copy into a state of the scene."""
+        """Bring the copy into a state of the scene: a `Motion`, or a snapshot of the runtime."""
         from sofa_softctl.runtime import snapshot
 
+        if isinstance(state, Motion):
+            snapshot.put_back_known(self.root, self._start)
+            put_motion(self.root, state)
+            return
         try:
             snapshot.put_back(self.root, state)
         except SceneError:  # objects of contacts that only one of the two has met so far
@@ -61,12 +91,26 @@ class SceneCopy:
         simulation.animate(self.root, float(self.root.dt.value))
 
 
-def _built(recipe: Recipe) -> Any:
-    from sofa_softctl.scene.loader import build_scene
+class SceneCopy(CopiedScene):
+    """A copy in the same process: bit for bit what the scene itself does.
 
-    create: Callable[..., Any] = recipe.create
-    values: Mapping[str, Any] = recipe.values
-    root = build_scene(create, values)
-    simulation: Any = find_backend().Sofa.Simulation
-    simulation.init(root)
-    return root
+    Args:
+        root: Root of the scene that runs.
+
+    Raises:
+        SceneError: No copy can be made; the message says why.
+    """
+
+    def __init__(self, root: Any) -> None:
+        super().__init__(recipe_of(root))
+        self.original = root
+
+    def state(self) -> Any:
+        """The present state of the scene that runs."""
+        from sofa_softctl.runtime import snapshot
+
+        return snapshot.take(self.original)
+
+    def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """See `Copy`."""
+        return work(self, *arguments)

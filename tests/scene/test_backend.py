@@ -81,6 +81,15 @@ def test_sofa_is_taken_unless_the_embedded_runtime_is_asked_for(find, make_sofa)
     assert find(SOFA_ROOT=root, SOFTCTL_BACKEND="embedded")[0][0] == "embedded 25.06.00"
 
 
+@pytest.mark.parametrize("name", ["Sofa", "InverseController"])
+def test_names_of_the_package_take_the_sofa_below_sofa_root(fresh, make_sofa, name):
+    """Without a Session or find_backend() before."""
+    root = make_sofa()
+    code = f"from sofa_softctl import {name}; import Sofa; print(Sofa.__file__)"
+    done = fresh(code, SOFA_ROOT=root)
+    assert done.stdout.strip() == str(root / BELOW / "Sofa" / "__init__.py"), done.stderr
+
+
 def test_a_sofa_that_cannot_be_used_leaves_the_embedded_runtime_and_says_why(find, make_sofa):
     root = make_sofa(version="23.12.00")
     reason = f"SOFA in '{root}' is v23.12.00, too old: v25.06 or newer is needed."

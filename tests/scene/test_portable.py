@@ -9,6 +9,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.scene import portable
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.portable import add_constraint_solver
+from sofa_softctl.scene.recipe import Recipe, recipe_of
 
 SCENE = """
 from sofa_softctl import parameters_from_argv
@@ -30,6 +31,20 @@ def test_parameters_come_from_the_command_line_of_runsofa(create, root, monkeypa
     monkeypatch.setattr(sys, "argv", ["robot", "path=eight", "radius=30", "count=4"])
     create(root)
     assert root.got.value == "eight 30.0 4"
+
+
+def test_in_runsofa_it_is_known_how_the_scene_was_made(create, root, monkeypatch):
+    """A copy of the scene needs that."""
+    monkeypatch.setattr(sys, "argv", ["robot", "radius=30"])
+    create(root)
+    assert recipe_of(root) == Recipe(create, {"radius": 30.0})
+
+
+def test_a_scene_that_uses_another_ones_is_not_that_one(create, root, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["other", "radius=30"])
+    create(root)
+    with pytest.raises(SceneError, match="not known how the scene was made"):
+        recipe_of(root)
 
 
 def test_another_programs_command_line_is_none_of_the_scenes_business(create, root, monkeypatch):

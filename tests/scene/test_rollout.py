@@ -22,9 +22,21 @@ def test_a_copy_goes_on_as_the_scene_does():
     for _ in range(10):
         session.step()
         copy.step()
-    twin = copy.twin(session.root.inverse)
+    twin = copy.twin(session.root.inverse.getPathName())
     assert np.array_equal(twin.tip.value, session.root.inverse.tip.value)
     assert np.array_equal(copy.root.ring.dofs.position.value, session.root.ring.dofs.position.value)
+
+
+def test_goals_that_remember_something_go_on_in_the_copy():
+    """Those of the cup start from where it hung at 0.5 s."""
+    session = Session(RING.with_name("trunk_cup.py"))
+    session.step(55)
+    copy = SceneCopy(session.root)
+    copy.put(copy.state())
+    session.step()
+    copy.step()
+    twin = copy.twin("/inverse")
+    assert np.array_equal(twin.goal.value, session.root.inverse.goal.value)
 
 
 def test_rollouts_leave_the_scene_as_it_is():

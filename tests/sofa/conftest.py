@@ -21,7 +21,7 @@ import numpy as np
 from sofa_softctl import *
 from sofa_softctl.errors import *
 from sofa_softctl.scene.backend import find_backend
-find_backend()
+assert find_backend().name == os.environ["SOFTCTL_BACKEND"]
 sys.path.insert(0, {here!r})
 def result(value):
     print({mark!r} + json.dumps(value, default=lambda x: np.asarray(x).tolist()), flush=True)

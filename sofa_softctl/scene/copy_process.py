@@ -1,0 +1,133 @@
+"""A copy of a scene in the embedded runtime, in a process of its own: for processes that run SOFA.
+
+The two talk by pickles over the process's standard input and output; what scenes print there goes
+to its log.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable
+from typing import IO, Any
+
+from sofa_softctl.errors import SceneError, SoftctlError
+from sofa_softctl.scene.motion import Motion, motion_of
+from sofa_softctl.scene.recipe import recipe_of, written
+
+LAST_LINES = 6
+"""Lines of what a process printed that are shown when it ends by itself."""
+_PROGRAM = "from sofa_softctl.scene.copy_process import serve; serve()"
+
+
+class CopyProcess:
+    """A copy of a running scene in a process of its own, which ends with this object.
+
+    Args:
+        root: Root of the scene that runs, on either backend.
+
+    Raises:
+        SceneError: No copy can be made; the message says why.
+    """
+
+    def __init__(self, root: Any) -> None:
+        self.original = root
+        recipe = written(recipe_of(root))
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, as long as the process
+        self._process = _started(self._log)
+        self._end = weakref.finalize(self, _end, self._process, self._log)
+        self._ask(recipe)
+
+    def state(self) -> Motion:
+        """The present state of the scene that runs."""
+        return motion_of(self.original)
+
+    def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """See `rollout.Copy`; function, arguments and result are pickled."""
+        return self._ask((work, arguments))
+
+    def _ask(self, question: Any) -> Any:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        try:
+            message = pickle.dumps(question)
+        except Exception as error:  # pickle raises whatever an object's own methods raise
+            raise SceneError(
+                "the scene's parameters, or what its controllers' snapshot() gives, cannot be sent "
+                f"to the process of its copy: {error}"
+            ) from error
+        try:
+            self._process.stdin.write(message)
+            self._process.stdin.flush()
+            good, answer = pickle.load(self._process.stdout)
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
+            raise SceneError(f"the process of the scene's copy ended: {self._said()}") from error
+        if not good:
+            raise SceneError(f"the scene's copy in the embedded runtime failed: {answer}")
+        return answer
+
+    def _said(self) -> str:
+        self._process.wait()
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").splitlines()
+        return " / ".join(lines[-LAST_LINES:]) or f"exit status {self._process.returncode}"
+
+
+def _started(log: IO[bytes]) -> subprocess.Popen[bytes]:
+    paths = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    environment = {**os.environ, "SOFTCTL_BACKEND": "embedded", "PYTHONPATH": paths}
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=environment,
+        )
+    except OSError as error:
+        raise SceneError(f"no Python can be started for the scene's copy: {error}") from error
+
+
+def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for file in (process.stdin, process.stdout, log):
+        if file is not None:
+            file.close()
+
+
+def serve() -> None:
+    """The process: makes the scene that its input names, then does work on it until that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, whose end closes input
+    answers, questions = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
+    os.dup2(2, 1)  # what is printed must not mix in
+    copied: Any = None
+    while True:
+        try:
+            question = pickle.load(questions)
+        except EOFError:
+            return
+        try:
+            if copied is None:
+                copied, answer = _made(question), None
+            else:
+                work, arguments = question
+                answer = work(copied, *arguments)
+            message = pickle.dumps((True, answer))
+        except Exception as error:
+            name = "" if isinstance(error, SoftctlError) else f"{type(error).__name__}: "
+            message = pickle.dumps((False, f"{name}{error}".removesuffix(".")))
+        answers.write(message)
+        answers.flush()
+
+
+def _made(recipe: Any) -> Any:
+    from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.rollout import CopiedScene
+
+    find_backend("embedded")
+    return CopiedScene(recipe.read())
