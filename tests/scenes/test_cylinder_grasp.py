@@ -33,18 +33,20 @@ def carried(inverse):
 def test_it_is_lifted_rolled_and_set_down():
     """At 1.1 times the friction that Coulomb's law asks for. Up by 15 mm to the tenth of a
     millimetre that pads and motors give, rolled by 30 degrees to the degree that contacts a few
-    millimetres apart leave; in the air the fingers carry its weight, each with no more than its
-    grip and its friction allows; at the end it stands, let go, half a millimetre from its place."""
+    millimetres apart leave; in the air the fingers carry its weight, in the mean as what begins
+    and ends at rest must be carried, each with no more than its grip and its friction allows; at
+    the end it stands, let go, half a millimetre from its place."""
     threshold = 0.03 * GRAVITY / (2.0 * 400.0)
     session = Session(SCENE, parameters={"friction": 1.1 * threshold})
     root, inverse = session.root, session.root.inverse
+    borne = []
     for step in range(1, 341):
         session.step()
         place, angle = state(root)
         if LIFTED <= step <= ROLLED:
             assert place == pytest.approx([0.0, LIFT, 0.0], abs=0.1)
             fingers, table = carried(inverse)
-            assert fingers == pytest.approx(0.03 * GRAVITY, rel=0.04)  # 2.5 % to stop
+            borne.append(fingers)
             assert table == 0.0
             assert all(380.0 * 0.999 <= grasp.held <= 400.0 * 1.001 for grasp in inverse.grasps)
             normal = inverse.contact_normal.value
@@ -53,6 +55,7 @@ def test_it_is_lifted_rolled_and_set_down():
             assert (friction <= 1.1 * threshold * normal + 0.1).all()
         if step == ROLLED:
             assert angle == pytest.approx(30.0, abs=1.0)
+    assert np.mean(borne) == pytest.approx(0.03 * GRAVITY, rel=0.005)  # lift ends at 3 mm/s: 4e-4
     assert place == pytest.approx([0.0, 0.0, 0.0], abs=0.5)
     assert angle == pytest.approx(30.0, abs=1.0)
     assert len(inverse.contact_normal.value) == 3  # its feet
