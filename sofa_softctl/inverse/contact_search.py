@@ -18,6 +18,11 @@ from sofa_softctl.inverse.relaxation import Relaxation
 from sofa_softctl.inverse.search import Search
 
 
+FAR = 3.0
+"""Rise of the objective above what was expected from which on an object may be lost: the search then
+goes on as long as where no contact was known, until it comes to what was expected [-]."""
+
+
 @dataclass(frozen=True, eq=False)
 class Found:
     """What a search came to."""
@@ -80,6 +85,8 @@ def search_modes(
     if nodes is None:
         known = recalled is not None
         nodes = _nodes(options, len(pairs), known=known, poor=descent.poor(expected))
+        if known and nodes and descent.poor(FAR * expected):
+            nodes, enough = options.new_nodes, max(enough, expected)
     if not nodes or (best is not None and best.objective <= enough):
         return Found(None if best is None else pieces.settled(best), complete, "pivoting")
     proof = branch(
