@@ -17,10 +17,9 @@ from sofa_softctl.inverse.pivoting import Start, pivot
 from sofa_softctl.inverse.relaxation import Relaxation
 from sofa_softctl.inverse.search import Search
 
-
 FAR = 3.0
-"""Rise of the objective above what was expected from which on an object may be lost: the search then
-goes on as long as where no contact was known, until it comes to what was expected [-]."""
+"""Rise of the objective above what was expected from which on an object may be lost [-]: the search
+then goes on as long as where no contact was known, until it comes to what was expected."""
 
 
 @dataclass(frozen=True, eq=False)
