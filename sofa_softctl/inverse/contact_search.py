@@ -84,7 +84,8 @@ def search_modes(
     if nodes is None:
         known = recalled is not None
         nodes = _nodes(options, len(pairs), known=known, poor=descent.poor(expected))
-        if known and nodes and descent.poor(FAR * expected):
+        bounded = options.strategy == "auto" and not math.isfinite(options.budget)
+        if bounded and known and nodes and descent.poor(FAR * expected):
             nodes, enough = options.new_nodes, max(enough, expected)
     if not nodes or (best is not None and best.objective <= enough):
         return Found(None if best is None else pieces.settled(best), complete, "pivoting")

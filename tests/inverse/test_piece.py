@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from sofa_softctl.bench.random_contact_problems import random_contact_problem
+from sofa_softctl.inverse.contacts import Law
 from sofa_softctl.inverse.corpus import random_problem
 from sofa_softctl.inverse.limits import limits_of
 from sofa_softctl.inverse.mechanics import contact_forces, mechanics_of, modes_at
 from sofa_softctl.inverse.modes import SLIDING
 from sofa_softctl.inverse.piece import Pieces
 from sofa_softctl.inverse.piece_sequence import LAST_ROUNDS
+from sofa_softctl.inverse.search import Search
 from sofa_softctl.inverse.solver import solve
 from sofa_softctl.inverse.statement import Limits, tracking
 
@@ -80,3 +82,12 @@ def test_a_contact_that_is_new_does_not_make_the_search_begin_anew():
         assert again.objective <= cold.objective * 1.01
         fewer += again.pieces < cold.pieces
     assert fewer >= 6
+
+
+def test_an_exact_search_stays_exact_where_the_objective_trebles():
+    """What bounds the search of a step whose objective rises is for "auto" alone."""
+    p = random_problem(np.random.default_rng(13), n_c=4, friction=0.6, law=Law("sticking"))
+    cold = solve(p, search=Search("exact"))
+    warm = cold.warm._replace(objective=0.01 * cold.objective, effort=0.0 * cold.effort)
+    again = solve(p, warm=warm, search=Search("exact", new_nodes=1))
+    assert cold.gap == again.gap == 0.0

@@ -74,7 +74,8 @@ def test_it_leaves_the_table_where_friction_times_both_grips_is_its_weight(mass,
     for _ in range(LIFTED):
         session.step()
         borne.append(carried(inverse))
-    fingers, table = np.mean(borne[-20:], axis=0)  # single steps teeter on a foot
+    # While it is pulled up: single steps teeter on a foot, and a tilted face bears some weight.
+    fingers, table = np.mean(borne[80:], axis=0)
     assert fingers <= 2.0 * friction * grip + 1e-3 * mass * GRAVITY or ratio > 1.0
     assert table > 0.05 * mass * GRAVITY or ratio > 1.0
     height = state(session.root)[0][1]
