@@ -1,0 +1,19 @@
+"""Contacts of a step, as controllers see them."""
+
+from pathlib import Path
+
+from sofa_softctl.scene.session import Session
+
+RING = Path(__file__).parents[2] / "scenes" / "rolling_ring.py"
+
+
+def test_contacts_are_listed_by_the_nodes_that_touch():
+    """The ring's nodes on the ground's triangles, which SOFA gives no nodes of; so the order is the
+    same on both backends, and what a contact is called stays as others come and go."""
+    session = Session(RING, parameters={"look_ahead": False})
+    session.step(30)
+    found = session.root.inverse.problem.contacts.identity
+    assert len(found) > 2
+    assert list(found) == sorted(found)
+    for (ground, ring), number in found:
+        assert (ground, len(ring), number) == ((), 1, 0)
