@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,9 @@ from sofa_softctl.scene.compliance import ComplianceSystem
 
 KINDS = ("UnilateralLagrangianConstraint", "AugmentedLagrangianConstraint")
 """Components that SOFA's collision response puts into the graph, one a pair of models."""
+
+Nodes = tuple[int, ...]
+"""Nodes of a state."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +37,18 @@ class Contact:
     contact is closed in the free motion; see `FrictionWithoutCreep`."""
     friction: float
     """Coefficient of friction of the response [-]; nan where the scene does not tell."""
-    identity: tuple[int, int] | None
-    """The two elements that touch, the same numbers from step to step; SOFA does not tell: None."""
+    nodes: tuple[Nodes, Nodes]
+    """The point or sphere that touches, of each body; empty where it is a line or triangle, whose
+    nodes SOFA does not give."""
+    identity: Hashable
+    """What touches, the same from step to step: `nodes`, and where neither body has any, the two
+    elements; None where SOFA does not give them."""
 
 
 def contacts_of(system: ComplianceSystem) -> list[Contact]:
-    """Contacts of the present step, in the order of their rows.
+    """Contacts of the present step, in an order that does not depend on the backend.
 
+    By bodies, then by the nodes that touch. What is equal in these keeps the order of its rows.
     Valid inside a step, from onBuildConstraintSystemEndEvent to onSolveConstraintSystemEndEvent.
     """
     found = []
@@ -47,7 +56,7 @@ def contacts_of(system: ComplianceSystem) -> list[Contact]:
         if owner.getClassName() in KINDS:
             read = _from_runtime if hasattr(owner, "near") else _from_rows
             found += read(owner, rows)
-    return found
+    return sorted(found, key=lambda contact: (contact.bodies, contact.nodes))
 
 
 def _from_runtime(owner: Any, rows: np.ndarray) -> list[Contact]:
@@ -56,6 +65,8 @@ def _from_runtime(owner: Any, rows: np.ndarray) -> list[Contact]:
     states = (model.state for model in owner.models)
     bodies: Any = tuple(body_path(state) for state in states)
     friction = float(owner.mu.value)
+    first, second = (_own_nodes(model, near, side) for side, model in enumerate(owner.models))
+    pairs = zip(first, second, owner.identity, strict=True)
     return [
         Contact(
             rows=rows[k * count : (k + 1) * count],
@@ -64,9 +75,10 @@ def _from_runtime(owner: Any, rows: np.ndarray) -> list[Contact]:
             point=near.point[k, 1],
             free_slide=owner.free_slide[k, : count - 1],
             friction=friction,
-            identity=(int(elements[0]), int(elements[1])),
+            nodes=(one, two),
+            identity=(one, two) if one or two else (int(elements[0]), int(elements[1])),
         )
-        for k, elements in enumerate(owner.identity)
+        for k, (one, two, elements) in enumerate(pairs)
     ]
 
 
@@ -77,30 +89,54 @@ def _from_rows(owner: Any, rows: np.ndarray) -> list[Contact]:
     H = _directions(second, rows)
     x = np.asarray(second.position.value)[:, :3]
     moved = _moved(second, H)
+    H_first = H
     if first.getPathName() != second.getPathName():
-        moved += _moved(first, _directions(first, rows))
+        H_first = _directions(first, rows)
+        moved += _moved(first, H_first)
     count = 3 if _has_friction(H) else 1
+    nodes = _nodes_in(first, H_first[::count]), _nodes_in(second, H[::count])
     friction = _friction_of(owner) if count == 3 else 0.0
     found = []
     for k in range(0, len(rows), count):
-        nodes = np.flatnonzero(H[k].any(axis=1))
+        pushed = np.flatnonzero(H[k].any(axis=1))
         if first.getPathName() == second.getPathName():  # both sides are in H: take one of them
-            nodes = nodes[-1:]
-        push = H[k, nodes]  # (n, 3)
+            pushed = pushed[-1:]
+        push = H[k, pushed]  # (n, 3)
         share = np.linalg.norm(push, axis=1)
         normal = push.sum(axis=0)
+        pair = nodes[0][k // count], nodes[1][k // count]
         found.append(
             Contact(
                 rows=rows[k : k + count],
                 normal=normal / np.linalg.norm(normal),
                 bodies=bodies,
-                point=share @ x[nodes] / share.sum(),
+                point=share @ x[pushed] / share.sum(),
                 free_slide=moved[k + 1 : k + count],
                 friction=friction,
-                identity=None,
+                nodes=pair,
+                identity=pair if any(pair) else None,
             )
         )
     return found
+
+
+def _own_nodes(model: Any, near: Any, side: int) -> list[Nodes]:
+    """Of each contact in the embedded runtime, the point or sphere on one side."""
+    if model.elements.shape[1] > 1:
+        return [()] * len(near.element)
+    return [(int(node),) for node in model.elements[near.element[:, side], 0]]
+
+
+def _nodes_in(state: Any, H: np.ndarray) -> list[Nodes]:
+    """The same in SOFA, from the directions of the contacts' normal rows on a state.
+
+    Points and spheres are nodes of the state beside their collision model. For lines and triangles
+    SOFA makes a state of contact points in a node below.
+    """
+    kinds = [entry.getClassName() for entry in state.getContext().objects]
+    if not any(kind.endswith("CollisionModel") for kind in kinds):
+        return [()] * len(H)
+    return [tuple(map(int, np.flatnonzero(row.any(axis=1)))) for row in H]
 
 
 def _directions(state: Any, rows: np.ndarray) -> np.ndarray:
