@@ -74,8 +74,8 @@ def search_modes(
     if surprised or descent.poor(expected):
         descent.go(starts, options.flips)
     sticking = pieces.statement.sticking  # whose pieces are single QPs
-    many = len(pairs) > options.some and options.strategy != "exact"
-    if descent.poor(expected) and not many or surprised and sticking:
+    slow = len(pairs) > options.some and not sticking and options.strategy != "exact"
+    if descent.poor(expected) and not slow or surprised and sticking:
         descent.go(_opened(pieces, relaxation, descent.best, pairs), options.flips)
     if descent.best is None:
         descent.last = pieces.pieces + options.pieces
@@ -83,7 +83,8 @@ def search_modes(
     best, complete = descent.best, descent.complete
     if nodes is None:
         known = recalled is not None
-        nodes = _nodes(options, len(pairs), known=known, poor=descent.poor(expected))
+        poor = descent.poor(expected) and not slow
+        nodes = _nodes(options, len(pairs), known=known, poor=poor)
         bounded = options.strategy == "auto" and not math.isfinite(options.budget)
         if bounded and known and nodes and descent.poor(FAR * expected):
             nodes, enough = options.new_nodes, max(enough, expected)
@@ -163,7 +164,8 @@ def _nodes(options: Search, contacts: int, *, known: bool, poor: bool) -> int:
         options: How long to search.
         contacts: How many there are.
         known: Whether the step before knew any of them.
-        poor: Whether pivoting came to no answer as good as that of the step before.
+        poor: Whether pivoting came to no answer as good as that of the step before, and more
+            relaxations are not too slow.
     """
     if options.strategy == "pivoting":
         return 0
@@ -171,7 +173,7 @@ def _nodes(options: Search, contacts: int, *, known: bool, poor: bool) -> int:
         return options.nodes
     if contacts <= options.few:
         return options.few_nodes if known else options.new_nodes
-    return options.few_nodes if poor and contacts <= options.some else 0
+    return options.few_nodes if poor else 0
 
 
 def _opened(

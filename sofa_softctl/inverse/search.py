@@ -30,8 +30,9 @@ class Search:
     few: int = 8
     """Most contacts for which "auto" goes on to branch and bound without a budget."""
     some: int = 16
-    """The same where pivoting finds nothing as good as in the step before; and most contacts for
-    which relaxations also suggest where to start."""
+    """The same where pivoting finds nothing as good as in the step before, and most contacts for
+    which relaxations then also suggest where to start, if contacts may slide. Those that stick have
+    one QP a piece: there it is always done."""
     few_nodes: int = 12
     """Most relaxations that it then solves."""
     new_nodes: int = 400
