@@ -79,7 +79,10 @@ def search_modes(
         descent.go(_opened(pieces, relaxation, descent.best, pairs), options.flips)
     if descent.best is None:
         descent.last = pieces.pieces + options.pieces
-        descent.go(resort, options.flips)
+        for start in resort:
+            descent.go([start], options.flips)
+            if descent.best is not None:
+                break
     best, complete = descent.best, descent.complete
     if nodes is None:
         known = recalled is not None

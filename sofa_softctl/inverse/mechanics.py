@@ -180,8 +180,9 @@ HELD_COMPLIANCE = 1e-6
 """Compliance of held contacts over their own without holding [-]: contacts whose forces are not
 unique, such as those of a rigid body on many points, share them evenly."""
 
-SWEEPS = 1000
-"""Most sweeps of Gauss-Seidel."""
+WORK = 1e8
+"""Most multiplications of Gauss-Seidel, a tenth of a second. Contacts that nearly depend on each
+other, such as many on a few nodes, take 1e5 sweeps."""
 
 
 def contact_forces(
@@ -189,7 +190,7 @@ def contact_forces(
     effort: np.ndarray,
     start: np.ndarray | None = None,
     *,
-    sweeps: int = SWEEPS,
+    sweeps: int | None = None,
 ) -> tuple[np.ndarray, float]:
     """Contact forces at given efforts.
 
@@ -197,13 +198,14 @@ def contact_forces(
         mechanics: The mechanics.
         effort: Efforts in units of energy, shape (n_a,).
         start: Forces to start from in units of energy, shape (n_r,).
-        sweeps: Most sweeps of Gauss-Seidel.
+        sweeps: Most sweeps of Gauss-Seidel. Default: as many as `WORK` allows.
 
     Returns:
         The forces in units of energy, shape (n_r,), and how far they are from the contact law [-].
     """
     m = mechanics
     force = np.zeros(len(m.c_free)) if start is None else np.array(start)
+    most = int(WORK) // len(force) ** 2 if sweeps is None else sweeps
     _, error = contact_gauss_seidel(
         m.W_cc,
         m.c_free + effort @ m.W_ac,
@@ -211,7 +213,7 @@ def contact_forces(
         m.mu,
         m.sticking,
         1e-9 * m.size,
-        sweeps,
+        most,
         force,
     )
     return force, error / m.size

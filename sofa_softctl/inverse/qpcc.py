@@ -22,7 +22,7 @@ from sofa_softctl.inverse.limits import (
     limits_of,
 )
 from sofa_softctl.inverse.mechanics import Mechanics, contact_forces, mechanics_of, modes_at
-from sofa_softctl.inverse.modes import STICKING, Modes
+from sofa_softctl.inverse.modes import INACTIVE, STICKING, Modes
 from sofa_softctl.inverse.piece import Answer, Pieces, final_qp
 from sofa_softctl.inverse.piece_kernels import LAW_ACCEPTED, Statement
 from sofa_softctl.inverse.pivoting import Start
@@ -196,9 +196,20 @@ class _Step:
         yield from self.starts
 
     def _resort(self) -> Iterator[Start]:
-        """What the contacts do at the efforts of the step before, to the last digits."""
-        force, _ = contact_forces(self.mechanics, self.before)
-        yield Start(modes_at(self.mechanics, self.before, force), force)
+        """What the contacts do at the efforts of the step before, to the last digits.
+
+        Then the same with one contact in other modes, those first that are nearest to them: where
+        contacts nearly depend on each other, digits are left that decide about the weakest ones.
+        """
+        m = self.mechanics
+        force, _ = contact_forces(m, self.before)
+        modes = modes_at(m, self.before, force)
+        yield Start(modes, force)
+        n = m.contacts.starts
+        near = np.maximum(force[n], np.abs(m.delta_c(self.before, force)[n]))
+        for i in np.argsort(np.round(near / m.size, 6), kind="stable"):
+            other = STICKING if modes.kind[i] == INACTIVE else INACTIVE
+            yield Start(modes.with_contact(i, other), force)
 
     def _checked(self, statement: Statement, found: Found) -> _Answered | None:
         """The answer as a QP solver confirms it: the optimum of its piece."""
