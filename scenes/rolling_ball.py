@@ -41,9 +41,23 @@ CONTACT_DISTANCE = 1.0
 UP = np.array([0.0, 1.0, 0.0])
 SETTLE = 0.4
 """Time in which the ball comes to rest on the ground before it is led [s]."""
+RAMP = 1.0
+"""Time in which the goal's speed rises at the start and falls at the end [s]. A ball whose goal
+stops at once rolls on over the next facet, and topples."""
 SINK = 0.7
 """How far the goal of the centre is below the centre of the round ball [mm]: no more than the ball
 sinks in under its weight. A higher goal makes it stretch until it topples."""
+
+
+def led(time, distance, speed):
+    """How far a goal has gone that reaches a speed, and rest at a distance, in `RAMP` each."""
+    if distance == 0.0:
+        return 0.0
+    ramp = min(RAMP, distance / speed)
+    end = distance / speed + ramp
+    time = min(max(time, 0.0), end)
+    slow = min(time, ramp), max(time - end + ramp, 0.0)  # time spent at the start, at the end
+    return speed * (time - slow[0] + (slow[0] ** 2 - slow[1] ** 2) / (2.0 * ramp))
 
 
 def rolled(point, travel, ahead):
@@ -70,9 +84,9 @@ def createScene(
     young_modulus=80.0,
     weakest=2.0,
     strongest=5.0,
-    energy=1e-2,
-    lead=2.0,
-    height_weight=0.3,
+    energy=0.1,
+    lead=1.0,
+    height_weight=0.1,
     point_weight=0.2,
     contacts="coulomb",
     look_ahead=True,
@@ -106,7 +120,7 @@ def createScene(
 
     def goal(time):
         """The centre's, led in time; the points', from where the ball is now."""
-        wanted = min(speed * max(time - SETTLE, 0.0), target) * ahead
+        wanted = led(time - SETTLE, target, speed) * ahead
         centre = ball.dofs.position.value.mean(axis=0)
         way = wanted - centre
         way -= (way @ UP) * UP

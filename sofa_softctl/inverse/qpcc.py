@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 
 from sofa_softctl.inverse.checked import Checked
 from sofa_softctl.inverse.contact_law import complementarity, cone_violation, law_error
-from sofa_softctl.inverse.contact_search import Found, search_modes
 from sofa_softctl.inverse.contacts import Contacts
-from sofa_softctl.inverse.limits import (
-    Limit,
-    active_limits,
-    effort_box,
-    exceeded_limits,
-    limits_of,
-)
+from sofa_softctl.inverse.limits import active_limits, effort_box, exceeded_limits, limits_of
 from sofa_softctl.inverse.mechanics import Mechanics, contact_forces, mechanics_of, modes_at
-from sofa_softctl.inverse.modes import INACTIVE, STICKING, Modes
-from sofa_softctl.inverse.piece import Answer, Pieces, final_qp
-from sofa_softctl.inverse.piece_kernels import LAW_ACCEPTED, Statement
-from sofa_softctl.inverse.pivoting import Start
+from sofa_softctl.inverse.modes import Modes
+from sofa_softctl.inverse.piece_kernels import LAW_ACCEPTED
 from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.inverse.qpcc_step import Answered, Step, normal_sums
 from sofa_softctl.inverse.search import ContactWarm, Search
 from sofa_softctl.inverse.solution import InverseSolution
-from sofa_softctl.inverse.statement import Limits, least_excess, tracking
+from sofa_softctl.inverse.statement import Limits
 from sofa_softctl.status import Status
-
-WORSE = 1.1
-"""Rise of the objective from step to step from which on pivoting also starts anew [-]."""
-NO_EXCESS = 1e-8
-"""Excess of limits that is rounding, relative to `Mechanics.size` [-]."""
-START_SWEEPS = 100
-"""Most sweeps of Gauss-Seidel for modes to start from."""
-WIDER = 3e-8
-"""By how much more than necessary limits are widened that have to be exceeded [-]."""
 
 
 def solve_qpcc(
@@ -74,258 +55,16 @@ def solve_qpcc(
     minimum, maximum = (np.array([s[k] for s in contacts.sums]) for k in (2, 3))
     limits = Limits(limits_of(problem), minimum, maximum)
     middle = perf_counter()
-    step = _Step(mechanics, limits, search, warm, before / mechanics.a_unit, ask)
+    step = Step(mechanics, limits, search, warm, before / mechanics.a_unit, ask)
     step.deadline = middle + search.budget
     answered = step.answer()
     end = perf_counter()
     return _solution(step, answered, held, tolerance, (middle - start, end - middle))
 
 
-class _Answered(NamedTuple):
-    """An answer that passed the check, in units of energy."""
-
-    modes: Modes
-    effort: np.ndarray
-    force: np.ndarray
-    checked: Checked
-    scale: float
-    """Largest unit of the QP's variables [sqrt(energy)]."""
-
-
-@dataclass(eq=False)
-class _Step:
-    """The searches of one step."""
-
-    mechanics: Mechanics
-    limits: Limits
-    search: Search
-    warm: ContactWarm | None
-    before: np.ndarray
-    """Efforts of the step before in units of energy, shape (n_a,)."""
-    ask: Callable[..., Checked]
-    deadline: float = math.inf
-    asked: list[Checked] = field(default_factory=list)
-    """Answers of the QP solvers."""
-    found: Found = field(default_factory=lambda: Found(None, True, "pivoting"))
-    """What the search came to whose answer was taken."""
-    excess: Found | None = None
-    """What the search for the least excess came to, if the limits had to be exceeded."""
-    pieces: int = 0
-    """Pieces that were solved."""
-    starts: list[Start] | None = None
-    """Modes to start from, once they were asked for."""
-
-    def __post_init__(self) -> None:
-        self.past = None if self.warm is None else _recalled(self.mechanics, self.warm)
-        expected = math.inf if self.warm is None else WORSE * self.warm.objective
-        self.expected = -math.inf if self.past is None or not self.past.known else expected
-
-    def answer(self) -> _Answered | None:
-        """The best tracking within the limits, or else with the least excess of them."""
-        within = tracking(self.mechanics, self.limits)
-        if within is not None:
-            self.found = self._find(within)
-            answered = self._checked(within, self.found)
-            if answered is not None:
-                return answered
-        return self._least_excess(within)
-
-    def _least_excess(self, within: Statement | None) -> _Answered | None:
-        """Where nothing was found within the limits: are there modes at all that keep them?"""
-        beyond = least_excess(self.mechanics, self.limits)
-        if beyond is None:
-            return None
-        excess = self._find(beyond, confirm=True)
-        if excess.answer is None:
-            return None
-        start = Start(excess.answer.modes, excess.answer.force)
-        if within is not None and math.sqrt(excess.answer.objective) <= NO_EXCESS * self._size:
-            self.found = self._find(within, start)
-            answered = self._checked(within, self.found)
-            if answered is None:  # what keeps the limits will do, though it tracks less well
-                self.found = Found(_as_tracking(within, excess.answer), False, excess.strategy)
-                answered = self._checked(within, self.found)
-            if answered is not None:
-                return answered
-        self.excess = excess
-        widened = tracking(self.mechanics, _widened(self.mechanics, self.limits, excess.answer))
-        if widened is None:
-            return None
-        self.found = self._find(widened, start)
-        return self._checked(widened, self.found)
-
-    @property
-    def _size(self) -> float:
-        return self.mechanics.size
-
-    def _find(
-        self, statement: Statement, start: Start | None = None, *, confirm: bool = False
-    ) -> Found:
-        """Search the modes of a statement; `confirm` that its least objective is not zero."""
-        before = np.zeros(len(statement.lower))
-        before[: len(self.before)] = self.before
-        pieces = Pieces(statement, before)
-        recalled = None
-        if start is not None:
-            recalled = start
-        elif self.past is not None and self.past.known:
-            recalled = Start(self.past.modes, self.past.force)
-        nodes: int | None = None
-        if self.search.strategy != "exact":
-            nodes = self.search.confirm_nodes if confirm else (None if start is None else 0)
-        found = search_modes(
-            pieces,
-            self.search,
-            recalled=recalled,
-            surprised=start is None and self.past is not None and not self.past.complete,
-            expected=math.inf if start is not None else (-math.inf if confirm else self.expected),
-            starts=self._starts(),
-            resort=self._resort(),
-            pairs=self.mechanics.contacts.pairs,
-            enough=0.5 * (NO_EXCESS * self._size) ** 2 if confirm else -math.inf,
-            nodes=nodes,
-            deadline=self.deadline,
-        )
-        self.pieces += pieces.pieces
-        return found
-
-    def _starts(self) -> Iterator[Start]:
-        """See `_starts`; found when first asked for."""
-        if self.starts is None:
-            self.starts = list(_starts(self.mechanics, self.before, self.past))
-        yield from self.starts
-
-    def _resort(self) -> Iterator[Start]:
-        """What the contacts do at the efforts of the step before, to the last digits.
-
-        Then the same with one contact in other modes, those first that are nearest to them: where
-        contacts nearly depend on each other, digits are left that decide about the weakest ones.
-        """
-        m = self.mechanics
-        force, _ = contact_forces(m, self.before)
-        modes = modes_at(m, self.before, force)
-        yield Start(modes, force)
-        n = m.contacts.starts
-        near = np.maximum(force[n], np.abs(m.delta_c(self.before, force)[n]))
-        for i in np.argsort(np.round(near / m.size, 6), kind="stable"):
-            other = STICKING if modes.kind[i] == INACTIVE else INACTIVE
-            yield Start(modes.with_contact(i, other), force)
-
-    def _checked(self, statement: Statement, found: Found) -> _Answered | None:
-        """The answer as a QP solver confirms it: the optimum of its piece."""
-        if found.answer is None:
-            return None
-        m, answer = self.mechanics, found.answer
-        n_a = len(m.a_unit)
-        final = final_qp(statement, answer)
-        if final is None:
-            return None
-        checked = self.ask(final.qp, feasible=True)
-        self.asked.append(checked)
-        if checked.result is None:
-            return None
-        v = final.scale * checked.result.x
-        effort, force = v[:n_a], final.X @ v + final.x
-        if law_error(m, effort, force).max() > max(LAW_ACCEPTED, answer.law):
-            effort, force = answer.effort, answer.force  # as good, and nearer to the law
-        scale = float(np.abs(final.scale).max())
-        return _Answered(answer.modes, effort, force, checked, scale)
-
-
-def _as_tracking(within: Statement, kept: Answer) -> Answer:
-    """An answer that keeps the limits, as one of the statement that tracks."""
-    effort = kept.effort[: len(within.lower)]
-    residual = within.F_u @ effort + within.F_c @ kept.force + within.f
-    return replace(kept, effort=effort, objective=0.5 * float(residual @ residual))
-
-
-class _Past(NamedTuple):
-    """What the step before knew of the contacts of this one."""
-
-    modes: Modes
-    force: np.ndarray
-    """In units of energy, shape (n_r,)."""
-    known: bool
-    """Whether it knew any of them. Those that it did not know are taken to stay apart."""
-    complete: bool
-    """Whether it knew all of them."""
-
-
-def _starts(m: Mechanics, before: np.ndarray, past: _Past | None) -> Iterator[Start]:
-    """Modes to start from: those at the efforts of the step before, roughly, and all sticking.
-
-    The forces of contacts that depend on each other are not unique: those that are found from the
-    forces of the step before may have no piece where those that are found from none have one.
-    """
-    for known in [None] if past is None else [past.force, None]:
-        force, _ = contact_forces(m, before, known, sweeps=START_SWEEPS)
-        yield Start(modes_at(m, before, force), force)
-    yield Start(Modes.of(np.full(m.contacts.n_c, STICKING)))
-
-
-def _recalled(m: Mechanics, warm: ContactWarm) -> _Past:
-    """What is known of the contacts, by their identity."""
-    c = m.contacts
-    modes = Modes.of(np.zeros(c.n_c, dtype=int))
-    force = np.zeros(c.n_r)
-    known, complete = False, True
-    for i, identity in enumerate(c.identity):
-        past = warm.contacts.get(identity)
-        rows = slice(c.starts[i], c.starts[i] + (3 if m.rough[i] else 1))
-        if past is None or len(past[3]) != rows.stop - rows.start:
-            complete = False
-            continue
-        known = True
-        modes.kind[i], modes.direction[i], modes.balance[i], force[rows] = past
-    return _Past(modes, force / m.c_unit, known, complete)
-
-
-def _remembered(
-    m: Mechanics, modes: Modes, effort: np.ndarray, force: np.ndarray, objective: float
-) -> ContactWarm:
-    """What the next step starts from. Efforts and forces in the scene's units."""
-    parts = np.split(force, m.contacts.starts[1:])
-    past = zip(modes.kind, modes.direction, modes.balance, parts, strict=True)
-    return ContactWarm(effort, dict(zip(m.contacts.identity, past, strict=True)), objective)
-
-
-def _widened(m: Mechanics, limits: Limits, least: Answer) -> Limits:
-    """The limits, widened just enough for this answer to satisfy them."""
-    n_a = len(m.a_unit)
-    effort, force = least.effort[:n_a], least.force
-    displacement = (m.W_aa @ effort + m.W_ac @ force) / m.a_unit + m.problem.delta_a_free
-    slack = WIDER * max(m.size, math.sqrt(2.0 * least.objective))
-    values = {"effort": effort * m.a_unit, "displacement": displacement}
-    slacks = {"effort": slack * m.a_unit, "displacement": slack / m.a_unit}
-    widened: list[Limit] = []
-    for limit in limits.limits:
-        if not limit.hard:
-            value, margin = values[limit.quantity], slacks[limit.quantity]
-            limit = limit._replace(
-                lower=np.minimum(limit.lower, value - margin),  # NaN stays NaN: no limit
-                upper=np.maximum(limit.upper, value + margin),
-            )
-        widened.append(limit)
-    total, least_unit = _normal_sums(m, force), slack * float(m.c_unit.max())
-    return Limits(
-        widened,
-        np.minimum(limits.sum_minimum, total - least_unit),
-        np.maximum(limits.sum_maximum, total + least_unit),
-    )
-
-
-def _normal_sums(m: Mechanics, force: np.ndarray) -> np.ndarray:
-    """The sums of normal forces that are bounded [effort], one for each of `Contacts.sums`."""
-    normal = (force * m.c_unit)[m.contacts.starts]
-    return np.array([normal[entry.contacts].sum() for entry in m.contacts.sums])
-
-
-# The solution -------------------------------------------------------------------------------------
-
-
 def _solution(
-    step: _Step,
-    answered: _Answered | None,
+    step: Step,
+    answered: Answered | None,
     held: np.ndarray,
     tolerance: float,
     times: tuple[float, float],
@@ -391,7 +130,7 @@ def _energy(m: Mechanics, effort: np.ndarray, force: np.ndarray) -> float:
     return 0.5 * float(z @ m.energy @ z)
 
 
-def _notes(step: _Step, answered: _Answered | None, law: float) -> dict[str, None]:
+def _notes(step: Step, answered: Answered | None, law: float) -> dict[str, None]:
     """What to know of an answer, or of why there is none, each once."""
     notes: list[str] = []
     if answered is None:
@@ -421,14 +160,14 @@ def _notes(step: _Step, answered: _Answered | None, law: float) -> dict[str, Non
     return dict.fromkeys(notes)
 
 
-def _bound(step: _Step, answered: _Answered | None, objective: float) -> float:
+def _bound(step: Step, answered: Answered | None, objective: float) -> float:
     """What no answer within all limits gets the objective below [displacement^2]."""
     if answered is None or step.excess is not None:
         return -math.inf
     return min(step.found.bound, objective)
 
 
-def _gap(step: _Step, answered: _Answered | None, objective: float) -> float:
+def _gap(step: Step, answered: Answered | None, objective: float) -> float:
     """(objective - bound) / objective [-], inf without a bound.
 
     An objective below 1e-8 of the free motion's counts as that much.
@@ -441,7 +180,7 @@ def _gap(step: _Step, answered: _Answered | None, objective: float) -> float:
     return 0.0 if missing <= 1e-7 * worth else missing / max(worth, 1e-300)  # 1e-7: what QPs leave
 
 
-def _status(answered: _Answered | None, relaxed: Sequence[str]) -> Status:
+def _status(answered: Answered | None, relaxed: Sequence[str]) -> Status:
     if answered is None:
         return Status.HELD
     return Status.CLOSEST_FEASIBLE if relaxed else Status.SOLVED
@@ -452,11 +191,11 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _exceeded_sums(step: _Step, force: np.ndarray, margin: float) -> tuple[str, ...]:
+def _exceeded_sums(step: Step, force: np.ndarray, margin: float) -> tuple[str, ...]:
     """The sums of normal forces that are out of bounds, in words."""
     m = step.mechanics
     texts = []
-    value = _normal_sums(m, force)
+    value = normal_sums(m, force)
     for k, entry in enumerate(m.contacts.sums):
         slack = margin * float(m.c_unit[m.contacts.starts[entry.contacts]].max(initial=0.0))
         if value[k] < entry.minimum - slack:
@@ -468,3 +207,12 @@ def _exceeded_sums(step: _Step, force: np.ndarray, margin: float) -> tuple[str, 
                 f"{entry.name}: normal force {value[k] - entry.maximum:.3g} above its maximum"
             )
     return tuple(texts)
+
+
+def _remembered(
+    m: Mechanics, modes: Modes, effort: np.ndarray, force: np.ndarray, objective: float
+) -> ContactWarm:
+    """What the next step starts from. Efforts and forces in the scene's units."""
+    parts = np.split(force, m.contacts.starts[1:])
+    past = zip(modes.kind, modes.direction, modes.balance, parts, strict=True)
+    return ContactWarm(effort, dict(zip(m.contacts.identity, past, strict=True)), objective)
