@@ -21,6 +21,7 @@ from sofa_softctl.inverse.grasp import Grasp
 from sofa_softctl.inverse.look_ahead import LookAhead
 from sofa_softctl.inverse.lost import LostObjects
 from sofa_softctl.inverse.modes import Mode
+from sofa_softctl.inverse.preparation import prepare
 from sofa_softctl.inverse.problem import InverseProblem
 from sofa_softctl.inverse.search import Search
 from sofa_softctl.inverse.slack import Slack
@@ -218,6 +219,8 @@ class InverseController(SceneController):
 
     def _find_rows(self) -> None:
         """Find the rows' owners and remember where the effectors start."""
+        if self.contacts != "forward":
+            prepare()
         self.system = ComplianceSystem(self.root)
         driven = self.actuators
         self.factor = np.array([self.system.effort_factor(entry) for entry in driven])

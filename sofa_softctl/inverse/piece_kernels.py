@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.inverse.small_algebra import applied, product, solve_in_place
+from sofa_softctl.inverse.small_algebra import applied, product, solve_dependent, solve_in_place
 from sofa_softctl.jit import njit
 
 INACTIVE, STICKING, SLIDING = 0, 1, 2  # as in `modes`
@@ -201,34 +201,23 @@ def _eliminate_dependent(
     s: Statement, rows: np.ndarray, E: np.ndarray, F: np.ndarray, X: np.ndarray, x: np.ndarray
 ) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """As `eliminate` where E is singular: what it leaves open are variables of their own."""
-    k, n_v = len(rows), X.shape[1]
-    U, S, Vt = np.linalg.svd(E)
-    rank = 0
-    for value in S:
-        if value > SINGULAR * S[0]:
-            rank += 1
-    free = k - rank
-    wide = np.zeros((X.shape[0], n_v + free))
-    wide[:, :n_v] = X
-    T, t = np.zeros((free, n_v + free)), np.zeros(free)
+    k, n = len(rows), X.shape[1]
+    Y, N, unreached = solve_dependent(E, F, SINGULAR)
+    free = N.shape[1]
+    wide = np.zeros((X.shape[0], n + free))
+    for i in range(k):
+        for j in range(n):
+            wide[rows[i], j] = -Y[i, j]
+        for l in range(free):
+            wide[rows[i], n + l] = N[i, l]
+        x[rows[i]] = -Y[i, n]
+    T, t = np.zeros((free, n + free)), np.zeros(free)
     ties = 0
-    for l in range(k):
-        component = np.zeros(n_v + 1)
-        for i in range(k):
-            for j in range(n_v + 1):
-                component[j] += U[i, l] * F[i, j]
-        if l < rank:
-            for i in range(k):
-                for j in range(n_v):
-                    wide[rows[i], j] -= Vt[l, i] * component[j] / S[l]
-                x[rows[i]] -= Vt[l, i] * component[n_v] / S[l]
-            continue
-        for i in range(k):
-            wide[rows[i], n_v + l - rank] = Vt[l, i]
-        if np.abs(component[:n_v]).max() > CONSISTENT:
-            T[ties, :n_v], t[ties] = component[:n_v], -component[n_v]
+    for component in unreached:
+        if np.abs(component[:n]).max() > CONSISTENT:
+            T[ties, :n], t[ties] = component[:n], -component[n]
             ties += 1
-        elif abs(component[n_v]) > CONSISTENT * s.size:
+        elif abs(component[n]) > CONSISTENT * s.size:
             return False, wide, x, T, t
     return True, wide, x, T[:ties], t[:ties]
 

@@ -49,6 +49,96 @@ def solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
 
 
 @njit
+def solve_dependent(
+    E: np.ndarray, F: np.ndarray, small: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """E Y = F where E is singular, by Householder's QR with column pivoting.
+
+    Args:
+        E: Shape (k, k).
+        F: Right-hand sides, shape (k, m).
+        small: Pivots below this share of the first are zero [-].
+
+    Returns:
+        Y, shape (k, m), of all least-squares solutions the least; an orthonormal basis N of what E
+        takes to zero, shape (k, free); the components of F that no Y reaches, shape (free, m).
+
+    Source: Golub and Van Loan, "Matrix Computations", 4th edition, sections 5.4.2 and 5.5.6.
+    """
+    k, m = F.shape
+    R, G, order = E.copy(), F.copy(), np.arange(k)
+    rank, first = k, 0.0
+    for j in range(k):
+        best, largest = j, -1.0
+        for c in range(j, k):
+            square = 0.0
+            for i in range(j, k):
+                square += R[i, c] * R[i, c]
+            if square > largest:
+                best, largest = c, square
+        norm = np.sqrt(largest)
+        first = max(first, norm)
+        if norm <= small * first:
+            rank = j
+            break
+        order[j], order[best] = order[best], order[j]
+        for i in range(k):
+            R[i, j], R[i, best] = R[i, best], R[i, j]
+        _reflect(R, G, j, norm)
+    free = k - rank
+    Y, N = np.zeros((k, m)), np.zeros((k, free))
+    for i in range(rank - 1, -1, -1):
+        for l in range(m):
+            value = G[i, l]
+            for c in range(i + 1, rank):
+                value -= R[i, c] * Y[order[c], l]
+            Y[order[i], l] = value / R[i, i]
+        for l in range(free):
+            value = -R[i, rank + l]
+            for c in range(i + 1, rank):
+                value -= R[i, c] * N[order[c], l]
+            N[order[i], l] = value / R[i, i]
+    for l in range(free):
+        N[order[rank + l], l] = 1.0
+        _project_out(N[:, :l], N[:, l])
+        _project_out(N[:, :l], N[:, l])  # once more, for what rounding left
+        N[:, l] /= np.sqrt((N[:, l] * N[:, l]).sum())
+    for l in range(m):
+        _project_out(N, Y[:, l])
+    return Y, N, G[rank:]
+
+
+@njit
+def _reflect(R: np.ndarray, G: np.ndarray, j: int, norm: float) -> None:
+    """Make column j of R zero below its diagonal, by a reflection that is applied to G as well."""
+    k = len(R)
+    v = R[j:, j].copy()
+    diagonal = -norm if v[0] > 0.0 else norm
+    v[0] -= diagonal
+    half = 0.5 * (v * v).sum()
+    for A, begin in ((R, j + 1), (G, 0)):
+        for c in range(begin, A.shape[1]):
+            along = 0.0
+            for i in range(j, k):
+                along += v[i - j] * A[i, c]
+            for i in range(j, k):
+                A[i, c] -= along / half * v[i - j]
+    R[j, j] = diagonal
+    R[j + 1 :, j] = 0.0
+
+
+@njit
+def _project_out(N: np.ndarray, y: np.ndarray) -> None:
+    """Take from y, in place, its parts along the orthonormal columns of N."""
+    for l in range(N.shape[1]):
+        along = 0.0
+        for i in range(len(y)):
+            along += N[i, l] * y[i]
+        for i in range(len(y)):
+            y[i] -= along * N[i, l]
+
+
+@njit
 def cholesky(H: np.ndarray, L: np.ndarray, floor: float) -> bool:
     """Lower factor of H; False where a pivot is below `floor`."""
     n = len(H)

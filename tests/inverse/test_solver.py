@@ -1,5 +1,7 @@
 import itertools
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -418,3 +420,24 @@ def test_an_unknown_solver_lists_the_known_ones():
 def test_the_tolerance_of_the_check_can_be_chosen():
     """No double-precision answer is exact to 1e-300, so none is taken."""
     assert solve(robot(), tolerance=1e-300).status is Status.HELD
+
+
+def test_after_preparing_nothing_is_left_to_load_or_compile():
+    """In a process of its own, as others have loaded everything here."""
+    script = """
+import sys, numpy as np
+from sofa_softctl.inverse import branch, piece_sequence, relaxation_kernels
+from sofa_softctl.inverse.contact_gauss_seidel import contact_gauss_seidel
+from sofa_softctl.inverse.corpus import random_problem
+from sofa_softctl.inverse.preparation import prepare
+from sofa_softctl.inverse.solver import solve
+kernels = [piece_sequence.solve_piece, contact_gauss_seidel]
+kernels += [relaxation_kernels.solve_relaxation, relaxation_kernels.relaxed_objective]
+prepare()
+before = set(sys.modules), [len(kernel.signatures) for kernel in kernels]
+assert "proxsuite" in before[0] and min(before[1]) > 0
+for friction in (0.0, 0.6):
+    solve(random_problem(np.random.default_rng(0), n_c=4, friction=friction))
+assert before == (set(sys.modules), [len(kernel.signatures) for kernel in kernels])
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

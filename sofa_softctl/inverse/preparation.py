@@ -1,0 +1,22 @@
+"""What the first step through contacts would otherwise have to wait for."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from sofa_softctl.inverse.contact_problems import contact_problems
+from sofa_softctl.inverse.problems import one_cable
+from sofa_softctl.inverse.search import Search
+from sofa_softctl.inverse.solver import solve
+
+
+@cache
+def prepare() -> None:
+    """Load the QP solvers and the search's compiled code, by tiny problems.
+
+    Half a second; a minute where the code has to be compiled, once on a machine. Without it the
+    first contact, or the first answer that a solver gets wrong, comes that much too late.
+    """
+    solve(one_cable().problem, solver="proxqp")
+    for each in contact_problems():
+        solve(each.problem, search=Search("exact"))
