@@ -68,7 +68,8 @@ def search_modes(
         deadline: Reading of `perf_counter` at which to end [s].
     """
     relaxation = Relaxation(pieces.statement, pieces.before)
-    descent = _Descent(pieces, options, enough, deadline)
+    most = options.new_pieces if recalled is None else options.pieces
+    descent = _Descent(pieces, options, enough, deadline, pieces.pieces + most)
     if recalled is not None:
         descent.go([recalled], options.warm_flips)
     if surprised or descent.poor(expected):
@@ -125,14 +126,13 @@ class _Descent:
     """Objective at which an answer is good enough."""
     deadline: float
     """Reading of `perf_counter` at which to end [s]."""
+    last: int
+    """Number of solved pieces at which to end."""
     best: Answer | None = None
     complete: bool = True
     """Whether all starts, and what they led to, were tried."""
     tried: set[bytes] = field(default_factory=set)
     """Keys of modes that were tried."""
-
-    def __post_init__(self) -> None:
-        self.last = self.pieces.pieces + self.options.pieces
 
     def go(self, starts: Iterable[Start], flips: int) -> None:
         """Pivot from further starts."""

@@ -22,6 +22,8 @@ class Search:
     time for; or for what is left of a finite `budget`."""
     pieces: int = 24
     """Most pieces that pivoting solves."""
+    new_pieces: int = 100
+    """The same where the step before knew no contact."""
     flips: int = 4
     """Most contacts of an answer that pivoting tries in another mode though they do not press
     against the border of theirs. More find better answers, slower."""
@@ -36,7 +38,7 @@ class Search:
     few_nodes: int = 12
     """Most relaxations that it then solves."""
     new_nodes: int = 400
-    """The same for `few` contacts none of which the step before knew."""
+    """The same for at most `few` contacts where the step before knew none."""
     confirm_nodes: int = 400
     """Most relaxations that are solved before limits are said to contradict each other."""
     nodes: int = 2000
@@ -53,8 +55,9 @@ class Search:
             raise ProblemError(
                 f"strategy must be 'auto', 'pivoting' or 'exact', got {self.strategy!r}."
             )
-        if self.pieces < 1:
-            raise ProblemError(f"pieces must be at least 1, got {self.pieces}.")
+        for name in ("pieces", "new_pieces"):
+            if getattr(self, name) < 1:
+                raise ProblemError(f"{name} must be at least 1, got {getattr(self, name)}.")
 
 
 class ContactWarm(NamedTuple):

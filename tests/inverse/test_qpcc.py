@@ -352,7 +352,7 @@ def test_five_hundred_contacts_are_solved():
 
 def test_the_search_keeps_to_its_bounds_and_says_so():
     p = random_problem(np.random.default_rng(11), n_c=8)
-    answer = solve(p, search=Search("pivoting", pieces=2))
+    answer = solve(p, search=Search("pivoting", new_pieces=2))
     assert answer.pieces <= 2
     assert not answer.converged
     assert "The search ended early, after 2 pieces" in answer.message
