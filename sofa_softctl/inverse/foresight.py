@@ -22,7 +22,7 @@ from sofa_softctl.inverse.look_ahead import (
 from sofa_softctl.scene.rollout import CopiedScene, Copy, copy_of
 
 GO_ON = Candidate("go on")
-_CARRIED = ("candidate", "active_for", "committed_for", "spent")
+_CARRIED = ("candidate", "active_for", "committed_for", "spent", "tip")
 
 
 class Foresight:
@@ -43,13 +43,18 @@ class Foresight:
         self.candidate, self.active_for, self.committed_for, self.spent = GO_ON, 0, 0, 0
         self.choices: list[tuple[float, Choice]] = []
         """Time and outcome of each look-ahead so far."""
+        self.tip: np.ndarray | None = None
+        """Where the effectors were a step before the last one [length], shape (n, 3)."""
         limits = self.options if self.options is not None else LookAhead()
         self.progress = Progress(limits.patience, limits.progress)
 
     def before_step(self) -> None:
         """Look ahead if it is time to; called before anything of the step has happened."""
         self.active_for, self.committed_for = self.active_for - 1, self.committed_for - 1
-        if self.options is None or self.committed_for > 0 or not self._stopped():
+        gained = self._gained()
+        if self.controller.solution is not None:
+            self.tip = self.controller.outputs["tip"].value.copy()
+        if self.options is None or self.committed_for > 0 or not self._stopped(gained):
             return
         left = self.options.budget - self.spent
         try:
@@ -94,7 +99,7 @@ class Foresight:
         """What goes on from step to step."""
         known = {name: getattr(self, name) for name in _CARRIED}
         known["choices"] = list(self.choices)
-        known["progress"] = (self.progress.best, self.progress.since)
+        known["progress"] = (self.progress.gained, self.progress.since)
         return known
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -102,7 +107,7 @@ class Foresight:
         for name in _CARRIED:
             setattr(self, name, snapshot[name])
         self.choices = list(snapshot["choices"])
-        self.progress.best, self.progress.since = snapshot["progress"]
+        self.progress.gained, self.progress.since = snapshot["progress"]
 
     def follow(self, candidate: Candidate, steps: int) -> None:
         """Follow a candidate for some steps, this one included, and look ahead after them."""
@@ -115,8 +120,16 @@ class Foresight:
         """What holds in this step."""
         return self.candidate if self.active_for > 0 else GO_ON
 
-    def _stopped(self) -> bool:
-        """Whether the last step's errors say that nothing is gained any more."""
+    def _gained(self) -> float:
+        """By how much the last step brought the effectors nearer to their goals [length]."""
+        own = self.controller
+        if self.tip is None:
+            return 0.0
+        stood = np.linalg.norm(self.tip - own.outputs["goal"].value, axis=1)
+        return weighted_error(stood, self._weight) - self._error(own)
+
+    def _stopped(self, gained: float) -> bool:
+        """Whether the last steps say that nothing is gained any more."""
         own = self.controller
         if own.solution is None or self.options is None:
             return False
@@ -126,11 +139,16 @@ class Foresight:
             if own.outputs["look_ahead"].value and self.committed_for <= 0:
                 self.say("")
             return False
-        return self.progress.stopped(self._error(own))
+        return self.progress.stopped(self._error(own), gained)
 
     def _error(self, controller: Any) -> float:
-        weight = np.linalg.norm(controller.weight.reshape(-1, 3), axis=1)
-        return weighted_error(controller.outputs["error"].value, weight)
+        return weighted_error(controller.outputs["error"].value, self._weight)
+
+    @property
+    def _weight(self) -> np.ndarray:
+        """Weight of each effector [-], shape (n,)."""
+        weight: np.ndarray = np.linalg.norm(self.controller.weight.reshape(-1, 3), axis=1)
+        return weight
 
     def rollouts(self, copy: Copy) -> Rollout:
         """Rolls candidates out from the present state, on a copy of the scene."""

@@ -58,7 +58,7 @@ class LookAhead:
     patience: int = 20
     """Steps without progress after which candidates are rolled out."""
     progress: float = 0.02
-    """Share of the error by which it must fall within `patience` to count as progress [-]."""
+    """Share of the error by which they must come nearer to their goals within `patience` [-]."""
     margin: float = 0.02
     """Share of the error by which a candidate must end better than those before it [-]."""
     budget: int = 20_000
@@ -96,7 +96,7 @@ Rollout = Callable[[Candidate, int], np.ndarray]
 
 
 class Progress:
-    """Whether an error still falls."""
+    """Whether effectors still come nearer to their goals, which may move meanwhile."""
 
     def __init__(self, patience: int, share: float) -> None:
         self.patience, self.share = patience, share
@@ -104,14 +104,20 @@ class Progress:
 
     def forget(self) -> None:
         """Begin anew."""
-        self.best, self.since = math.inf, 0
+        self.gained, self.since = 0.0, -1
 
-    def stopped(self, error: float) -> bool:
-        """Take the next error [length]; True after `patience` steps without progress."""
-        if error < (1.0 - self.share) * self.best:
-            self.best, self.since = error, 0
-        else:
-            self.since += 1
+    def stopped(self, error: float, gained: float) -> bool:
+        """Whether `patience` steps have brought no progress.
+
+        Args:
+            error: Error after a step [length].
+            gained: By how much the step made it smaller, goals where they are now [length]. The
+                goals' own motion is not the robot's progress, nor its failure.
+        """
+        self.gained += gained
+        self.since += 1
+        if self.gained > self.share * (error + self.gained):
+            self.gained, self.since = 0.0, 0
         return self.since >= self.patience
 
 

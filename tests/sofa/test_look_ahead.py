@@ -31,7 +31,7 @@ session = Session("scenes/rolling_ring.py", parameters={"start": 10.0})
 session.step(50)
 inverse = session.root.inverse
 inverse.foresight.options = LookAhead(horizon=12)
-inverse.foresight._stopped = lambda: True
+inverse.foresight._stopped = lambda gained: True
 session.step(3)
 names = [choice.candidate.name for _, choice in inverse.foresight.choices]
 result([inverse.look_ahead.value, names])
@@ -51,7 +51,7 @@ from sofa_softctl.scene.loader import load_scene
 root = Sofa.Core.Node("root")
 load_scene("scenes/rolling_ring.py").create(root)
 Sofa.Simulation.init(root)
-root.inverse.foresight._stopped = lambda: root.inverse.solution is not None
+root.inverse.foresight._stopped = lambda gained: root.inverse.solution is not None
 for _ in range(4):
     Sofa.Simulation.animate(root, root.dt.value)
 result(root.inverse.look_ahead.value)
