@@ -181,10 +181,10 @@ def final_qp(s: Statement, answer: Answer) -> FinalQP | None:
     free = np.full(len(d) - len(s.lower), np.inf)
     A = rows.G * d
     r = np.sqrt((A * A).sum(axis=1))
-    largest = r.max(initial=0.0) or 1.0
-    r[r <= 1e-12 * largest] = largest
-    lower = np.concatenate((np.concatenate((s.lower, -free)) / d, rows.low / r))
-    upper = np.concatenate((np.concatenate((s.upper, free)) / d, rows.high / r))
+    says = r > 1e-12 * r.max(initial=0.0)  # the others are rounding
+    A, r = A[says], r[says]
+    lower = np.concatenate((np.concatenate((s.lower, -free)) / d, rows.low[says] / r))
+    upper = np.concatenate((np.concatenate((s.upper, free)) / d, rows.high[says] / r))
     size = max(math.sqrt(2.0 * piece.constant), float(lower.max()), -float(upper.min())) or 1.0
     qp = QP(
         d[:, None] * piece.H * d, d * piece.g / size, A / r[:, None], lower / size, upper / size

@@ -22,6 +22,9 @@ from sofa_softctl.inverse.solution import InverseSolution
 from sofa_softctl.inverse.statement import Limits
 from sofa_softctl.status import Status
 
+EXCEEDED = 1e-6
+"""Excess of a limit from which on it is reported, relative to `Mechanics.size` [-]."""
+
 
 def solve_qpcc(
     problem: InverseProblem,
@@ -83,13 +86,12 @@ def _solution(
     displacement = (m.W_aa @ effort + m.W_ac @ force) / m.a_unit + p.delta_a_free
     error = p.W_ea @ (effort * m.a_unit) + m.contacts.W_ec @ (force * m.c_unit) + p.delta_e_free
     gap = m.delta_c(effort, force) / m.c_unit
-    margin = 10.0 * tolerance * scale
     values = {"effort": effort * m.a_unit, "displacement": displacement}
-    margins = {"effort": margin * m.a_unit, "displacement": margin / m.a_unit}
     limits = step.limits.limits
     relaxed: tuple[str, ...] = ()
     if answered is None or step.excess is not None:
-        relaxed = exceeded_limits(p.names, limits, values, margins)
+        margin = EXCEEDED * m.size
+        relaxed = exceeded_limits(p.names, limits, values, _margins(m, margin))
         relaxed += _exceeded_sums(step, force, margin)
     objective = 0.5 * float(np.square(p.effector_weight * error).sum())
     objective += _energy(m, effort, force)
@@ -99,7 +101,7 @@ def _solution(
         effector_error=_frozen(error),
         status=_status(answered, relaxed),
         kkt_residual=residual,
-        active=active_limits(p.names, limits, values, margins),
+        active=active_limits(p.names, limits, values, _margins(m, 10.0 * tolerance * scale)),
         relaxed=relaxed,
         objective=objective,
         iterations=sum(checked.iterations for checked in step.asked),
@@ -120,6 +122,11 @@ def _solution(
         pieces=step.pieces,
         converged=step.found.converged,
     )
+
+
+def _margins(m: Mechanics, margin: float) -> dict[str, np.ndarray]:
+    """A margin in units of energy as one of each actuator's effort and displacement."""
+    return {"effort": margin * m.a_unit, "displacement": margin / m.a_unit}
 
 
 def _energy(m: Mechanics, effort: np.ndarray, force: np.ndarray) -> float:

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sofa_softctl.bench.answer_check import check_answer
+from sofa_softctl.bench.random_contact_problems import random_contact_problem
 from sofa_softctl.inverse.contact_problems import push_an_object, rod_against_a_wall
 from sofa_softctl.inverse.contacts import Contacts, Law
 from sofa_softctl.inverse.corpus import random_problem
@@ -508,3 +510,17 @@ def test_contacts_that_nearly_depend_on_each_other_find_their_modes():
     for four of these, as Gauss-Seidel stopped after 1e3 of the 1e5 sweeps that they take."""
     seeds = range(220, 280)
     assert {solve(points_on_a_coarse_skin(seed)).status for seed in seeds} == {Status.SOLVED}
+
+
+def test_rows_that_are_rounding_do_not_reject_an_answer():
+    """A piece whose rows are zero but for their last digits; the QP solvers took them at their word,
+    and an answer that had been found was thrown away."""
+    assert solve(random_contact_problem(2, 525, 6)).status is Status.SOLVED
+
+
+def test_a_small_excess_is_reported_beside_an_actuator_that_moves_nothing():
+    """The actuator's unit is 350 times the others'; it hid an excess of 8e-5 of the gaps."""
+    problem = random_contact_problem(2, 664, 6)
+    answer = solve(problem)
+    assert answer.status is Status.CLOSEST_FEASIBLE
+    assert check_answer(problem, answer).unreported == ()
