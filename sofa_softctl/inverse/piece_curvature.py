@@ -50,9 +50,6 @@ def curvature(
     """
     n_v, n_r = X.shape[1], len(force)
     K = np.zeros((n_v, n_v))
-    sliding = False
-    for c in range(len(kind)):
-        sliding = sliding or kind[c] == SLIDING
     residual = s.f + applied(s.F_c, force) + applied(s.F_u, effort)
     gradient = np.zeros(n_r)
     for i in range(len(residual)):
@@ -90,7 +87,7 @@ def curvature(
             for a in range(n_v):
                 for b in range(n_v):
                     K[a, b] += y[i] / size * across[a] * across[b]
-    if not sliding:
+    if not (kind == SLIDING).any():
         return K
     nu = _law_multipliers(s, kind, direction, balance, gradient)
     delta = motion(s, effort, force)

@@ -131,9 +131,7 @@ def _follow(
 
     Where it fails, the forces stay as they were.
     """
-    slides = False
-    for c in range(len(kind)):
-        slides = slides or kind[c] == SLIDING
+    slides = (kind == SLIDING).any()
     start, best = force.copy(), np.inf
     for _ in range(NEWTON if slides else 0):
         error = _turn(s, kind, direction, balance, motion(s, effort, force), force)

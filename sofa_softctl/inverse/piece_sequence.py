@@ -107,9 +107,7 @@ def solve_piece(
         most: Most QPs once a point has obeyed every row.
     """
     n, n_c = len(effort), len(kind)
-    bound = True  # whether a QP's objective is a bound, not an estimate
-    for c in range(n_c):
-        bound = bound and kind[c] != SLIDING
+    bound = not (kind == SLIDING).any()  # whether a QP's objective is a bound, not an estimate
     dual, border = np.zeros(n_c), np.full(n_c, -1)
     planes = planes_at(s, kind, force, Planes(np.empty(0, np.int64), np.empty((0, 2))))
     possible, qp = assemble(s, kind, direction, balance, planes.contact, planes.direction)

@@ -513,8 +513,8 @@ def test_contacts_that_nearly_depend_on_each_other_find_their_modes():
 
 
 def test_rows_that_are_rounding_do_not_reject_an_answer():
-    """A piece whose rows are zero but for their last digits; the QP solvers took them at their word,
-    and an answer that had been found was thrown away."""
+    """A piece whose rows are zero but for their last digits: the QP solvers took these digits for
+    limits, and an answer that had been found was thrown away."""
     assert solve(random_contact_problem(2, 525, 6)).status is Status.SOLVED
 
 
