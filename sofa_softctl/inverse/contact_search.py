@@ -174,9 +174,9 @@ def _nodes(options: Search, contacts: int, *, known: bool, poor: bool) -> int:
         return 0
     if options.strategy == "exact" or math.isfinite(options.budget):
         return options.nodes
-    if contacts <= options.few:
-        return options.few_nodes if known else options.new_nodes
-    return options.few_nodes if poor else 0
+    if not known:
+        return options.new_nodes if contacts <= options.some else 0
+    return options.few_nodes if poor or contacts <= options.few else 0
 
 
 def _opened(
