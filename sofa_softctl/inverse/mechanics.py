@@ -161,7 +161,9 @@ def _actuators_energy(
     Its size is that of the tracking term: with the actuators acting freely, as without contacts, or
     with all contacts held, whichever is larger. A robot that moves its effectors through contacts
     alone, such as one that rolls or a hand that holds an object, moves them freely by next to
-    nothing: what is left then depends on the mesh, and differs by decades from step to step.
+    nothing: what is left then depends on the mesh, and differs by decades from step to step. Where
+    they move them neither way, as before they reach an object, a faint rest keeps them from acting
+    for nothing.
     """
     weight = problem.effector_weight[:, None]
     free = weight * problem.W_ea  # (n_e, n_a)
@@ -170,12 +172,21 @@ def _actuators_energy(
         0.5 * (W_cc + W_cc.T) + HELD_COMPLIANCE * np.eye(len(W_cc)),
         (contacts.W_ac * c_unit).T,
     )  # (n_r, n_a)
-    through = free - (weight * contacts.W_ec * c_unit) @ held
-    Q = max((B.T @ B for B in (free, through)), key=lambda Q: float(np.abs(Q).sum(axis=1).max()))
+    by_forces = weight * contacts.W_ec * c_unit
+    through = free - by_forces @ held
+    least = FAINT * _norm(by_forces.T @ by_forces) * _norm(problem.W_aa) * np.eye(problem.n_a)
+    Q = max((free.T @ free, through.T @ through, least), key=_norm)
     hessian = energy_hessian(problem, Q)
     return None if hessian is None else a_unit[:, None] * hessian * a_unit
 
 
+def _norm(Q: np.ndarray) -> float:
+    """Largest sum of a row's absolute entries."""
+    return float(np.abs(Q).sum(axis=1).max())
+
+
+FAINT = 1e-6
+"""Least size of the energy term, relative to what forces of contacts move the effectors [-]."""
 HELD_COMPLIANCE = 1e-6
 """Compliance of held contacts over their own without holding [-]: contacts whose forces are not
 unique, such as those of a rigid body on many points, share them evenly."""

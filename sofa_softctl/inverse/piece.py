@@ -11,6 +11,7 @@ from sofa_softctl.inverse import piece_kernels as kernels
 from sofa_softctl.inverse.active_set import SOLVED
 from sofa_softctl.inverse.modes import Modes
 from sofa_softctl.inverse.piece_kernels import Statement
+from sofa_softctl.inverse.piece_points import variables_at
 from sofa_softctl.inverse.piece_sequence import LAST_ROUNDS, ROUNDS, solve_piece
 from sofa_softctl.inverse.qp import QP
 
@@ -185,8 +186,10 @@ def final_qp(s: Statement, answer: Answer) -> FinalQP | None:
     A, r = A[says], r[says]
     lower = np.concatenate((np.concatenate((s.lower, -free)) / d, rows.low[says] / r))
     upper = np.concatenate((np.concatenate((s.upper, free)) / d, rows.high[says] / r))
+    A /= r[:, None]
+    here = variables_at(piece.X, answer.effort, answer.force) / d
+    kept = np.concatenate((here, A @ here))  # to rounding, by which limits must not contradict it
+    lower, upper = np.minimum(lower, kept), np.maximum(upper, kept)
     size = max(math.sqrt(2.0 * piece.constant), float(lower.max()), -float(upper.min())) or 1.0
-    qp = QP(
-        d[:, None] * piece.H * d, d * piece.g / size, A / r[:, None], lower / size, upper / size
-    )
+    qp = QP(d[:, None] * piece.H * d, d * piece.g / size, A, lower / size, upper / size)
     return FinalQP(qp, d * size, piece.X, piece.x)

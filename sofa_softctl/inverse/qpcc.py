@@ -101,7 +101,12 @@ def _solution(
         effector_error=_frozen(error),
         status=_status(answered, relaxed),
         kkt_residual=residual,
-        active=active_limits(p.names, limits, values, _margins(m, 10.0 * tolerance * scale)),
+        active=active_limits(
+            p.names,
+            limits,
+            values,
+            _margins(m, min(10.0 * tolerance * scale, EXCEEDED * m.size)),
+        ),
         relaxed=relaxed,
         objective=objective,
         iterations=sum(checked.iterations for checked in step.asked),
@@ -168,10 +173,13 @@ def _notes(step: Step, answered: Answered | None, law: float) -> dict[str, None]
 
 
 def _bound(step: Step, answered: Answered | None, objective: float) -> float:
-    """What no answer within all limits gets the objective below [displacement^2]."""
-    if answered is None or step.excess is not None:
+    """What no answer within all limits gets the objective below [displacement^2].
+
+    A sum of squares is not below zero; -inf where nothing was bounded.
+    """
+    if answered is None or step.excess is not None or step.found.bound == -math.inf:
         return -math.inf
-    return min(step.found.bound, objective)
+    return min(max(step.found.bound, 0.0), objective)
 
 
 def _gap(step: Step, answered: Answered | None, objective: float) -> float:

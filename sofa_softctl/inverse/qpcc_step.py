@@ -27,6 +27,8 @@ NO_EXCESS = 1e-8
 """Excess of limits that is rounding, relative to `Mechanics.size` [-]."""
 START_SWEEPS = 100
 """Most sweeps of Gauss-Seidel for modes to start from."""
+LESS = 1.001
+"""Energy over another's from which on it is more [-]."""
 WIDER = 3e-8
 """By how much more than necessary limits are widened that have to be exceeded [-]."""
 
@@ -176,8 +178,9 @@ class Step:
             return None
         v = final.scale * checked.result.x
         effort, force = v[:n_a], final.X @ v + final.x
-        if law_error(m, effort, force).max() > max(LAW_ACCEPTED, answer.law):
-            effort, force = answer.effort, answer.force  # as good, and nearer to the law
+        strays = law_error(m, effort, force).max() > max(LAW_ACCEPTED, answer.law)
+        if strays or effort @ effort > LESS * (answer.effort @ answer.effort):
+            effort, force = answer.effort, answer.force  # as good; nearer to the law, or less
         scale = float(np.abs(final.scale).max())
         return Answered(answer.modes, effort, force, checked, scale)
 
