@@ -29,7 +29,7 @@ START_SWEEPS = 100
 """Most sweeps of Gauss-Seidel for modes to start from."""
 LESS = 1.001
 """Energy over another's from which on it is more [-]."""
-WIDER = 3e-8
+WIDER = 3e-7
 """By how much more than necessary limits are widened that have to be exceeded [-]."""
 
 
@@ -90,21 +90,24 @@ class Step:
         excess = self._find(beyond, confirm=True)
         if excess.answer is None:
             return None
-        start = Start(excess.answer.modes, excess.answer.force)
         if within is not None and math.sqrt(excess.answer.objective) <= NO_EXCESS * self._size:
-            self.found = self._find(within, start)
-            answered = self._checked(within, self.found)
-            if answered is None:  # what keeps the limits will do, though it tracks less well
-                self.found = Found(_as_tracking(within, excess.answer), False, excess.strategy)
-                answered = self._checked(within, self.found)
+            answered = self._tracked(within, excess)
             if answered is not None:
                 return answered
         self.excess = excess
         widened = tracking(self.mechanics, _widened(self.mechanics, self.limits, excess.answer))
-        if widened is None:
-            return None
-        self.found = self._find(widened, start)
-        return self._checked(widened, self.found)
+        return None if widened is None else self._tracked(widened, excess)
+
+    def _tracked(self, statement: Statement, excess: Found) -> Answered | None:
+        """The best tracking from an answer on; or else that answer, though it tracks less well."""
+        assert excess.answer is not None
+        start = Start(excess.answer.modes, excess.answer.force)
+        self.found = self._find(statement, start)
+        answered = self._checked(statement, self.found)
+        if answered is None:
+            self.found = Found(_as_tracking(statement, excess.answer), False, excess.strategy)
+            answered = self._checked(statement, self.found)
+        return answered
 
     @property
     def _size(self) -> float:

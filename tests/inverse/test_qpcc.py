@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sofa_softctl.bench.answer_check import check_answer
 from sofa_softctl.bench.random_contact_problems import random_contact_problem
 from sofa_softctl.inverse.contact_problems import push_an_object, rod_against_a_wall
-from sofa_softctl.inverse.contacts import Contacts, Law
+from sofa_softctl.inverse.contacts import Contacts, Law, NormalSum
 from sofa_softctl.inverse.corpus import random_problem
 from sofa_softctl.inverse.mechanics import contact_forces, mechanics_of
 from sofa_softctl.inverse.problem import InverseProblem
@@ -524,3 +524,42 @@ def test_a_small_excess_is_reported_beside_an_actuator_that_moves_nothing():
     answer = solve(problem)
     assert answer.status is Status.CLOSEST_FEASIBLE
     assert check_answer(problem, answer).unreported == ()
+
+
+@pytest.mark.parametrize("strategy", ["auto", "pivoting", "exact"])
+def test_actuators_that_reach_nothing_rest(strategy):
+    """As before a finger touches the plate that it shall push. Any effort within its bounds is as
+    good: QP solvers answered with corners of them, and called limits met that were not."""
+    plates = [p for p in (random_contact_problem(0, k, 6) for k in range(120)) if is_plate(p)]
+    assert len(plates) >= 10
+    for p in plates:
+        contacts = replace(p.contacts, W_ac=np.zeros_like(p.contacts.W_ac), sums=())
+        p = replace(p, W_ea=np.zeros_like(p.W_ea), contacts=contacts, energy=1e-4)
+        p = replace(p, effort_min=-2.0, effort_max=2.0, effort_rate=np.inf)
+        p = replace(p, displacement_min=-np.inf, displacement_max=np.inf)
+        answer = solve(p, search=Search(strategy))
+        assert answer.status is Status.SOLVED
+        assert np.abs(answer.effort).max() <= 1e-6
+        assert not answer.active
+        assert answer.bound == -np.inf or 0.0 <= answer.bound <= answer.objective
+
+
+def is_plate(p):
+    """Whether all contacts of a problem are of one rigid body: their compliance has six rows."""
+    compliance = p.contacts.W_cc
+    return len(compliance) > 6 and np.linalg.matrix_rank(compliance) == 6
+
+
+def test_limits_that_leave_a_single_answer_are_met_as_far_as_they_can_be():
+    """A displacement and a grasp that exclude each other where contacts slide: with the limits
+    widened by no more than they must, a QP solver left 1.4e-8 of them where 1e-8 were allowed, and
+    the robot was held."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        p = random_problem(rng, n_c=3, n_a=2, n_e=2, friction=0.4, pull=False)
+        grasp = NormalSum("grasp", np.array([1, 2]), 3.0, 3.1)
+        contacts = replace(p.contacts, sums=(grasp,))
+        low, high = np.array([0.17, -np.inf]), np.array([0.22, np.inf])
+        p = replace(p, contacts=contacts, displacement_min=low, displacement_max=high)
+        p = replace(p, effort_min=-2.0, effort_max=2.0)
+        assert solve(p).status is not Status.HELD
