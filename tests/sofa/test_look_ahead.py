@@ -49,7 +49,7 @@ def test_a_scene_whose_making_is_unknown_says_so_once(in_sofa):
     said, printed = in_sofa("""
 from sofa_softctl.scene.loader import load_scene
 root = Sofa.Core.Node("root")
-load_scene("scenes/rolling_ring.py").create(root)
+load_scene("scenes/rolling_ring.py").create(root, look_ahead=True)
 Sofa.Simulation.init(root)
 root.inverse.foresight._stopped = lambda gained: root.inverse.solution is not None
 for _ in range(4):
