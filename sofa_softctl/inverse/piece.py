@@ -156,7 +156,8 @@ def final_qp(s: Statement, answer: Answer) -> FinalQP | None:
     """The QP whose optimum an answer must be: its piece, linearised about it.
 
     The Hessian's diagonal is one, the rows' norm is one, and one length scales all limits, so that
-    residuals are relative to the free motion.
+    residuals are relative to the free motion. Limits that the answer exceeds by rounding are
+    widened to it; None if it exceeds them by more than the contact law is kept to.
     """
     contacts, directions = [], []
     for c in np.flatnonzero((answer.modes.kind == kernels.STICKING) & (s.mu > 0.0)):
@@ -179,17 +180,20 @@ def final_qp(s: Statement, answer: Answer) -> FinalQP | None:
     curvature = piece.H.diagonal()
     strongest = curvature.max(initial=0.0) or 1.0
     d = 1.0 / np.sqrt(np.where(curvature > 1e-12 * strongest, curvature, strongest))
+    v = variables_at(piece.X, answer.effort, answer.force)
     free = np.full(len(d) - len(s.lower), np.inf)
+    low = np.concatenate((s.lower, -free, rows.low))
+    high = np.concatenate((s.upper, free, rows.high))
+    value = np.concatenate((v, rows.G @ v))
+    if np.maximum(low - value, value - high).max() > kernels.LAW_ACCEPTED * s.size:
+        return None  # not an answer
     A = rows.G * d
-    r = np.sqrt((A * A).sum(axis=1))
-    says = r > 1e-12 * r.max(initial=0.0)  # the others are rounding
-    A, r = A[says], r[says]
-    lower = np.concatenate((np.concatenate((s.lower, -free)) / d, rows.low[says] / r))
-    upper = np.concatenate((np.concatenate((s.upper, free)) / d, rows.high[says] / r))
-    A /= r[:, None]
-    here = variables_at(piece.X, answer.effort, answer.force) / d
-    kept = np.concatenate((here, A @ here))  # to rounding, by which limits must not contradict it
-    lower, upper = np.minimum(lower, kept), np.maximum(upper, kept)
+    norm = np.sqrt((A * A).sum(axis=1))
+    says = norm > 1e-12 * norm.max(initial=0.0)  # the other rows are rounding
+    unit, kept = np.concatenate((d, norm)), np.concatenate((np.full(len(d), True), says))
+    low, high, value = low[kept] / unit[kept], high[kept] / unit[kept], value[kept] / unit[kept]
+    lower, upper = np.minimum(low, value), np.maximum(high, value)  # rounding contradicts nothing
+    A = A[says] / norm[says, None]
     size = max(math.sqrt(2.0 * piece.constant), float(lower.max()), -float(upper.min())) or 1.0
     qp = QP(d[:, None] * piece.H * d, d * piece.g / size, A, lower / size, upper / size)
     return FinalQP(qp, d * size, piece.X, piece.x)

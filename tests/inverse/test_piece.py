@@ -9,7 +9,7 @@ from sofa_softctl.inverse.corpus import random_problem
 from sofa_softctl.inverse.limits import limits_of
 from sofa_softctl.inverse.mechanics import contact_forces, mechanics_of, modes_at
 from sofa_softctl.inverse.modes import SLIDING
-from sofa_softctl.inverse.piece import Pieces
+from sofa_softctl.inverse.piece import Pieces, final_qp
 from sofa_softctl.inverse.piece_sequence import LAST_ROUNDS
 from sofa_softctl.inverse.search import Search
 from sofa_softctl.inverse.solver import solve
@@ -91,3 +91,19 @@ def test_an_exact_search_stays_exact_where_the_objective_trebles():
     warm = cold.warm._replace(objective=0.01 * cold.objective, effort=0.0 * cold.effort)
     again = solve(p, warm=warm, search=Search("exact", new_nodes=1))
     assert cold.gap == again.gap == 0.0
+
+
+def test_what_exceeds_limits_by_more_than_rounding_is_no_answer():
+    """The final QP's limits are widened to the answer, so it must refuse one that is none."""
+    refused = 0
+    for seed in range(60):
+        piece = sliding_piece(seed)
+        answer = None if piece is None else piece[1].solve(piece[2], force=piece[3])
+        if answer is None:
+            continue
+        statement = piece[1].statement
+        assert final_qp(statement, answer) is not None
+        beyond = statement._replace(upper=answer.effort - 1e-3 * statement.size)
+        assert final_qp(beyond, answer) is None
+        refused += 1
+    assert refused >= 10
