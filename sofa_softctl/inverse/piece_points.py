@@ -24,8 +24,12 @@ from sofa_softctl.jit import njit
 
 NEWTON = 8
 """Most steps of Newton's method on the law at fixed efforts."""
-APART = 0.95
-"""Cosine of the angle between two planes at a cone above which the newer one stands for both."""
+APART = 1.0 - 1e-6
+"""Cosine of the angle between two planes at a cone above which the newer one stands for both. Those
+that merely resemble each other are kept: without the older one, the sequence can go back to where
+that one came from, and around."""
+MOST_PLANES = 24
+"""Most planes of a contact, on average."""
 
 
 class Planes(NamedTuple):
@@ -178,8 +182,8 @@ def objective_at(s: Statement, effort: np.ndarray, force: np.ndarray) -> float:
 def planes_at(s: Statement, kind: np.ndarray, force: np.ndarray, known: Planes) -> Planes:
     """Known planes, and those where the forces of sticking contacts are nearest to their cones.
 
-    A new plane takes the place of those within `APART` of it, for two that nearly agree meet in an
-    edge which is no part of the cone. Forces less than half way to their cone ask for none.
+    A new plane takes the place of those within `APART` of it. Forces less than half way to their
+    cone ask for none.
     """
     most = len(kind) + len(known.contact)
     contact, direction = np.empty(most, np.int64), np.empty((most, 2))
@@ -201,7 +205,7 @@ def planes_at(s: Statement, kind: np.ndarray, force: np.ndarray, known: Planes) 
                 cosine = known.direction[i, 0] * direction[j, 0]
                 cosine += known.direction[i, 1] * direction[j, 1]
                 apart = cosine < APART
-        if apart and m < 8 * len(kind):
+        if apart and m < MOST_PLANES * len(kind):
             contact[m], direction[m] = known.contact[i], known.direction[i]
             m += 1
     return Planes(contact[:m], direction[:m])

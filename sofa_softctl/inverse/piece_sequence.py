@@ -44,6 +44,8 @@ LAST_ROUNDS = 100
 """The same on the piece that is answered with."""
 HOPELESS = 10
 """The same as long as no point has obeyed every row."""
+NARROWING = 30
+"""The same where no contact slides: planes around cones then narrow to what the limits leave."""
 SETTLED = 1e-9
 """Gain that a QP promises, relative, below which the sequence has settled."""
 EXACT = 1e-7
@@ -118,7 +120,8 @@ def solve_piece(
         return _result(s, INFEASIBLE, best, dual, border, 0)
     H, g, rows, y = qp.H, qp.g, qp.rows, np.zeros(0)  # y: multipliers of `rows`
     curved, radius, slow, done = False, np.inf, 0, 0
-    while done < (most if best.violated < np.inf else HOPELESS):
+    hopeless = NARROWING if bound else HOPELESS
+    while done < (most if best.violated < np.inf else hopeless):
         done += 1
         obeyed = best.violated < np.inf  # whether there is an answer already
         outcome, v, y_next, way = solve_scaled(s, H, g, here.qp.rows, here.v, radius)
