@@ -58,7 +58,7 @@ RADIUS, APPROACH = 20.0, 0.2
 
 def laser(layout):
     """The spot on the plate, as planning sees it."""
-    from sofa_softctl.surrogate.probes import Laser
+    from sofa_softctl.surrogate.planning.probes import Laser
 
     tip, ahead = (layout.point(f"/arm/beam.{k}") for k in (0, 1))
     return Laser(base=tip, tip=ahead, normal=(0.0, 0.0, 1.0), offset=PLATE)
@@ -72,7 +72,7 @@ def smooth(share):
 
 def circle(layout, share):
     """The spot cuts a circle. `share`: share of the time at each instant, shape (K,)."""
-    from sofa_softctl.surrogate.rewards import Effort, Following, Smoothness
+    from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
     from sofa_softctl.surrogate.robot import Task
 
     radius = RADIUS * smooth(share / APPROACH)
@@ -88,8 +88,8 @@ def circle(layout, share):
 
 def obstacles(layout, share):
     """From one side of the plate to the other, around two discs that must not be burnt."""
-    from sofa_softctl.surrogate.obstacles import Obstacle, Sphere
-    from sofa_softctl.surrogate.rewards import Effort, Following, Smoothness
+    from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
+    from sofa_softctl.surrogate.planning.obstacles import Obstacle, Sphere
     from sofa_softctl.surrogate.robot import Task
 
     spot = laser(layout)

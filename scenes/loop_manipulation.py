@@ -23,13 +23,13 @@ with application to flexible object manipulation", section IV, after the motion;
 import numpy as np
 
 from sofa_softctl import IdentificationController, parameters_from_argv
-from sofa_softctl.identification.loop import baxter
-from sofa_softctl.identification.loop.model import RADIUS, TUBE
-from sofa_softctl.identification.loop.problem import LoopProblem
-from sofa_softctl.identification.loop.recording import ANGLE_NOISE, TORQUE_NOISE
-from sofa_softctl.identification.loop.robot import arm_motors, at_rest, robot
 from sofa_softctl.identification.mechanism import kernels
-from sofa_softctl.identification.plant import MechanismPlant
+from sofa_softctl.identification.mechanism.in_scene import MechanismPlant
+from sofa_softctl.identification.problems.loop import baxter
+from sofa_softctl.identification.problems.loop.model import RADIUS, TUBE
+from sofa_softctl.identification.problems.loop.problem import LoopProblem
+from sofa_softctl.identification.problems.loop.recording import ANGLE_NOISE, TORQUE_NOISE
+from sofa_softctl.identification.problems.loop.robot import arm_motors, at_rest, robot
 
 PLUGINS = """
 Sofa.Component.AnimationLoop Sofa.Component.Collision.Geometry Sofa.Component.Mapping.NonLinear

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from sofa_softctl.runtime import modules as _modules
+from sofa_softctl.runtime.bindings import modules as _modules
 
 _modules.install()
 
@@ -18,13 +18,13 @@ _HOMES = {
     "Grasp": "sofa_softctl.inverse.grasp",
     "IdentificationController": "sofa_softctl.identification.controller",
     "InverseController": "sofa_softctl.inverse.controller",
-    "InverseProblem": "sofa_softctl.inverse.problem",
-    "InverseSolution": "sofa_softctl.inverse.solution",
+    "InverseProblem": "sofa_softctl.qpcc.problem",
+    "InverseSolution": "sofa_softctl.qpcc.solution",
     "LibraryController": "sofa_softctl.library.controller",
     "LookAhead": "sofa_softctl.inverse.look_ahead",
     "Playback": "sofa_softctl.scene.playback",
-    "Record": "sofa_softctl.scene.record",
-    "Search": "sofa_softctl.inverse.search",
+    "Record": "sofa_softctl.record.record",
+    "Search": "sofa_softctl.qpcc.search_options",
     "Session": "sofa_softctl.scene.session",
     "Sofa": "Sofa",
     "Status": "sofa_softctl.status",
@@ -37,8 +37,8 @@ _HOMES = {
     "goal": "sofa_softctl.scene.goal",
     "hookimpl": "sofa_softctl.hooks",
     "parameters_from_argv": "sofa_softctl.scene.portable",
-    "read_record": "sofa_softctl.scene.record",
-    "solve_inverse": "sofa_softctl.inverse.solver",
+    "read_record": "sofa_softctl.record.record",
+    "solve_inverse": "sofa_softctl.qpcc.solve",
 }
 
 _ON_BACKEND = (

@@ -188,14 +188,14 @@ class Offers:
 
     def qp_solver(self, name: str, solve: Callable[..., Any]) -> None:
         """See `hooks.softctl_register_qp_solvers`."""
-        from sofa_softctl.inverse import qp_solvers
+        from sofa_softctl.qp import solvers
 
-        self._claim("QP solver", name, name in qp_solvers.qp_solvers)
-        self.taken.append(lambda: qp_solvers.register(name, solve))
+        self._claim("QP solver", name, name in solvers.qp_solvers)
+        self.taken.append(lambda: solvers.register(name, solve))
 
     def component(self, component: type[Any]) -> None:
         """See `hooks.softctl_register_components`."""
-        from sofa_softctl.runtime import factory
+        from sofa_softctl.runtime.core import factory
 
         try:
             names = factory.names_of(component)

@@ -22,7 +22,8 @@ from pathlib import Path
 
 TESTS = (
     *(f"tests/scenes/test_{name}.py" for name in ("rolling_ring", "rolling_ball", "trunk_cup")),
-    *("tests/scenes/test_three_fingers.py", "tests/scenes/test_gripper.py", "tests/inverse"),
+    *("tests/scenes/test_three_fingers.py", "tests/scenes/test_gripper.py"),
+    *("tests/inverse", "tests/qpcc"),
 )
 """The scenes with contacts, and the inverse problems."""
 CORES = ("Haswell", "Zen", "Prescott", "SkylakeX")

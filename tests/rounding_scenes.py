@@ -8,7 +8,7 @@ from pathlib import Path
 
 import threadpoolctl
 
-from sofa_softctl.bench.robust_cases import ROBOTS
+from sofa_softctl.bench.robust.cases import ROBOTS
 from sofa_softctl.bench.run_measures import RunMeasures
 from sofa_softctl.scene.session import Session
 

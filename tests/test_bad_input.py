@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.cli import main
+from sofa_softctl._internal.atomic_file import replacing
+from sofa_softctl.cli.app import main
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.scene.record import read_record
-from sofa_softctl.view.files import replacing
+from sofa_softctl.record.record import read_record
 
 HEADER = """\
 import numpy as np
@@ -492,7 +492,7 @@ def test_a_real_process_ends_with_status_1_and_the_message_on_stderr(tmp_path):
     path = tmp_path / "scene.py"
     path.write_text("def createScene(root):\n    root.addObject('Mass')\n")
     done = subprocess.run(
-        [sys.executable, "-m", "sofa_softctl.cli", "run", str(path), "--backend", "embedded"],
+        [sys.executable, "-m", "sofa_softctl.cli.app", "run", str(path), "--backend", "embedded"],
         capture_output=True,
         text=True,
         timeout=60,

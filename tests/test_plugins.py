@@ -12,10 +12,11 @@ import pytest
 from sofa_softctl import hookimpl, hooks
 from sofa_softctl import plugins as plugins_module
 from sofa_softctl.errors import PluginError
-from sofa_softctl.inverse import qp_solvers
 from sofa_softctl.plugins import Plugins, controller, plugins
-from sofa_softctl.runtime import data_types, factory
-from sofa_softctl.runtime.component import Component
+from sofa_softctl.qp import solvers as qp_solvers
+from sofa_softctl.runtime.core import factory
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data import types as data_types
 
 
 @pytest.fixture
@@ -349,7 +350,16 @@ def softctl_register_components(register):
     )
     scene = tmp_path / "scene.py"
     scene.write_text("def createScene(root):\n    root.addObject('Whistle')\n")
-    command = [sys.executable, "-m", "sofa_softctl.cli", "run", str(scene), "--steps", "1", "-q"]
+    command = [
+        sys.executable,
+        "-m",
+        "sofa_softctl.cli.app",
+        "run",
+        str(scene),
+        "--steps",
+        "1",
+        "-q",
+    ]
     command += ["--backend", "embedded"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "SOFTCTL_PLUGINS": "1"}
     done = subprocess.run(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.bench.side import Side
+from sofa_softctl.bench.backend_process import Side
 from sofa_softctl.errors import SceneError
 
 BACKENDS = ("embedded", "sofa")

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.bench.contact_search.corpus import random_problem
 from sofa_softctl.bench.pose_error import PoseError, angle_about, pose_error, rotation_between
 from sofa_softctl.errors import SceneError
-from sofa_softctl.inverse.contacts import Law
-from sofa_softctl.inverse.corpus import random_problem
-from sofa_softctl.inverse.search import Search
-from sofa_softctl.inverse.solver import solve
+from sofa_softctl.qpcc.contacts import Law
+from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.scene.session import Session
 
 WARM_UP = 20

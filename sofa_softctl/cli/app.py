@@ -11,8 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl import cli_identify, cli_library, cli_papers, cli_planning
-from sofa_softctl.cli_options import Json, Quiet, Scene, Set, Steps, parameters
+from sofa_softctl.cli import identify
+from sofa_softctl.cli import library as cli_library
+from sofa_softctl.cli import papers as cli_papers
+from sofa_softctl.cli import plan as cli_planning
+from sofa_softctl.cli.options import Json, Quiet, Scene, Set, Steps, parameters
 from sofa_softctl.errors import SoftctlError
 
 app = typer.Typer(
@@ -57,7 +60,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a scene: follow the goal, and say how well that went."""
-    from sofa_softctl.view import terminal
+    from sofa_softctl.view.terminal import run as terminal
 
     _load_plugins(plugin)
     session = _session(scene, backend, set_, quiet=quiet or as_json)
@@ -78,7 +81,7 @@ def bench(
 ) -> None:
     """Measure a scene: where the time of a step goes, after compilation."""
     from sofa_softctl.bench.profile import profile
-    from sofa_softctl.view import terminal
+    from sofa_softctl.view.terminal import run as terminal
 
     _load_plugins(plugin)
     session = _session(scene, backend, set_, quiet=as_json)
@@ -116,7 +119,7 @@ def compare(
     Ends with status 1 when the motion differs by more than the tolerance.
     """
     from sofa_softctl.bench.compare import compare as compare_scene
-    from sofa_softctl.view import terminal
+    from sofa_softctl.view.terminal import run as terminal
 
     total = steps or 200
     show = terminal.Terminal(quiet=quiet or as_json)
@@ -133,7 +136,7 @@ def compare(
     elif not quiet:
         terminal.show_comparison(found, tolerance)
     if plot is not None:
-        from sofa_softctl.view.comparison import save_comparison_plot
+        from sofa_softctl.view.plots.comparison import save_comparison_plot
 
         save_comparison_plot(plot, found)
     if found.deviation_max > tolerance:
@@ -143,7 +146,7 @@ def compare(
 app.command(epilog=cli_planning.EXAMPLES)(cli_planning.plan)
 app.add_typer(cli_planning.surrogate, name="surrogate")
 app.add_typer(cli_library.app, name="library")
-app.command(epilog=cli_identify.EXAMPLES)(cli_identify.identify)
+app.command(epilog=identify.EXAMPLES)(identify.identify)
 
 
 @app.command(epilog="Examples:\n\n  softctl components\n\n  softctl components CableConstraint")
@@ -153,7 +156,7 @@ def components(
     ] = None,
 ) -> None:
     """List the components of the embedded runtime, or the Data of one of them."""
-    from sofa_softctl.view import terminal
+    from sofa_softctl.view.terminal import run as terminal
 
     terminal.show_components(name)
 
@@ -162,7 +165,7 @@ def components(
 def plugins(plugin: Plugin = None) -> None:
     """List the plugins and the controllers that they bring."""
     from sofa_softctl.plugins import plugins as found
-    from sofa_softctl.view import terminal
+    from sofa_softctl.view.terminal import run as terminal
 
     _load_plugins(plugin)
     terminal.show_plugins(found())
@@ -174,8 +177,8 @@ def doctor() -> None:
 
     Ends with status 1 when something is not as it should be.
     """
-    from sofa_softctl.scene import diagnosis
-    from sofa_softctl.view import terminal
+    from sofa_softctl.scene.sofa import doctor as diagnosis
+    from sofa_softctl.view.terminal import run as terminal
 
     findings = diagnosis.diagnose()
     terminal.show_diagnosis(findings)
@@ -207,7 +210,7 @@ def main() -> None:
     """Run the command line; any error ends it with a message and exit status 1."""
     status = _run()
     if "Sofa" in sys.modules:
-        from sofa_softctl.runtime.modules import is_embedded
+        from sofa_softctl.runtime.bindings.modules import is_embedded
 
         if not is_embedded(sys.modules["Sofa"]):  # SOFA may abort when Python cleans up after it
             sys.stdout.flush()
@@ -222,7 +225,7 @@ def _run() -> int:
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else int(done.code is not None)
     except Exception as error:
-        from sofa_softctl.view import terminal
+        from sofa_softctl.view.terminal import run as terminal
 
         if isinstance(error, SoftctlError):
             terminal.show_error(error)

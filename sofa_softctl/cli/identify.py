@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from sofa_softctl.cli_options import Json, Quiet, stopping
+from sofa_softctl.cli.options import Json, Quiet, stopping
 from sofa_softctl.errors import SoftctlError
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.descent import Descent
-    from sofa_softctl.identification.estimate import Estimate
     from sofa_softctl.identification.experiment import Experiment
+    from sofa_softctl.identification.fitting.estimate import Estimate
+    from sofa_softctl.identification.fitting.steepest_descent import Descent
     from sofa_softctl.identification.parameter import Parameter
     from sofa_softctl.identification.problem import OfScenes, Problem
-    from sofa_softctl.view.terminal import Terminal
+    from sofa_softctl.view.terminal.run import Terminal
 
 EXAMPLES = (
     "Examples:\n\n"
@@ -89,12 +89,12 @@ def identify(
     as_json: Json = False,
 ) -> None:
     """Find the parameters of a model that fit recordings best, and how far to trust them."""
-    from sofa_softctl.identification.estimate import sentence, start_at
+    from sofa_softctl.identification.fitting.estimate import sentence, start_at
     from sofa_softctl.identification.problem import OfScenes
-    from sofa_softctl.identification.problems import load_problem
-    from sofa_softctl.identification.report import make_report
-    from sofa_softctl.view import identification as view
-    from sofa_softctl.view.terminal import Terminal
+    from sofa_softctl.identification.problems.registry import load_problem
+    from sofa_softctl.identification.report.report import make_report
+    from sofa_softctl.view.terminal import identification as view
+    from sofa_softctl.view.terminal.run import Terminal
 
     wanted = load_problem(problem)
     if template is not None:
@@ -168,9 +168,9 @@ def _fit(
     only_newton: dict[str, Any],
 ) -> tuple[Estimate, Descent | None]:
     """The estimate by either method, and the path of the paper's."""
-    from sofa_softctl.identification.descent import as_estimate, descend
-    from sofa_softctl.identification.estimate import estimate
-    from sofa_softctl.view import identification as view
+    from sofa_softctl.identification.fitting.estimate import estimate
+    from sofa_softctl.identification.fitting.steepest_descent import as_estimate, descend
+    from sofa_softctl.view.terminal import identification as view
 
     if method is Method.GAUSS_NEWTON:
         progress = view.search_progress(tell, only_newton["starts"])
@@ -189,8 +189,8 @@ def _fit(
 
 def _check_report(folder: Path) -> None:
     """SoftctlError when a report cannot be written there: before the work, not after it."""
-    from sofa_softctl.view.files import check_writable
-    from sofa_softctl.view.identification import NUMBERS, PAGE
+    from sofa_softctl._internal.atomic_file import check_writable
+    from sofa_softctl.view.terminal.identification import NUMBERS, PAGE
 
     if folder.exists() and not folder.is_dir():
         raise SoftctlError(
@@ -210,7 +210,7 @@ def _experiments(
     planned: bool = False,
 ) -> list[Experiment]:
     """Models of recordings; what was told of each is noted, and said."""
-    from sofa_softctl.identification.record_files import read_recording
+    from sofa_softctl.identification.data.files import read_recording
 
     found = []
     for file in files:
@@ -246,8 +246,8 @@ def _text(value: Any) -> str:
 
 
 def _write_template(path: Path, problem: Problem, *, quiet: bool) -> None:
-    from sofa_softctl.identification.table import template
-    from sofa_softctl.view.identification import write_text
+    from sofa_softctl.identification.data.table import template
+    from sofa_softctl.view.terminal.identification import write_text
 
     if path.exists():
         raise SoftctlError(f"'{path}' exists already: name another file for the template.")

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from sofa_softctl.cli_options import Json, Quiet, Workers, stopping
+from sofa_softctl.cli.options import Json, Quiet, Workers, stopping
 from sofa_softctl.errors import LibraryError
 
 app = typer.Typer(help="Libraries of optimal motions.", no_args_is_help=True)
@@ -56,14 +56,15 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Build a library, or go on with one: random tasks until enough in a row are known."""
+    from sofa_softctl._internal.processes import workers as processes
     from sofa_softctl.library import build as building
-    from sofa_softctl.library.file import LibraryFile
     from sofa_softctl.library.library import shape_of
-    from sofa_softctl.library.problems import load_problem
-    from sofa_softctl.library.shooting import Program
+    from sofa_softctl.library.ocp.shooting import Program
+    from sofa_softctl.library.problems.registry import load_problem
+    from sofa_softctl.library.storage import LibraryFile
     from sofa_softctl.library.verify import estimate as cost_of
-    from sofa_softctl.view import libraries, terminal
-    from sofa_softctl.workers import workers as processes
+    from sofa_softctl.view.terminal import library as libraries
+    from sofa_softctl.view.terminal import run as terminal
 
     show = terminal.Terminal(quiet=quiet or as_json)
     program = Program(load_problem(problem))
@@ -116,8 +117,8 @@ def query(
     as_json: Json = False,
 ) -> None:
     """Ask a library for a motion."""
-    from sofa_softctl.library.file import load
-    from sofa_softctl.view import libraries
+    from sofa_softctl.library.storage import load
+    from sofa_softctl.view.terminal import library as libraries
 
     known = load(library)
     answer = known.query(parameters)
@@ -137,8 +138,8 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Say what a library holds."""
-    from sofa_softctl.library.file import LibraryFile
-    from sofa_softctl.view import libraries
+    from sofa_softctl.library.storage import LibraryFile
+    from sofa_softctl.view.terminal import library as libraries
 
     with LibraryFile(library) as file:
         libraries.show_info(file, as_json=as_json)
@@ -170,11 +171,12 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Compare a library's answers to tasks it has never seen with the optima."""
-    from sofa_softctl.library.file import LibraryFile
-    from sofa_softctl.library.problems import load_problem
-    from sofa_softctl.library.shooting import Program
+    from sofa_softctl.library.ocp.shooting import Program
+    from sofa_softctl.library.problems.registry import load_problem
+    from sofa_softctl.library.storage import LibraryFile
     from sofa_softctl.library.verify import verify as check
-    from sofa_softctl.view import libraries, terminal
+    from sofa_softctl.view.terminal import library as libraries
+    from sofa_softctl.view.terminal import run as terminal
 
     show = terminal.Terminal(quiet=quiet or as_json)
     program = Program(load_problem(problem), compiled=compiled)
@@ -203,8 +205,8 @@ def export(
     out: Annotated[Path, typer.Argument(help="FILE.npz or FILE.csv.")],
 ) -> None:
     """Write parameters, costs, inputs and states of all motions."""
-    from sofa_softctl.library.file import load
-    from sofa_softctl.view import libraries
+    from sofa_softctl.library.storage import load
+    from sofa_softctl.view.terminal import library as libraries
 
     libraries.export(out, load(library))
     typer.echo(json.dumps({"written": str(out)}))

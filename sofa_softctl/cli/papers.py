@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from sofa_softctl.cli_options import Json, Quiet, Steps, Workers, stopping
+from sofa_softctl.cli.options import Json, Quiet, Steps, Workers, stopping
 from sofa_softctl.errors import SoftctlError
 
 EXAMPLES = (
@@ -97,8 +97,9 @@ def papers(
     as_json: Json = False,
 ) -> None:
     """Measure the robots of the paper on inverse control through contacts: its Table II."""
-    from sofa_softctl.bench.papers import TABLE_2, compare_strategies, measure_row
-    from sofa_softctl.view import paper_tables, terminal
+    from sofa_softctl.bench.papers.inverse import TABLE_2, compare_strategies, measure_row
+    from sofa_softctl.view.terminal import papers as paper_tables
+    from sofa_softctl.view.terminal import run as terminal
 
     show = terminal.Terminal(quiet=quiet or as_json)
     if planning:
@@ -125,7 +126,7 @@ def papers(
         _measure_transfer(show, scenes, steps, quiet=quiet, as_json=as_json)
         return
     if robust:
-        from sofa_softctl.bench.robust_cases import cases_of
+        from sofa_softctl.bench.robust.cases import cases_of
 
         names = [name.strip() for name in only.split(",") if name.strip()]
         cases = cases_of(names, sample, steps)
@@ -148,7 +149,7 @@ def papers(
 
 
 def _modes(contacts: str) -> tuple[str, ...]:
-    from sofa_softctl.bench.papers import MODES
+    from sofa_softctl.bench.papers.inverse import MODES
 
     if contacts not in (*MODES, "both"):
         raise SoftctlError(
@@ -169,10 +170,11 @@ def _measure_planning(
     show: Any, scenes: Path, plot: Path | None, *, quiet: bool, as_json: bool
 ) -> None:
     """Table I of the paper on planning, its Lemma IV.1, and what the projection costs."""
-    from sofa_softctl.bench.convergence import measure_convergence
-    from sofa_softctl.bench.planning import PaperRow, measure_planning
-    from sofa_softctl.bench.projection import measure_projection
-    from sofa_softctl.view import paper_tables, projections
+    from sofa_softctl.bench.papers.convergence import measure_convergence
+    from sofa_softctl.bench.papers.planning import PaperRow, measure_planning
+    from sofa_softctl.bench.papers.projection import measure_projection
+    from sofa_softctl.view.plots import projection
+    from sofa_softctl.view.terminal import papers as paper_tables
 
     _check_plot(plot)
     with show.status("planning with and without the grid") as tell:
@@ -180,7 +182,7 @@ def _measure_planning(
         levels = measure_convergence(scenes, tell)
         costs = measure_projection(scenes, tell)
     if plot is not None:
-        projections.save_projection_plot(plot, costs)
+        projection.save_projection_plot(plot, costs)
     if as_json:
         told = {
             "table": row.to_dict(),
@@ -196,9 +198,9 @@ def _measure_planning(
 
 def _measure_trajectories(show: Any, plot: Path | None, *, quiet: bool, as_json: bool) -> None:
     """Section 2 of the paper on trajectory libraries: mean costs of three actuations."""
-    from sofa_softctl.bench.trajectories import measure_energy
-    from sofa_softctl.view.library_tables import show_energy
-    from sofa_softctl.view.trajectories import save_energy_plot
+    from sofa_softctl.bench.papers.library import measure_energy
+    from sofa_softctl.view.plots.springs import save_energy_plot
+    from sofa_softctl.view.terminal.library_study import show_energy
 
     _check_plot(plot)
     with show.status("planning 200 motions for each actuation") as tell:
@@ -208,8 +210,8 @@ def _measure_trajectories(show: Any, plot: Path | None, *, quiet: bool, as_json:
 
 def _measure_identification(show: Any, plot: Path | None, *, quiet: bool, as_json: bool) -> None:
     """Section IV of the paper on identification: a loop's stiffness from an arm's touch."""
-    from sofa_softctl.bench.identification import measure_identification
-    from sofa_softctl.view.identification_study import save_study_plot, show_study
+    from sofa_softctl.bench.papers.identification import measure_identification
+    from sofa_softctl.view.plots.identification_study import save_study_plot, show_study
 
     _check_plot(plot)
     with show.status("recording the motion") as tell:
@@ -219,7 +221,7 @@ def _measure_identification(show: Any, plot: Path | None, *, quiet: bool, as_jso
 
 def _check_plot(plot: Path | None) -> None:
     """Before the work: can a plot have that name?"""
-    from sofa_softctl.view.plans import check_suffix
+    from sofa_softctl.view.plots.plan import check_suffix
 
     if plot is not None:
         check_suffix(plot)
@@ -245,8 +247,8 @@ def _tell(
 
 def _measure_coverage(show: Any, path: Path, *, quiet: bool, as_json: bool) -> None:
     """How often 95 % intervals hold the truth."""
-    from sofa_softctl.bench.coverage import CASES, REPETITIONS, measure_coverage
-    from sofa_softctl.view import identification_study
+    from sofa_softctl.bench.papers.coverage import CASES, REPETITIONS, measure_coverage
+    from sofa_softctl.view.plots import identification_study
 
     kept = f"'{path}' has what was measured: the same command goes on with it."
     with stopping(kept), show.bar("estimates", len(CASES) * REPETITIONS) as advance:
@@ -268,9 +270,9 @@ def _measure_robust(
     as_json: bool,
 ) -> None:
     """How many runs of each robot succeed."""
-    from sofa_softctl.bench.robust import measure_robust
-    from sofa_softctl.view import robust_tables
-    from sofa_softctl.workers import workers as processes
+    from sofa_softctl._internal.processes import workers as processes
+    from sofa_softctl.bench.robust.study import measure_robust
+    from sofa_softctl.view.terminal import robust as robust_tables
 
     kept = f"'{path}' has the runs that ended: the same command goes on with it."
     with stopping(kept), processes(count) as executor, show.bar("runs", len(cases)) as advance:
@@ -285,8 +287,8 @@ def _measure_transfer(
     show: Any, scenes: Path, steps: int | None, *, quiet: bool, as_json: bool
 ) -> None:
     """Table I of the paper on contacts: the cup's commands on another plant."""
-    from sofa_softctl.bench.transfer import PaperTransfer, measure_transfer
-    from sofa_softctl.view import paper_tables
+    from sofa_softctl.bench.papers.transfer import PaperTransfer, measure_transfer
+    from sofa_softctl.view.terminal import papers as paper_tables
 
     with show.status("the cup") as tell:
         found = measure_transfer(scenes, tell, steps)
@@ -309,8 +311,8 @@ class _Random(NamedTuple):
 
 def _measure_random(show: Any, asked: _Random, *, quiet: bool, as_json: bool) -> None:
     """How near to the best answers the search among contact modes comes."""
-    from sofa_softctl.bench.search_study import measure_search, summary
-    from sofa_softctl.view.search_tables import show_search
+    from sofa_softctl.bench.contact_search.study import measure_search, summary
+    from sofa_softctl.view.terminal.contact_search import show_search
 
     kept = f"'{asked.out}' has what was measured: the same command goes on with it."
     with stopping(kept), show.bar("problems", asked.problems) as advance:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl.cli_options import Json, Quiet, Scene, Set, Workers, parameters, stopping
+from sofa_softctl.cli.options import Json, Quiet, Scene, Set, Workers, parameters, stopping
 from sofa_softctl.errors import SoftctlError
 
 EXAMPLES = (
@@ -51,9 +51,12 @@ def plan(
     as_json: Json = False,
 ) -> None:
     """Plan a motion of a scene's robot on a grid of its equilibria."""
+    from sofa_softctl._internal.atomic_file import check_writable
     from sofa_softctl.surrogate.plan_scene import prepare_scene
-    from sofa_softctl.view import plan_movie, plan_tables, plans, terminal
-    from sofa_softctl.view.files import check_writable
+    from sofa_softctl.view.movie import plan as plan_movie
+    from sofa_softctl.view.plots import plan as plans
+    from sofa_softctl.view.terminal import plan as plan_tables
+    from sofa_softctl.view.terminal import run as terminal
 
     kept = "Equilibria are lost; with --store FILE they would have been kept."
     if store is not None:
@@ -127,8 +130,8 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Say what a store of equilibria holds, model by model."""
-    from sofa_softctl.surrogate.store import Store, models_in
-    from sofa_softctl.view import plan_tables
+    from sofa_softctl.surrogate.grid.store import Store, models_in
+    from sofa_softctl.view.terminal import plan as plan_tables
 
     found = []
     for model in models_in(store):

@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.identification.background import Background
-from sofa_softctl.identification.memory import Memory
+from sofa_softctl.identification.online.arrival_cost import Memory
+from sofa_softctl.identification.online.background import Background
+from sofa_softctl.identification.online.refinement import Refinement, Task, doubted, refine
+from sofa_softctl.identification.online.signals import Signal, Target, check_names, readers, writers
+from sofa_softctl.identification.online.window import EPSILON, SlidingWindow
 from sofa_softctl.identification.parameter import starts
 from sofa_softctl.identification.problem import Problem
-from sofa_softctl.identification.refinement import Refinement, Task, doubted, refine
-from sofa_softctl.identification.window import EPSILON, SlidingWindow
-from sofa_softctl.identification.wiring import Signal, Target, check_names, readers, writers
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
 

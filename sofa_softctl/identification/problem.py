@@ -8,9 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Channel, Experiment
 from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.recording import Recording
 
 
 class Problem(Protocol):

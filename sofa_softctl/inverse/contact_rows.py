@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from sofa_softctl.inverse.contacts import Contacts, Law, NormalSum
 from sofa_softctl.inverse.grasp import Grasp
+from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
 from sofa_softctl.scene.compliance import ComplianceSystem
 from sofa_softctl.scene.contacts import Contact, contacts_of
 

@@ -15,18 +15,18 @@ import Sofa
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.inverse.contact_rows import ContactRows
-from sofa_softctl.inverse.contacts import Law
 from sofa_softctl.inverse.foresight import Foresight
 from sofa_softctl.inverse.grasp import Grasp
 from sofa_softctl.inverse.look_ahead import LookAhead
 from sofa_softctl.inverse.lost import LostObjects
-from sofa_softctl.inverse.modes import Mode
-from sofa_softctl.inverse.preparation import prepare
-from sofa_softctl.inverse.problem import InverseProblem
-from sofa_softctl.inverse.search import Search
 from sofa_softctl.inverse.slack import Slack
-from sofa_softctl.inverse.solution import InverseSolution
-from sofa_softctl.inverse.solver import solve
+from sofa_softctl.qpcc.contacts import Law
+from sofa_softctl.qpcc.modes import Mode
+from sofa_softctl.qpcc.preparation import prepare
+from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.solution import InverseSolution
+from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.scene.compliance import ComplianceSystem, row_count
 from sofa_softctl.scene.contacts import body_path
 from sofa_softctl.scene.controller import SceneController, pauses_on_error

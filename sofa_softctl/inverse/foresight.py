@@ -19,7 +19,7 @@ from sofa_softctl.inverse.look_ahead import (
     turned,
     weighted_error,
 )
-from sofa_softctl.scene.rollout import CopiedScene, Copy, copy_of
+from sofa_softctl.scene.rollout.rollout import CopiedScene, Copy, copy_of
 
 GO_ON = Candidate("go on")
 _CARRIED = ("candidate", "active_for", "committed_for", "spent", "tip")

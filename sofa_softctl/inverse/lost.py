@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.inverse.grasp import Grasp, within
-from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.qpcc.problem import InverseProblem
 
 NEGLIGIBLE = 1e-12
 """Share of the largest compliance up to which two bodies do not move each other [-]."""

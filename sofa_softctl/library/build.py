@@ -13,10 +13,10 @@ import numpy as np
 
 from sofa_softctl.errors import WorkerError
 from sofa_softctl.library.entry import Entry, entry_of
-from sofa_softctl.library.file import LibraryFile
 from sofa_softctl.library.library import CANDIDATES, AnswerStatus, TrajectoryLibrary
-from sofa_softctl.library.ocp import OptimalControlProblem
-from sofa_softctl.library.shooting import NlpStatus, Program
+from sofa_softctl.library.ocp.problem import OptimalControlProblem
+from sofa_softctl.library.ocp.shooting import NlpStatus, Program
+from sofa_softctl.library.storage import LibraryFile
 
 CHAINS = 8
 """Chains of tasks that go on side by side; the library does not depend on the number of workers."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.library.file import load
 from sofa_softctl.library.library import Answer, TrajectoryLibrary
-from sofa_softctl.library.ocp import Motion
+from sofa_softctl.library.ocp.problem import Motion
+from sofa_softctl.library.storage import load
 from sofa_softctl.scene.compliance import ComplianceSystem
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 

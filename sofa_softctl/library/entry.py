@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from sofa_softctl.library.sensitivity import Regularity, active_set, regularity, sensitivity
-from sofa_softctl.library.shooting import Optimum, Program
-from sofa_softctl.library.tangent_qp import TangentQP, condense
-from sofa_softctl.threads import one_blas_thread
+from sofa_softctl._internal.blas_threads import one_blas_thread
+from sofa_softctl.library.ocp.sensitivity import Regularity, active_set, regularity, sensitivity
+from sofa_softctl.library.ocp.shooting import Optimum, Program
+from sofa_softctl.library.ocp.tangent_qp import TangentQP, condense
 
 
 @dataclass(frozen=True, eq=False)

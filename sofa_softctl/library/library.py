@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
+from sofa_softctl._internal.blas_threads import one_blas_thread
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.entry import Entry
-from sofa_softctl.library.ocp import Motion, Parameter
-from sofa_softctl.library.shooting import Program
-from sofa_softctl.threads import one_blas_thread
+from sofa_softctl.library.ocp.problem import Motion, Parameter
+from sofa_softctl.library.ocp.shooting import Program
 
 FEASIBLE = 1e-7
 """By how much linearised limits may be exceeded, in the units of what is limited."""

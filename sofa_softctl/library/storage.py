@@ -23,7 +23,7 @@ import numpy as np
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.entry import Entry
 from sofa_softctl.library.library import Shape, Signs, TrajectoryLibrary
-from sofa_softctl.library.ocp import Parameter
+from sofa_softctl.library.ocp.problem import Parameter
 
 APPLICATION = 0x6C696272
 """SQLite's application_id of our files, "libr"."""

@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.library.ocp import Motion, OptimalControlProblem, Parameter, Symbol, Variable
+from sofa_softctl.library.ocp.problem import (
+    Motion,
+    OptimalControlProblem,
+    Parameter,
+    Symbol,
+    Variable,
+)
 from sofa_softctl.scene.compliance import ComplianceSystem
 from sofa_softctl.scene.session import Session
 

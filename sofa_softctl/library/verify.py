@@ -12,7 +12,7 @@ import numpy as np
 from sofa_softctl.library.build import Chain
 from sofa_softctl.library.entry import Entry
 from sofa_softctl.library.library import CANDIDATES, Answer, AnswerStatus, TrajectoryLibrary
-from sofa_softctl.library.shooting import NlpStatus, Optimum, Program
+from sofa_softctl.library.ocp.shooting import NlpStatus, Optimum, Program
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.jit import njit
+from sofa_softctl._internal.jit import njit
 
 SOLVED, INFEASIBLE, WORTHLESS, FAILED = 0, 1, 2, 3
 """How a QP or a piece ends: solved; nothing obeys the limits; no better than what is known;

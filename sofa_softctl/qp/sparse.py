@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse
 
 from sofa_softctl.errors import ProblemError
-from sofa_softctl.inverse.checked import Checked
-from sofa_softctl.inverse.qp import QPResult
+from sofa_softctl.qp.problem import QPResult
+from sofa_softctl.qp.verified import Checked
 
 
 @dataclass(frozen=True, eq=False)
 class SparseQP:
-    """Minimise 1/2 x^T H x + g^T x subject to lower <= [x; A x] <= upper; `inverse.qp.QP`, sparse.
+    """Minimise 1/2 x^T H x + g^T x subject to lower <= [x; A x] <= upper; `problem.QP`, sparse.
 
     Lower equal to upper makes an equality, -inf and inf mean no limit.
     """
@@ -73,7 +73,7 @@ def solve_sparse(
 def kkt_residual(qp: SparseQP, x: np.ndarray, y: np.ndarray) -> float:
     """Largest violation of the optimality conditions, relative to max(1, |x|, |y|).
 
-    The definition is that of `inverse.qp.kkt_residual`: stationarity H x + g + [I; A]^T y, and
+    The definition is that of `problem.kkt_residual`: stationarity H x + g + [I; A]^T y, and
     v - clip(v + y, lower, upper) with v = [x; A x]. NaN gives inf.
     """
     n = len(qp.g)

@@ -8,8 +8,8 @@ from itertools import product
 
 import numpy as np
 
-from sofa_softctl.inverse.qp import QP, QPResult, kkt_residual
-from sofa_softctl.inverse.qp_solvers import find
+from sofa_softctl.qp.problem import QP, QPResult, kkt_residual
+from sofa_softctl.qp.solvers import find
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,1 +1,1 @@
-""""""
+"""Inverse problems in numbers, and their solution: a QP, with complementarity of contacts."""

@@ -8,18 +8,18 @@ from time import perf_counter
 
 import numpy as np
 
-from sofa_softctl.inverse.checked import Checked
-from sofa_softctl.inverse.contact_law import complementarity, cone_violation, law_error
-from sofa_softctl.inverse.contacts import Contacts
-from sofa_softctl.inverse.limits import active_limits, effort_box, exceeded_limits, limits_of
-from sofa_softctl.inverse.mechanics import Mechanics, contact_forces, mechanics_of, modes_at
-from sofa_softctl.inverse.modes import Modes
-from sofa_softctl.inverse.piece_kernels import LAW_ACCEPTED
-from sofa_softctl.inverse.problem import InverseProblem
-from sofa_softctl.inverse.qpcc_step import Answered, Step, normal_sums
-from sofa_softctl.inverse.search import ContactWarm, Search
-from sofa_softctl.inverse.solution import InverseSolution
-from sofa_softctl.inverse.statement import Limits
+from sofa_softctl.qp.verified import Checked
+from sofa_softctl.qpcc.contacts import Contacts
+from sofa_softctl.qpcc.limits import active_limits, effort_box, exceeded_limits, limits_of
+from sofa_softctl.qpcc.modes import Modes
+from sofa_softctl.qpcc.pieces.contact_law import complementarity, cone_violation, law_error
+from sofa_softctl.qpcc.pieces.kernels import LAW_ACCEPTED
+from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, mechanics_of, modes_at
+from sofa_softctl.qpcc.pieces.statement import Limits
+from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.search_options import ContactWarm, Search
+from sofa_softctl.qpcc.solution import InverseSolution
+from sofa_softctl.qpcc.step import Answered, Step, normal_sums
 from sofa_softctl.status import Status
 
 EXCEEDED = 1e-6

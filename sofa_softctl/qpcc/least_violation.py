@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from sofa_softctl.inverse.build import InverseQP
-from sofa_softctl.inverse.limits import Limit, effort_box
-from sofa_softctl.inverse.problem import InverseProblem
-from sofa_softctl.inverse.qp import QP
+from sofa_softctl.qp.problem import QP
+from sofa_softctl.qpcc.limits import Limit, effort_box
+from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.tracking_qp import InverseQP
 
 SLACK = 3e-9
 """By how much more than necessary a limit is relaxed, in units of the scaled QP, so that

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.qpcc.problem import InverseProblem
 
 Quantity = Literal["effort", "displacement"]
 

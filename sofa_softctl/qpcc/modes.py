@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.inverse.piece_kernels import INACTIVE, OPEN, SECTOR, SLIDING, STICKING, TOUCHING
+from sofa_softctl.qpcc.pieces.kernels import INACTIVE, OPEN, SECTOR, SLIDING, STICKING, TOUCHING
 
 __all__ = ["INACTIVE", "OPEN", "SECTOR", "SLIDING", "STICKING", "TOUCHING", "Mode", "Modes"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from sofa_softctl.inverse.contact_problems import contact_problems
-from sofa_softctl.inverse.problems import one_cable
-from sofa_softctl.inverse.search import Search
-from sofa_softctl.inverse.solver import solve
+from sofa_softctl.qpcc.examples.contacts import contact_problems
+from sofa_softctl.qpcc.examples.free import one_cable
+from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.solve import solve
 
 
 @cache

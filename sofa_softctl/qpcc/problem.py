@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import ProblemError
-from sofa_softctl.inverse.contacts import Contacts
+from sofa_softctl.qpcc.contacts import Contacts
 
 
 def _every(value: float) -> Any:

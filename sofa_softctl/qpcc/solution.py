@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sofa_softctl.inverse.modes import Mode
-from sofa_softctl.inverse.qp import QPResult
-from sofa_softctl.inverse.search import ContactWarm
+from sofa_softctl.qp.problem import QPResult
+from sofa_softctl.qpcc.modes import Mode
+from sofa_softctl.qpcc.search_options import ContactWarm
 from sofa_softctl.status import Status
 
 

@@ -9,11 +9,13 @@ from time import perf_counter
 
 import numpy as np
 
+from sofa_softctl._internal.blas_threads import one_blas_thread
 from sofa_softctl.errors import ProblemError
-from sofa_softctl.inverse.build import InverseQP, build_qp, objective
-from sofa_softctl.inverse.checked import Checked, solve_checked
-from sofa_softctl.inverse.closest import add_tracking, build_violation_qp, relax
-from sofa_softctl.inverse.limits import (
+from sofa_softctl.qp.problem import QPResult
+from sofa_softctl.qp.verified import Checked, solve_checked
+from sofa_softctl.qpcc.contact_solution import solve_qpcc
+from sofa_softctl.qpcc.least_violation import add_tracking, build_violation_qp, relax
+from sofa_softctl.qpcc.limits import (
     Limit,
     active_limits,
     effort_box,
@@ -21,13 +23,11 @@ from sofa_softctl.inverse.limits import (
     intersect,
     limits_of,
 )
-from sofa_softctl.inverse.problem import InverseProblem
-from sofa_softctl.inverse.qp import QPResult
-from sofa_softctl.inverse.qpcc import solve_qpcc
-from sofa_softctl.inverse.search import ContactWarm, Search
-from sofa_softctl.inverse.solution import InverseSolution
+from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.search_options import ContactWarm, Search
+from sofa_softctl.qpcc.solution import InverseSolution
+from sofa_softctl.qpcc.tracking_qp import InverseQP, build_qp, objective
 from sofa_softctl.status import Status
-from sofa_softctl.threads import one_blas_thread
 
 _SEARCH = Search()
 

@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.inverse.checked import Checked
-from sofa_softctl.inverse.contact_law import law_error
-from sofa_softctl.inverse.contact_search import Found, search_modes
-from sofa_softctl.inverse.limits import Limit
-from sofa_softctl.inverse.mechanics import Mechanics, contact_forces, modes_at
-from sofa_softctl.inverse.modes import INACTIVE, STICKING, Modes
-from sofa_softctl.inverse.piece import Answer, Pieces, final_qp
-from sofa_softctl.inverse.piece_kernels import LAW_ACCEPTED, Statement
-from sofa_softctl.inverse.pivoting import Start
-from sofa_softctl.inverse.search import ContactWarm, Search
-from sofa_softctl.inverse.statement import Limits, least_excess, tracking
+from sofa_softctl.qp.verified import Checked
+from sofa_softctl.qpcc.limits import Limit
+from sofa_softctl.qpcc.modes import INACTIVE, STICKING, Modes
+from sofa_softctl.qpcc.pieces.contact_law import law_error
+from sofa_softctl.qpcc.pieces.kernels import LAW_ACCEPTED, Statement
+from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, modes_at
+from sofa_softctl.qpcc.pieces.piece import Answer, Pieces, final_qp
+from sofa_softctl.qpcc.pieces.statement import Limits, least_excess, tracking
+from sofa_softctl.qpcc.search.pivoting import Start
+from sofa_softctl.qpcc.search.strategy import Found, search_modes
+from sofa_softctl.qpcc.search_options import ContactWarm, Search
 
 WORSE = 1.1
 """Rise of the objective from step to step from which on pivoting also starts anew [-]."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.inverse.limits import Ranges, intersect, limits_of
-from sofa_softctl.inverse.problem import InverseProblem
-from sofa_softctl.inverse.qp import QP
+from sofa_softctl.qp.problem import QP
+from sofa_softctl.qpcc.limits import Ranges, intersect, limits_of
+from sofa_softctl.qpcc.problem import InverseProblem
 
 NO_EFFECT = 1e-12
 """An actuator whose effect on the effectors, per square root of its own deformation energy, is

@@ -1,1 +1,1 @@
-""""""
+"""Recordings of runs, in MCAP."""

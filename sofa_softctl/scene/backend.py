@@ -9,10 +9,10 @@ from pathlib import Path
 from types import ModuleType
 
 from sofa_softctl.errors import BackendError
-from sofa_softctl.runtime import modules
-from sofa_softctl.scene import sofa_start
-from sofa_softctl.scene.sofa_install import HERE, find_installation, sofa_root
-from sofa_softctl.scene.sofa_problems import conda
+from sofa_softctl.runtime.bindings import modules
+from sofa_softctl.scene.sofa import start as sofa_start
+from sofa_softctl.scene.sofa.installation import HERE, find_installation, sofa_root
+from sofa_softctl.scene.sofa.problems import conda
 
 CHOICES = ("auto", "embedded", "sofa")
 MODULES = ("Sofa.Core", "Sofa.Simulation", "Sofa.SofaConstraintSolver", "SofaRuntime")

@@ -11,7 +11,7 @@ import Sofa.Core
 import Sofa.SofaConstraintSolver  # before a scene makes its solver: it brings W() and the like
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import where
+from sofa_softctl.runtime.helper import source_line
 
 EventMethod = Callable[[Any, Any], None]
 
@@ -28,7 +28,7 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
     def __init__(self, *args: Any, root: Any, **kwargs: Any) -> None:
         Sofa.Core.Controller.__init__(self, *args, **kwargs)
         self.root = root
-        self.made_at = where.describe(where.scene_line())
+        self.made_at = source_line.describe(source_line.scene_line())
         """The scene's line, such as 'scenes/trunk.py:41'."""
         self.outputs: dict[str, Any] = {}
         """Data that tell what the controller did, by name."""

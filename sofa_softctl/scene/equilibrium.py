@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import BackendError, SceneError
-from sofa_softctl.runtime.equilibrium import Equilibrium, EquilibriumMap, Near
+from sofa_softctl.runtime.equilibrium.map import Equilibrium, EquilibriumMap, Near
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.session import Session

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError, UnknownComponentError
-from sofa_softctl.runtime.scene_file import import_scene
-from sofa_softctl.runtime.where import describe
+from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.simulation.scene_file import import_scene
 from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.recipe import Recipe, remember_recipe
+from sofa_softctl.scene.rollout.recipe import Recipe, remember_recipe
 from sofa_softctl.units import Units
 
 

@@ -1,7 +1,7 @@
 """Where a scene stands, read from one scene graph and put into another one of the same recipe.
 
-Unlike `runtime.snapshot` this works from SOFA to the embedded runtime: it holds what moves and
-what controllers carry, by path, and nothing that only one of the two has.
+Unlike `runtime.simulation.snapshot` this works from SOFA to the embedded runtime: it holds what
+moves and what controllers carry, by path, and nothing that only one of the two has.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.sofa_steps import controllers_of
+from sofa_softctl.scene.sofa.steps import controllers_of
 
 ROOT = ("time", "dt", "gravity", "nbComputedSteps")
 """Data of the root that take part."""
@@ -70,7 +70,7 @@ def put_motion(root: Any, motion: Motion) -> None:
     Raises:
         SceneError: the two scenes differ.
     """
-    from sofa_softctl.runtime.simulation import loop_of
+    from sofa_softctl.runtime.simulation.simulation import loop_of
 
     states = {path for path, name in motion.data if name == STATE[0]}
     _check_same("states", states, _states(root).keys())

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import RecordError
+from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
-from sofa_softctl.scene.record import read_record
 
 
 class Playback(SceneController):

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.loader import arguments_of
-from sofa_softctl.scene.recipe import Recipe, remember_recipe
+from sofa_softctl.scene.rollout.recipe import Recipe, remember_recipe
 
 Create = TypeVar("Create", bound=Callable[..., Any])
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import RecordError, SceneError
-from sofa_softctl.runtime.where import describe
+from sofa_softctl.record.record import RecordWriter
+from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import Channel, channels_of, nodes_of, own_state
 from sofa_softctl.scene.loader import build_scene, load_scene
-from sofa_softctl.scene.record import RecordWriter
-from sofa_softctl.scene.sofa_steps import SofaSteps, controllers_of
+from sofa_softctl.scene.sofa.steps import SofaSteps, controllers_of
 from sofa_softctl.units import symbol
 
 
@@ -218,7 +218,7 @@ class Session:
 
 
 def _snapshot_module() -> Any:
-    from sofa_softctl.runtime import snapshot
+    from sofa_softctl.runtime.simulation import snapshot
 
     return snapshot
 

@@ -13,13 +13,9 @@ from sofa_softctl.errors import BackendError, IdentificationError, SceneError
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
 from sofa_softctl.runtime.components.topology.base import boundary_triangles
-from sofa_softctl.runtime.implicit_step import ImplicitStep
-from sofa_softctl.runtime.kernels.barycentric import locate
-from sofa_softctl.runtime.kernels.inside import distances
-from sofa_softctl.runtime.step_derivative import StepDerivative
-from sofa_softctl.runtime.step_motion import Motion, MotionGradient, MotionModel
-from sofa_softctl.runtime.step_outputs import StepOutputs
-from sofa_softctl.runtime.step_parameters import (
+from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
+from sofa_softctl.runtime.derivatives.outputs import StepOutputs
+from sofa_softctl.runtime.derivatives.parameters import (
     Moduli,
     PoissonRatio,
     RayleighMass,
@@ -27,7 +23,11 @@ from sofa_softctl.runtime.step_parameters import (
     StepParameter,
     TotalMass,
 )
-from sofa_softctl.runtime.system_matrix import mappings_above, total_jacobian
+from sofa_softctl.runtime.derivatives.step_derivative import StepDerivative
+from sofa_softctl.runtime.derivatives.trajectory import Motion, MotionGradient, MotionModel
+from sofa_softctl.runtime.kernels.contact.inside import distances
+from sofa_softctl.runtime.kernels.mapping.barycentric import locate
+from sofa_softctl.runtime.simulation.system_matrix import mappings_above, total_jacobian
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.session import Session

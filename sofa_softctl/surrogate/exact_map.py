@@ -18,8 +18,8 @@ from sofa_softctl.scene.equilibrium import (
     equilibrium_map,
     model_hash,
 )
-from sofa_softctl.surrogate.embedding import Jet, Layout
-from sofa_softctl.surrogate.sample import Neighbour, Sample
+from sofa_softctl.surrogate.grid.embedding import Jet, Layout
+from sofa_softctl.surrogate.grid.sample import Neighbour, Sample
 
 _TRAVELLED: dict[str, EquilibriumMap] = {}
 """Maps of this process that came from another one, so that each is built once."""

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.record import RecordWriter
-from sofa_softctl.surrogate.estimate import Estimate, estimate
-from sofa_softctl.surrogate.planner import Iteration, Plan
+from sofa_softctl._internal.processes import workers as workers_of
+from sofa_softctl.record.record import RecordWriter
+from sofa_softctl.surrogate.planning.cost_estimate import Estimate, estimate
+from sofa_softctl.surrogate.planning.planner import Iteration, Plan
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
 from sofa_softctl.surrogate.scene_task import at_fault, make_task, read_task
-from sofa_softctl.workers import workers as workers_of
 
 
 @dataclass(frozen=True, eq=False)

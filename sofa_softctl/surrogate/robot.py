@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.affine import Affine, affine_near
-from sofa_softctl.surrogate.compressed import Compressed
-from sofa_softctl.surrogate.dynamics import Dynamics
-from sofa_softctl.surrogate.exact import ExactMap
-from sofa_softctl.surrogate.grid import Grid
-from sofa_softctl.surrogate.interpolant import Interpolant
-from sofa_softctl.surrogate.obstacles import Obstacle
-from sofa_softctl.surrogate.planner import Iteration, Plan, PlanStatus, plan
-from sofa_softctl.surrogate.probes import Probe
-from sofa_softctl.surrogate.rewards import InputCost, OutputCost
-from sofa_softctl.surrogate.sequential import Settings
-from sofa_softctl.surrogate.store import Store
-from sofa_softctl.surrogate.transcription import Limits, PlanningProblem, evaluate
+from sofa_softctl.surrogate.exact_map import ExactMap
+from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
+from sofa_softctl.surrogate.grid.affine_model import Affine, affine_near
+from sofa_softctl.surrogate.grid.interpolant import Interpolant
+from sofa_softctl.surrogate.grid.reduced_basis import Compressed
+from sofa_softctl.surrogate.grid.store import Store
+from sofa_softctl.surrogate.grid.uniform import Grid
+from sofa_softctl.surrogate.planning.costs import InputCost, OutputCost
+from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.obstacles import Obstacle
+from sofa_softctl.surrogate.planning.planner import Iteration, Plan, PlanStatus, plan
+from sofa_softctl.surrogate.planning.probes import Probe
+from sofa_softctl.surrogate.planning.transcription import Limits, PlanningProblem, evaluate
+from sofa_softctl.surrogate.planning.trust_region import Settings
 
 
 @dataclass(frozen=True, eq=False)

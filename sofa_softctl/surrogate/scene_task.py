@@ -12,7 +12,7 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.loader import load_scene
-from sofa_softctl.surrogate.embedding import Layout
+from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
 
 MakeTask = Callable[[Layout, np.ndarray], Task]

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from sofa_softctl.cli import main
+from sofa_softctl.cli.app import main
 from sofa_softctl.runtime.components import CLASSES
 
 SCENE = """

@@ -26,7 +26,7 @@ def test_every_hook_is_in_the_readme_with_its_arguments(hook):
 
 
 def commands():
-    from sofa_softctl.cli import app
+    from sofa_softctl.cli.app import app
 
     return [entry.name or entry.callback.__name__ for entry in app.registered_commands]
 
@@ -58,10 +58,10 @@ def test_the_patent_is_stated_where_users_look():
 FLOORS = (
     (
         "sofa_softctl.errors",
-        "sofa_softctl.named",
+        "sofa_softctl._internal.problem_files",
         "sofa_softctl.status",
         "sofa_softctl.units",
-        "sofa_softctl.workers",
+        "sofa_softctl._internal.processes",
     ),
     (
         "sofa_softctl.runtime.kernels",
@@ -77,25 +77,25 @@ FLOORS = (
         "sofa_softctl.inverse.controller",
         "sofa_softctl.inverse.foresight",
         "sofa_softctl.library.controller",
-        "sofa_softctl.library.pick_place",
-        "sofa_softctl.library.plant",
-        "sofa_softctl.library.reduced",
+        "sofa_softctl.library.problems.pick_place",
+        "sofa_softctl.library.problems.arm_in_scene",
+        "sofa_softctl.library.swing_model",
         "sofa_softctl.identification.controller",
         "sofa_softctl.identification.fem",
-        "sofa_softctl.identification.plant",
-        "sofa_softctl.identification.problems",
-        "sofa_softctl.identification.record_files",
+        "sofa_softctl.identification.mechanism.in_scene",
+        "sofa_softctl.identification.problems.registry",
+        "sofa_softctl.identification.data.files",
         "sofa_softctl.bench",
         "sofa_softctl.view",
     ),
     ("sofa_softctl.hooks", "sofa_softctl.plugins"),
     (
-        "sofa_softctl.cli_identify",
-        "sofa_softctl.cli_library",
-        "sofa_softctl.cli_papers",
-        "sofa_softctl.cli_planning",
+        "sofa_softctl.cli.identify",
+        "sofa_softctl.cli.library",
+        "sofa_softctl.cli.papers",
+        "sofa_softctl.cli.plan",
     ),
-    ("sofa_softctl.cli",),
+    ("sofa_softctl.cli.app",),
 )
 """Lowest first; a module belongs to the longest prefix that fits."""
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.identification.status import EstimateStatus
-from sofa_softctl.identification.table import read_csv
-from sofa_softctl.identification.units import SIZES
+from sofa_softctl.identification.data.table import read_csv
+from sofa_softctl.identification.data.units import SIZES
+from sofa_softctl.identification.fitting.status import EstimateStatus
 
 PAGE = (Path(__file__).parents[2] / "docs" / "identification.md").read_text()
 TRUTH = {"lag": 0.3, "gain": 1.8}
@@ -81,7 +81,7 @@ def test_every_unit_on_the_page_is_known():
 
 
 def test_the_arm_of_the_page_is_a_problem(page):
-    from sofa_softctl.identification.recording import Recording
+    from sofa_softctl.identification.data.recording import Recording
 
     time = np.arange(101) / 100.0
     run = page["problem"].experiment(

@@ -66,9 +66,9 @@ def test_every_field_of_a_declaration_is_on_the_page(page):
 
 
 def test_sizes_in_the_table_of_times_are_those_of_the_programs():
-    from sofa_softctl.library.elastic_arm import arm
-    from sofa_softctl.library.flexible_cart import flexible_cart
-    from sofa_softctl.library.shooting import Program
+    from sofa_softctl.library.ocp.shooting import Program
+    from sofa_softctl.library.problems.elastic_arm import arm
+    from sofa_softctl.library.problems.flexible_cart import flexible_cart
 
     problems = {
         "elastic arm": arm(),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sofa_softctl.bench.robust_cases import ROBOTS, cases_of
+from sofa_softctl.bench.robust.cases import ROBOTS, cases_of
 from tests.rounding import CORES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "robustness.md").read_text()

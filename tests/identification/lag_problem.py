@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
+from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Channel, PulledBack
 from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.recording import Recording
 
 TAU = Parameter("tau", 0.5, "s")
 GAIN = Parameter("gain", 1.0, "mm/V")

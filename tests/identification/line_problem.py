@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
+from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Channel, PulledBack
 from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.recording import Recording
 
 SLOPE = Parameter("slope", 1.0, "mm/V", lower=-100.0)
 OFFSET = Parameter("offset", 0.5, "mm", lower=-100.0)

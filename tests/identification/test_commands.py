@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from sofa_softctl.cli import app
+from sofa_softctl.cli.app import app
 from sofa_softctl.errors import IdentificationError, SoftctlError
-from sofa_softctl.identification.problems import load_problem
+from sofa_softctl.identification.problems.registry import load_problem
 from sofa_softctl.scene.session import Session
 
 PROBLEM = str(Path(__file__).with_name("lag_problem.py"))
@@ -170,7 +170,7 @@ def test_a_report_that_cannot_be_written_is_told_before_or_after_the_summary(
     def full(path, text):
         raise SoftctlError("Cannot write: no space left.")
 
-    monkeypatch.setattr("sofa_softctl.view.identification.write_text", full)
+    monkeypatch.setattr("sofa_softctl.view.terminal.identification.write_text", full)
     found = CliRunner().invoke(app, ["identify", *map(str, words), str(tmp_path / "report")])
     assert "0.2978 to 0.3007" in found.output and "Report:" not in found.output
     assert isinstance(found.exception, SoftctlError)
@@ -180,7 +180,7 @@ def test_an_interrupted_search_says_that_nothing_was_written(files, monkeypatch)
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sofa_softctl.identification.estimate.estimate", interrupted)
+    monkeypatch.setattr("sofa_softctl.identification.fitting.estimate.estimate", interrupted)
     found = CliRunner().invoke(app, ["identify", PROBLEM, "--data", str(files / "a.csv")])
     assert found.exit_code == 130 and "Stopped. Nothing was written." in found.output
 
@@ -193,7 +193,8 @@ def test_one_simulation_is_one(files):
 def test_studies_that_need_no_scenes_run_anywhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "sofa_softctl.bench.trajectories.measure_energy", lambda tell: SimpleNamespace(to_dict=dict)
+        "sofa_softctl.bench.papers.library.measure_energy",
+        lambda tell: SimpleNamespace(to_dict=dict),
     )
     found = CliRunner().invoke(app, ["papers", "--trajectories", "--json"])
     assert found.exit_code == 0 and found.output.strip() == "{}"

@@ -1,6 +1,6 @@
 import pytest
 
-from sofa_softctl.inverse.qp_solvers import qp_solvers, register
+from sofa_softctl.qp.solvers import qp_solvers, register
 
 
 @pytest.fixture

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.record import read_record
 from sofa_softctl.scene.run import run
 from sofa_softctl.scene.session import Session
 
 find_backend("embedded")
 
 from sofa_softctl import Grasp, InverseController, add_effector  # noqa: E402
-from sofa_softctl.inverse.search import Search  # noqa: E402
+from sofa_softctl.qpcc.search_options import Search  # noqa: E402
 
 G = 9810.0  # [mm/s^2]
 MASS = 0.002  # of a ball [kg]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.inverse import qp_solvers
+from sofa_softctl.qp import solvers
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.session import Session
 
@@ -160,17 +160,17 @@ def test_a_solver_that_fails_holds_the_robot_with_the_last_command():
 
     def nonsense(qp, warm):
         del warm
-        good = qp_solvers.find("daqp")(qp, None)
+        good = solvers.find("daqp")(qp, None)
         return good._replace(x=good.x + np.nan)
 
-    qp_solvers.register("nonsense", nonsense)
-    proxqp = qp_solvers.qp_solvers["proxqp"]
-    qp_solvers.qp_solvers["proxqp"] = nonsense
+    solvers.register("nonsense", nonsense)
+    proxqp = solvers.qp_solvers["proxqp"]
+    solvers.qp_solvers["proxqp"] = nonsense
     try:
         session.step(5)
     finally:
-        qp_solvers.qp_solvers["proxqp"] = proxqp
-        del qp_solvers.qp_solvers["nonsense"]
+        solvers.qp_solvers["proxqp"] = proxqp
+        del solvers.qp_solvers["nonsense"]
     assert inverse.status.value == "HELD"
     assert inverse.effort.value == pytest.approx(before, rel=1e-12)
     assert inverse.solution.message

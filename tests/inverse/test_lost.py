@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.inverse.contacts import Contacts
 from sofa_softctl.inverse.grasp import Grasp
 from sofa_softctl.inverse.lost import LostObjects
-from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.qpcc.contacts import Contacts
+from sofa_softctl.qpcc.problem import InverseProblem
 
 HAND, TABLE = ("/hand", "/box"), ("/table", "/box")
 

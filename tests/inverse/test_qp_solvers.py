@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import PluginError, ProblemError
-from sofa_softctl.inverse.qp import QP, QPResult, kkt_residual
-from sofa_softctl.inverse.qp_solvers import find, qp_solvers, register
+from sofa_softctl.qp.problem import QP, QPResult, kkt_residual
+from sofa_softctl.qp.solvers import find, qp_solvers, register
 
 INF = np.inf
 BUILT_IN = ["daqp", "proxqp", "qpsolvers:daqp", "qpsolvers:proxqp"]
@@ -146,7 +146,7 @@ def test_a_missing_package_comes_with_the_command_that_installs_it():
 def test_heavy_packages_are_imported_only_when_used():
     """qpsolvers takes 0.6 s to import, as much as a small simulation."""
     code = (
-        "import sys, sofa_softctl.inverse.solver;"
+        "import sys, sofa_softctl.qpcc.solve;"
         "print([name for name in ('qpsolvers', 'proxsuite') if name in sys.modules])"
     )
     output = subprocess.run(

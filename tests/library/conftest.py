@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.library.build import solve
-from sofa_softctl.library.ocp import Mirror, OptimalControlProblem, Parameter, Variable
-from sofa_softctl.library.shooting import Program
+from sofa_softctl.library.ocp.problem import Mirror, OptimalControlProblem, Parameter, Variable
+from sofa_softctl.library.ocp.shooting import Program
 
 
 def cart(force=3.0, speed=np.inf, intervals=10, **given):
@@ -41,7 +41,7 @@ def make_cart():
 
 @pytest.fixture(scope="session")
 def arm_program():
-    from sofa_softctl.library.elastic_arm import arm
+    from sofa_softctl.library.problems.elastic_arm import arm
 
     return Program(replace(arm(), intervals=12, steps=4))
 

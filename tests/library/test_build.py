@@ -15,9 +15,9 @@ import pytest
 
 from sofa_softctl.errors import LibraryError, WorkerError
 from sofa_softctl.library.build import Builder, Chain, solve
-from sofa_softctl.library.file import FORMAT, LibraryFile, load
 from sofa_softctl.library.library import shape_of
-from sofa_softctl.library.shooting import Program
+from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.storage import FORMAT, LibraryFile, load
 
 
 def pendulum(reach=1.2):
@@ -25,7 +25,7 @@ def pendulum(reach=1.2):
     a problem that is not linear, solved in 10 ms."""
     import casadi as ca
 
-    from sofa_softctl.library.ocp import OptimalControlProblem, Parameter, Variable
+    from sofa_softctl.library.ocp.problem import OptimalControlProblem, Parameter, Variable
 
     return OptimalControlProblem(
         name="pendulum",

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from sofa_softctl.cli import app
+from sofa_softctl.cli.app import app
 from sofa_softctl.errors import LibraryError, SoftctlError
-from sofa_softctl.library.file import load
-from sofa_softctl.library.problems import load_problem
+from sofa_softctl.library.problems.registry import load_problem
+from sofa_softctl.library.storage import load
 
 PENDULUM = f"{Path(__file__).with_name('test_build.py')}"
 

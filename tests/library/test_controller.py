@@ -6,7 +6,7 @@ import pytest
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.build import solve
 from sofa_softctl.library.library import TrajectoryLibrary, shape_of
-from sofa_softctl.library.shooting import Program
+from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.session import Session
 
@@ -187,7 +187,7 @@ def test_after_an_error_the_line_is_held_until_a_reset(carts):
 
 
 def test_a_library_can_be_given_as_its_file(carts, tmp_path, make_cart):
-    from sofa_softctl.library.file import LibraryFile
+    from sofa_softctl.library.storage import LibraryFile
 
     program = Program(make_cart())
     with LibraryFile.create(tmp_path / "a", "cart", program.digest, carts.shape) as file:

@@ -9,8 +9,8 @@ from sofa_softctl.errors import LibraryError
 from sofa_softctl.library import library as module
 from sofa_softctl.library.build import solve
 from sofa_softctl.library.library import AnswerStatus, TrajectoryLibrary, shape_of
-from sofa_softctl.library.ocp import Parameter
-from sofa_softctl.library.shooting import Program
+from sofa_softctl.library.ocp.problem import Parameter
+from sofa_softctl.library.ocp.shooting import Program
 
 
 def entry_at(program, *p):

@@ -7,10 +7,11 @@ from scipy.linalg import expm
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.library.build import Builder
-from sofa_softctl.library.file import LibraryFile
 from sofa_softctl.library.library import shape_of
-from sofa_softctl.library.ocp import Motion
-from sofa_softctl.library.reduced import (
+from sofa_softctl.library.ocp.problem import Motion
+from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.storage import LibraryFile
+from sofa_softctl.library.swing_model import (
     ReducedModel,
     fit_swing,
     identify,
@@ -18,7 +19,6 @@ from sofa_softctl.library.reduced import (
     pull,
     residual_swing,
 )
-from sofa_softctl.library.shooting import Program
 from sofa_softctl.scene.session import Session
 
 MODEL = ReducedModel(compliance=0.05, frequency=5.0, damping=0.08, dt=0.005, misfit=0.0)

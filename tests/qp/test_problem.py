@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.inverse.qp import QP, kkt_residual, no_answer
+from sofa_softctl.qp.problem import QP, kkt_residual, no_answer
 
 INF = np.inf
 # minimise 1/2 (x0 - 2)^2 + 1/2 (x1 - 1)^2 with x0 <= 1 and x0 + x1 >= 1: x = (1, 1), y_0 = 1

@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse
 
 from sofa_softctl.errors import ProblemError
-from sofa_softctl.inverse.checked import solve_checked
-from sofa_softctl.inverse.qp import QP, QPResult
-from sofa_softctl.surrogate.sparse_qp import SOLVERS, SparseQP, kkt_residual, solve_sparse
+from sofa_softctl.qp.problem import QP, QPResult
+from sofa_softctl.qp.sparse import SOLVERS, SparseQP, kkt_residual, solve_sparse
+from sofa_softctl.qp.verified import solve_checked
 
 
 def random_qp(seed, n=30, m=20):

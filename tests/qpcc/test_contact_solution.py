@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sofa_softctl.bench.answer_check import check_answer
-from sofa_softctl.bench.random_contact_problems import random_contact_problem
-from sofa_softctl.inverse.contact_problems import push_an_object, rod_against_a_wall
-from sofa_softctl.inverse.contacts import Contacts, Law, NormalSum
-from sofa_softctl.inverse.corpus import random_problem
-from sofa_softctl.inverse.mechanics import contact_forces, mechanics_of
-from sofa_softctl.inverse.problem import InverseProblem
-from sofa_softctl.inverse.qp import QP, kkt_residual, no_answer
-from sofa_softctl.inverse.qp_solvers import find
-from sofa_softctl.inverse.qpcc import _energy
-from sofa_softctl.inverse.search import Search
-from sofa_softctl.inverse.solver import solve
+from sofa_softctl.bench.contact_search.answer_check import check_answer
+from sofa_softctl.bench.contact_search.corpus import random_problem
+from sofa_softctl.bench.contact_search.random_problems import random_contact_problem
+from sofa_softctl.qp.problem import QP, kkt_residual, no_answer
+from sofa_softctl.qp.solvers import find
+from sofa_softctl.qpcc.contact_solution import _energy
+from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
+from sofa_softctl.qpcc.examples.contacts import push_an_object, rod_against_a_wall
+from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of
+from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.status import Status
 
 STICKING = Law("sticking")

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from sofa_softctl.inverse.build import build_qp
-from sofa_softctl.inverse.closest import add_tracking, build_violation_qp
-from sofa_softctl.inverse.limits import limits_of
-from sofa_softctl.inverse.problem import InverseProblem
-from sofa_softctl.inverse.qp_solvers import find
-from sofa_softctl.inverse.solver import solve
+from sofa_softctl.qp.solvers import find
+from sofa_softctl.qpcc.least_violation import add_tracking, build_violation_qp
+from sofa_softctl.qpcc.limits import limits_of
+from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.qpcc.tracking_qp import build_qp
 from sofa_softctl.status import Status
 
 INF, NAN = math.inf, math.nan

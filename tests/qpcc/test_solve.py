@@ -9,9 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sofa_softctl.errors import ProblemError
-from sofa_softctl.inverse.problem import InverseProblem
-from sofa_softctl.inverse.qp import QPResult
-from sofa_softctl.inverse.solver import solve
+from sofa_softctl.qp.problem import QPResult
+from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.status import Status
 
 INF = math.inf

@@ -11,14 +11,8 @@ import pytest
 from mcap.reader import make_reader
 
 from sofa_softctl.errors import RecordError
-from sofa_softctl.scene import record as record_module
-from sofa_softctl.scene.record import (
-    Record,
-    RecordWriter,
-    export_csv,
-    export_npz,
-    read_record,
-)
+from sofa_softctl.record import record as record_module
+from sofa_softctl.record.record import Record, RecordWriter, export_csv, export_npz, read_record
 
 POSITION = "trunk/tip/dofs.position"
 FORCE = "trunk/cable.force"

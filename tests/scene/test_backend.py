@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from sofa_softctl.scene.sofa_install import find_installation
-from sofa_softctl.scene.sofa_problems import conda
+from sofa_softctl.scene.sofa.installation import find_installation
+from sofa_softctl.scene.sofa.problems import conda
 
 pytestmark = pytest.mark.usefixtures("no_sofa_of_this_machine")
 BELOW = "plugins/SofaPython3/lib/python3/site-packages"

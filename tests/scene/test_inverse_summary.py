@@ -10,7 +10,7 @@ import pytest
 
 from sofa_softctl.scene.inverse_summary import History, summarise
 from sofa_softctl.status import Status
-from sofa_softctl.view.terminal import _contact_lines
+from sofa_softctl.view.terminal.run import _contact_lines
 
 UNITS = {"length": "mm", "time": "s", "force": "mN"}
 

@@ -9,7 +9,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.scene import portable
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.portable import add_constraint_solver
-from sofa_softctl.scene.recipe import Recipe, recipe_of
+from sofa_softctl.scene.rollout.recipe import Recipe, recipe_of
 
 SCENE = """
 from sofa_softctl import parameters_from_argv

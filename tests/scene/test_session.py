@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import DivergedError, RecordError, SceneError
-from sofa_softctl.scene.record import read_record
+from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.session import Session
 
 STEPS = 8

@@ -8,11 +8,11 @@ import pytest
 from sofa_softctl import Session, read_record
 from sofa_softctl.errors import LibraryError, SceneError, SoftctlError
 from sofa_softctl.library.build import Builder
-from sofa_softctl.library.file import LibraryFile
 from sofa_softctl.library.library import shape_of
-from sofa_softctl.library.pick_place import Move, parameters
-from sofa_softctl.library.problems import load_problem
-from sofa_softctl.library.shooting import Program
+from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.problems.pick_place import Move, parameters
+from sofa_softctl.library.problems.registry import load_problem
+from sofa_softctl.library.storage import LibraryFile
 
 SCENE = Path(__file__).parents[2] / "scenes" / "elastic_arm_pick_place.py"
 TRAY = (-0.30, 0.30)

@@ -9,15 +9,15 @@ import pytest
 from scipy.optimize import least_squares
 from scipy.stats import norm
 
-from sofa_softctl.cli_identify import _tell_scene
+from sofa_softctl.cli.identify import _tell_scene
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.data.files import read_recording
+from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem.parameter import rayleigh_stiffness
 from sofa_softctl.identification.fem.record import recording_of
 from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.fem.signal import Marker
 from sofa_softctl.identification.parameter import bounds, starts
-from sofa_softctl.identification.record_files import read_recording
-from sofa_softctl.identification.recording import Recording
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
 

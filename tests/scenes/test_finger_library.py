@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sofa_softctl.library.build import Builder
-from sofa_softctl.library.file import LibraryFile
 from sofa_softctl.library.library import shape_of
-from sofa_softctl.library.problems import load_problem
-from sofa_softctl.library.shooting import Program
+from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.problems.registry import load_problem
+from sofa_softctl.library.storage import LibraryFile
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
 

@@ -9,10 +9,10 @@ import pytest
 import scipy.sparse.linalg
 from typer.testing import CliRunner
 
-from sofa_softctl.cli import app
+from sofa_softctl.cli.app import app
 from sofa_softctl.errors import SceneError
+from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.loader import load_scene
-from sofa_softctl.scene.record import read_record
 from sofa_softctl.scene.session import Session
 from sofa_softctl.surrogate.plan_scene import plan_scene
 
@@ -46,8 +46,8 @@ def test_the_plan_follows_the_circle_with_few_equilibria(planned):
 def test_steps_of_the_surrogate_are_steps_of_the_exact_map(planned):
     """Table I: relative error of a step, eq. (8) with the grid against eq. (8) with the exact map,
     7e-6 in the norm of the positions from the arm's base; also relative to the displacement."""
-    from sofa_softctl.surrogate.dynamics import Dynamics
-    from sofa_softctl.surrogate.step import step
+    from sofa_softctl.surrogate.planning.dynamics import Dynamics
+    from sofa_softctl.surrogate.planning.step import step
 
     found, _ = planned
     robot = found.robot

@@ -7,7 +7,7 @@ import pytest
 
 from sofa_softctl import Session
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.view.refinement import refinement_table, save_refinement_plot
+from sofa_softctl.view.plots.refinement import refinement_table, save_refinement_plot
 
 SCENE = Path(__file__).parents[2] / "scenes" / "loop_manipulation.py"
 TRUTH = np.array([4.4, 1.0])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sofa_softctl.scene.sofa_install import find_installation
-from sofa_softctl.scene.sofa_problems import problems
+from sofa_softctl.scene.sofa.installation import find_installation
+from sofa_softctl.scene.sofa.problems import problems
 
 ROOT = Path(__file__).parents[2]
 MARK = "RESULT "

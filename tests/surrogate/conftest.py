@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 import pytest
 
-from sofa_softctl.surrogate.dynamics import Dynamics
-from sofa_softctl.surrogate.embedding import Jet, Layout
+from sofa_softctl.surrogate.grid.embedding import Jet, Layout
+from sofa_softctl.surrogate.planning.dynamics import Dynamics
 
 
 @dataclass(frozen=True)

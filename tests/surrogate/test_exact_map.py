@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MapError, SceneError
-from sofa_softctl.runtime import equilibrium
+from sofa_softctl.runtime.equilibrium import map as equilibrium
 from sofa_softctl.scene.equilibrium import equilibrium_map, model_hash
-from sofa_softctl.surrogate.exact import ExactMap
-from sofa_softctl.surrogate.grid import Grid
-from sofa_softctl.surrogate.sample import Neighbour
+from sofa_softctl.surrogate.exact_map import ExactMap
+from sofa_softctl.surrogate.grid.sample import Neighbour
+from sofa_softctl.surrogate.grid.uniform import Grid
 
 SCENE = Path(__file__).parents[2] / "scenes" / "laser_arm.py"
 STRIP = Path(__file__).with_name("heavy_strip.py")

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from sofa_softctl.scene.loader import load_scene
-from sofa_softctl.surrogate.estimate import Estimate
 from sofa_softctl.surrogate.plan_scene import Prepared
-from sofa_softctl.surrogate.planner import PlanStatus
+from sofa_softctl.surrogate.planning.cost_estimate import Estimate
+from sofa_softctl.surrogate.planning.planner import PlanStatus
+from sofa_softctl.surrogate.planning.trust_region import Settings
 from sofa_softctl.surrogate.robot import PlannedRobot
-from sofa_softctl.surrogate.sequential import Settings
-from sofa_softctl.view.plan_tables import Watch
+from sofa_softctl.view.terminal.plan import Watch
 
 SCENE = Path(__file__).parents[2] / "scenes" / "laser_arm.py"
 K = 12

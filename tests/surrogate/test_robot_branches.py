@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.planner import PlanStatus
-from sofa_softctl.surrogate.probes import Point
-from sofa_softctl.surrogate.rewards import Following
+from sofa_softctl.surrogate.planning.costs import Following
+from sofa_softctl.surrogate.planning.planner import PlanStatus
+from sofa_softctl.surrogate.planning.probes import Point
+from sofa_softctl.surrogate.planning.trust_region import Settings
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
-from sofa_softctl.surrogate.sequential import Settings
 
 STRIP = Path(__file__).with_name("heavy_strip.py")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sofa_softctl.runtime import simulation
-from sofa_softctl.runtime.node import Node
+from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.simulation import simulation
 
 LENGTH, GRAVITY, MASS, MOMENT = 0.5, 10.0, 2.0, 0.3
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.optimize
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.simulation import simulation
 
 PULL = np.array([0.7, -3.0, 6.0])
 TIGHT = {"tolerance": 1e-14, "threshold": 1e-30, "iterations": 1000}

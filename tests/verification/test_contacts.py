@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime import simulation
-from sofa_softctl.runtime.node import Node
+from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.simulation import simulation
 
 G = 10.0
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sofa_softctl  # noqa: F401  (brings Sofa)
-from sofa_softctl.runtime.scripted_force_field import ForceFieldVec3d
+from sofa_softctl.runtime.bindings.force_field import ForceFieldVec3d
 
 YOUNG, POISSON = 300.0, 0.4
 LAM = YOUNG * POISSON / ((1.0 + POISSON) * (1.0 - 2.0 * POISSON))

@@ -7,7 +7,7 @@ b = h (f + J^T f_c - alpha (M + J^T M_c J) v - (h + beta) (K + J^T K_c J) v).
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.simulation import simulation
 
 H, ALPHA, BETA = 0.02, 0.7, 0.05
 GRAVITY = np.array([1.0, -9.81, 2.0])

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.kernels.volume import enclosed_volume
+from sofa_softctl.runtime.kernels.constraint.volume import enclosed_volume
 
 NO_QUADS = np.empty((0, 4), np.int64)
 INNER, OUTER = 1.0, 2.0

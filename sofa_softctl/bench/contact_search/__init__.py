@@ -1,1 +1,1 @@
-""""""
+"""The search among contact modes against enumeration."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.bench.enumeration_statement import effort_limits, objective_of, state
-from sofa_softctl.bench.mode_rows import law_errors
-from sofa_softctl.inverse.problem import InverseProblem
-from sofa_softctl.inverse.solution import InverseSolution
+from sofa_softctl.bench.contact_search.mode_rows import law_errors
+from sofa_softctl.bench.contact_search.statement import effort_limits, objective_of, state
+from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.solution import InverseSolution
 
 EXCEEDED = 1e-5
 """Excess of a limit that must be reported, relative to the free motion or so [-]."""

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import ProblemError
-from sofa_softctl.inverse.contacts import Contacts, Law, NormalSum
-from sofa_softctl.inverse.problem import InverseProblem
-from sofa_softctl.inverse.search import Search
-from sofa_softctl.inverse.solver import solve
+from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
+from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.status import Status
 
 

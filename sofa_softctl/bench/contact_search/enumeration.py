@@ -11,11 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.bench.enumeration_statement import Stated, state
-from sofa_softctl.bench.interior_point import INFEASIBLE, SOLVED
-from sofa_softctl.bench.mode_rows import INACTIVE, OPEN, SLIDING, STICKING, TOUCHING, law_errors
-from sofa_softctl.bench.mode_solvers import descend, relax
-from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.bench.contact_search.interior_point import INFEASIBLE, SOLVED
+from sofa_softctl.bench.contact_search.mode_rows import (
+    INACTIVE,
+    OPEN,
+    SLIDING,
+    STICKING,
+    TOUCHING,
+    law_errors,
+)
+from sofa_softctl.bench.contact_search.mode_solvers import descend, relax
+from sofa_softctl.bench.contact_search.statement import Stated, state
+from sofa_softctl.qpcc.problem import InverseProblem
 
 ROUNDING = 2e-9
 """Objectives are compared to this, relative to the free motion's or so [-]."""
@@ -68,7 +75,7 @@ def enumerate_modes(
     suffice for that, the sliding modes that are left get `starts` directions: half of them common
     to all contacts, half of low discrepancy.
 
-    It shares no code with the search of `inverse.solver` but `mechanics_of`.
+    It shares no code with the search of `qpcc.solve` but `mechanics_of`.
 
     Args:
         problem: A problem with contacts.

@@ -6,8 +6,13 @@ import math
 
 import numpy as np
 
-from sofa_softctl.bench.interior_point import FAILED, INFEASIBLE, SOLVED, interior_point
-from sofa_softctl.bench.mode_rows import (
+from sofa_softctl.bench.contact_search.interior_point import (
+    FAILED,
+    INFEASIBLE,
+    SOLVED,
+    interior_point,
+)
+from sofa_softctl.bench.contact_search.mode_rows import (
     INACTIVE,
     SLIDING,
     Statement,

@@ -1,7 +1,7 @@
 """A sample of inverse problems through contacts with their best answers, kept in two files.
 
-`python -m sofa_softctl.bench.contact_sample tests/data --scenes scenes` writes it anew: problems
-0 to 47 of seed 0 with up to 4 contacts, and six steps of each of two scenes.
+`python -m sofa_softctl.bench.contact_search.sample tests/data --scenes scenes` writes it anew:
+problems 0 to 47 of seed 0 with up to 4 contacts, and six steps of each of two scenes.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from sofa_softctl.bench.enumeration import Best, enumerate_modes
-from sofa_softctl.bench.random_contact_problems import kind_of, random_contact_problem
-from sofa_softctl.inverse.corpus import load_corpus, save_corpus
-from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.bench.contact_search.corpus import load_corpus, save_corpus
+from sofa_softctl.bench.contact_search.enumeration import Best, enumerate_modes
+from sofa_softctl.bench.contact_search.random_problems import kind_of, random_contact_problem
+from sofa_softctl.qpcc.problem import InverseProblem
 
 RANDOM = 48
 """Random problems of the sample, from the first on."""

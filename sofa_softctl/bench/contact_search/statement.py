@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.bench.mode_rows import Statement
-from sofa_softctl.inverse.mechanics import Mechanics, mechanics_of
-from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.bench.contact_search.mode_rows import Statement
+from sofa_softctl.qpcc.pieces.mechanics import Mechanics, mechanics_of
+from sofa_softctl.qpcc.problem import InverseProblem
 
 
 class Soft(NamedTuple):

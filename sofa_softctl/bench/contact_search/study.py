@@ -13,15 +13,15 @@ from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
-from sofa_softctl.bench.answer_check import check_answer
-from sofa_softctl.bench.enumeration import Best, enumerate_modes
-from sofa_softctl.bench.random_contact_problems import KINDS, kind_of, random_contact_problem
+from sofa_softctl._internal.processes import workers as worker_processes
+from sofa_softctl.bench.contact_search.answer_check import check_answer
+from sofa_softctl.bench.contact_search.enumeration import Best, enumerate_modes
+from sofa_softctl.bench.contact_search.random_problems import KINDS, kind_of, random_contact_problem
 from sofa_softctl.errors import ProblemError
-from sofa_softctl.inverse.problem import InverseProblem
-from sofa_softctl.inverse.search import Search
-from sofa_softctl.inverse.solver import solve
+from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.status import Status
-from sofa_softctl.workers import workers as worker_processes
 
 NEGLIGIBLE = 1e-8
 """Objectives below this share of the free motion's count as that much [-]."""

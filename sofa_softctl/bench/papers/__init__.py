@@ -1,1 +1,1 @@
-""""""
+"""The papers' studies."""

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.estimate import estimate
+from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Channel
-from sofa_softctl.identification.identifiability import identifiability
+from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint, Spring
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
 from sofa_softctl.identification.mechanism.signals import Angle, Force, Given, Output
 from sofa_softctl.identification.parameter import Parameter, starts
-from sofa_softctl.identification.recording import Recording
+from sofa_softctl.identification.uncertainty.identifiability import identifiability
 
 NOISE = 0.02
 """Standard deviation of measured angles [rad]."""

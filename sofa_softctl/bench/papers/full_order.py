@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.mechanics import ForceField, Mass, Pairs
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
-from sofa_softctl.runtime.roles import ForceField, Mass, Pairs
 from sofa_softctl.scene.compliance import ComplianceSystem
 from sofa_softctl.scene.equilibrium import EquilibriumMap, Near
 from sofa_softctl.scene.session import Session

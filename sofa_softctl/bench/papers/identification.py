@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.identification.descent import Descent, descend
-from sofa_softctl.identification.estimate import Estimate, estimate
-from sofa_softctl.identification.identifiability import Identifiability, identifiability
-from sofa_softctl.identification.loop.motion import DURATION
-from sofa_softctl.identification.loop.perfect import perfect
-from sofa_softctl.identification.loop.problem import LoopProblem
-from sofa_softctl.identification.loop.recording import STIFFNESS, record
+from sofa_softctl.identification.data.recording import Recording
+from sofa_softctl.identification.fitting.estimate import Estimate, estimate
+from sofa_softctl.identification.fitting.steepest_descent import Descent, descend
 from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Scaled, Spring
 from sofa_softctl.identification.parameter import Parameter, starts
-from sofa_softctl.identification.recording import Recording
+from sofa_softctl.identification.problems.loop.motion import DURATION
+from sofa_softctl.identification.problems.loop.perfect import perfect
+from sofa_softctl.identification.problems.loop.problem import LoopProblem
+from sofa_softctl.identification.problems.loop.recording import STIFFNESS, record
+from sofa_softctl.identification.uncertainty.identifiability import Identifiability, identifiability
 
 LINKS = (12, 6)
 """Of the paper's models."""

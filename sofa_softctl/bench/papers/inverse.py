@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sofa_softctl.bench.robust_cases import ROBOTS
+from sofa_softctl.bench.contact_search.corpus import measure
+from sofa_softctl.bench.robust.cases import ROBOTS
 from sofa_softctl.bench.run_measures import WARM_UP, RunMeasures
 from sofa_softctl.errors import SceneError
-from sofa_softctl.inverse.corpus import measure
-from sofa_softctl.inverse.problem import InverseProblem
-from sofa_softctl.inverse.search import Search
+from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.search_options import Search
 from sofa_softctl.scene.run import step_count
 from sofa_softctl.scene.session import Session
 

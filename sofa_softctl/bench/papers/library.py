@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.library.elastic_arm import STIFFNESS
-from sofa_softctl.library.ocp import Motion
-from sofa_softctl.library.tasks import GROUND, Goal, Ground, Posture, goals, pick_and_place
-from sofa_softctl.workers import workers as processes
+from sofa_softctl._internal.processes import workers as processes
+from sofa_softctl.library.ocp.problem import Motion
+from sofa_softctl.library.problems.elastic_arm import STIFFNESS
+from sofa_softctl.library.problems.tasks import GROUND, Goal, Ground, Posture, goals, pick_and_place
 
 PAPER = {"rigid": 0.184, "variable": 0.127, "constant": 0.137}
 """Mean cost of each actuation [(N m)^2]. Source: Marcucci et al., section 2."""
@@ -141,7 +141,7 @@ def _or_none(value: float | None) -> float | None:
 
 def at_limit(chain: Chain, share: float = 0.999) -> float:
     """Share of the motions in which a motor is as fast as it may be [-]."""
-    from sofa_softctl.library.elastic_arm import SPEED
+    from sofa_softctl.library.problems.elastic_arm import SPEED
 
     return float(np.mean(chain.speed[np.isfinite(chain.speed)] > share * SPEED))
 
@@ -213,7 +213,7 @@ def solve_chain(
 
     With `starts`, each motion starts there instead of where the one before ended.
     """
-    from sofa_softctl.library.shooting import Program
+    from sofa_softctl.library.ocp.shooting import Program
 
     problem = pick_and_place(actuation, stiffness=stiffness, horizon=horizon)
     program = Program(problem, compiled=compiled)

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sofa_softctl.surrogate.dynamics import Dynamics
 from sofa_softctl.surrogate.plan_scene import ScenePlan, plan_scene, prepare_scene
-from sofa_softctl.surrogate.step import step
+from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.step import step
 
 STEPS = 20
 """Steps of the plan on which errors and times are measured."""

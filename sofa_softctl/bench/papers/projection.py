@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sofa_softctl.bench.full_motion import simulate_balanced, simulate_scene
+from sofa_softctl.bench.papers.full_order import simulate_balanced, simulate_scene
 from sofa_softctl.scene.session import Session
-from sofa_softctl.surrogate.dynamics import Dynamics
 from sofa_softctl.surrogate.plan_scene import plan_scene
+from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.step import simulate
 from sofa_softctl.surrogate.robot import PlannedRobot
-from sofa_softctl.surrogate.step import simulate
 
 BENT = 0.8
 """Control of the first line from which the arm is let go [-]."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sofa_softctl.bench.papers import MODES
+from sofa_softctl.bench.papers.inverse import MODES
 from sofa_softctl.bench.pose_error import angle_about, pose_error, rotation_between
 from sofa_softctl.scene.run import step_count
 from sofa_softctl.scene.session import Session

@@ -1,1 +1,1 @@
-""""""
+"""The robots of the inverse controller on cases that nobody tuned."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.bench.perturbation import with_perturbed_rest
-from sofa_softctl.bench.robust_cases import ROBOTS, Case, Robot
+from sofa_softctl.bench.robust.cases import ROBOTS, Case, Robot
 from sofa_softctl.bench.run_measures import MEASURES, RunMeasures
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.loader import SceneFile, load_scene

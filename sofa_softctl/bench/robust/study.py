@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.bench.robust_cases import ROBOTS, Case
-from sofa_softctl.bench.robust_run import COLUMNS, run_case
+from sofa_softctl.bench.robust.cases import ROBOTS, Case
+from sofa_softctl.bench.robust.run import COLUMNS, run_case
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.status import Status
 

@@ -1,1 +1,1 @@
-""""""
+"""Measured motion: files, units, sampling."""

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.data.interpolation import cubic
 from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
-from sofa_softctl.identification.interpolation import cubic
 from sofa_softctl.identification.parameter import Parameter
 
 UNEVEN = 1e-6

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.data.recording import Recording, assemble
+from sofa_softctl.identification.data.table import TIME, Table, read_csv
 from sofa_softctl.identification.problem import FromRecords, Problem
-from sofa_softctl.identification.recording import Recording, assemble
-from sofa_softctl.identification.table import TIME, Table, read_csv
-from sofa_softctl.scene.record import Record, column_names, read_record
+from sofa_softctl.record.record import Record, column_names, read_record
 
 
 def read_recording(path: str | Path, problem: Problem, *, planned: bool = False) -> Recording:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sofa_softctl._internal.problem_files import did_you_mean, some
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.data.sampling import bridge, regular
+from sofa_softctl.identification.data.table import TIME, Table, read_csv
+from sofa_softctl.identification.data.unit_checks import check_size
+from sofa_softctl.identification.data.units import factor
 from sofa_softctl.identification.experiment import Channel
-from sofa_softctl.identification.plausibility import check_size
-from sofa_softctl.identification.sampling import bridge, regular
-from sofa_softctl.identification.table import TIME, Table, read_csv
-from sofa_softctl.identification.units import factor
-from sofa_softctl.named import did_you_mean, some
 
 LARGEST = 1e30
 """Numbers beyond it are refused, in any unit."""

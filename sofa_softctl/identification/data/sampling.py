@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.units import nearest
+from sofa_softctl.identification.data.units import nearest
 
 GAP = 5
 """Samples of an input that may be missing in a row: they are interpolated linearly."""

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.data.units import SIZES, dimension, mistaken
 from sofa_softctl.identification.experiment import Channel
-from sofa_softctl.identification.units import SIZES, dimension, mistaken
 
 TURNS = 10.0
 """Angles of joints beyond so many turns are doubted where a channel does not say."""

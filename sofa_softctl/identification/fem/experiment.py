@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
+from sofa_softctl.identification.data.interpolation import linear
+from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Channel, PulledBack
 from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter
 from sofa_softctl.identification.fem.pose import Pose
 from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.fem.sensing import sensing_of
-from sofa_softctl.identification.interpolation import linear
 from sofa_softctl.identification.parameter import starts
-from sofa_softctl.identification.recording import Recording
 from sofa_softctl.scene.step_model import Motion, MotionModel
 from sofa_softctl.units import symbol
 

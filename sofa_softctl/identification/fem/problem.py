@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.fem.experiment import FemExperiment
 from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter, with_unit
@@ -19,7 +20,6 @@ from sofa_softctl.identification.fem.registration import Registration, register
 from sofa_softctl.identification.fem.sensing import check_markers
 from sofa_softctl.identification.fem.signal import CableLength, Drive, Marker
 from sofa_softctl.identification.parameter import starts
-from sofa_softctl.identification.recording import Recording
 from sofa_softctl.scene.loader import load_scene, parameters_of
 from sofa_softctl.scene.step_model import StepDerivative, StepModel
 from sofa_softctl.units import Units, symbol

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.fem.sensing import sensing_of
-from sofa_softctl.identification.recording import Recording
-from sofa_softctl.scene.record import Record, read_record
+from sofa_softctl.record.record import Record, read_record
 
 
 def recording_of(problem: FemProblem, path: str | Path, *, start: float = 0.0) -> Recording:

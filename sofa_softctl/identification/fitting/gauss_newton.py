@@ -9,9 +9,9 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.misfit import Misfit
+from sofa_softctl.identification.fitting.residual import Misfit
+from sofa_softctl.identification.fitting.status import EstimateStatus
 from sofa_softctl.identification.parameter import bounds
-from sofa_softctl.identification.status import EstimateStatus
 
 TOLERANCE = 1e-10
 """Relative change of the parameters at which a search ends [-]."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sofa_softctl.identification.misfit import Fit
+from sofa_softctl.identification.fitting.residual import Fit
 
 FLOOR = 1e-12
 """Share of the declared noise that is left at least: a perfect fit has no infinite weight."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.identification.misfit import Fit
+from sofa_softctl.identification.fitting.residual import Fit
 
 FAR = 10.0
 """A sample is wrong when it is so many times the usual distance from its neighbours..."""

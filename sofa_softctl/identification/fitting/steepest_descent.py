@@ -14,15 +14,15 @@ from time import perf_counter
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.estimate import Estimate, assess, sentence
+from sofa_softctl.identification.data.unit_checks import doubts
 from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.input_noise import left_out, sweep
-from sofa_softctl.identification.misfit import Misfit, check_shapes
+from sofa_softctl.identification.fitting.estimate import Estimate, assess, sentence
+from sofa_softctl.identification.fitting.gauss_newton import Search
+from sofa_softctl.identification.fitting.residual import Misfit, check_shapes
+from sofa_softctl.identification.fitting.status import EstimateStatus
+from sofa_softctl.identification.fitting.unobservable import unseen
 from sofa_softctl.identification.parameter import Parameter, bounds, starts
-from sofa_softctl.identification.plausibility import doubts
-from sofa_softctl.identification.search import Search
-from sofa_softctl.identification.status import EstimateStatus
-from sofa_softctl.identification.visibility import unseen
+from sofa_softctl.identification.uncertainty.input_noise import left_out, sweep
 
 ALPHA, BETA = 0.4, 0.4
 """Of the Armijo line search, as in the paper."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.misfit import Fit, Misfit
+from sofa_softctl.identification.fitting.residual import Fit, Misfit
 from sofa_softctl.identification.parameter import bounds
 
 VISIBLE = 1e-4

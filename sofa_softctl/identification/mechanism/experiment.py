@@ -11,8 +11,9 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.data.interpolation import cubic, linear
+from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import PulledBack
-from sofa_softctl.identification.interpolation import cubic, linear
 from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.arrays import Drive
 from sofa_softctl.identification.mechanism.signals import (
@@ -21,7 +22,6 @@ from sofa_softctl.identification.mechanism.signals import (
 from sofa_softctl.identification.mechanism.start import Start, projected, rest, settle
 from sofa_softctl.identification.mechanism.variational import Trajectory, simulate
 from sofa_softctl.identification.parameter import starts
-from sofa_softctl.identification.recording import Recording
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.mechanism.problem import MechanismProblem

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sofa_softctl._internal.jit import njit
 from sofa_softctl.identification.mechanism.arrays import (
     DIRECTION,
     POINT,
@@ -32,7 +33,6 @@ from sofa_softctl.identification.mechanism.arrays import (
     Tree,
     Values,
 )
-from sofa_softctl.jit import njit
 
 
 @njit

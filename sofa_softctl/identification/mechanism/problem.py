@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
@@ -20,7 +21,6 @@ from sofa_softctl.identification.mechanism.signals import (
     Settled,
 )
 from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.recording import Recording
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.mechanism.experiment import MechanismExperiment

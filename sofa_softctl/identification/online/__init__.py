@@ -1,1 +1,1 @@
-""""""
+"""Estimates that follow a running scene."""

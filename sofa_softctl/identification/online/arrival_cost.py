@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.identification.experiment import Channel, PulledBack
-from sofa_softctl.identification.misfit import Fit
+from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.parameter import Parameter
 
 SINGULAR = 1e-12

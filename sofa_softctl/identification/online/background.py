@@ -7,10 +7,10 @@ import weakref
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import ExitStack
 
+from sofa_softctl._internal.processes import workers
 from sofa_softctl.errors import SceneError
+from sofa_softctl.identification.online.refinement import Refinement, Task, refine
 from sofa_softctl.identification.problem import Problem
-from sofa_softctl.identification.refinement import Refinement, Task, refine
-from sofa_softctl.workers import workers
 
 
 class Background:

@@ -10,19 +10,19 @@ import numpy as np
 from scipy import stats
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.estimate import Estimate, estimate, start_at
+from sofa_softctl.identification.data.recording import assemble
+from sofa_softctl.identification.data.table import Table
 from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.identifiability import (
+from sofa_softctl.identification.fitting.estimate import Estimate, estimate, start_at
+from sofa_softctl.identification.fitting.status import EstimateStatus
+from sofa_softctl.identification.online.arrival_cost import Linearised, Memory
+from sofa_softctl.identification.parameter import Parameter, Prior
+from sofa_softctl.identification.problem import Problem
+from sofa_softctl.identification.uncertainty.identifiability import (
     CONFIDENCE,
     Identifiability,
     identifiability,
 )
-from sofa_softctl.identification.memory import Linearised, Memory
-from sofa_softctl.identification.parameter import Parameter, Prior
-from sofa_softctl.identification.problem import Problem
-from sofa_softctl.identification.recording import assemble
-from sofa_softctl.identification.status import EstimateStatus
-from sofa_softctl.identification.table import Table
 
 USED = (EstimateStatus.CONVERGED, EstimateStatus.AT_BOUND, EstimateStatus.EXHAUSTED)
 """Searches whose end is taken over; an exhausted one goes on in the next refinement."""

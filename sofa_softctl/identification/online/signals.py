@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.problem_files import did_you_mean
 from sofa_softctl.errors import SceneError
-from sofa_softctl.named import did_you_mean
 
 Signal = Callable[[], float] | tuple[Any, int] | Any
 """A function, a Data and the place of a number in it, or a Data of one number."""

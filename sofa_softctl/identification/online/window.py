@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sofa_softctl.identification.calm import calmest
-from sofa_softctl.identification.memory import Linearised, Memory
-from sofa_softctl.identification.refinement import Refinement
-from sofa_softctl.identification.table import TIME, Table
+from sofa_softctl.identification.data.table import TIME, Table
+from sofa_softctl.identification.online.arrival_cost import Linearised, Memory
+from sofa_softctl.identification.online.calm import calmest
+from sofa_softctl.identification.online.refinement import Refinement
 
 EPSILON = 1e-9
 """What times may differ by from rounding [s]."""

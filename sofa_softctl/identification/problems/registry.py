@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from sofa_softctl import named
+from sofa_softctl._internal import problem_files
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.problem import Problem
 
 
 def built_in() -> dict[str, Callable[[], Problem]]:
     """Problems of this package; what they need is imported when one is asked for."""
-    from sofa_softctl.identification.loop.problem import LoopProblem
+    from sofa_softctl.identification.problems.loop.problem import LoopProblem
 
     return {"loop": LoopProblem, "loop6": partial(LoopProblem, 6)}
 
@@ -26,7 +26,7 @@ def load_problem(name: str) -> Problem:
     Raises:
         IdentificationError: There is no such problem.
     """
-    found: Problem = named.load_problem(
+    found: Problem = problem_files.load_problem(
         name,
         built_in(),
         error=IdentificationError,

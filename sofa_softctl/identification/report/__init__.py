@@ -1,1 +1,1 @@
-""""""
+"""What an estimation found, most severe first."""

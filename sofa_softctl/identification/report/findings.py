@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sofa_softctl.identification.descent import METHOD
-from sofa_softctl.identification.estimate import Estimate, sentence
-from sofa_softctl.identification.finding import Finding, Level, listed
-from sofa_softctl.identification.identifiability import BLIND, Direction
-from sofa_softctl.identification.misfit import Fit
-from sofa_softctl.identification.outliers import without
-from sofa_softctl.identification.residual_findings import on_residuals
-from sofa_softctl.identification.validation import rms
+from sofa_softctl.identification.fitting.estimate import Estimate, sentence
+from sofa_softctl.identification.fitting.outliers import without
+from sofa_softctl.identification.fitting.residual import Fit
+from sofa_softctl.identification.fitting.steepest_descent import METHOD
+from sofa_softctl.identification.report.finding import Finding, Level, listed
+from sofa_softctl.identification.report.residual_findings import on_residuals
+from sofa_softctl.identification.uncertainty.identifiability import BLIND, Direction
+from sofa_softctl.identification.uncertainty.validation import rms
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.report import Report
+    from sofa_softctl.identification.report.report import Report
 
 WORSE = 1.5
 """Held-out errors so many times those of the fitted data are told."""

@@ -8,21 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.identification.descent import Descent
-from sofa_softctl.identification.design import Candidate, rank
-from sofa_softctl.identification.estimate import Estimate
-from sofa_softctl.identification.expected import expected_residuals
 from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.finding import Finding
-from sofa_softctl.identification.findings import findings
-from sofa_softctl.identification.identifiability import (
-    Identifiability,
-    identifiability,
+from sofa_softctl.identification.fitting.estimate import Estimate
+from sofa_softctl.identification.fitting.outliers import Outlier, outliers
+from sofa_softctl.identification.fitting.residual import Fit
+from sofa_softctl.identification.fitting.steepest_descent import Descent
+from sofa_softctl.identification.report.finding import Finding
+from sofa_softctl.identification.report.findings import findings
+from sofa_softctl.identification.uncertainty.experiment_design import Candidate, rank
+from sofa_softctl.identification.uncertainty.identifiability import Identifiability, identifiability
+from sofa_softctl.identification.uncertainty.residual_analysis import (
+    ChannelResiduals,
+    analyse,
+    doubt_of,
 )
-from sofa_softctl.identification.misfit import Fit
-from sofa_softctl.identification.outliers import Outlier, outliers
-from sofa_softctl.identification.residuals import ChannelResiduals, analyse, doubt_of
-from sofa_softctl.identification.validation import Validation, rms, validate
+from sofa_softctl.identification.uncertainty.simulated_residuals import expected_residuals
+from sofa_softctl.identification.uncertainty.validation import Validation, rms, validate
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sofa_softctl.identification.finding import NAMED, Finding, Level, listed
+from sofa_softctl.identification.report.finding import NAMED, Finding, Level, listed
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.report import Report
+    from sofa_softctl.identification.report.report import Report
 
 SMALL_NOISE = 0.6
 """Residuals below so many deviations say that the declared noise is too large."""

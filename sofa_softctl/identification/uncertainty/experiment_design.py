@@ -12,11 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.estimate import Estimate
 from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.identifiability import deviations_of_interval, information
-from sofa_softctl.identification.input_noise import input_scores
-from sofa_softctl.identification.misfit import Fit, Misfit
+from sofa_softctl.identification.fitting.estimate import Estimate
+from sofa_softctl.identification.fitting.residual import Fit, Misfit
+from sofa_softctl.identification.uncertainty.identifiability import (
+    deviations_of_interval,
+    information,
+)
+from sofa_softctl.identification.uncertainty.input_noise import input_scores
 
 IGNORANCE = 10.0
 """Parameters are taken to be known within so many times their sizes before any data."""

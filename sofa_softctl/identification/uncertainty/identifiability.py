@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from sofa_softctl.identification.estimate import Estimate
 from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.input_noise import input_covariance
+from sofa_softctl.identification.fitting.estimate import Estimate
+from sofa_softctl.identification.uncertainty.input_noise import input_covariance
 
 CONFIDENCE = 0.95
 """Of the intervals."""

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.delay import Delayed
+from sofa_softctl.identification.data.delay import Delayed
 from sofa_softctl.identification.experiment import Experiment, PulledBack
-from sofa_softctl.identification.misfit import Fit, Misfit
+from sofa_softctl.identification.fitting.residual import Fit, Misfit
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.estimate import Estimate
+    from sofa_softctl.identification.fitting.estimate import Estimate
 
 
 def input_covariance(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from sofa_softctl.identification.misfit import Fit
-from sofa_softctl.identification.spectrum import pattern, size
-from sofa_softctl.identification.validation import rms
+from sofa_softctl.identification.fitting.residual import Fit
+from sofa_softctl.identification.uncertainty.residual_tests import pattern, size
+from sofa_softctl.identification.uncertainty.validation import rms
 
 WINDOWS = 10
 """Parts of the time in which residuals are looked at."""

@@ -13,10 +13,10 @@ from time import perf_counter
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.estimate import Estimate
 from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.identifiability import SINGULAR, rows, sizes
-from sofa_softctl.identification.misfit import Fit, Misfit
+from sofa_softctl.identification.fitting.estimate import Estimate
+from sofa_softctl.identification.fitting.residual import Fit, Misfit
+from sofa_softctl.identification.uncertainty.identifiability import SINGULAR, rows, sizes
 
 DRAWS = 24
 """Realisations of the noise: each takes a simulation of every experiment."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.identification.estimate import Estimate
 from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.misfit import Fit, Misfit
+from sofa_softctl.identification.fitting.estimate import Estimate
+from sofa_softctl.identification.fitting.residual import Fit, Misfit
 from sofa_softctl.identification.parameter import starts
 
 

@@ -1,1 +1,1 @@
-""""""
+"""Optimal control problems: transcription, solution, sensitivities."""

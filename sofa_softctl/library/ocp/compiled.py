@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.library.formulas import casadi
+from sofa_softctl.library.ocp.formulas import casadi
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.library.ocp import OptimalControlProblem
+from sofa_softctl.library.ocp.problem import OptimalControlProblem
 
 
 def casadi() -> Any:

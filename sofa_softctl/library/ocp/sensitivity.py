@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 
-from sofa_softctl.library.shooting import Derivatives, Optimum
+from sofa_softctl.library.ocp.shooting import Derivatives, Optimum
 
 ACTIVE = 1e-5
 """Larger of slack and multiplier, the latter over the largest slope of the cost, below which it is

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, eye_array, vstack
 
-from sofa_softctl.library.compiled import compiled as compile_functions
-from sofa_softctl.library.formulas import casadi, digest, formulas
-from sofa_softctl.library.ocp import Motion, OptimalControlProblem
+from sofa_softctl.library.ocp.compiled import compiled as compile_functions
+from sofa_softctl.library.ocp.formulas import casadi, digest, formulas
+from sofa_softctl.library.ocp.problem import Motion, OptimalControlProblem
 
 
 class NlpStatus(Enum):

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import qr
 
-from sofa_softctl.inverse.checked import Checked, solve_checked
-from sofa_softctl.inverse.qp import QP, kkt_residual
-from sofa_softctl.inverse.qp_solvers.daqp_solver import KeptDaqp
-from sofa_softctl.library.shooting import Derivatives, Optimum
+from sofa_softctl.library.ocp.shooting import Derivatives, Optimum
+from sofa_softctl.qp.problem import QP, kkt_residual
+from sofa_softctl.qp.solvers.daqp import KeptDaqp
+from sofa_softctl.qp.verified import Checked, solve_checked
 
 LEAST = 1e-6
 """epsilon: least eigenvalue that convexification leaves, over the mean one of the Hessian [-]."""

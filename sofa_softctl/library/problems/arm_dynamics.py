@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sofa_softctl.library.elastic_arm import (
+from sofa_softctl.library.ocp.problem import Motion
+from sofa_softctl.library.problems.elastic_arm import (
     MOTOR_FRICTION,
     MOTOR_INERTIA,
     TORQUE,
     inertia,
     soft_dynamics,
 )
-from sofa_softctl.library.ocp import Motion
 
 State = list[float]
 """[q, dq, theta, dtheta], two each [rad], [rad/s]."""

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.library.arm_motion import (
+from sofa_softctl.library.ocp.problem import Motion
+from sofa_softctl.library.problems.arm_dynamics import (
     Command,
     Motors,
     Reference,
@@ -21,9 +22,15 @@ from sofa_softctl.library.arm_motion import (
     energy,
     rk4,
 )
-from sofa_softctl.library.elastic_arm import CLOSING, LENGTH, STIFFNESS, TORQUE, jacobian, position
-from sofa_softctl.library.hand import Hand
-from sofa_softctl.library.ocp import Motion
+from sofa_softctl.library.problems.elastic_arm import (
+    CLOSING,
+    LENGTH,
+    STIFFNESS,
+    TORQUE,
+    jacobian,
+    position,
+)
+from sofa_softctl.library.problems.hand import Hand
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sofa_softctl.library.ocp import (
+from sofa_softctl.library.ocp.problem import (
     Mirror,
     OptimalControlProblem,
     Parameter,
     Symbol,
     Variable,
 )
-from sofa_softctl.library.shooting import casadi
+from sofa_softctl.library.ocp.shooting import casadi
 
 LENGTH = (0.22, 0.22)
 """Of the links [m]."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.library.formulas import casadi
-from sofa_softctl.library.ocp import (
+from sofa_softctl.library.ocp.formulas import casadi
+from sofa_softctl.library.ocp.problem import (
     Mirror,
     OptimalControlProblem,
     Parameter,

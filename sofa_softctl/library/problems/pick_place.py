@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sofa_softctl.errors import LibraryError, SceneError, SoftctlError
-from sofa_softctl.library.elastic_arm import arm as arm_problem
-from sofa_softctl.library.file import load
-from sofa_softctl.library.ocp import Motion
-from sofa_softctl.library.plant import ElasticArm
+from sofa_softctl.library.ocp.problem import Motion
+from sofa_softctl.library.problems.arm_in_scene import ElasticArm
+from sofa_softctl.library.problems.elastic_arm import arm as arm_problem
+from sofa_softctl.library.storage import load
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
 Planner = Callable[[np.ndarray], Motion]
@@ -52,7 +52,7 @@ def nlp_planner(stiffness: Sequence[float], horizon: float) -> Planner:
     Raises:
         SoftctlError: CasADi is not installed; of the planner: the problem has no solution at p.
     """
-    from sofa_softctl.library.shooting import Program
+    from sofa_softctl.library.ocp.shooting import Program
 
     program = Program(arm_problem(stiffness=stiffness, horizon=horizon, settled=True))
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from sofa_softctl import named
+from sofa_softctl._internal import problem_files
 from sofa_softctl.errors import LibraryError
-from sofa_softctl.library.ocp import OptimalControlProblem
+from sofa_softctl.library.ocp.problem import OptimalControlProblem
 
 
 def built_in() -> dict[str, Callable[[], OptimalControlProblem]]:
     """Problems of this package."""
-    from sofa_softctl.library import tasks
-    from sofa_softctl.library.flexible_cart import flexible_cart
+    from sofa_softctl.library.problems import tasks
+    from sofa_softctl.library.problems.flexible_cart import flexible_cart
 
     return {
         "elastic_arm": partial(tasks.pick_and_place, "constant"),
@@ -32,7 +32,7 @@ def load_problem(name: str) -> OptimalControlProblem:
     Raises:
         LibraryError: There is no such problem.
     """
-    found: OptimalControlProblem = named.load_problem(
+    found: OptimalControlProblem = problem_files.load_problem(
         name,
         built_in(),
         error=LibraryError,

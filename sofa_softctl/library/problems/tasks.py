@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.library.elastic_arm import LENGTH, STIFFNESS, arm
-from sofa_softctl.library.ocp import OptimalControlProblem, Parameter
+from sofa_softctl.library.ocp.problem import OptimalControlProblem, Parameter
+from sofa_softctl.library.problems.elastic_arm import LENGTH, STIFFNESS, arm
 
 MASSES = (0.3, 0.5)
 """Of the objects, least and largest [kg]. Source: section 2."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import daqp
 import numpy as np
 
-from sofa_softctl.inverse.qp import QP, QPResult, no_answer
+from sofa_softctl.qp.problem import QP, QPResult, no_answer
 
 _SETTINGS = {
     # Largest violation of a limit. The default, 1e-6, would fail our check.

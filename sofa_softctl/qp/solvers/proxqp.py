@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.inverse.qp import QP, QPResult, no_answer
+from sofa_softctl.qp.problem import QP, QPResult, no_answer
 
 _SETTINGS: dict[str, Any] = {
     "eps_abs": 1e-10,

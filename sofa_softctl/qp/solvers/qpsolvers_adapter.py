@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from sofa_softctl.errors import PluginError, ProblemError
-from sofa_softctl.inverse.qp import QP, QPResult, QPSolver, no_answer
+from sofa_softctl.qp.problem import QP, QPResult, QPSolver, no_answer
 
 if TYPE_CHECKING:
     import qpsolvers

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sofa_softctl.errors import PluginError, ProblemError
-from sofa_softctl.inverse.qp import QPSolver
-from sofa_softctl.inverse.qp_solvers.daqp_solver import solve_daqp
-from sofa_softctl.inverse.qp_solvers.proxqp_solver import solve_proxqp
-from sofa_softctl.inverse.qp_solvers.qpsolvers_adapter import from_qpsolvers
+from sofa_softctl.qp.problem import QPSolver
+from sofa_softctl.qp.solvers.daqp import solve_daqp
+from sofa_softctl.qp.solvers.proxqp import solve_proxqp
+from sofa_softctl.qp.solvers.qpsolvers_adapter import from_qpsolvers
 
 qp_solvers: dict[str, QPSolver] = {}
 """The registered solvers. Read it freely; write it with `register`."""

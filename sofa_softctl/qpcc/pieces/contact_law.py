@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.inverse.mechanics import Mechanics
-from sofa_softctl.inverse.piece_kernels import distances
+from sofa_softctl.qpcc.pieces.kernels import distances
+from sofa_softctl.qpcc.pieces.mechanics import Mechanics
 
 
 def law_error(mechanics: Mechanics, effort: np.ndarray, force: np.ndarray) -> np.ndarray:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.inverse.piece_kernels import (
+from sofa_softctl._internal.jit import njit
+from sofa_softctl.qpcc.pieces.kernels import (
     CONE,
     FORCE,
     GAP,
@@ -18,8 +19,7 @@ from sofa_softctl.inverse.piece_kernels import (
     slide,
     touching_rows,
 )
-from sofa_softctl.inverse.small_algebra import applied, solve_in_place
-from sofa_softctl.jit import njit
+from sofa_softctl.qpcc.pieces.small_algebra import applied, solve_in_place
 
 
 @njit

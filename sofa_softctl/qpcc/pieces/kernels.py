@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.inverse.small_algebra import applied, product, solve_dependent, solve_in_place
-from sofa_softctl.jit import njit
+from sofa_softctl._internal.jit import njit
+from sofa_softctl.qpcc.pieces.small_algebra import applied, product, solve_dependent, solve_in_place
 
 INACTIVE, STICKING, SLIDING = 0, 1, 2  # as in `modes`
 OPEN, TOUCHING, SECTOR = 3, 4, 5

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.inverse.build import energy_hessian
-from sofa_softctl.inverse.contact_gauss_seidel import contact_gauss_seidel
-from sofa_softctl.inverse.contacts import Contacts
-from sofa_softctl.inverse.modes import INACTIVE, SLIDING, STICKING, Modes
-from sofa_softctl.inverse.problem import InverseProblem
+from sofa_softctl.qpcc.contacts import Contacts
+from sofa_softctl.qpcc.modes import INACTIVE, SLIDING, STICKING, Modes
+from sofa_softctl.qpcc.pieces.gauss_seidel import contact_gauss_seidel
+from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.tracking_qp import energy_hessian
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.inverse import piece_kernels as kernels
-from sofa_softctl.inverse.active_set import SOLVED
-from sofa_softctl.inverse.modes import Modes
-from sofa_softctl.inverse.piece_kernels import Statement
-from sofa_softctl.inverse.piece_points import variables_at
-from sofa_softctl.inverse.piece_sequence import LAST_ROUNDS, ROUNDS, solve_piece
-from sofa_softctl.inverse.qp import QP
+from sofa_softctl.qp.active_set import SOLVED
+from sofa_softctl.qp.problem import QP
+from sofa_softctl.qpcc.modes import Modes
+from sofa_softctl.qpcc.pieces import kernels
+from sofa_softctl.qpcc.pieces.kernels import Statement
+from sofa_softctl.qpcc.pieces.points import variables_at
+from sofa_softctl.qpcc.pieces.sequence import LAST_ROUNDS, ROUNDS, solve_piece
 
 MARGIN = 1e-6
 """Relative difference of two objectives below which they count as equal. What decides then does

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.inverse.piece_kernels import (
+from sofa_softctl._internal.jit import njit
+from sofa_softctl.qpcc.pieces.kernels import (
     CONE,
     LAW,
     LIMIT,
@@ -19,8 +20,7 @@ from sofa_softctl.inverse.piece_kernels import (
     eliminate,
     motion,
 )
-from sofa_softctl.inverse.small_algebra import applied
-from sofa_softctl.jit import njit
+from sofa_softctl.qpcc.pieces.small_algebra import applied
 
 NEWTON = 8
 """Most steps of Newton's method on the law at fixed efforts."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.inverse.active_set import FAILED, INFEASIBLE, dual_active_set, unlimited
-from sofa_softctl.inverse.piece_kernels import Rows, Statement
-from sofa_softctl.inverse.small_algebra import cholesky
-from sofa_softctl.jit import njit
+from sofa_softctl._internal.jit import njit
+from sofa_softctl.qp.active_set import FAILED, INFEASIBLE, dual_active_set, unlimited
+from sofa_softctl.qpcc.pieces.kernels import Rows, Statement
+from sofa_softctl.qpcc.pieces.small_algebra import cholesky
 
 IDLE = 1e-3
 """Weight that holds forces which contacts that depend on each other exchange for nothing, relative

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.inverse.active_set import FAILED, INFEASIBLE, SOLVED, WORTHLESS
-from sofa_softctl.inverse.piece_curvature import curvature
-from sofa_softctl.inverse.piece_kernels import (
+from sofa_softctl._internal.jit import njit
+from sofa_softctl.qp.active_set import FAILED, INFEASIBLE, SOLVED, WORTHLESS
+from sofa_softctl.qpcc.pieces.curvature import curvature
+from sofa_softctl.qpcc.pieces.kernels import (
     CONE,
     LAW,
     LAW_ACCEPTED,
@@ -24,7 +25,7 @@ from sofa_softctl.inverse.piece_kernels import (
     distances,
     motion,
 )
-from sofa_softctl.inverse.piece_points import (
+from sofa_softctl.qpcc.pieces.points import (
     Planes,
     Point,
     objective_at,
@@ -34,9 +35,8 @@ from sofa_softctl.inverse.piece_points import (
     variables_at,
     violation,
 )
-from sofa_softctl.inverse.piece_qp import convex, solve_scaled
-from sofa_softctl.inverse.small_algebra import applied
-from sofa_softctl.jit import njit
+from sofa_softctl.qpcc.pieces.scaled_qp import convex, solve_scaled
+from sofa_softctl.qpcc.pieces.small_algebra import applied
 
 ROUNDS = 16
 """Most QPs on one piece, of many that are tried."""

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.inverse.limits import Limit, effort_box
-from sofa_softctl.inverse.mechanics import Mechanics
-from sofa_softctl.inverse.piece_kernels import Statement
+from sofa_softctl.qpcc.limits import Limit, effort_box
+from sofa_softctl.qpcc.pieces.kernels import Statement
+from sofa_softctl.qpcc.pieces.mechanics import Mechanics
 
 ANCHOR = 1e-10
 """Weight that holds efforts which neither tracking nor energy decides, relative to the scaled

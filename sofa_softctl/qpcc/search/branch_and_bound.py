@@ -10,10 +10,10 @@ from time import perf_counter
 
 import numpy as np
 
-from sofa_softctl.inverse.modes import INACTIVE, OPEN, SECTOR, STICKING, TOUCHING, Modes
-from sofa_softctl.inverse.neighbours import rounded
-from sofa_softctl.inverse.piece import Answer, Pieces
-from sofa_softctl.inverse.relaxation import Relaxation, Relaxed
+from sofa_softctl.qpcc.modes import INACTIVE, OPEN, SECTOR, STICKING, TOUCHING, Modes
+from sofa_softctl.qpcc.pieces.piece import Answer, Pieces
+from sofa_softctl.qpcc.search.neighbours import rounded
+from sofa_softctl.qpcc.search.relaxation import Relaxation, Relaxed
 
 FINITE = 1e-9
 """Gap that is left where the modes are finitely many, for rounding [-]."""

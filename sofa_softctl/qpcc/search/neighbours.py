@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.inverse.modes import INACTIVE, OPEN, SECTOR, SLIDING, STICKING, Modes
-from sofa_softctl.inverse.piece import Answer, Pieces
-from sofa_softctl.inverse.piece_kernels import CONE, FORCE, SLIP
+from sofa_softctl.qpcc.modes import INACTIVE, OPEN, SECTOR, SLIDING, STICKING, Modes
+from sofa_softctl.qpcc.pieces.kernels import CONE, FORCE, SLIP
+from sofa_softctl.qpcc.pieces.piece import Answer, Pieces
 
 
 class Pivot(NamedTuple):

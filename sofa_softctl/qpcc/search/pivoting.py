@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.inverse.modes import Modes
-from sofa_softctl.inverse.neighbours import nearby, pressing
-from sofa_softctl.inverse.piece import Answer, Pieces
+from sofa_softctl.qpcc.modes import Modes
+from sofa_softctl.qpcc.pieces.piece import Answer, Pieces
+from sofa_softctl.qpcc.search.neighbours import nearby, pressing
 
 
 class Start(NamedTuple):

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.inverse import relaxation_kernels as kernels
-from sofa_softctl.inverse.active_set import FAILED, INFEASIBLE, ActiveSet
-from sofa_softctl.inverse.modes import OPEN, SECTOR, Modes
-from sofa_softctl.inverse.piece_kernels import Statement
-from sofa_softctl.inverse.relaxation_kernels import Convex
+from sofa_softctl.qp.active_set import FAILED, INFEASIBLE, ActiveSet
+from sofa_softctl.qpcc.modes import OPEN, SECTOR, Modes
+from sofa_softctl.qpcc.pieces.kernels import Statement
+from sofa_softctl.qpcc.search import relaxation_kernels as kernels
+from sofa_softctl.qpcc.search.relaxation_kernels import Convex
 
 PLANES = 24
 """Most planes around the cones, for each contact. Fewer make bounds lower, not wrong."""

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.inverse.active_set import SOLVED, ActiveSet, dual_active_set, unlimited
-from sofa_softctl.inverse.piece_kernels import INACTIVE, OPEN, STICKING, Statement
-from sofa_softctl.inverse.small_algebra import applied, cholesky
-from sofa_softctl.jit import njit
+from sofa_softctl._internal.jit import njit
+from sofa_softctl.qp.active_set import SOLVED, ActiveSet, dual_active_set, unlimited
+from sofa_softctl.qpcc.pieces.kernels import INACTIVE, OPEN, STICKING, Statement
+from sofa_softctl.qpcc.pieces.small_algebra import applied, cholesky
 
 
 class Convex(NamedTuple):

@@ -9,13 +9,13 @@ from time import perf_counter
 
 import numpy as np
 
-from sofa_softctl.inverse.branch import branch
-from sofa_softctl.inverse.modes import OPEN, SLIDING, STICKING, TOUCHING, Modes
-from sofa_softctl.inverse.neighbours import rounded
-from sofa_softctl.inverse.piece import Answer, Pieces
-from sofa_softctl.inverse.pivoting import Start, pivot
-from sofa_softctl.inverse.relaxation import Relaxation
-from sofa_softctl.inverse.search import Search
+from sofa_softctl.qpcc.modes import OPEN, SLIDING, STICKING, TOUCHING, Modes
+from sofa_softctl.qpcc.pieces.piece import Answer, Pieces
+from sofa_softctl.qpcc.search.branch_and_bound import branch
+from sofa_softctl.qpcc.search.neighbours import rounded
+from sofa_softctl.qpcc.search.pivoting import Start, pivot
+from sofa_softctl.qpcc.search.relaxation import Relaxation
+from sofa_softctl.qpcc.search_options import Search
 
 FAR = 3.0
 """Rise of the objective above what was expected from which on an object may be lost [-]: the search

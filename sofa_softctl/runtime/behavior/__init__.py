@@ -1,1 +1,1 @@
-""""""
+"""What a time step asks of a component."""

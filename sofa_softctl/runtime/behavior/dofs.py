@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.kernels import rigid
+from sofa_softctl.runtime.kernels.mapping import rigid
 from sofa_softctl.runtime.mesh.mesh import rotation_zyx
 
 

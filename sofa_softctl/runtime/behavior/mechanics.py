@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.component import Component
-from sofa_softctl.runtime.data_types import Bool, Int, Real
-from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
-from sofa_softctl.runtime.kernels.rows import Entries, times, weighed
-from sofa_softctl.runtime.kinds import KINDS, Kind
-from sofa_softctl.runtime.link import LinkType
+from sofa_softctl.runtime.behavior.dofs import KINDS, Kind
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Bool, Int, Real
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
+from sofa_softctl.runtime.kernels.constraint.rows import Entries, times, weighed
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject

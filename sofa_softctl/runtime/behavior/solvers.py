@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.core.component import Component
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
-    from sofa_softctl.runtime.constraint_problem import ConstraintProblem, Rows
-    from sofa_softctl.runtime.system import MechanicalSystem
+    from sofa_softctl.runtime.simulation.constraint_system import ConstraintProblem, Rows
+    from sofa_softctl.runtime.simulation.system import MechanicalSystem
 
 
 class OdeSolver(Component):

@@ -1,1 +1,1 @@
-""""""
+"""What `import Sofa` answers."""

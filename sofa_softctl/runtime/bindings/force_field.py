@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.data import Data
-from sofa_softctl.runtime.roles import ForceField, Pairs
-from sofa_softctl.runtime.scripted import Scripted
+from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
+from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.scripted import Scripted
 
 
 class ForceFieldVec3d(Scripted, ForceField):

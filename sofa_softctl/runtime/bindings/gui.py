@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sofa_softctl.runtime import message, simulation
-from sofa_softctl.runtime.node import Node
+from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.simulation import simulation
 
 STEPS = 1000
 """Steps that a GUI without a window runs, as SOFA's 'batch' does."""

@@ -62,9 +62,9 @@ class _Loader(importlib.abc.Loader):
 
 
 def _sofa() -> dict[str, Any]:
-    from sofa_softctl.runtime import message
-    from sofa_softctl.runtime.prefab import Prefab
-    from sofa_softctl.runtime.scene_file import import_scene
+    from sofa_softctl.runtime.bindings.prefab import Prefab
+    from sofa_softctl.runtime.helper import message
+    from sofa_softctl.runtime.simulation.scene_file import import_scene
 
     names = ("info", "warning", "error", "fatal", "deprecated")
     contents: dict[str, Any] = {f"msg_{name}": getattr(message, name) for name in names}
@@ -76,18 +76,20 @@ def _sofa() -> dict[str, Any]:
 
 
 def _core() -> dict[str, Any]:
-    from sofa_softctl.runtime import context, data, data_container, factory, link, node_list
-    from sofa_softctl.runtime.base import Base
-    from sofa_softctl.runtime.component import Component
+    from sofa_softctl.runtime.behavior.mechanics import Mass
+    from sofa_softctl.runtime.bindings.force_field import ForceFieldVec3d
+    from sofa_softctl.runtime.bindings.prefab import RawPrefab
     from sofa_softctl.runtime.components.collision.listener import ContactListener
     from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
-    from sofa_softctl.runtime.controller import Controller
-    from sofa_softctl.runtime.engine import DataEngine
-    from sofa_softctl.runtime.link_path import LinkPath
-    from sofa_softctl.runtime.node import Node
-    from sofa_softctl.runtime.prefab import RawPrefab
-    from sofa_softctl.runtime.roles import Mass
-    from sofa_softctl.runtime.scripted_force_field import ForceFieldVec3d
+    from sofa_softctl.runtime.core import children, context, factory, link
+    from sofa_softctl.runtime.core.base import Base
+    from sofa_softctl.runtime.core.component import Component
+    from sofa_softctl.runtime.core.controller import Controller
+    from sofa_softctl.runtime.core.data import data
+    from sofa_softctl.runtime.core.data import views as data_container
+    from sofa_softctl.runtime.core.engine import DataEngine
+    from sofa_softctl.runtime.core.link_path import LinkPath
+    from sofa_softctl.runtime.core.node import Node
 
     return {
         "Base": Base,
@@ -114,7 +116,7 @@ def _core() -> dict[str, Any]:
         "LinkPath": LinkPath,
         "MassVec3d": Mass,
         "Node": Node,
-        "NodeIterator": node_list.NodeIterator,
+        "NodeIterator": children.NodeIterator,
         "Object": Component,
         "ObjectFactory": factory.ObjectFactory,
         "RawPrefab": RawPrefab,
@@ -134,7 +136,7 @@ def _task_scheduler() -> dict[str, Any]:
 
 
 def _simulation() -> dict[str, Any]:
-    from sofa_softctl.runtime import simulation
+    from sofa_softctl.runtime.simulation import simulation
 
     names = (
         "animate animateNSteps init initRoot initTextures initVisual load print reset unload "
@@ -144,7 +146,7 @@ def _simulation() -> dict[str, Any]:
 
 
 def _helper() -> dict[str, Any]:
-    from sofa_softctl.runtime import message
+    from sofa_softctl.runtime.helper import message
 
     names = ("info", "warning", "error", "fatal", "deprecated")
     contents: dict[str, Any] = {f"msg_{name}": getattr(message, name) for name in names}
@@ -153,32 +155,32 @@ def _helper() -> dict[str, Any]:
 
 
 def _system() -> dict[str, Any]:
-    from sofa_softctl.runtime.repository import FileRepository
+    from sofa_softctl.runtime.helper.repository import FileRepository
 
     return {"FileRepository": FileRepository}
 
 
 def _gui() -> dict[str, Any]:
-    from sofa_softctl.runtime import gui
+    from sofa_softctl.runtime.bindings import gui
 
     return {"BaseGUI": gui.BaseGUI, "GUIManager": gui.GUIManager}
 
 
 def _constraint_solver() -> dict[str, Any]:
-    from sofa_softctl.runtime.solver_roles import ConstraintSolver
+    from sofa_softctl.runtime.behavior.solvers import ConstraintSolver
 
     return {"ConstraintSolverImpl": ConstraintSolver}
 
 
 def _linear_solver() -> dict[str, Any]:
-    from sofa_softctl.runtime.solver_roles import LinearSolver
+    from sofa_softctl.runtime.behavior.solvers import LinearSolver
 
     names = ("Mat3x3d", "d")
     return {f"MatrixLinearSolverCompressedRowSparseMatrix{name}": LinearSolver for name in names}
 
 
 def _soft_robots_inverse() -> dict[str, Any]:
-    from sofa_softctl.runtime.components.effector.qp_solver import QPInverseProblemSolver
+    from sofa_softctl.runtime.components.softrobots_inverse.qp_solver import QPInverseProblemSolver
 
     return {"QPInverseProblemSolver": QPInverseProblemSolver}
 
@@ -203,7 +205,8 @@ def _key_code() -> dict[str, Any]:
 
 
 def _runtime() -> dict[str, Any]:
-    from sofa_softctl.runtime import factory, repository
+    from sofa_softctl.runtime.core import factory
+    from sofa_softctl.runtime.helper import repository
 
     def import_plugin(name: str) -> bool:
         """Nothing to load: the embedded runtime has its components built in."""
@@ -221,7 +224,7 @@ def _runtime() -> dict[str, Any]:
 
 
 def _timer() -> dict[str, Any]:
-    from sofa_softctl.runtime import timer
+    from sofa_softctl.runtime.helper import timer
 
     names = (
         "begin clear end getInterval getRecords isEnabled setEnabled setInterval setOutputType "

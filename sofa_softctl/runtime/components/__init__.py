@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.components.collision.intersection import (
     DiscreteIntersection,
     LocalMinDistance,
@@ -35,27 +34,6 @@ from sofa_softctl.runtime.components.constraint.generic_solver import GenericCon
 from sofa_softctl.runtime.components.constraint.joint import JointConstraint
 from sofa_softctl.runtime.components.constraint.position import PositionConstraint
 from sofa_softctl.runtime.components.constraint.surface_pressure import SurfacePressureConstraint
-from sofa_softctl.runtime.components.effector.actuators import (
-    CableActuator,
-    CableEquality,
-    PositionEquality,
-)
-from sofa_softctl.runtime.components.effector.cable_effector import CableEffector, CableSensor
-from sofa_softctl.runtime.components.effector.effectors import (
-    BarycentricCenterEffector,
-    PositionEffector,
-)
-from sofa_softctl.runtime.components.effector.force_point import ForcePointActuator
-from sofa_softctl.runtime.components.effector.joint import JointActuator
-from sofa_softctl.runtime.components.effector.pressure import (
-    SurfacePressureActuator,
-    SurfacePressureEquality,
-    SurfacePressureSensor,
-)
-from sofa_softctl.runtime.components.effector.qp_solver import QPInverseProblemSolver
-from sofa_softctl.runtime.components.effector.sliding import SlidingActuator
-from sofa_softctl.runtime.components.effector.volume import VolumeEffector
-from sofa_softctl.runtime.components.effector.young_modulus import YoungModulusActuator
 from sofa_softctl.runtime.components.elasticity.fast_tetrahedral import (
     FastTetrahedralCorotationalForceField,
 )
@@ -84,6 +62,30 @@ from sofa_softctl.runtime.components.projective.fixed import (
 )
 from sofa_softctl.runtime.components.roi.box import BoxROI
 from sofa_softctl.runtime.components.roi.sphere import SphereROI
+from sofa_softctl.runtime.components.softrobots_inverse.actuators import (
+    CableActuator,
+    CableEquality,
+    PositionEquality,
+)
+from sofa_softctl.runtime.components.softrobots_inverse.cable_effector import (
+    CableEffector,
+    CableSensor,
+)
+from sofa_softctl.runtime.components.softrobots_inverse.effectors import (
+    BarycentricCenterEffector,
+    PositionEffector,
+)
+from sofa_softctl.runtime.components.softrobots_inverse.force_point import ForcePointActuator
+from sofa_softctl.runtime.components.softrobots_inverse.joint import JointActuator
+from sofa_softctl.runtime.components.softrobots_inverse.pressure import (
+    SurfacePressureActuator,
+    SurfacePressureEquality,
+    SurfacePressureSensor,
+)
+from sofa_softctl.runtime.components.softrobots_inverse.qp_solver import QPInverseProblemSolver
+from sofa_softctl.runtime.components.softrobots_inverse.sliding import SlidingActuator
+from sofa_softctl.runtime.components.softrobots_inverse.volume import VolumeEffector
+from sofa_softctl.runtime.components.softrobots_inverse.young_modulus import YoungModulusActuator
 from sofa_softctl.runtime.components.solver.conjugate_gradient import CGLinearSolver
 from sofa_softctl.runtime.components.solver.default_loop import DefaultAnimationLoop
 from sofa_softctl.runtime.components.solver.direct import SparseLDLSolver
@@ -129,6 +131,7 @@ from sofa_softctl.runtime.components.visual.inert import (
     VisualModel,
     VisualStyle,
 )
+from sofa_softctl.runtime.core.component import Component
 
 CLASSES: tuple[type[Component], ...] = (
     AddDataRepository,

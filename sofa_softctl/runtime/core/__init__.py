@@ -1,1 +1,1 @@
-""""""
+"""The scene graph: nodes, objects, links, events, the factory."""

@@ -8,15 +8,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sofa_softctl.errors import SceneError, UnknownDataError
-from sofa_softctl.runtime import added_data
-from sofa_softctl.runtime.data import Data
-from sofa_softctl.runtime.data_types import DataType, Text, Texts
-from sofa_softctl.runtime.link import Link, LinkType, explain, follow
-from sofa_softctl.runtime.link_path import LinkPath
-from sofa_softctl.runtime.where import Line, describe, scene_line
+from sofa_softctl.runtime.core.data import script_data
+from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.types import DataType, Text, Texts
+from sofa_softctl.runtime.core.link import Link, LinkType, explain, follow
+from sofa_softctl.runtime.core.link_path import LinkPath
+from sofa_softctl.runtime.helper.source_line import Line, describe, scene_line
 
 if TYPE_CHECKING:
-    from sofa_softctl.runtime.node import Node
+    from sofa_softctl.runtime.core.node import Node
 
 
 class Base:
@@ -186,9 +186,9 @@ class Base:
         is_link = isinstance(value, str) and value.startswith("@")
         source = self.resolve(value, data=True) if is_link else value
         if not type and isinstance(source, Data):
-            declaration = added_data.like(source, help)
+            declaration = script_data.like(source, help)
         else:
-            declaration = added_data.declaration(type, default, help)
+            declaration = script_data.declaration(type, default, help)
         declaration.name = name
         declaration.may_be_nan = True  # 'none yet' of a script
         data = declaration.data_class(declaration, self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from sofa_softctl.runtime.base import Base
+from sofa_softctl.runtime.core.base import Base
 
 Entry = TypeVar("Entry", bound=Base)
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.base import Base
-from sofa_softctl.runtime.data_types import Bool, Text
+from sofa_softctl.runtime.core.base import Base
+from sofa_softctl.runtime.core.data.types import Bool, Text
 
 if TYPE_CHECKING:
-    from sofa_softctl.runtime.node import Node
+    from sofa_softctl.runtime.core.node import Node
 
 
 _CATEGORIES = {

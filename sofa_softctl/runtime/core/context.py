@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sofa_softctl.runtime.base import Base
-from sofa_softctl.runtime.data_types import Bool, Real, Vector
+from sofa_softctl.runtime.core.base import Base
+from sofa_softctl.runtime.core.data.types import Bool, Real, Vector
 
 if TYPE_CHECKING:
-    from sofa_softctl.runtime.component import Component
+    from sofa_softctl.runtime.core.component import Component
 
 
 class BaseNode(Base):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sofa_softctl.runtime.event import Event
-from sofa_softctl.runtime.scripted import Scripted
+from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.core.scripted import Scripted
 
 
 class Controller(Scripted):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sofa_softctl.runtime.data import Data
-from sofa_softctl.runtime.scripted import Scripted
+from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.scripted import Scripted
 
 
 class DataEngine(Scripted):

@@ -9,12 +9,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sofa_softctl.errors import SceneError, UnknownComponentError
-from sofa_softctl.runtime.component import Component
-from sofa_softctl.runtime.link import follow
-from sofa_softctl.runtime.where import describe, scene_line
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.link import follow
+from sofa_softctl.runtime.helper.source_line import describe, scene_line
 
 if TYPE_CHECKING:
-    from sofa_softctl.runtime.node import Node
+    from sofa_softctl.runtime.core.node import Node
 
 _extra: dict[str, type[Component]] = {}
 translated: set[tuple[str, str]] = set()

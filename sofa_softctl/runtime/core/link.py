@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from sofa_softctl.errors import LinkError, SceneError
-from sofa_softctl.runtime.link_path import LinkPath
-from sofa_softctl.runtime.where import Line, describe, scene_line
+from sofa_softctl.runtime.core.link_path import LinkPath
+from sofa_softctl.runtime.helper.source_line import Line, describe, scene_line
 
 if TYPE_CHECKING:
-    from sofa_softctl.runtime.base import Base
-    from sofa_softctl.runtime.node import Node
+    from sofa_softctl.runtime.core.base import Base
+    from sofa_softctl.runtime.core.node import Node
 
 
 class LinkType:

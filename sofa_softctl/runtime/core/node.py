@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import factory, message
-from sofa_softctl.runtime.component import Component
-from sofa_softctl.runtime.context import BaseNode, Context
-from sofa_softctl.runtime.data import Data
-from sofa_softctl.runtime.data_types import Bool, Real, Text, Vectors
-from sofa_softctl.runtime.event import Event
-from sofa_softctl.runtime.node_list import NodeIterator
-from sofa_softctl.runtime.where import describe, scene_line
+from sofa_softctl.runtime.core import factory
+from sofa_softctl.runtime.core.children import NodeIterator
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.context import BaseNode, Context
+from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.types import Bool, Real, Text, Vectors
+from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe, scene_line
 
 if TYPE_CHECKING:
-    from sofa_softctl.runtime.controller import Controller
+    from sofa_softctl.runtime.core.controller import Controller
 
 _PLURALS = {
     "mass": "mass",
@@ -219,7 +220,7 @@ class Node(BaseNode, Context):
 
     def init(self) -> None:
         """Initialise the subtree below this node; needed for what was added to a running scene."""
-        from sofa_softctl.runtime import simulation
+        from sofa_softctl.runtime.simulation import simulation
 
         simulation.init_node(self)
 

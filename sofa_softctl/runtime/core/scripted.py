@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sofa_softctl.runtime.component import Component
-from sofa_softctl.runtime.data_types import Bool
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Bool
 
 
 class Scripted(Component):

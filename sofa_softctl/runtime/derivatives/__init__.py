@@ -1,1 +1,1 @@
-""""""
+"""Exact derivatives of a time step, forward and adjoint."""

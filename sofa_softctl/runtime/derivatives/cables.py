@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
-from sofa_softctl.runtime.system import MechanicalSystem
-from sofa_softctl.runtime.system_matrix import mappings_above, total_jacobian
+from sofa_softctl.runtime.simulation.system import MechanicalSystem
+from sofa_softctl.runtime.simulation.system_matrix import mappings_above, total_jacobian
 
 
 class Lines:

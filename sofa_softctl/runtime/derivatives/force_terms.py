@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
-from sofa_softctl.runtime.implicit_step import ImplicitStep, Taken
-from sofa_softctl.runtime.kernels import corotational_step as kernel
-from sofa_softctl.runtime.kernels.corotational_tangent import turns
+from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep, Taken
+from sofa_softctl.runtime.kernels.elasticity import corotational_derivative as kernel
+from sofa_softctl.runtime.kernels.elasticity.corotational_tangent import turns
 
 
 class CorotationalTerm:

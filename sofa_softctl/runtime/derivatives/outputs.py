@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
-from sofa_softctl.runtime.implicit_step import ImplicitStep
-from sofa_softctl.runtime.lines import Lines
+from sofa_softctl.runtime.derivatives.cables import Lines
+from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 
 
 class StepOutputs:

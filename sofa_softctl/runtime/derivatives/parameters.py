@@ -15,7 +15,7 @@ from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import Tetrahedr
 from sofa_softctl.runtime.components.mass.lumped import LumpedMass
 
 if TYPE_CHECKING:
-    from sofa_softctl.runtime.step_derivative import StepDerivative
+    from sofa_softctl.runtime.derivatives.step_derivative import StepDerivative
 
 
 @dataclass(eq=False)

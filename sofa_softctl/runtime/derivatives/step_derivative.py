@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sofa_softctl.runtime.implicit_step import ImplicitStep, Taken
-from sofa_softctl.runtime.step_parameters import StepParameter, Sums
-from sofa_softctl.runtime.step_terms import CorotationalTerm, terms_of
+from sofa_softctl.runtime.derivatives.force_terms import CorotationalTerm, terms_of
+from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep, Taken
+from sofa_softctl.runtime.derivatives.parameters import StepParameter, Sums
 
 
 class Tangent(NamedTuple):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.mechanics import Contribution
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
 from sofa_softctl.runtime.components.mass.consistent import MeshMatrixMass
@@ -13,9 +14,8 @@ from sofa_softctl.runtime.components.mass.lumped import LumpedMass
 from sofa_softctl.runtime.components.solver.direct import SparseLDLSolver
 from sofa_softctl.runtime.components.solver.euler_implicit import EulerImplicitSolver
 from sofa_softctl.runtime.components.spring.rest_shape import RestShapeSpringsForceField
-from sofa_softctl.runtime.kernels.corotational import SVD
-from sofa_softctl.runtime.roles import Contribution
-from sofa_softctl.runtime.system import MechanicalSystem
+from sofa_softctl.runtime.kernels.elasticity.corotational import SVD
+from sofa_softctl.runtime.simulation.system import MechanicalSystem
 
 ELSEWHERE = "Derivatives of a step are known for robots of tetrahedra on cables."
 
@@ -53,7 +53,7 @@ def check_step(loop: Any, system: MechanicalSystem) -> None:
 
 def _only_watches(entry: Any) -> bool:
     """An effector: one of SoftRobots.Inverse, or a constraint with an imposed force of 0."""
-    if type(entry).__module__.startswith("sofa_softctl.runtime.components.effector."):
+    if type(entry).__module__.startswith("sofa_softctl.runtime.components.softrobots_inverse."):
         return True
     data = entry._data
     imposed = "valueType" in data and data["valueType"].get() == "force"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.errors import DivergedError, SceneError, SimulationError
-from sofa_softctl.runtime.implicit_step import ImplicitStep, Taken
-from sofa_softctl.runtime.kernels.blas import one_blas_thread
-from sofa_softctl.runtime.step_derivative import Cotangent, StepDerivative, Tangent
-from sofa_softctl.runtime.step_outputs import StepOutputs
+from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep, Taken
+from sofa_softctl.runtime.derivatives.outputs import StepOutputs
+from sofa_softctl.runtime.derivatives.step_derivative import Cotangent, StepDerivative, Tangent
+from sofa_softctl.runtime.kernels.cholesky.blas import one_blas_thread
 
 SETTLING = 200
 """Most steps in which a robot must come to rest."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from sofa_softctl.runtime.equilibrium import Equilibrium, EquilibriumMap
+    from sofa_softctl.runtime.equilibrium.map import Equilibrium, EquilibriumMap
 
 
 def curvature(

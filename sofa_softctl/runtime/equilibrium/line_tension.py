@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
-from sofa_softctl.runtime.kernels.cable import cable_geometry, segment_stiffness
-from sofa_softctl.runtime.roles import ForceField, Pairs
+from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry, segment_stiffness
 
 
 class LineTension(ForceField):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from sofa_softctl.runtime import timer
+from sofa_softctl.runtime.helper import timer
 
 
 class Clock:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_PACKAGE = str(Path(__file__).absolute().parents[2]) + os.sep
 
 Line = tuple[str, int]
 """A file and the number of a line in it."""

@@ -1,1 +1,1 @@
-""""""
+"""The time step: systems, matrices, constraints; and the files of scenes."""

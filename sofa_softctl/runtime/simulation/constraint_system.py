@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sofa_softctl.runtime.kernels.rows import Entries, add_rows_transposed
-from sofa_softctl.runtime.roles import LagrangianConstraint
-from sofa_softctl.runtime.solver_roles import ConstraintCorrection
-from sofa_softctl.runtime.system_matrix import mappings_above
+from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint
+from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection
+from sofa_softctl.runtime.kernels.constraint.rows import Entries, add_rows_transposed
+from sofa_softctl.runtime.simulation.system_matrix import mappings_above
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
-    from sofa_softctl.runtime.node import Node
-    from sofa_softctl.runtime.system import MechanicalSystem
+    from sofa_softctl.runtime.core.node import Node
+    from sofa_softctl.runtime.simulation.system import MechanicalSystem
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from sofa_softctl.errors import DivergedError
-from sofa_softctl.runtime.clock import Clock
+from sofa_softctl.runtime.behavior.mechanics import Mapping
+from sofa_softctl.runtime.behavior.solvers import AnimationLoop
 from sofa_softctl.runtime.components.collision.pipeline import CollisionPipeline
-from sofa_softctl.runtime.event import Event
-from sofa_softctl.runtime.node import Node
-from sofa_softctl.runtime.roles import Mapping
-from sofa_softctl.runtime.solver_roles import AnimationLoop
-from sofa_softctl.runtime.system import MechanicalSystem, place_follower
+from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.helper.clock import Clock
+from sofa_softctl.runtime.simulation.system import MechanicalSystem, place_follower
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject

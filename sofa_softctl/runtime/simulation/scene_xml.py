@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.node import Node
+from sofa_softctl.runtime.core.node import Node
 
 
 def load_xml(path: Path) -> Node:

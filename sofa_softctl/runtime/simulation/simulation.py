@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.behavior.solvers import AnimationLoop
 from sofa_softctl.runtime.components.solver.default_loop import DefaultAnimationLoop
-from sofa_softctl.runtime.event import Event
-from sofa_softctl.runtime.kernels.blas import one_blas_thread
-from sofa_softctl.runtime.node import Node
-from sofa_softctl.runtime.scene_file import import_scene
-from sofa_softctl.runtime.scene_xml import load_xml
-from sofa_softctl.runtime.scripted import Scripted
-from sofa_softctl.runtime.solver_roles import AnimationLoop
-from sofa_softctl.runtime.where import describe
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.core.scripted import Scripted
+from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.kernels.cholesky.blas import one_blas_thread
+from sofa_softctl.runtime.simulation.scene_file import import_scene
+from sofa_softctl.runtime.simulation.scene_xml import load_xml
 
 
 def init(root: Node) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.base import Base
-from sofa_softctl.runtime.component import Component
-from sofa_softctl.runtime.node import Node
+from sofa_softctl.runtime.core.base import Base
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.node import Node
 
 
 @dataclass(frozen=True)

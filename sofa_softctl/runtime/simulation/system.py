@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sofa_softctl.runtime.roles import Contribution, ForceField, Mapping, Mass, ProjectiveConstraint
-from sofa_softctl.runtime.solver_roles import LinearSolver, OdeSolver
+from sofa_softctl.runtime.behavior.mechanics import (
+    Contribution,
+    ForceField,
+    Mapping,
+    Mass,
+    ProjectiveConstraint,
+)
+from sofa_softctl.runtime.behavior.solvers import LinearSolver, OdeSolver
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
-    from sofa_softctl.runtime.node import Node
+    from sofa_softctl.runtime.core.node import Node
 
 
 class MechanicalSystem:

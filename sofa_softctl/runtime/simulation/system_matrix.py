@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.kernels.block_matrix import BlockPattern, constrain
-from sofa_softctl.runtime.roles import Contribution, ForceField, Mapping, Mass
+from sofa_softctl.runtime.behavior.mechanics import Contribution, ForceField, Mapping, Mass
+from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern, constrain
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
-    from sofa_softctl.runtime.system import MechanicalSystem
+    from sofa_softctl.runtime.simulation.system import MechanicalSystem
 
 
 class SystemMatrix:

@@ -18,11 +18,11 @@ from typing import IO, Any
 
 from sofa_softctl.errors import SceneError, SoftctlError
 from sofa_softctl.scene.motion import Motion, motion_of
-from sofa_softctl.scene.recipe import recipe_of, written
+from sofa_softctl.scene.rollout.recipe import recipe_of, written
 
 LAST_LINES = 6
 """Lines of what a process printed that are shown when it ends by itself."""
-_PROGRAM = "from sofa_softctl.scene.copy_process import serve; serve()"
+_PROGRAM = "from sofa_softctl.scene.rollout.copy_process import serve; serve()"
 
 
 class CopyProcess:
@@ -127,7 +127,7 @@ def serve() -> None:
 
 def _made(recipe: Any) -> Any:
     from sofa_softctl.scene.backend import find_backend
-    from sofa_softctl.scene.rollout import CopiedScene
+    from sofa_softctl.scene.rollout.rollout import CopiedScene
 
     find_backend("embedded")
     return CopiedScene(recipe.read())

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.scene_file import import_scene
+from sofa_softctl.runtime.simulation.scene_file import import_scene
 
 
 @dataclass(frozen=True)

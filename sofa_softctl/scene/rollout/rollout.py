@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.motion import Motion, put_motion
-from sofa_softctl.scene.recipe import Recipe, recipe_of
+from sofa_softctl.scene.rollout.recipe import Recipe, recipe_of
 
 
 class Copy(Protocol):
@@ -42,7 +42,7 @@ def copy_of(root: Any) -> Copy:
     """
     if find_backend().name == "embedded":
         return SceneCopy(root)
-    from sofa_softctl.scene.copy_process import CopyProcess
+    from sofa_softctl.scene.rollout.copy_process import CopyProcess
 
     return CopyProcess(root)
 
@@ -55,7 +55,7 @@ class CopiedScene:
     """
 
     def __init__(self, recipe: Recipe) -> None:
-        from sofa_softctl.runtime import snapshot
+        from sofa_softctl.runtime.simulation import snapshot
         from sofa_softctl.scene.loader import build_scene
 
         self.root = build_scene(recipe.create, recipe.values)
@@ -72,7 +72,7 @@ class CopiedScene:
 
     def put(self, state: Any) -> None:
         """Bring the copy into a state of the scene: a `Motion`, or a snapshot of the runtime."""
-        from sofa_softctl.runtime import snapshot
+        from sofa_softctl.runtime.simulation import snapshot
 
         if isinstance(state, Motion):
             snapshot.put_back_known(self.root, self._start)
@@ -107,7 +107,7 @@ class SceneCopy(CopiedScene):
 
     def state(self) -> Any:
         """The present state of the scene that runs."""
-        from sofa_softctl.runtime import snapshot
+        from sofa_softctl.runtime.simulation import snapshot
 
         return snapshot.take(self.original)
 

@@ -9,9 +9,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 from sofa_softctl.errors import BackendError
 from sofa_softctl.scene.backend import CHOICES, find_backend
-from sofa_softctl.scene.finding import Finding
-from sofa_softctl.scene.sofa_findings import sofa_findings
-from sofa_softctl.scene.sofa_probe import Probe
+from sofa_softctl.scene.sofa.finding import Finding
+from sofa_softctl.scene.sofa.findings import sofa_findings
+from sofa_softctl.scene.sofa.probe import Probe
 
 REQUIRED = ("numpy", "scipy", "numba", "daqp", "proxsuite", "qpsolvers", "pluggy", "mcap")
 EXTRAS = {"view": ("pyvista", "imageio", "imageio_ffmpeg")}
@@ -67,7 +67,9 @@ def _extra(extra: str, names: tuple[str, ...]) -> Finding:
 
 
 def _cache() -> Finding:
-    from sofa_softctl.runtime.kernels import cable  # decorates its kernel, which finds the cache
+    from sofa_softctl.runtime.kernels.constraint import (
+        cable,  # decorates its kernel, which finds the cache
+    )
 
     folder = os.environ.get("NUMBA_CACHE_DIR") or os.path.dirname(str(cable.__file__))
     if "sofa-softctl-" not in folder:

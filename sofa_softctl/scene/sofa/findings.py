@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from sofa_softctl.scene.finding import Finding
-from sofa_softctl.scene.sofa_install import (
+from sofa_softctl.scene.sofa.finding import Finding
+from sofa_softctl.scene.sofa.installation import (
     HERE,
     Installation,
     find_installation,
@@ -23,8 +23,8 @@ from sofa_softctl.scene.sofa_install import (
     sofa_root,
     version_of,
 )
-from sofa_softctl.scene.sofa_probe import Probe, probe
-from sofa_softctl.scene.sofa_problems import OLDEST, conda, problems
+from sofa_softctl.scene.sofa.probe import Probe, probe
+from sofa_softctl.scene.sofa.problems import OLDEST, conda, problems
 
 WITHOUT = "Until then scenes run in the embedded runtime, which needs no SOFA."
 MEANWHILE = "Until then --backend embedded (or SOFTCTL_BACKEND=embedded) runs without SOFA."

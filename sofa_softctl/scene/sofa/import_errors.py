@@ -6,8 +6,8 @@ import re
 import sysconfig
 from pathlib import Path
 
-from sofa_softctl.scene.sofa_install import Installation
-from sofa_softctl.scene.sofa_problems import conda
+from sofa_softctl.scene.sofa.installation import Installation
+from sofa_softctl.scene.sofa.problems import conda
 
 
 def explain(module: str, error: str, found: Installation | None) -> str:

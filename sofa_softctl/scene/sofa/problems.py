@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from importlib.machinery import EXTENSION_SUFFIXES
 
-from sofa_softctl.scene.sofa_install import (
+from sofa_softctl.scene.sofa.installation import (
     HERE,
     Installation,
     plugin_library,

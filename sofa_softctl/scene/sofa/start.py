@@ -14,9 +14,9 @@ from types import ModuleType
 from typing import Any
 
 from sofa_softctl.errors import BackendError
-from sofa_softctl.runtime import modules
-from sofa_softctl.scene.sofa_errors import explain
-from sofa_softctl.scene.sofa_install import (
+from sofa_softctl.runtime.bindings import modules
+from sofa_softctl.scene.sofa.import_errors import explain
+from sofa_softctl.scene.sofa.installation import (
     Installation,
     find_installation,
     plugin_library,
@@ -24,7 +24,7 @@ from sofa_softctl.scene.sofa_install import (
     sofa_root,
     version_of,
 )
-from sofa_softctl.scene.sofa_problems import PLUGINS, problems
+from sofa_softctl.scene.sofa.problems import PLUGINS, problems
 
 PACKAGES = ("Sofa", "SofaRuntime", "SofaTypes")
 """The Python packages of SofaPython3."""

@@ -1,1 +1,1 @@
-""""""
+"""Grids of equilibria, and interpolation on them."""

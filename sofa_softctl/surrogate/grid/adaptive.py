@@ -7,11 +7,11 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sofa_softctl.surrogate.cells import REFUSED
-from sofa_softctl.surrogate.corners import FAILED, Key, coarser
-from sofa_softctl.surrogate.interpolant import SHRINKS, Interpolant, output_rows
-from sofa_softctl.surrogate.sample import CostlyMap
-from sofa_softctl.surrogate.store import Store
+from sofa_softctl.surrogate.grid.cells import REFUSED
+from sofa_softctl.surrogate.grid.corners import FAILED, Key, coarser
+from sofa_softctl.surrogate.grid.interpolant import SHRINKS, Interpolant, output_rows
+from sofa_softctl.surrogate.grid.sample import CostlyMap
+from sofa_softctl.surrogate.grid.store import Store
 
 
 class AdaptiveGrid(Interpolant):

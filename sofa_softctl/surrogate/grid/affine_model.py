@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.surrogate.compressed import Compressed
-from sofa_softctl.surrogate.corners import FAILED
-from sofa_softctl.surrogate.embedding import Jet
-from sofa_softctl.threads import one_blas_thread
+from sofa_softctl._internal.blas_threads import one_blas_thread
+from sofa_softctl.surrogate.grid.corners import FAILED
+from sofa_softctl.surrogate.grid.embedding import Jet
+from sofa_softctl.surrogate.grid.reduced_basis import Compressed
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sofa_softctl.surrogate import spline
-from sofa_softctl.surrogate.branches import Branches
-from sofa_softctl.surrogate.corners import FAILED, Corners, Key
+from sofa_softctl.surrogate.grid import spline
+from sofa_softctl.surrogate.grid.branches import Branches
+from sofa_softctl.surrogate.grid.corners import FAILED, Corners, Key
 
 REFUSED = -1
 """Number of a cell that cannot be used, and of points that lie in none."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.evaluation import NONE, ask, evaluate
-from sofa_softctl.surrogate.sample import CostlyMap, Neighbour, Sample
-from sofa_softctl.surrogate.store import Store
+from sofa_softctl.surrogate.grid.evaluation import NONE, ask, evaluate
+from sofa_softctl.surrogate.grid.sample import CostlyMap, Neighbour, Sample
+from sofa_softctl.surrogate.grid.store import Store
 
 Key = tuple[int, ...]
 """(level r, i_1, ..., i_d): the point origin + spacing i / 2^r, or the cell from there on."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from sofa_softctl.errors import MapError, WorkerError
-from sofa_softctl.surrogate.sample import CostlyMap, Neighbour, Sample
+from sofa_softctl.surrogate.grid.sample import CostlyMap, Neighbour, Sample
 
 NONE = -1
 """Number of the nearest known point where none is known."""

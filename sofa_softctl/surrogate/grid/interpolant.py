@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sofa_softctl.surrogate.cells import REFUSED, Cells
-from sofa_softctl.surrogate.corners import Corners, Counts, Key
-from sofa_softctl.surrogate.embedding import Jet
-from sofa_softctl.surrogate.sample import CostlyMap
-from sofa_softctl.surrogate.spline import DIMENSIONS
-from sofa_softctl.surrogate.store import Store
+from sofa_softctl.surrogate.grid.cells import REFUSED, Cells
+from sofa_softctl.surrogate.grid.corners import Corners, Counts, Key
+from sofa_softctl.surrogate.grid.embedding import Jet
+from sofa_softctl.surrogate.grid.sample import CostlyMap
+from sofa_softctl.surrogate.grid.spline import DIMENSIONS
+from sofa_softctl.surrogate.grid.store import Store
 
 SLACK = 1e-9
 """How far a point may be beyond a bound and still count as inside [spacing of level 0]."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.surrogate import spline
-from sofa_softctl.surrogate.embedding import Jet, Layout
-from sofa_softctl.surrogate.interpolant import Interpolant
-from sofa_softctl.threads import one_blas_thread
+from sofa_softctl._internal.blas_threads import one_blas_thread
+from sofa_softctl.surrogate.grid import spline
+from sofa_softctl.surrogate.grid.embedding import Jet, Layout
+from sofa_softctl.surrogate.grid.interpolant import Interpolant
 
 KEPT = 1e-7
 """Share of the corners' motion that coordinates are made for [-]."""

@@ -15,7 +15,7 @@ derivatives of zero are of order two.
 Continuity: on a face the value depends on the face's own corners alone, so it is continuous
 everywhere (C0), and the gradient is continuous at corners (C1). Across a face the derivative along
 its normal jumps by O(h^3), the order of its error. Measured, root mean squares for the function of
-tests/surrogate/test_spline.py, whose slopes are about 1: in d = 2 the error of the value is
+tests/surrogate/grid/test_spline.py, whose slopes are about 1: in d = 2 the error of the value is
 0.010 h^4, of the gradient 0.033 h^3, the jump 0.12 h^3; in d = 3 0.023 h^4, 0.053 h^3, 0.24 h^3.
 
 Departure: Jia, Pan, Manocha 2019, section IV-C, take the splines of their reference [35], Lalescu
@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.surrogate import spline_kernels as kernels
+from sofa_softctl.surrogate.grid import spline_kernels as kernels
 
 DIMENSIONS = range(1, 9)
 """Numbers of inputs that are supported; a cell of 8 has 256 corners."""

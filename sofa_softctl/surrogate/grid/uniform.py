@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sofa_softctl.surrogate.cells import REFUSED
-from sofa_softctl.surrogate.corners import Counts, Key, coarser
-from sofa_softctl.surrogate.interpolant import SHRINKS, Interpolant, Values, output_rows
-from sofa_softctl.surrogate.sample import CostlyMap, Neighbour, Sample
+from sofa_softctl.surrogate.grid.cells import REFUSED
+from sofa_softctl.surrogate.grid.corners import Counts, Key, coarser
+from sofa_softctl.surrogate.grid.interpolant import SHRINKS, Interpolant, Values, output_rows
+from sofa_softctl.surrogate.grid.sample import CostlyMap, Neighbour, Sample
 
 __all__ = ["Counts", "CostlyMap", "Grid", "Neighbour", "Sample", "Values"]
 

@@ -1,1 +1,1 @@
-""""""
+"""Trajectories on a grid: costs, obstacles, sequential programming."""

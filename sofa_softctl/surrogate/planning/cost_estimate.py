@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.surrogate.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.corners import Key, lowest
-from sofa_softctl.surrogate.interpolant import Interpolant
+from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
+from sofa_softctl.surrogate.grid.corners import Key, lowest
+from sofa_softctl.surrogate.grid.interpolant import Interpolant
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse
 
-from sofa_softctl.surrogate.probes import Probe
+from sofa_softctl.surrogate.planning.probes import Probe
 
 
 class OutputCost(Protocol):

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse
 
-from sofa_softctl.surrogate.embedding import Embedding, Jet, Layout
+from sofa_softctl.surrogate.grid.embedding import Embedding, Jet, Layout
 
 
 @dataclass(frozen=True, eq=False)

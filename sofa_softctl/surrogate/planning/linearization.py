@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from sofa_softctl.surrogate.transcription import PlanningProblem, Trial
+from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sofa_softctl.surrogate.probes import Probe
+from sofa_softctl.surrogate.planning.probes import Probe
 
 
 class Shape(Protocol):

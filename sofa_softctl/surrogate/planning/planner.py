@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.surrogate.embedding import Embedding
-from sofa_softctl.surrogate.rewards import Following
-from sofa_softctl.surrogate.sequential import Ended, Settings, Stage, optimise
-from sofa_softctl.surrogate.transcription import PlanningProblem, Trial, evaluate
-from sofa_softctl.threads import one_blas_thread
+from sofa_softctl._internal.blas_threads import one_blas_thread
+from sofa_softctl.surrogate.grid.embedding import Embedding
+from sofa_softctl.surrogate.planning.costs import Following
+from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial, evaluate
+from sofa_softctl.surrogate.planning.trust_region import Ended, Settings, Stage, optimise
 
 
 class PlanStatus(Enum):

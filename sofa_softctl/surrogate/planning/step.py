@@ -7,8 +7,8 @@ from enum import Enum
 
 import numpy as np
 
-from sofa_softctl.surrogate.dynamics import Dynamics, Linearised
-from sofa_softctl.surrogate.embedding import Jet
+from sofa_softctl.surrogate.grid.embedding import Jet
+from sofa_softctl.surrogate.planning.dynamics import Dynamics, Linearised
 
 CONDITION_LIMIT = 1e10
 """Condition of x_a^T M x_a from which the message says that some change of a hardly moves mass."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import block_array, block_diag, csc_array, csr_array, eye_array
 
-from sofa_softctl.surrogate.approximation import Model, columns, scatter
-from sofa_softctl.surrogate.sparse_qp import SparseQP
-from sofa_softctl.surrogate.transcription import PlanningProblem, Trial
+from sofa_softctl.qp.sparse import SparseQP
+from sofa_softctl.surrogate.planning.linearization import Model, columns, scatter
+from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial
 
 _PROXIMAL = 1e-8  # makes the QP's answer unique where lines are redundant; nothing at an optimum
 

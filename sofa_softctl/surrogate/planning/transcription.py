@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.surrogate.dynamics import Dynamics
-from sofa_softctl.surrogate.embedding import Jet
-from sofa_softctl.surrogate.obstacles import Obstacle
-from sofa_softctl.surrogate.rewards import InputCost, OutputCost
+from sofa_softctl.surrogate.grid.embedding import Jet
+from sofa_softctl.surrogate.planning.costs import InputCost, OutputCost
+from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.obstacles import Obstacle
 
 
 @dataclass(frozen=True, eq=False)

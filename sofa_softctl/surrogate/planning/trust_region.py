@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse.linalg
 
-from sofa_softctl.surrogate.approximation import approximate, balance_slope, columns
-from sofa_softctl.surrogate.sparse_qp import SparseQP, solve_sparse
-from sofa_softctl.surrogate.subproblem import subproblem
-from sofa_softctl.surrogate.transcription import PlanningProblem, Trial, evaluate
+from sofa_softctl.qp.sparse import SparseQP, solve_sparse
+from sofa_softctl.surrogate.planning.linearization import approximate, balance_slope, columns
+from sofa_softctl.surrogate.planning.subproblem import subproblem
+from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial, evaluate
 
 _CORRECTIONS = 3  # of a step that lost its balance
 _IDLE = 20  # iterations without gain that are enough: a trust region may need a dozen to shrink

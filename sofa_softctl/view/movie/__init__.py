@@ -1,1 +1,1 @@
-""""""
+"""Pictures and movies of scenes."""

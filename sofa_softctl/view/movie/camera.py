@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.view.animation import Animation
+from sofa_softctl.view.movie.animation import Animation
 
 VIEW_ANGLE = 25.0
 """Of the camera, over the picture's height [degree]."""

@@ -9,10 +9,10 @@ import numpy as np
 
 from sofa_softctl.scene.channels import own_state
 from sofa_softctl.scene.session import Session
-from sofa_softctl.view.animation import Animation, Body, Forces, Line, Marker
-from sofa_softctl.view.movie import Progress, check_suffix, save_movie
-from sofa_softctl.view.renderer import check_renderer
-from sofa_softctl.view.surface import balls, surface_triangles
+from sofa_softctl.view.movie.animation import Animation, Body, Forces, Line, Marker
+from sofa_softctl.view.movie.movie import Progress, check_suffix, save_movie
+from sofa_softctl.view.movie.renderer import check_renderer
+from sofa_softctl.view.movie.surface import balls, surface_triangles
 
 COLORS = (Body.color, "#a9c3d6", "#c3d3a0", "#d8b7d1")
 """Of the first body, the second, and so on."""

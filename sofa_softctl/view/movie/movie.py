@@ -7,11 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
+from sofa_softctl._internal.atomic_file import replacing
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.view.animation import Animation, Body, Line, Marker, frames_at
-from sofa_softctl.view.encoding import delays_of, palette_of, write_gif, write_mp4, write_picture
-from sofa_softctl.view.files import replacing
-from sofa_softctl.view.stage import open_stage
+from sofa_softctl.view.movie.animation import Animation, Body, Line, Marker, frames_at
+from sofa_softctl.view.movie.encoding import (
+    delays_of,
+    palette_of,
+    write_gif,
+    write_mp4,
+    write_picture,
+)
+from sofa_softctl.view.movie.stage import open_stage
 
 Progress = Callable[[int, int], None]
 """Called with frames done and frames in all."""

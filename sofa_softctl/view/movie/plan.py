@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.scene.channels import nodes_of
-from sofa_softctl.surrogate.obstacles import Box, HalfSpace, Sphere
-from sofa_softctl.surrogate.probes import Laser
-from sofa_softctl.surrogate.rewards import Following
-from sofa_softctl.view.animation import Animation, Body, Line, Marker, frames_at
-from sofa_softctl.view.filming import (
+from sofa_softctl.surrogate.planning.costs import Following
+from sofa_softctl.surrogate.planning.obstacles import Box, HalfSpace, Sphere
+from sofa_softctl.surrogate.planning.probes import Laser
+from sofa_softctl.view.movie.animation import Animation, Body, Line, Marker, frames_at
+from sofa_softctl.view.movie.capture import (
     COLORS,
     GOAL_COLOR,
     OBSTACLE_COLOR,
@@ -21,9 +21,9 @@ from sofa_softctl.view.filming import (
     cable_points,
     is_obstacle,
 )
-from sofa_softctl.view.movie import Progress, check_suffix, save_movie
-from sofa_softctl.view.renderer import check_renderer
-from sofa_softctl.view.surface import balls
+from sofa_softctl.view.movie.movie import Progress, check_suffix, save_movie
+from sofa_softctl.view.movie.renderer import check_renderer
+from sofa_softctl.view.movie.surface import balls
 
 RATE = 20.0
 """Frames a second."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.view.animation import Animation, Body, Forces, Line, Marker
-from sofa_softctl.view.framing import VIEW_ANGLE, cloud_of, direction_of, framing
-from sofa_softctl.view.renderer import check_renderer, quiet, window_without_x
+from sofa_softctl.view.movie.animation import Animation, Body, Forces, Line, Marker
+from sofa_softctl.view.movie.camera import VIEW_ANGLE, cloud_of, direction_of, framing
+from sofa_softctl.view.movie.renderer import check_renderer, quiet, window_without_x
 
 GROUND = np.array([0.965, 0.972, 0.980])
 """Color behind everything; a single one, so that a GIF stays small and has no bands."""

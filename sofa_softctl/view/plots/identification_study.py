@@ -10,8 +10,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from sofa_softctl.view.files import replacing
-from sofa_softctl.view.plans import check_suffix
+from sofa_softctl._internal.atomic_file import replacing
+from sofa_softctl.view.plots.plan import check_suffix
 
 Axes = Any  # matplotlib is imported when a plot is asked for
 COLORS = ("C0", "C1", "C2")
@@ -30,7 +30,7 @@ PAPER_ROWS: dict[int, dict[str, str]] = {
 
 
 def show_study(study: Any) -> None:
-    """Print a `bench.identification.Study`: a table for each model, then what holds for both."""
+    """Print a `Study` of identification: a table for each model, then what holds for both."""
     console = Console()
     told = study.to_dict()
     for model in told["models"]:
@@ -94,7 +94,7 @@ def _of_gauss(name: str) -> Callable[[Any, Any], str]:
 
 
 def show_coverage(found: Any) -> None:
-    """Print a list of `bench.coverage.Coverage`."""
+    """Print a list of `bench.papers.coverage.Coverage`."""
     told = [each.to_dict() for each in found]
     table = Table(
         title=f"How often 95 % intervals hold the truth, {told[0]['repetitions']} estimates each",

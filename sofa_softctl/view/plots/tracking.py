@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.atomic_file import replacing
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.inverse_summary import History
 from sofa_softctl.units import symbol
-from sofa_softctl.view.files import replacing
 
 Axes = Any  # matplotlib is imported when a plot is asked for
 

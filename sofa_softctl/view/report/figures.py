@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.identification.descent import Descent
-from sofa_softctl.identification.identifiability import Identifiability
-from sofa_softctl.identification.misfit import Fit
-from sofa_softctl.identification.residuals import (
+from sofa_softctl.identification.fitting.residual import Fit
+from sofa_softctl.identification.fitting.steepest_descent import Descent
+from sofa_softctl.identification.uncertainty.identifiability import Identifiability
+from sofa_softctl.identification.uncertainty.residual_analysis import (
     LAGS,
     ChannelResiduals,
     correlations,
     far_from_zero,
 )
-from sofa_softctl.view.tracking import COLORS
+from sofa_softctl.view.plots.tracking import COLORS
 
 Axes = Any  # matplotlib is imported when a plot is asked for
 Figure = Any

@@ -8,12 +8,12 @@ from itertools import zip_longest
 
 import numpy as np
 
-import sofa_softctl.view.identification_plots as plots
-from sofa_softctl.identification.misfit import Fit
-from sofa_softctl.identification.report import Report
-from sofa_softctl.identification.residuals import ChannelResiduals
-from sofa_softctl.view import html
-from sofa_softctl.view.numbers import counted, interval_text, known, number
+import sofa_softctl.view.report.figures as plots
+from sofa_softctl.identification.fitting.residual import Fit
+from sofa_softctl.identification.report.report import Report
+from sofa_softctl.identification.uncertainty.residual_analysis import ChannelResiduals
+from sofa_softctl.view.report import html
+from sofa_softctl.view.terminal.numbers import counted, interval_text, known, number
 
 CHANNELS, OPEN = 12, 6
 """Channels that are drawn, and of them those that are not folded; all are in the tables."""

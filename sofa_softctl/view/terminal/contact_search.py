@@ -25,7 +25,7 @@ _COLUMNS: dict[str, Callable[[dict[str, float]], str]] = {
 
 
 def show_search(found: dict[str, dict[str, Any]], seed: int, contacts: int) -> None:
-    """Print a table for each strategy of `bench.search_study.summary`."""
+    """Print a table for each strategy of `bench.contact_search.study.summary`."""
     console = Console()
     for strategy, kinds in found.items():
         every = kinds["all"]

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sofa_softctl.identification.report import Report
-from sofa_softctl.view.files import check_writable, replacing
-from sofa_softctl.view.identification_page import drawn, page
-from sofa_softctl.view.numbers import counted, interval_text, known, number
+from sofa_softctl._internal.atomic_file import check_writable, replacing
+from sofa_softctl.identification.report.report import Report
+from sofa_softctl.view.report.identification import drawn, page
+from sofa_softctl.view.terminal.numbers import counted, interval_text, known, number
 
 COLORS = {"good": "green", "look": "yellow", "bad": "bold red"}
 MARKS = {"good": "ok", "look": "! ", "bad": "no"}

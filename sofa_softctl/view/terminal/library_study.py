@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from sofa_softctl.library.elastic_arm import STIFFNESS
+from sofa_softctl.library.problems.elastic_arm import STIFFNESS
 
 NAMES = {
     "rigid": "rigid (R)",

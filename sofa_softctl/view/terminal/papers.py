@@ -85,7 +85,7 @@ def show_projection(found: Any) -> None:
 
 def show_convergence(rows: Any) -> None:
     """Print rows of `measure_convergence`: in brackets by what factor a level is better."""
-    from sofa_softctl.bench.convergence import ERRORS, observed_order
+    from sofa_softctl.bench.papers.convergence import ERRORS, observed_order
 
     table = Table(
         title="Jia, Pan, Manocha 2019, Lemma IV.1: plans of the planar arm come to the exact one",

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sofa_softctl.bench.robust import Robustness
+from sofa_softctl.bench.robust.study import Robustness
 
 CAPTION = (
     "Errors: median over the runs (largest). position: of the mean of the controlled points [mm]. "

@@ -19,7 +19,7 @@ from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.inverse_summary import History, InverseSummary, SearchSummary
 from sofa_softctl.scene.run import RunSummary, run, step_count
 from sofa_softctl.scene.session import Session
-from sofa_softctl.view.refinement import refinement_table, save_refinement_plot
+from sofa_softctl.view.plots.refinement import refinement_table, save_refinement_plot
 
 DEFAULT_DURATION = 2.0
 """Simulated time of a run when neither the user nor the scene says (DURATION in the scene)."""
@@ -54,7 +54,7 @@ class Terminal:
         """
         camera = None
         if movie is not None:
-            from sofa_softctl.view.filming import Camera
+            from sofa_softctl.view.movie.capture import Camera
 
             camera = Camera(session, movie)
         total = step_count(session, steps, duration, session.duration or DEFAULT_DURATION)
@@ -111,7 +111,7 @@ class Terminal:
 
 def _save_plot(path: Path, histories: list[History], refined: list[Any]) -> None:
     """Of the first controller that there is a plot for."""
-    from sofa_softctl.view.tracking import save_tracking_plot
+    from sofa_softctl.view.plots.tracking import save_tracking_plot
 
     if histories:
         save_tracking_plot(path, histories[0])
@@ -284,8 +284,8 @@ def show_components(name: str | None) -> None:
     Raises:
         SoftctlError: there is no component of that name.
     """
-    from sofa_softctl.runtime import factory
-    from sofa_softctl.runtime.component import Component
+    from sofa_softctl.runtime.core import factory
+    from sofa_softctl.runtime.core.component import Component
 
     console = Console()
     if name is None:
@@ -355,7 +355,7 @@ def show_users_error(error: Exception) -> None:
 
 def user_frames(error: Exception) -> list[traceback.FrameSummary]:
     """The lines of files that belong neither to this package nor to Python, innermost last."""
-    own = str(Path(__file__).parent.parent)
+    own = str(Path(__file__).parents[2])
     return [
         frame
         for frame in traceback.extract_tb(error.__traceback__)

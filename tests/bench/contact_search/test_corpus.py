@@ -1,16 +1,16 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.inverse.contacts import Law, NormalSum
-from sofa_softctl.inverse.corpus import (
+from sofa_softctl.bench.contact_search.corpus import (
     load_corpus,
     measure,
     random_problem,
     save_corpus,
     statistics,
 )
-from sofa_softctl.inverse.search import Search
-from sofa_softctl.inverse.solver import solve
+from sofa_softctl.qpcc.contacts import Law, NormalSum
+from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.solve import solve
 
 
 def test_random_problems_are_elastic_bodies():

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from sofa_softctl.bench.enumeration import enumerate_modes
-from sofa_softctl.bench.enumeration_statement import objective_of, soft_limits, state
-from sofa_softctl.bench.interior_point import INFEASIBLE, SOLVED
-from sofa_softctl.bench.mode_rows import (
+from sofa_softctl.bench.contact_search.corpus import random_problem
+from sofa_softctl.bench.contact_search.enumeration import enumerate_modes
+from sofa_softctl.bench.contact_search.interior_point import INFEASIBLE, SOLVED
+from sofa_softctl.bench.contact_search.mode_rows import (
     INACTIVE,
     OPEN,
     SLIDING,
@@ -17,15 +17,15 @@ from sofa_softctl.bench.mode_rows import (
     law_errors,
     turning,
 )
-from sofa_softctl.bench.mode_solvers import NOT_CUT, descend, relax
-from sofa_softctl.bench.random_contact_problems import random_contact_problem
-from sofa_softctl.inverse.contact_law import law_error
-from sofa_softctl.inverse.contact_problems import contact_problems
-from sofa_softctl.inverse.contacts import Law
-from sofa_softctl.inverse.corpus import random_problem
-from sofa_softctl.inverse.mechanics import contact_forces, mechanics_of
-from sofa_softctl.inverse.search import Search
-from sofa_softctl.inverse.solver import solve
+from sofa_softctl.bench.contact_search.mode_solvers import NOT_CUT, descend, relax
+from sofa_softctl.bench.contact_search.random_problems import random_contact_problem
+from sofa_softctl.bench.contact_search.statement import objective_of, soft_limits, state
+from sofa_softctl.qpcc.contacts import Law
+from sofa_softctl.qpcc.examples.contacts import contact_problems
+from sofa_softctl.qpcc.pieces.contact_law import law_error
+from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of
+from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.status import Status
 
 

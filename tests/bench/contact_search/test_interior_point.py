@@ -2,7 +2,7 @@ import daqp
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.interior_point import INFEASIBLE, SOLVED, interior_point
+from sofa_softctl.bench.contact_search.interior_point import INFEASIBLE, SOLVED, interior_point
 
 
 def solve_qp(H, g, A, b, G, h, soft=None, cutoff=1e6):

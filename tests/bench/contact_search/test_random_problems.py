@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.random_contact_problems import KINDS, kind_of, random_contact_problem
+from sofa_softctl.bench.contact_search.random_problems import KINDS, kind_of, random_contact_problem
 from sofa_softctl.errors import ProblemError
 
 

@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from sofa_softctl.bench.answer_check import check_answer
-from sofa_softctl.bench.contact_sample import load_sample
-from sofa_softctl.bench.enumeration import enumerate_modes
-from sofa_softctl.bench.search_study import compare_search, figures, measure_search, summary
-from sofa_softctl.cli import app
+from sofa_softctl.bench.contact_search.answer_check import check_answer
+from sofa_softctl.bench.contact_search.enumeration import enumerate_modes
+from sofa_softctl.bench.contact_search.sample import load_sample
+from sofa_softctl.bench.contact_search.study import compare_search, figures, measure_search, summary
+from sofa_softctl.cli.app import app
 from sofa_softctl.errors import ProblemError
-from sofa_softctl.inverse.contact_problems import (
+from sofa_softctl.qpcc.examples.contacts import (
     block_that_slides,
     grasp_that_is_too_weak,
     rod_pushed_out_of_its_limit,
 )
-from sofa_softctl.inverse.search import Search
-from sofa_softctl.inverse.solver import solve
-from sofa_softctl.view.search_tables import show_search
+from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.view.terminal.contact_search import show_search
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sofa_softctl.bench.convergence import measure_convergence, observed_order
-from sofa_softctl.view.paper_tables import show_convergence
+from sofa_softctl.bench.papers.convergence import measure_convergence, observed_order
+from sofa_softctl.view.terminal.papers import show_convergence
 
 SCENES = Path(__file__).parents[3] / "scenes"
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from sofa_softctl.bench import coverage
-from sofa_softctl.bench.coverage import measure_coverage
-from sofa_softctl.bench.identification import measure_identification
-from sofa_softctl.cli import app
+from sofa_softctl.bench.papers import coverage
+from sofa_softctl.bench.papers.coverage import measure_coverage
+from sofa_softctl.bench.papers.identification import measure_identification
+from sofa_softctl.cli.app import app
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.view.identification_study import save_study_plot, show_study
+from sofa_softctl.view.plots.identification_study import save_study_plot, show_study
 
 
 def test_a_study_that_was_killed_goes_on_where_it_was(tmp_path):

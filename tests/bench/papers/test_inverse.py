@@ -3,11 +3,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.papers import TABLE_2, compare_strategies, measure_row
-from sofa_softctl.bench.planning import PaperRow, measure_planning
-from sofa_softctl.bench.robust_cases import ROBOTS
-from sofa_softctl.inverse.corpus import random_problem
-from sofa_softctl.view import paper_tables
+from sofa_softctl.bench.contact_search.corpus import random_problem
+from sofa_softctl.bench.papers.inverse import TABLE_2, compare_strategies, measure_row
+from sofa_softctl.bench.papers.planning import PaperRow, measure_planning
+from sofa_softctl.bench.robust.cases import ROBOTS
+from sofa_softctl.view.terminal import papers as paper_tables
 
 SCENES = Path(__file__).parents[3] / "scenes"
 

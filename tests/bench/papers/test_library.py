@@ -3,12 +3,12 @@ import json
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.trajectories import at_limit, measure_energy, solve_chain
+from sofa_softctl.bench.papers.library import at_limit, measure_energy, solve_chain
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.library.elastic_arm import STIFFNESS, grasp_error, position
-from sofa_softctl.library.tasks import Goal, goals
-from sofa_softctl.view.library_tables import show_energy
-from sofa_softctl.view.trajectories import save_energy_plot
+from sofa_softctl.library.problems.elastic_arm import STIFFNESS, grasp_error, position
+from sofa_softctl.library.problems.tasks import Goal, goals
+from sofa_softctl.view.plots.springs import save_energy_plot
+from sofa_softctl.view.terminal.library_study import show_energy
 
 pytest.importorskip("casadi")
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.planning import finer_mesh
-from sofa_softctl.bench.projection import measure_projection
+from sofa_softctl.bench.papers.planning import finer_mesh
+from sofa_softctl.bench.papers.projection import measure_projection
 from sofa_softctl.scene.session import Session
-from sofa_softctl.view import paper_tables
-from sofa_softctl.view.projections import save_projection_plot
+from sofa_softctl.view.plots.projection import save_projection_plot
+from sofa_softctl.view.terminal import papers as paper_tables
 
 SCENES = Path(__file__).parents[3] / "scenes"
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sofa_softctl.bench import transfer
-from sofa_softctl.view import paper_tables
+from sofa_softctl.bench.papers import transfer
+from sofa_softctl.view.terminal import papers as paper_tables
 
 SCENES = Path(__file__).parents[3] / "scenes"
 

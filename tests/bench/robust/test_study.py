@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from sofa_softctl.bench import robust
-from sofa_softctl.bench.robust import measure_robust
-from sofa_softctl.bench.robust_cases import ROBOTS, Case, cases_of
-from sofa_softctl.bench.robust_run import COLUMNS, run_case
+from sofa_softctl._internal.processes import workers
+from sofa_softctl.bench.robust import study as robust
+from sofa_softctl.bench.robust.cases import ROBOTS, Case, cases_of
+from sofa_softctl.bench.robust.run import COLUMNS, run_case
+from sofa_softctl.bench.robust.study import measure_robust
 from sofa_softctl.bench.run_measures import RunMeasures
-from sofa_softctl.cli import app
+from sofa_softctl.cli.app import app
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.session import Session
-from sofa_softctl.view import robust_tables
-from sofa_softctl.workers import workers
+from sofa_softctl.view.terminal import robust as robust_tables
 
 SCENES = Path(__file__).parents[3] / "scenes"
 FINGERS = Case("fingers", {}, 0, 43)

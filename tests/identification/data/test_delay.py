@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.delay import Delayed
-from sofa_softctl.identification.estimate import estimate
+from sofa_softctl.identification.data.delay import Delayed
+from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.parameter import Parameter
 
 DELAY = Parameter("delay", 0.0, "s", lower=-0.1, upper=0.1)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.identification.interpolation import cubic, linear
+from sofa_softctl.identification.data.interpolation import cubic, linear
 
 
 def test_linear_interpolation_holds_beyond_the_ends():

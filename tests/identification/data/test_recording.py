@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.data.files import read_mcap, read_recording
+from sofa_softctl.identification.data.recording import Recording, read_csv_recording
+from sofa_softctl.identification.data.table import read_csv, template
+from sofa_softctl.identification.data.unit_checks import doubts
+from sofa_softctl.identification.data.units import SIZES, factor, nearest
 from sofa_softctl.identification.experiment import Channel
-from sofa_softctl.identification.loop.problem import LoopProblem
-from sofa_softctl.identification.plausibility import doubts
-from sofa_softctl.identification.record_files import read_mcap, read_recording
-from sofa_softctl.identification.recording import Recording, read_csv_recording
-from sofa_softctl.identification.table import read_csv, template
-from sofa_softctl.identification.units import SIZES, factor, nearest
-from sofa_softctl.scene.record import RecordWriter
+from sofa_softctl.identification.problems.loop.problem import LoopProblem
+from sofa_softctl.record.record import RecordWriter
 
 DRIVE = Channel("drive", "V", deviation=0.0)
 TIP = Channel("tip", "mm", deviation=0.1)

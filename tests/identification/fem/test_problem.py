@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError, SceneError, SimulationError
+from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem import parameter as unknown
 from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.fem.signal import CableLength, Drive, Marker
 from sofa_softctl.identification.parameter import starts
-from sofa_softctl.identification.recording import Recording
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
 

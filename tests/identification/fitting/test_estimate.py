@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.delay import Delayed
-from sofa_softctl.identification.descent import descend
-from sofa_softctl.identification.estimate import estimate, start_at
+from sofa_softctl.identification.data.delay import Delayed
 from sofa_softctl.identification.experiment import Channel
-from sofa_softctl.identification.identifiability import identifiability
+from sofa_softctl.identification.fitting.estimate import estimate, start_at
+from sofa_softctl.identification.fitting.gauss_newton import search
+from sofa_softctl.identification.fitting.multistart import spread_starts
+from sofa_softctl.identification.fitting.residual import Misfit
+from sofa_softctl.identification.fitting.status import EstimateStatus
+from sofa_softctl.identification.fitting.steepest_descent import descend
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
-from sofa_softctl.identification.misfit import Misfit
 from sofa_softctl.identification.parameter import Parameter, Prior
-from sofa_softctl.identification.search import search
-from sofa_softctl.identification.spread import spread_starts
-from sofa_softctl.identification.status import EstimateStatus
-from sofa_softctl.identification.validation import validate
+from sofa_softctl.identification.uncertainty.identifiability import identifiability
+from sofa_softctl.identification.uncertainty.validation import validate
 
 
 @dataclass(eq=False)

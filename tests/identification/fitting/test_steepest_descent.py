@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.descent import as_estimate, descend
-from sofa_softctl.identification.estimate import estimate
-from sofa_softctl.identification.status import EstimateStatus
+from sofa_softctl.identification.fitting.estimate import estimate
+from sofa_softctl.identification.fitting.status import EstimateStatus
+from sofa_softctl.identification.fitting.steepest_descent import as_estimate, descend
 
 
 def cost_of(experiment, rho, terminal=True):

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.descent import descend
-from sofa_softctl.identification.estimate import estimate
-from sofa_softctl.identification.loop import baxter
-from sofa_softctl.identification.loop.model import MASS, POSTURE, RADIUS, arm_with_loop
-from sofa_softctl.identification.loop.motion import joint_angles
-from sofa_softctl.identification.loop.perfect import perfect
-from sofa_softctl.identification.loop.problem import LoopProblem
-from sofa_softctl.identification.loop.recording import Noise, record
+from sofa_softctl.identification.fitting.estimate import estimate
+from sofa_softctl.identification.fitting.steepest_descent import descend
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.start import settle, violation
 from sofa_softctl.identification.parameter import starts
-from sofa_softctl.identification.problems import load_problem
+from sofa_softctl.identification.problems.loop import baxter
+from sofa_softctl.identification.problems.loop.model import MASS, POSTURE, RADIUS, arm_with_loop
+from sofa_softctl.identification.problems.loop.motion import joint_angles
+from sofa_softctl.identification.problems.loop.perfect import perfect
+from sofa_softctl.identification.problems.loop.problem import LoopProblem
+from sofa_softctl.identification.problems.loop.recording import Noise, record
+from sofa_softctl.identification.problems.registry import load_problem
 
 TRUTH = np.array([4.4, 1.0])
 

@@ -6,19 +6,19 @@ from scipy.spatial.transform import Rotation
 
 from sofa_softctl import Session
 from sofa_softctl.errors import DivergedError, SceneError
-from sofa_softctl.identification.loop import baxter
-from sofa_softctl.identification.loop.recording import Noise, record
-from sofa_softctl.identification.loop.robot import arm_motors, at_rest, robot
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.motors import Motors
 from sofa_softctl.identification.mechanism.parts import Body, Joint
 from sofa_softctl.identification.mechanism.start import rest, violation
+from sofa_softctl.identification.problems.loop import baxter
+from sofa_softctl.identification.problems.loop.recording import Noise, record
+from sofa_softctl.identification.problems.loop.robot import arm_motors, at_rest, robot
 from sofa_softctl.scene.backend import find_backend
 
 find_backend("embedded")
 
-from sofa_softctl.identification.plant import MechanismPlant  # noqa: E402
+from sofa_softctl.identification.mechanism.in_scene import MechanismPlant  # noqa: E402
 
 STILL = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
 RIGHT = 0.5 * np.pi

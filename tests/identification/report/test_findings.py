@@ -7,17 +7,17 @@ import pytest
 from rich.console import Console
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.design import rank
-from sofa_softctl.identification.estimate import estimate
 from sofa_softctl.identification.experiment import Channel
-from sofa_softctl.identification.identifiability import Direction, identifiability
-from sofa_softctl.identification.outliers import outliers
+from sofa_softctl.identification.fitting.estimate import estimate
+from sofa_softctl.identification.fitting.outliers import outliers
 from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.report import make_report
-from sofa_softctl.identification.residuals import analyse
-from sofa_softctl.view.identification import candidates_table, show
-from sofa_softctl.view.identification_page import CHANNELS, most_telling, page
-from sofa_softctl.view.numbers import number
+from sofa_softctl.identification.report.report import make_report
+from sofa_softctl.identification.uncertainty.experiment_design import rank
+from sofa_softctl.identification.uncertainty.identifiability import Direction, identifiability
+from sofa_softctl.identification.uncertainty.residual_analysis import analyse
+from sofa_softctl.view.report.identification import CHANNELS, most_telling, page
+from sofa_softctl.view.terminal.identification import candidates_table, show
+from sofa_softctl.view.terminal.numbers import number
 
 
 def texts(report, level=None):

@@ -8,11 +8,11 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from sofa_softctl.identification.descent import as_estimate, descend
-from sofa_softctl.identification.estimate import estimate
-from sofa_softctl.identification.report import make_report
-from sofa_softctl.view.identification_page import page
-from sofa_softctl.view.numbers import interval_text, number
+from sofa_softctl.identification.fitting.estimate import estimate
+from sofa_softctl.identification.fitting.steepest_descent import as_estimate, descend
+from sofa_softctl.identification.report.report import make_report
+from sofa_softctl.view.report.identification import page
+from sofa_softctl.view.terminal.numbers import interval_text, number
 
 
 def texts(report, level=None):

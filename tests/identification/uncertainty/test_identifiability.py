@@ -5,11 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.identification.design import rank
-from sofa_softctl.identification.estimate import estimate
-from sofa_softctl.identification.identifiability import Direction, identifiability, information
+from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.parameter import Prior
-from sofa_softctl.identification.residuals import analyse, correlations, ljung_box
+from sofa_softctl.identification.uncertainty.experiment_design import rank
+from sofa_softctl.identification.uncertainty.identifiability import (
+    Direction,
+    identifiability,
+    information,
+)
+from sofa_softctl.identification.uncertainty.residual_analysis import (
+    analyse,
+    correlations,
+    ljung_box,
+)
 
 REPETITIONS = 200
 

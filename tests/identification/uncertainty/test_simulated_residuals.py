@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.coverage import NOISE, chain
-from sofa_softctl.identification.delay import Delayed
-from sofa_softctl.identification.estimate import estimate
-from sofa_softctl.identification.expected import expected_residuals
+from sofa_softctl.bench.papers.coverage import NOISE, chain
+from sofa_softctl.identification.data.delay import Delayed
+from sofa_softctl.identification.data.recording import Recording
+from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.parts import Damper
 from sofa_softctl.identification.parameter import Parameter, starts
-from sofa_softctl.identification.recording import Recording
-from sofa_softctl.identification.report import make_report
-from sofa_softctl.identification.spectrum import chance, pattern, size
+from sofa_softctl.identification.report.report import make_report
+from sofa_softctl.identification.uncertainty.residual_tests import chance, pattern, size
+from sofa_softctl.identification.uncertainty.simulated_residuals import expected_residuals
 
 
 def recorded(problem, seed, noise):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.library.formulas import digest, formulas
-from sofa_softctl.library.ocp import Mirror, OptimalControlProblem, Parameter, Variable
-from sofa_softctl.library.shooting import Program
+from sofa_softctl.library.ocp.formulas import digest, formulas
+from sofa_softctl.library.ocp.problem import Mirror, OptimalControlProblem, Parameter, Variable
+from sofa_softctl.library.ocp.shooting import Program
 
 
 def cart(**given):
@@ -173,11 +173,11 @@ def test_a_term_that_is_computed_twice_is_the_same_as_one_that_is_kept():
 
 
 def test_two_processes_give_the_same_digest():
-    from sofa_softctl.library.flexible_cart import flexible_cart
+    from sofa_softctl.library.problems.flexible_cart import flexible_cart
 
     asked = (
-        "from sofa_softctl.library.flexible_cart import flexible_cart as cart;"
-        "from sofa_softctl.library.formulas import digest; print(digest(cart(tuned=True)))"
+        "from sofa_softctl.library.problems.flexible_cart import flexible_cart as cart;"
+        "from sofa_softctl.library.ocp.formulas import digest; print(digest(cart(tuned=True)))"
     )
     command = [sys.executable, "-c", asked]
     other = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from sofa_softctl.library.sensitivity import active_set, regularity, sensitivity
-from sofa_softctl.library.shooting import Program
+from sofa_softctl.library.ocp.sensitivity import active_set, regularity, sensitivity
+from sofa_softctl.library.ocp.shooting import Program
 
 P = np.array([2.0, -1.2, 0.1, -0.1, 0.36, 0.4])
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.library import shooting
-from sofa_softctl.library.elastic_arm import arm
-from sofa_softctl.library.flexible_cart import flexible_cart
-from sofa_softctl.library.ocp import OptimalControlProblem, Parameter, Variable
-from sofa_softctl.library.shooting import NlpStatus, Optimum, Program
+from sofa_softctl.library.ocp import shooting
+from sofa_softctl.library.ocp.problem import OptimalControlProblem, Parameter, Variable
+from sofa_softctl.library.ocp.shooting import NlpStatus, Optimum, Program
+from sofa_softctl.library.problems.elastic_arm import arm
+from sofa_softctl.library.problems.flexible_cart import flexible_cart
 
 P = np.array([0.6, 0.15, 0.03, -0.1, 20.0])
 """Of the flexible cart: the path and the speed of the cart are at their limits for a while."""

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.inverse.checked import solve_checked
-from sofa_softctl.inverse.qp import QP
 from sofa_softctl.library.build import solve
-from sofa_softctl.library.sensitivity import active_set
-from sofa_softctl.library.shooting import Program
+from sofa_softctl.library.ocp.sensitivity import active_set
+from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.qp.problem import QP
+from sofa_softctl.qp.verified import solve_checked
 
 P = np.array([2.0, -1.2, 0.1, -0.1, 0.36, 0.4])
 DIRECTION = np.array([0.3, -0.3, 0.2, 0.1, 0.02, 0.05])

@@ -7,13 +7,13 @@ import pytest
 
 from sofa_softctl import Session
 from sofa_softctl.errors import SceneError
-from sofa_softctl.library import elastic_arm
-from sofa_softctl.library.arm_motion import Motors, Reference, caught, energy, rk4
-from sofa_softctl.library.elastic_arm import MOTOR_INERTIA, inertia, jacobian, position
-from sofa_softctl.library.hand import Hand
-from sofa_softctl.library.ocp import Motion
-from sofa_softctl.library.plant import FRAMES, ElasticArm
-from sofa_softctl.library.shooting import Program
+from sofa_softctl.library.ocp.problem import Motion
+from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.problems import elastic_arm
+from sofa_softctl.library.problems.arm_dynamics import Motors, Reference, caught, energy, rk4
+from sofa_softctl.library.problems.arm_in_scene import FRAMES, ElasticArm
+from sofa_softctl.library.problems.elastic_arm import MOTOR_INERTIA, inertia, jacobian, position
+from sofa_softctl.library.problems.hand import Hand
 
 K = (0.7, 0.7)
 STATE = [0.2, -0.4, 1.5, -2.0, 0.6, 0.3, -1.0, 0.5]

@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from sofa_softctl.library import elastic_arm
-from sofa_softctl.library.elastic_arm import arm, grasp_error, inertia, jacobian, position
-from sofa_softctl.library.shooting import Program
+from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.problems import elastic_arm
+from sofa_softctl.library.problems.elastic_arm import arm, grasp_error, inertia, jacobian, position
 
 casadi = pytest.importorskip("casadi")
 

@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from sofa_softctl.library.elastic_arm import position
-from sofa_softctl.library.tasks import GROUND, Goal, Ground, Posture, goals, pick_and_place
+from sofa_softctl.library.problems.elastic_arm import position
+from sofa_softctl.library.problems.tasks import GROUND, Goal, Ground, Posture, goals, pick_and_place
 
 pytest.importorskip("casadi")
 

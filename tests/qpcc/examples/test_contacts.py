@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.inverse.contact_problems import contact_problems
-from sofa_softctl.inverse.search import Search
-from sofa_softctl.inverse.solver import solve
+from sofa_softctl.qpcc.examples.contacts import contact_problems
+from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.solve import solve
 
 PROBLEMS = contact_problems()
 

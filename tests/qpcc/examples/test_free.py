@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.inverse.problems import all_problems
-from sofa_softctl.inverse.solver import solve
+from sofa_softctl.qpcc.examples.free import all_problems
+from sofa_softctl.qpcc.solve import solve
 
 PROBLEMS = all_problems()
 

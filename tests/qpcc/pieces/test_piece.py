@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.random_contact_problems import random_contact_problem
-from sofa_softctl.inverse.contacts import Law
-from sofa_softctl.inverse.corpus import random_problem
-from sofa_softctl.inverse.limits import limits_of
-from sofa_softctl.inverse.mechanics import contact_forces, mechanics_of, modes_at
-from sofa_softctl.inverse.modes import SLIDING
-from sofa_softctl.inverse.piece import Pieces, final_qp
-from sofa_softctl.inverse.piece_sequence import LAST_ROUNDS
-from sofa_softctl.inverse.search import Search
-from sofa_softctl.inverse.solver import solve
-from sofa_softctl.inverse.statement import Limits, tracking
+from sofa_softctl.bench.contact_search.corpus import random_problem
+from sofa_softctl.bench.contact_search.random_problems import random_contact_problem
+from sofa_softctl.qpcc.contacts import Law
+from sofa_softctl.qpcc.limits import limits_of
+from sofa_softctl.qpcc.modes import SLIDING
+from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of, modes_at
+from sofa_softctl.qpcc.pieces.piece import Pieces, final_qp
+from sofa_softctl.qpcc.pieces.sequence import LAST_ROUNDS
+from sofa_softctl.qpcc.pieces.statement import Limits, tracking
+from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.solve import solve
 
 
 def sliding_piece(seed):

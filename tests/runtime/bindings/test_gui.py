@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from sofa_softctl.runtime import gui
+from sofa_softctl.runtime.bindings import gui
 
 
 @pytest.fixture

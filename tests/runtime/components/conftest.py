@@ -3,9 +3,9 @@ import itertools
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime import simulation
-from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
-from sofa_softctl.runtime.node import Node
+from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
+from sofa_softctl.runtime.simulation import simulation
 
 
 @pytest.fixture

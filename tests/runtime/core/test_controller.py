@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.event import key_pressed, key_released
+from sofa_softctl.runtime.core.event import key_pressed, key_released
 
 DT = 0.01
 

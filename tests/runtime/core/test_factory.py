@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import data_types, factory
-from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.components import CLASSES
-from sofa_softctl.runtime.node import Node
+from sofa_softctl.runtime.core import factory
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data import types as data_types
+from sofa_softctl.runtime.core.node import Node
 
 every_class = pytest.mark.parametrize("kind", [Node, *CLASSES], ids=lambda kind: kind.__name__)
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import step_parameters as kinds
-from sofa_softctl.runtime.implicit_step import ImplicitStep
-from sofa_softctl.runtime.step_derivative import Cotangent, StepDerivative, Tangent
+from sofa_softctl.runtime.derivatives import parameters as kinds
+from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
+from sofa_softctl.runtime.derivatives.step_derivative import Cotangent, StepDerivative, Tangent
 
 STEPS = 4
 DRIVE = {"force": (900.0, 300.0), "displacement": (3.0, 1.0)}
@@ -227,7 +227,7 @@ def test_the_matrix_of_the_step_turns_and_its_derivative_counts(build, monkeypat
     taken, _, _ = simulate(step, drives())
     weight = weights(step)
     exact, _, _ = backward(derivative, taken, weight)
-    from sofa_softctl.runtime.kernels import corotational_step as kernel
+    from sofa_softctl.runtime.kernels.elasticity import corotational_derivative as kernel
 
     whole = kernel.add_transposed
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MapError, SceneError
-from sofa_softctl.runtime import simulation
-from sofa_softctl.runtime.equilibrium import EquilibriumMap
-from sofa_softctl.runtime.node import Node
+from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.equilibrium.map import EquilibriumMap
+from sofa_softctl.runtime.simulation import simulation
 
 YOUNG, POISSON, SCALE = 300.0, 0.4, 500.0  # [kPa], [-], [mN]
 ELASTICITY = {

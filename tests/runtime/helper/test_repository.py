@@ -3,7 +3,7 @@
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.repository import FileRepository, data
+from sofa_softctl.runtime.helper.repository import FileRepository, data
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sofa_softctl.runtime import timer
+from sofa_softctl.runtime.helper import timer
 
 
 @pytest.fixture(autouse=True)

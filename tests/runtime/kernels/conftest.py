@@ -3,7 +3,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
+from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
 
 # Six tetrahedra of a cube, corners numbered by the bits x y z.
 CUBE = np.array(

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import sofa_softctl
-from sofa_softctl.runtime.kernels.jit import njit
+from sofa_softctl._internal.jit import njit
 
 KERNEL = """
 import numba

@@ -8,7 +8,7 @@ import pytest
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.foresight import GO_ON, roll_out
 from sofa_softctl.inverse.look_ahead import CANDIDATES
-from sofa_softctl.scene.copy_process import CopyProcess
+from sofa_softctl.scene.rollout.copy_process import CopyProcess
 from sofa_softctl.scene.session import Session
 
 RING = Path(__file__).parents[3] / "scenes" / "rolling_ring.py"

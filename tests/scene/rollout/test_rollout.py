@@ -7,7 +7,7 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.look_ahead import CANDIDATES, LookAhead
-from sofa_softctl.scene.rollout import SceneCopy
+from sofa_softctl.scene.rollout.rollout import SceneCopy
 from sofa_softctl.scene.session import Session
 
 RING = Path(__file__).parents[3] / "scenes" / "rolling_ring.py"

@@ -7,12 +7,13 @@ import stat
 import pytest
 from rich.console import Console
 
-from sofa_softctl.scene import diagnosis, sofa_probe
-from sofa_softctl.scene.finding import Finding
-from sofa_softctl.scene.sofa_findings import sofa_findings
-from sofa_softctl.scene.sofa_install import HERE, find_installation
-from sofa_softctl.scene.sofa_problems import conda
-from sofa_softctl.view import terminal
+from sofa_softctl.scene.sofa import doctor as diagnosis
+from sofa_softctl.scene.sofa import probe as sofa_probe
+from sofa_softctl.scene.sofa.finding import Finding
+from sofa_softctl.scene.sofa.findings import sofa_findings
+from sofa_softctl.scene.sofa.installation import HERE, find_installation
+from sofa_softctl.scene.sofa.problems import conda
+from sofa_softctl.view.terminal import run as terminal
 
 pytestmark = pytest.mark.usefixtures("no_sofa_of_this_machine")
 BELOW = "plugins/SofaPython3/lib/python3/site-packages"

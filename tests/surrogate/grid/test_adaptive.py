@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.grid import Grid, Sample
+from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
+from sofa_softctl.surrogate.grid.uniform import Grid, Sample
 
 CENTRE, WIDTH = np.array([0.37, 0.58]), 0.06
 

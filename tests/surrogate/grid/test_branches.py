@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.grid import Grid, Sample
-from sofa_softctl.surrogate.store import Store
+from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
+from sofa_softctl.surrogate.grid.store import Store
+from sofa_softctl.surrogate.grid.uniform import Grid, Sample
 
 SPACING = 0.25
 
@@ -81,7 +81,7 @@ def test_every_cell_is_on_one_branch():
 
 def test_without_continuation_cells_would_mix_branches(monkeypatch):
     """Cells that are taken as they come: the test above can fail."""
-    from sofa_softctl.surrogate.branches import Branches
+    from sofa_softctl.surrogate.grid.branches import Branches
 
     monkeypatch.setattr(Branches, "fits", lambda self, rows, edges: True)
     with pytest.raises(AssertionError):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.surrogate.compressed import Compressed
-from sofa_softctl.surrogate.dynamics import Dynamics
-from sofa_softctl.surrogate.embedding import Layout
-from sofa_softctl.surrogate.grid import Grid
-from sofa_softctl.surrogate.sample import Sample
+from sofa_softctl.surrogate.grid.embedding import Layout
+from sofa_softctl.surrogate.grid.reduced_basis import Compressed
+from sofa_softctl.surrogate.grid.sample import Sample
+from sofa_softctl.surrogate.grid.uniform import Grid
+from sofa_softctl.surrogate.planning.dynamics import Dynamics
 
 NODES, D = 40, 2
 RNG = np.random.default_rng(0)
@@ -74,7 +74,7 @@ def test_the_dynamics_are_those_of_all_positions(both):
         dimension, size = D, LAYOUT.size
 
         def at(self, points):
-            from sofa_softctl.surrogate.embedding import Jet
+            from sofa_softctl.surrogate.grid.embedding import Jet
 
             found = grid.at(points)
             return Jet(found.value, found.gradient)

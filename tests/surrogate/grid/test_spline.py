@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from sofa_softctl.surrogate import spline
+from sofa_softctl.surrogate.grid import spline
 
 
 def corner_data(f, g, middle, half):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import StoreError
-from sofa_softctl.surrogate.sample import Sample
-from sofa_softctl.surrogate.store import FORMAT, Store, models_in
+from sofa_softctl.surrogate.grid.sample import Sample
+from sofa_softctl.surrogate.grid.store import FORMAT, Store, models_in
 
 
 def sample(seed=0, n=3, d=2, scale=1.0):

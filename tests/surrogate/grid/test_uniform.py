@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MapError, StoreError, WorkerError
-from sofa_softctl.surrogate import spline
-from sofa_softctl.surrogate.grid import Grid, Neighbour, Sample
-from sofa_softctl.surrogate.store import Store
+from sofa_softctl.surrogate.grid import spline
+from sofa_softctl.surrogate.grid.store import Store
+from sofa_softctl.surrogate.grid.uniform import Grid, Neighbour, Sample
 
 A = np.random.default_rng(0).normal(size=(5, 4))
 

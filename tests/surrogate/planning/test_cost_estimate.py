@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from sofa_softctl.cli import app
+from sofa_softctl.cli.app import app
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.affine import affine_near
-from sofa_softctl.surrogate.estimate import Estimate, corners_near, estimate
-from sofa_softctl.surrogate.grid import Grid, Sample
+from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
+from sofa_softctl.surrogate.grid.affine_model import affine_near
+from sofa_softctl.surrogate.grid.store import Store
+from sofa_softctl.surrogate.grid.uniform import Grid, Sample
 from sofa_softctl.surrogate.plan_scene import prepare_scene
-from sofa_softctl.surrogate.store import Store
+from sofa_softctl.surrogate.planning.cost_estimate import Estimate, corners_near, estimate
 
 SCENE = Path(__file__).parents[3] / "scenes" / "laser_arm.py"
 PATH = np.stack((np.linspace(0.1, 0.9, 50), np.full(50, 0.1)), axis=1)

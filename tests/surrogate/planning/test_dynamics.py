@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from sofa_softctl.surrogate.dynamics import Dynamics
-from sofa_softctl.surrogate.embedding import Layout
+from sofa_softctl.surrogate.grid.embedding import Layout
+from sofa_softctl.surrogate.planning.dynamics import Dynamics
 
 
 def differences(function, at, step=1e-6):

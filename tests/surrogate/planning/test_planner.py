@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.surrogate.approximation import approximate, columns
-from sofa_softctl.surrogate.obstacles import HalfSpace, Obstacle, Sphere
-from sofa_softctl.surrogate.planner import PlanStatus, plan
-from sofa_softctl.surrogate.probes import Laser, Point
-from sofa_softctl.surrogate.rewards import Effort, Following, Smoothness
-from sofa_softctl.surrogate.sequential import Settings
-from sofa_softctl.surrogate.step import StepStatus, simulate
-from sofa_softctl.surrogate.transcription import Limits, PlanningProblem, evaluate
+from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
+from sofa_softctl.surrogate.planning.linearization import approximate, columns
+from sofa_softctl.surrogate.planning.obstacles import HalfSpace, Obstacle, Sphere
+from sofa_softctl.surrogate.planning.planner import PlanStatus, plan
+from sofa_softctl.surrogate.planning.probes import Laser, Point
+from sofa_softctl.surrogate.planning.step import StepStatus, simulate
+from sofa_softctl.surrogate.planning.transcription import Limits, PlanningProblem, evaluate
+from sofa_softctl.surrogate.planning.trust_region import Settings
 
 K = 40
 

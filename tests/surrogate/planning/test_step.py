@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from sofa_softctl.surrogate.embedding import Jet
-from sofa_softctl.surrogate.step import StepStatus, simulate, step
+from sofa_softctl.surrogate.grid.embedding import Jet
+from sofa_softctl.surrogate.planning.step import StepStatus, simulate, step
 
 
 def test_tensions_that_the_robot_rests_under_leave_it_at_rest(chain, make_dynamics):

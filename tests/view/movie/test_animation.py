@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.view.animation import Animation, Body, Marker, frames_at
-from sofa_softctl.view.surface import surface_triangles
+from sofa_softctl.view.movie.animation import Animation, Body, Marker, frames_at
+from sofa_softctl.view.movie.surface import surface_triangles
 
 CUBE = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=float)
 KUHN = np.array(

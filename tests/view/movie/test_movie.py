@@ -7,9 +7,10 @@ import pytest
 from PIL import Image
 
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.view import encoding, framing, movie, stage
-from sofa_softctl.view import renderer as vtk
-from sofa_softctl.view.animation import Animation, Body, Forces, Line, Marker
+from sofa_softctl.view.movie import camera as framing
+from sofa_softctl.view.movie import encoding, movie, stage
+from sofa_softctl.view.movie import renderer as vtk
+from sofa_softctl.view.movie.animation import Animation, Body, Forces, Line, Marker
 
 SCENE = Path(__file__).parents[3] / "scenes" / "finger.py"
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
@@ -221,7 +222,7 @@ def test_a_movie_that_fails_leaves_the_old_file(tmp_path, renderer):
 
 
 def test_a_failed_write_leaves_no_file(tmp_path):
-    from sofa_softctl.view.files import replacing
+    from sofa_softctl._internal.atomic_file import replacing
 
     (tmp_path / "kept.gif").write_text("old")
     with pytest.raises(RuntimeError), replacing(tmp_path / "kept.gif") as name:
@@ -232,7 +233,7 @@ def test_a_failed_write_leaves_no_file(tmp_path):
 
 def test_the_camera_sees_the_scenes_body_cable_and_goal(tmp_path, renderer):
     from sofa_softctl.scene.session import Session
-    from sofa_softctl.view.filming import Camera
+    from sofa_softctl.view.movie.capture import Camera
 
     session = Session(SCENE, backend="embedded")
     camera = Camera(session, tmp_path / "finger.gif")
@@ -297,7 +298,7 @@ def test_rendering_leaves_no_trace_in_the_process(tmp_path, renderer, monkeypatc
 
 def test_nothing_of_the_extra_is_imported_before_it_is_needed():
     code = (
-        "import sys, sofa_softctl.view.movie; "
+        "import sys, sofa_softctl.view.movie.movie; "
         "assert not {'pyvista', 'imageio', 'vtkmodules'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -8,15 +8,15 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from sofa_softctl.cli import app
+from sofa_softctl.cli.app import app
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.surrogate.obstacles import Box, HalfSpace, Obstacle, Sphere
 from sofa_softctl.surrogate.plan_scene import plan_scene
-from sofa_softctl.surrogate.probes import Point
-from sofa_softctl.surrogate.rewards import Following
-from sofa_softctl.view import plan_movie
-from sofa_softctl.view.plan_movie import plan_animation, save_plan_movie
-from sofa_softctl.view.renderer import check_renderer
+from sofa_softctl.surrogate.planning.costs import Following
+from sofa_softctl.surrogate.planning.obstacles import Box, HalfSpace, Obstacle, Sphere
+from sofa_softctl.surrogate.planning.probes import Point
+from sofa_softctl.view.movie import plan as plan_movie
+from sofa_softctl.view.movie.plan import plan_animation, save_plan_movie
+from sofa_softctl.view.movie.renderer import check_renderer
 
 SCENE = Path(__file__).parents[3] / "scenes" / "laser_arm.py"
 K, DT = 12, 0.2

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.view.surface import balls, surface_triangles
+from sofa_softctl.view.movie.surface import balls, surface_triangles
 
 CUBE = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=float)
 KUHN = np.array(

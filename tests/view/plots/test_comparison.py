@@ -3,7 +3,7 @@ import pytest
 
 from sofa_softctl.bench.compare import Comparison
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.view.comparison import save_comparison_plot
+from sofa_softctl.view.plots.comparison import save_comparison_plot
 
 
 @pytest.fixture

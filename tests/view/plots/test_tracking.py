@@ -5,7 +5,7 @@ import pytest
 
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.inverse_summary import History
-from sofa_softctl.view.tracking import save_tracking_plot, spans
+from sofa_softctl.view.plots.tracking import save_tracking_plot, spans
 
 
 def history(steps=50, touching=False):

@@ -2,9 +2,9 @@
 
 from types import SimpleNamespace
 
-from sofa_softctl.surrogate.estimate import Estimate
-from sofa_softctl.surrogate.planner import PlanStatus
-from sofa_softctl.view.plan_tables import show_plan
+from sofa_softctl.surrogate.planning.cost_estimate import Estimate
+from sofa_softctl.surrogate.planning.planner import PlanStatus
+from sofa_softctl.view.terminal.plan import show_plan
 
 TOLD = {
     "scene": "strip.py",

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.signal import savgol_filter
 
-from sofa_softctl.identification.loop import baxter
 from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.start import settle
 from sofa_softctl.identification.mechanism.variational import Trajectory, free
+from sofa_softctl.identification.problems.loop import baxter
 
 ANGLE = 0.02
 """Deviation of a joint that costs as much as `TORQUE` [rad]."""

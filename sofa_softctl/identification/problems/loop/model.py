@@ -14,7 +14,6 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.loop import baxter
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import (
@@ -27,6 +26,7 @@ from sofa_softctl.identification.mechanism.parts import (
     Spring,
 )
 from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.problems.loop import baxter
 
 RADIUS = 0.355
 """Of the loop [m]."""

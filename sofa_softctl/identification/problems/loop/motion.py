@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.loop import baxter
-from sofa_softctl.identification.loop.model import POSTURE
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
+from sofa_softctl.identification.problems.loop import baxter
+from sofa_softctl.identification.problems.loop.model import POSTURE
 
 DURATION = 20.0
 """[s]"""

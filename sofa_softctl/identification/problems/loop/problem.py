@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Channel
-from sofa_softctl.identification.loop import baxter
-from sofa_softctl.identification.loop.feedback import gains
-from sofa_softctl.identification.loop.model import LINKS, STIFFNESSES, arm_with_loop
-from sofa_softctl.identification.loop.recording import ANGLE_NOISE, TORQUE_NOISE
 from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Number, Point
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
 from sofa_softctl.identification.mechanism.signals import Feedback, Force, Output, Settled
 from sofa_softctl.identification.parameter import Parameter, starts
-from sofa_softctl.identification.recording import Recording
+from sofa_softctl.identification.problems.loop import baxter
+from sofa_softctl.identification.problems.loop.feedback import gains
+from sofa_softctl.identification.problems.loop.model import LINKS, STIFFNESSES, arm_with_loop
+from sofa_softctl.identification.problems.loop.recording import ANGLE_NOISE, TORQUE_NOISE
 
 DT = 0.01
 """Time step, that of the recording [s]."""

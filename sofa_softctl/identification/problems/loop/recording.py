@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.identification.loop.motion import DURATION
-from sofa_softctl.identification.loop.robot import (
+from sofa_softctl.identification.data.recording import Recording
+from sofa_softctl.identification.mechanism.variational import simulate
+from sofa_softctl.identification.problems.loop.motion import DURATION
+from sofa_softctl.identification.problems.loop.robot import (
     FRICTION,
     LINKS,
     STIFFNESS,
@@ -19,8 +21,6 @@ from sofa_softctl.identification.loop.robot import (
     at_rest,
     robot,
 )
-from sofa_softctl.identification.mechanism.variational import simulate
-from sofa_softctl.identification.recording import Recording
 
 RATE = 100.0
 """Samples a second [Hz]."""

@@ -10,12 +10,12 @@ from functools import cache
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from sofa_softctl.identification.loop import baxter
-from sofa_softctl.identification.loop.model import arm_with_loop
-from sofa_softctl.identification.loop.motion import DURATION, joint_angles
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.motors import Motors
 from sofa_softctl.identification.mechanism.start import Start, settle
+from sofa_softctl.identification.problems.loop import baxter
+from sofa_softctl.identification.problems.loop.model import arm_with_loop
+from sofa_softctl.identification.problems.loop.motion import DURATION, joint_angles
 
 LINKS = 24
 """Of the recorded loop: twice those of its model."""

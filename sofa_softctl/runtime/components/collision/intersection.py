@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.components.collision.models import (
     CollisionModel,
     SphereCollisionModel,
 )
-from sofa_softctl.runtime.data_types import Bool, Real
-from sofa_softctl.runtime.kernels.proximity import (
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Bool, Real
+from sofa_softctl.runtime.kernels.contact.proximity import (
     LOCAL_MIN_DISTANCE,
     MIN_PROXIMITY,
     NEW_PROXIMITY,

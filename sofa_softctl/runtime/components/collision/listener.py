@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.component import Component
-from sofa_softctl.runtime.kernels.proximity import Near
-from sofa_softctl.runtime.link import LinkType
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.kernels.contact.proximity import Near
 
 
 class ContactListener(Component):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime import message
+from sofa_softctl.runtime.behavior.mechanics import OnState
 from sofa_softctl.runtime.components.collision.surface import (
     corner_flags,
     degenerate,
@@ -15,11 +15,11 @@ from sofa_softctl.runtime.components.collision.surface import (
     neighbours,
 )
 from sofa_softctl.runtime.components.topology.base import Topology
-from sofa_softctl.runtime.data_types import Bool, Int, Integers, Real, Reals, Text, Vector
-from sofa_softctl.runtime.kernels.broad_phase import element_boxes
-from sofa_softctl.runtime.kernels.proximity import Surface
-from sofa_softctl.runtime.link import LinkType
-from sofa_softctl.runtime.roles import OnState
+from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real, Reals, Text, Vector
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.kernels.contact.broad_phase import element_boxes
+from sofa_softctl.runtime.kernels.contact.proximity import Surface
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject

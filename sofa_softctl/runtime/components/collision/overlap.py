@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime import message
 from sofa_softctl.runtime.components.collision.intersection import Intersection
 from sofa_softctl.runtime.components.collision.models import CollisionModel
 from sofa_softctl.runtime.components.collision.surface import is_closed
-from sofa_softctl.runtime.kernels.broad_phase import candidate_pairs, element_boxes
-from sofa_softctl.runtime.kernels.inside import depths, distances
-from sofa_softctl.runtime.kernels.sides import SAME, crossings, heights, rims
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.kernels.contact.broad_phase import candidate_pairs, element_boxes
+from sofa_softctl.runtime.kernels.contact.inside import depths, distances
+from sofa_softctl.runtime.kernels.contact.sides import SAME, crossings, heights, rims
 
 
 class Body(NamedTuple):

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.components.collision.intersection import Intersection
 from sofa_softctl.runtime.components.collision.listener import ContactListener
 from sofa_softctl.runtime.components.collision.models import CollisionModel, SphereCollisionModel
@@ -14,9 +13,10 @@ from sofa_softctl.runtime.components.collision.overlap import warn_of_overlap
 from sofa_softctl.runtime.components.collision.response import CollisionResponse
 from sofa_softctl.runtime.components.collision.untested import UntestedPairs, ordered
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
-from sofa_softctl.runtime.data_types import Bool, Int, Vector
-from sofa_softctl.runtime.kernels.broad_phase import candidate_pairs
-from sofa_softctl.runtime.kernels.proximity import Near, without_duplicates
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Bool, Int, Vector
+from sofa_softctl.runtime.kernels.contact.broad_phase import candidate_pairs
+from sofa_softctl.runtime.kernels.contact.proximity import Near, without_duplicates
 
 WIDER = np.array([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
 SAME = 1e-8

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import ClassVar, NamedTuple
 
-from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.components.collision.models import CollisionModel
-from sofa_softctl.runtime.data_types import Text
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Text
 
 DEFAULT_FRICTION = 0.8
 """mu of SOFA's FrictionContactConstraint when the scene gives none."""

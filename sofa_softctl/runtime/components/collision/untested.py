@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from sofa_softctl.runtime import message
 from sofa_softctl.runtime.components.collision.intersection import Intersection
 from sofa_softctl.runtime.components.collision.models import CollisionModel
+from sofa_softctl.runtime.helper import message
 
 Pair = tuple[CollisionModel, CollisionModel]
 

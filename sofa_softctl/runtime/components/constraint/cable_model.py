@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.data_types import (
+from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint
+from sofa_softctl.runtime.core.data.types import (
     Bool,
     Choice,
     Integers,
@@ -13,9 +14,8 @@ from sofa_softctl.runtime.data_types import (
     Vector,
     Vectors,
 )
-from sofa_softctl.runtime.kernels.cable import cable_geometry
-from sofa_softctl.runtime.link import LinkType
-from sofa_softctl.runtime.roles import LagrangianConstraint
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry
 
 
 class CableModel(LagrangianConstraint):

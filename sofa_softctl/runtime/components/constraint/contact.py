@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint, Rows3
 from sofa_softctl.runtime.components.collision.models import CollisionModel
-from sofa_softctl.runtime.data_types import Real
-from sofa_softctl.runtime.kernels.gauss_seidel import COULOMB, UNILATERAL, row_parameters
-from sofa_softctl.runtime.kernels.proximity import Near
-from sofa_softctl.runtime.link import LinkType
-from sofa_softctl.runtime.roles import LagrangianConstraint, Rows3
+from sofa_softctl.runtime.core.data.types import Real
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.kernels.constraint.gauss_seidel import COULOMB, UNILATERAL, row_parameters
+from sofa_softctl.runtime.kernels.contact.proximity import Near
 
 
 class UnilateralLagrangianConstraint(LagrangianConstraint):

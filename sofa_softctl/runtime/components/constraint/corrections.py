@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection
 from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass
 from sofa_softctl.runtime.components.mass.uniform import UniformMass
-from sofa_softctl.runtime.constraint_problem import Rows
-from sofa_softctl.runtime.data_types import Bool, Real, Reals
-from sofa_softctl.runtime.link import LinkType
-from sofa_softctl.runtime.solver_roles import ConstraintCorrection
-from sofa_softctl.runtime.system import MechanicalSystem
+from sofa_softctl.runtime.core.data.types import Bool, Real, Reals
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.simulation.constraint_system import Rows
+from sofa_softctl.runtime.simulation.system import MechanicalSystem
 
 
 class LinearSolverConstraintCorrection(ConstraintCorrection):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.constraint_problem import ConstraintProblem
-from sofa_softctl.runtime.data_types import Bool, Choice, Int, Real, Reals
-from sofa_softctl.runtime.kernels.gauss_seidel import (
+from sofa_softctl.runtime.behavior.solvers import ConstraintSolver
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals
+from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     PARAMETERS,
     conjugate_gradient,
     gauss_seidel,
 )
-from sofa_softctl.runtime.solver_roles import ConstraintSolver
+from sofa_softctl.runtime.simulation.constraint_system import ConstraintProblem
 
 
 class GenericConstraintSolver(ConstraintSolver):

@@ -7,8 +7,12 @@ import math
 import numpy as np
 
 from sofa_softctl.runtime.components.constraint.joint_model import JointModel
-from sofa_softctl.runtime.data_types import Choice, Real
-from sofa_softctl.runtime.kernels.gauss_seidel import IMPOSE_DELTA, IMPOSE_LAMBDA, row_parameters
+from sofa_softctl.runtime.core.data.types import Choice, Real
+from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
+    IMPOSE_DELTA,
+    IMPOSE_LAMBDA,
+    row_parameters,
+)
 
 
 class JointConstraint(JointModel):

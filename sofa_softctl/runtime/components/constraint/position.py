@@ -6,8 +6,12 @@ import numpy as np
 
 from sofa_softctl.runtime.components.constraint.imposed import imposed_value
 from sofa_softctl.runtime.components.constraint.position_model import PositionModel
-from sofa_softctl.runtime.data_types import Choice, Int, Real, Reals
-from sofa_softctl.runtime.kernels.gauss_seidel import IMPOSE_DELTA, IMPOSE_LAMBDA, row_parameters
+from sofa_softctl.runtime.core.data.types import Choice, Int, Real, Reals
+from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
+    IMPOSE_DELTA,
+    IMPOSE_LAMBDA,
+    row_parameters,
+)
 
 
 class PositionConstraint(PositionModel):

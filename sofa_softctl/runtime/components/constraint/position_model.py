@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.data_types import Bools, Derivs, Integers, Reals
-from sofa_softctl.runtime.roles import LagrangianConstraint
+from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint
+from sofa_softctl.runtime.core.data.types import Bools, Derivs, Integers, Reals
 
 
 class PositionModel(LagrangianConstraint):

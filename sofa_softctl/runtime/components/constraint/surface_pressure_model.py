@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime import message
-from sofa_softctl.runtime.data_types import Bool, Elements, Real
-from sofa_softctl.runtime.kernels.volume import enclosed_volume, volume_gradient
-from sofa_softctl.runtime.roles import LagrangianConstraint
+from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint
+from sofa_softctl.runtime.core.data.types import Bool, Elements, Real
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.kernels.constraint.volume import enclosed_volume, volume_gradient
 
 _OPEN = 1e-6
 """Sum of the areas along their normals, relative to the area, from which a surface is open."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
-from sofa_softctl.runtime.data_types import Bool, Choice, Vector
-from sofa_softctl.runtime.kernels import corotational as kernel
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Vector
+from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
 
 
 class FastTetrahedralCorotationalForceField(TetrahedronFEMForceField):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.mechanics import ForceField
 from sofa_softctl.runtime.components.topology.base import Topology
-from sofa_softctl.runtime.link import LinkType
-from sofa_softctl.runtime.roles import ForceField
+from sofa_softctl.runtime.core.link import LinkType
 
 
 class TetrahedralForceField(ForceField):

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
-from sofa_softctl.runtime.data_types import Bool, Choice, Int, Real, Reals, Vectors
-from sofa_softctl.runtime.kernels import corotational as kernel
-from sofa_softctl.runtime.kernels import corotational_tangent as tangent
-from sofa_softctl.runtime.roles import Pairs
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Vectors
+from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
+from sofa_softctl.runtime.kernels.elasticity import corotational_tangent as tangent
 
 _STIFFNESS = ("unit_stiffness", "stiffness", "_young")
 

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
-from sofa_softctl.runtime.data_types import Bool, Choice, Reals, Vectors
-from sofa_softctl.runtime.kernels import hyperelastic as kernel
-from sofa_softctl.runtime.kernels.corotational import element_pairs, shape_gradients
-from sofa_softctl.runtime.roles import Pairs
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Reals, Vectors
+from sofa_softctl.runtime.kernels.elasticity import hyperelastic as kernel
+from sofa_softctl.runtime.kernels.elasticity.corotational import element_pairs, shape_gradients
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime import message
-from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass, RigidMassData
-from sofa_softctl.runtime.data_types import Elements, Real, Vector, Vectors
-from sofa_softctl.runtime.where import describe
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Elements, Real, Vector, Vectors
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe
 
 _CLOSED = 1e-6  # sum of the area vectors of a closed surface, relative to its area
 

@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from sofa_softctl.errors import MeshError, SceneError
-from sofa_softctl.runtime import repository
-from sofa_softctl.runtime.component import Component
-from sofa_softctl.runtime.data import Data
-from sofa_softctl.runtime.data_types import Bool, Elements, Text, Vector, Vectors
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.types import Bool, Elements, Text, Vector, Vectors
+from sofa_softctl.runtime.helper import repository
+from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from sofa_softctl.runtime.mesh.read import read_mesh
 from sofa_softctl.runtime.mesh.subelements import with_subelements
-from sofa_softctl.runtime.where import describe, scene_line
 
 
 class MeshLoader(Component):

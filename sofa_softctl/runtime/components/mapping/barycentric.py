@@ -8,9 +8,9 @@ import numpy as np
 
 from sofa_softctl.runtime.components.mapping.linear import LinearMapping
 from sofa_softctl.runtime.components.topology.base import Topology
-from sofa_softctl.runtime.data_types import Bool
-from sofa_softctl.runtime.kernels.barycentric import locate
-from sofa_softctl.runtime.link import LinkType
+from sofa_softctl.runtime.core.data.types import Bool
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.kernels.mapping.barycentric import locate
 
 
 class BarycentricMapping(LinearMapping):

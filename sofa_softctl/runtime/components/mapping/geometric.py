@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sofa_softctl.runtime.roles import ForceField, Pairs
+from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.components.mapping.rigid import RigidMapping

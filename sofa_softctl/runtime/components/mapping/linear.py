@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.kernels import mapping as kernel
-from sofa_softctl.runtime.roles import Mapping, Weights
+from sofa_softctl.runtime.behavior.mechanics import Mapping, Weights
+from sofa_softctl.runtime.kernels.mapping import weighted as kernel
 
 
 class LinearMapping(Mapping):

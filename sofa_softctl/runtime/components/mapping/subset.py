@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.mapping.copies import CopyMapping
-from sofa_softctl.runtime.data_types import Bool, Int, Integers, Real
+from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real
 
 
 class SubsetMapping(CopyMapping):

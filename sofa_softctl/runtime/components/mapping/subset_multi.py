@@ -8,8 +8,8 @@ import numpy as np
 
 from sofa_softctl.runtime.components.mapping.copies import CopyMapping
 from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
-from sofa_softctl.runtime.data_types import Integers
-from sofa_softctl.runtime.link import LinkType
+from sofa_softctl.runtime.core.data.types import Integers
+from sofa_softctl.runtime.core.link import LinkType
 
 
 class SubsetMultiMapping(CopyMapping):

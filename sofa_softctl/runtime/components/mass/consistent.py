@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sparse
 
+from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.components.mass.topological import TopologicalMass
-from sofa_softctl.runtime.data_types import Bool, Reals
-from sofa_softctl.runtime.roles import Pairs
+from sofa_softctl.runtime.core.data.types import Bool, Reals
 
 
 class MeshMatrixMass(TopologicalMass):

@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.components.mass.lumped import LumpedMass
 from sofa_softctl.runtime.components.mass.topological import TopologicalMass
-from sofa_softctl.runtime.data_types import Bool, Reals
+from sofa_softctl.runtime.core.data.types import Bool, Reals
 
 
 class DiagonalMass(TopologicalMass, LumpedMass):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.roles import Mass, Pairs
+from sofa_softctl.runtime.behavior.mechanics import Mass, Pairs
 
 
 class LumpedMass(Mass):

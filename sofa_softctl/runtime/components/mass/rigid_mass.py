@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.data_types import DataType
+from sofa_softctl.runtime.core.data.types import DataType
 
 
 @dataclass(frozen=True)

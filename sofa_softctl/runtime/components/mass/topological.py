@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.mechanics import Mass
 from sofa_softctl.runtime.components.topology.base import Topology
-from sofa_softctl.runtime.data_types import Bool, Real, Reals
-from sofa_softctl.runtime.link import LinkType
-from sofa_softctl.runtime.roles import Mass
+from sofa_softctl.runtime.core.data.types import Bool, Real, Reals
+from sofa_softctl.runtime.core.link import LinkType
 
 
 class TopologicalMass(Mass):

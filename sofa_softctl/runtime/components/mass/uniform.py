@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.components.mass.lumped import LumpedMass
 from sofa_softctl.runtime.components.mass.rigid_mass import NodeMass, RigidMass
-from sofa_softctl.runtime.data_types import Bool, Integers, Real, Vector
+from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Vector
 
 
 class UniformMass(LumpedMass):

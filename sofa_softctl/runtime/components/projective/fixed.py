@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.data_types import Bool, Bools, Integers, Real
-from sofa_softctl.runtime.link import LinkType
-from sofa_softctl.runtime.roles import ProjectiveConstraint
+from sofa_softctl.runtime.behavior.mechanics import ProjectiveConstraint
+from sofa_softctl.runtime.core.data.types import Bool, Bools, Integers, Real
+from sofa_softctl.runtime.core.link import LinkType
 
 
 class FixedProjectiveConstraint(ProjectiveConstraint):

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime import message
-from sofa_softctl.runtime.component import Component
-from sofa_softctl.runtime.data import Data
-from sofa_softctl.runtime.data_types import Bool, Elements, Integers, Real, Vectors
-from sofa_softctl.runtime.where import describe
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.types import Bool, Elements, Integers, Real, Vectors
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe
 
 
 class RegionOfInterest(Component):

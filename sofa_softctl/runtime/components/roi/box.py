@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.roi.base import RegionOfInterest
-from sofa_softctl.runtime.data_types import Vectors
+from sofa_softctl.runtime.core.data.types import Vectors
 
 
 class BoxROI(RegionOfInterest):

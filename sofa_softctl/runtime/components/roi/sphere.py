@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.roi.base import RegionOfInterest
-from sofa_softctl.runtime.data_types import Reals, Vectors
+from sofa_softctl.runtime.core.data.types import Reals, Vectors
 
 
 class SphereROI(RegionOfInterest):

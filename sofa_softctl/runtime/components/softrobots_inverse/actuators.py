@@ -8,8 +8,8 @@ import numpy as np
 
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
 from sofa_softctl.runtime.components.constraint.position_model import PositionModel
-from sofa_softctl.runtime.components.effector.role import InverseRole
-from sofa_softctl.runtime.data_types import Bool, Real
+from sofa_softctl.runtime.components.softrobots_inverse.role import InverseRole
+from sofa_softctl.runtime.core.data.types import Bool, Real
 
 
 class CableActuator(CableModel):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.data_types import Bool, Integers, Real, Reals
-from sofa_softctl.runtime.roles import LagrangianConstraint
+from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint
+from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals
 
 
 class DirectedActuator(LagrangianConstraint):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.constraint.position_model import PositionModel
-from sofa_softctl.runtime.components.effector.role import InverseRole
-from sofa_softctl.runtime.data import Data
-from sofa_softctl.runtime.data_types import Bool, Coords, Real, Vectors
+from sofa_softctl.runtime.components.softrobots_inverse.role import InverseRole
+from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.types import Bool, Coords, Real, Vectors
 
 
 class PositionEffector(PositionModel):

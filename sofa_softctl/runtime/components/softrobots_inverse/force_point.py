@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime import message
-from sofa_softctl.runtime.components.effector.directed import DirectedActuator
-from sofa_softctl.runtime.components.effector.role import InverseRole
-from sofa_softctl.runtime.data_types import Bool, Real, Reals
-from sofa_softctl.runtime.where import describe
+from sofa_softctl.runtime.components.softrobots_inverse.directed import DirectedActuator
+from sofa_softctl.runtime.components.softrobots_inverse.role import InverseRole
+from sofa_softctl.runtime.core.data.types import Bool, Real, Reals
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe
 
 
 class ForcePointActuator(DirectedActuator):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sofa_softctl.inverse.contacts import Contacts, Law, NormalSum
+from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
-from sofa_softctl.runtime.constraint_problem import ConstraintProblem
+from sofa_softctl.runtime.simulation.constraint_system import ConstraintProblem
 
 SHARED = 2
 """Contacts from which on SoftRobots.Inverse bounds the sum of their forces."""

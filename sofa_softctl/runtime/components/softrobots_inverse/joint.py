@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from sofa_softctl.runtime.components.constraint.joint_model import JointModel
-from sofa_softctl.runtime.components.effector.role import InverseRole
-from sofa_softctl.runtime.data_types import Bool, Real
+from sofa_softctl.runtime.components.softrobots_inverse.role import InverseRole
+from sofa_softctl.runtime.core.data.types import Bool, Real
 
 
 class JointActuator(JointModel):

@@ -6,22 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.inverse.contacts import Contacts
-from sofa_softctl.inverse.problem import InverseProblem
-from sofa_softctl.inverse.search import Search
-from sofa_softctl.inverse.solution import InverseSolution
-from sofa_softctl.inverse.solver import solve
-from sofa_softctl.runtime import message
+from sofa_softctl.qpcc.contacts import Contacts
+from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.solution import InverseSolution
+from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint
+from sofa_softctl.runtime.behavior.solvers import ConstraintSolver
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
-from sofa_softctl.runtime.components.effector.inverse_contacts import (
+from sofa_softctl.runtime.components.softrobots_inverse.inverse_contacts import (
     inverse_contacts,
     rows_of_contacts,
 )
-from sofa_softctl.runtime.components.effector.role import InverseRole
-from sofa_softctl.runtime.constraint_problem import ConstraintProblem
-from sofa_softctl.runtime.data_types import Bool, Int, Real, Reals, Text
-from sofa_softctl.runtime.roles import LagrangianConstraint
-from sofa_softctl.runtime.solver_roles import ConstraintSolver
+from sofa_softctl.runtime.components.softrobots_inverse.role import InverseRole
+from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals, Text
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.simulation.constraint_system import ConstraintProblem
 from sofa_softctl.status import Status
 
 _PER_ROW = {

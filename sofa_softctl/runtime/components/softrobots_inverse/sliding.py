@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from sofa_softctl.runtime.components.effector.directed import DirectedActuator
-from sofa_softctl.runtime.components.effector.role import InverseRole
-from sofa_softctl.runtime.data_types import Bool, Real
+from sofa_softctl.runtime.components.softrobots_inverse.directed import DirectedActuator
+from sofa_softctl.runtime.components.softrobots_inverse.role import InverseRole
+from sofa_softctl.runtime.core.data.types import Bool, Real
 
 
 class SlidingActuator(DirectedActuator):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.constraint.surface_pressure_model import SurfacePressureModel
-from sofa_softctl.runtime.components.effector.goal import near_goal
-from sofa_softctl.runtime.components.effector.role import InverseRole
-from sofa_softctl.runtime.data_types import Bool, Real
+from sofa_softctl.runtime.components.softrobots_inverse.goal import near_goal
+from sofa_softctl.runtime.components.softrobots_inverse.role import InverseRole
+from sofa_softctl.runtime.core.data.types import Bool, Real
 
 
 class VolumeEffector(SurfacePressureModel):

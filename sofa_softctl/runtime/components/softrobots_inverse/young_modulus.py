@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.components.effector.role import InverseRole
+from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
-from sofa_softctl.runtime.data_types import Bool, Integers, Real
-from sofa_softctl.runtime.kernels.gauss_seidel import IMPOSE_LAMBDA, row_parameters
-from sofa_softctl.runtime.link import LinkType
-from sofa_softctl.runtime.roles import LagrangianConstraint
+from sofa_softctl.runtime.components.softrobots_inverse.role import InverseRole
+from sofa_softctl.runtime.core.data.types import Bool, Integers, Real
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.kernels.constraint.gauss_seidel import IMPOSE_LAMBDA, row_parameters
 
 _STRAIN = 1e-10
 """Strain up to which a region counts as undeformed: its row is but rounding."""

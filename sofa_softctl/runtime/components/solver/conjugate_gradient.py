@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.constraint_problem import Rows
-from sofa_softctl.runtime.data_types import Bool, Int, Real
-from sofa_softctl.runtime.solver_roles import LinearSolver
-from sofa_softctl.runtime.system import MechanicalSystem
-from sofa_softctl.runtime.system_matrix import SystemMatrix
+from sofa_softctl.runtime.behavior.solvers import LinearSolver
+from sofa_softctl.runtime.core.data.types import Bool, Int, Real
+from sofa_softctl.runtime.simulation.constraint_system import Rows
+from sofa_softctl.runtime.simulation.system import MechanicalSystem
+from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 
 class CGLinearSolver(LinearSolver):

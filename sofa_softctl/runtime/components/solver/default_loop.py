@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sofa_softctl.runtime import message
-from sofa_softctl.runtime.data_types import Bool
-from sofa_softctl.runtime.event import Event
-from sofa_softctl.runtime.loop import SteppingLoop
-from sofa_softctl.runtime.where import describe
+from sofa_softctl.runtime.core.data.types import Bool
+from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.simulation.loop import SteppingLoop
 
 
 class DefaultAnimationLoop(SteppingLoop):

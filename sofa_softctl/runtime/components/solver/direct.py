@@ -8,12 +8,12 @@ import numpy as np
 import scipy.sparse as sparse
 import scipy.sparse.linalg as sparse_linalg
 
-from sofa_softctl.runtime.constraint_problem import Rows
-from sofa_softctl.runtime.data_types import Bool, Int, Real, Text
-from sofa_softctl.runtime.kernels.cholesky import BlockCholesky
-from sofa_softctl.runtime.solver_roles import LinearSolver
-from sofa_softctl.runtime.system import MechanicalSystem
-from sofa_softctl.runtime.system_matrix import SystemMatrix
+from sofa_softctl.runtime.behavior.solvers import LinearSolver
+from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text
+from sofa_softctl.runtime.kernels.cholesky.cholesky import BlockCholesky
+from sofa_softctl.runtime.simulation.constraint_system import Rows
+from sofa_softctl.runtime.simulation.system import MechanicalSystem
+from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 
 class SparseLDLSolver(LinearSolver):

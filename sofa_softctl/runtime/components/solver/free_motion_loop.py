@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.constraint_problem import ConstraintProblem
-from sofa_softctl.runtime.data_types import Bool
-from sofa_softctl.runtime.event import Event
-from sofa_softctl.runtime.kernels.rows import add_rows_transposed
-from sofa_softctl.runtime.loop import SteppingLoop
-from sofa_softctl.runtime.solver_roles import ConstraintCorrection, ConstraintSolver
-from sofa_softctl.runtime.system import MechanicalSystem
+from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection, ConstraintSolver
+from sofa_softctl.runtime.core.data.types import Bool
+from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.kernels.constraint.rows import add_rows_transposed
+from sofa_softctl.runtime.simulation.constraint_system import ConstraintProblem
+from sofa_softctl.runtime.simulation.loop import SteppingLoop
+from sofa_softctl.runtime.simulation.system import MechanicalSystem
 
 
 class FreeMotionAnimationLoop(SteppingLoop):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import ClassVar, Protocol
 
-from sofa_softctl.runtime import message
-from sofa_softctl.runtime.component import Component
-from sofa_softctl.runtime.data_types import Bool, Int, Real, Reals, Text
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals, Text
+from sofa_softctl.runtime.helper import message
 
 UNDEFINED, RUNNING = "Undefined", "Running"
 EQUILIBRIUM = "ConvergedEquilibrium"

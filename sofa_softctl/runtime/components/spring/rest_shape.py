@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
-from sofa_softctl.runtime.data_types import Bool, Bools, Integers, Reals, Vector
-from sofa_softctl.runtime.link import LinkType
-from sofa_softctl.runtime.roles import ForceField, Pairs
+from sofa_softctl.runtime.core.data.types import Bool, Bools, Integers, Reals, Vector
+from sofa_softctl.runtime.core.link import LinkType
 
 
 class RestShapeSpringsForceField(ForceField):

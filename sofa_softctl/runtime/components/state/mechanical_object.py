@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.behavior.dofs import KINDS, Kind
 from sofa_softctl.runtime.components.transform import spelt_out
-from sofa_softctl.runtime.data_types import Bool, Coords, Derivs, Int, Real, Vector
-from sofa_softctl.runtime.kinds import KINDS, Kind
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Bool, Coords, Derivs, Int, Real, Vector
 
 _ROUNDED = 1e-2  # a quaternion written with two digits is still one
 

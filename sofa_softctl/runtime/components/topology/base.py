@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.component import Component
-from sofa_softctl.runtime.data_types import Elements, Vectors
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Elements, Vectors
 
 
 class Topology(Component):

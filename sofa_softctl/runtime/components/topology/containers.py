@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.components.topology.base import Topology
-from sofa_softctl.runtime.data_types import Bool, Int
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Bool, Int
 
 
 class TopologyContainer(Topology):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sofa_softctl.runtime.components.topology.base import Topology
-from sofa_softctl.runtime.data_types import Text
+from sofa_softctl.runtime.core.data.types import Text
 
 
 class MeshTopology(Topology):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sofa_softctl.runtime.components.topology.base import Topology, unique_parts
-from sofa_softctl.runtime.data_types import Bool, Integers, Real, Text, Vector
+from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Text, Vector
 
 
 class RegularGridTopology(Topology):

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.component import Component
 from sofa_softctl.runtime.components.topology.base import Topology, boundary_triangles
-from sofa_softctl.runtime.data_types import Bool
-from sofa_softctl.runtime.link import LinkType
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Bool
+from sofa_softctl.runtime.core.link import LinkType
 
 
 class Tetra2TriangleTopologicalMapping(Component):

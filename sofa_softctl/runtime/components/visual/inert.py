@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sofa_softctl.runtime import repository
-from sofa_softctl.runtime.component import Component
-from sofa_softctl.runtime.data_types import (
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import (
     Bool,
     Elements,
     Int,
@@ -16,7 +15,8 @@ from sofa_softctl.runtime.data_types import (
     Vector,
     Vectors,
 )
-from sofa_softctl.runtime.link import LinkType
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper import repository
 
 
 class Inert(Component):

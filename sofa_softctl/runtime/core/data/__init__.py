@@ -1,1 +1,1 @@
-""""""
+"""Data of components: values, types, and how Python sees them."""

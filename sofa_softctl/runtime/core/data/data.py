@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.errors import LinkError, SceneError
-from sofa_softctl.runtime.link_path import LinkPath
-from sofa_softctl.runtime.where import Line, describe, scene_line
+from sofa_softctl.runtime.core.link_path import LinkPath
+from sofa_softctl.runtime.helper.source_line import Line, describe, scene_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sofa_softctl.runtime.data_types import DataType
+    from sofa_softctl.runtime.core.data.types import DataType
 
 
 class Data:

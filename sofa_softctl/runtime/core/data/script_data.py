@@ -6,10 +6,10 @@ import copy
 from typing import Any
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import data_types
-from sofa_softctl.runtime.data import Data
-from sofa_softctl.runtime.data_types import DataType
-from sofa_softctl.runtime.where import describe, scene_line
+from sofa_softctl.runtime.core.data import types as data_types
+from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.types import DataType
+from sofa_softctl.runtime.helper.source_line import describe, scene_line
 
 _WIDTHS = {
     1: ("Vec1",),

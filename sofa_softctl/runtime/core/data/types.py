@@ -15,8 +15,8 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
-from sofa_softctl.runtime.data import Data
-from sofa_softctl.runtime.data_container import DataContainer, DataString, DataVectorString
+from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.views import DataContainer, DataString, DataVectorString
 
 
 class DataType:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sofa_softctl.runtime.data import Data
+from sofa_softctl.runtime.core.data.data import Data
 
 
 class DataString(Data):

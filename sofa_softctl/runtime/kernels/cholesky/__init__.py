@@ -1,1 +1,1 @@
-""""""
+"""Sparse Cholesky factorisation by blocks."""

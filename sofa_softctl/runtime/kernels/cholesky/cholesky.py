@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.kernels import substitution, supernodal
-from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
-from sofa_softctl.runtime.kernels.symbolic import analyse
+from sofa_softctl.runtime.kernels.cholesky import substitution, supernodal
+from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
+from sofa_softctl.runtime.kernels.cholesky.symbolic import analyse
 
 
 @dataclass(frozen=True)

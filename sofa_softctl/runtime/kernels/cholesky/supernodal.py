@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.runtime.kernels.blas import TRIANGLE, N, T, gemm, potrf, syrk, trsm
-from sofa_softctl.runtime.kernels.jit import njit
-from sofa_softctl.runtime.kernels.symbolic import BlockMap, Supernodes
+from sofa_softctl._internal.jit import njit
+from sofa_softctl.runtime.kernels.cholesky.blas import TRIANGLE, N, T, gemm, potrf, syrk, trsm
+from sofa_softctl.runtime.kernels.cholesky.symbolic import BlockMap, Supernodes
 
 FULL_PRODUCT = 64  # up to this width a whole square is faster than its lower triangle, measured
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
-from sofa_softctl.runtime.kernels.jit import njit
-from sofa_softctl.runtime.kernels.ordering import Elimination, candidate_eliminations
+from sofa_softctl._internal.jit import njit
+from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
+from sofa_softctl.runtime.kernels.cholesky.ordering import Elimination, candidate_eliminations
 
 
 class Supernodes(NamedTuple):

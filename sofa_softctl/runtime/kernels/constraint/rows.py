@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.kernels.jit import njit
+from sofa_softctl._internal.jit import njit
 
 
 @njit

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.kernels.corotational import GRADIENT, LARGE, SMALL
-from sofa_softctl.runtime.kernels.jit import njit
+from sofa_softctl._internal.jit import njit
+from sofa_softctl.runtime.kernels.elasticity.corotational import GRADIENT, LARGE, SMALL
 
 
 @njit

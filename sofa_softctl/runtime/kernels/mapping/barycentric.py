@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.kernels.jit import njit
+from sofa_softctl._internal.jit import njit
 
 
 @njit

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime import simulation
 from sofa_softctl.runtime.components.collision.surface import is_closed, joined_nodes
+from sofa_softctl.runtime.simulation import simulation
 
 CORNERS = np.array(list(itertools.product((0.0, 1.0), repeat=3)))
 QUADS = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]

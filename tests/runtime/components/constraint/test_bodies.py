@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.simulation import simulation
 
 H = 0.01
 MASS = [2.0, 1.0, 3.0, 0.1, 0.0, 0.1, 2.0, 0.2, 0.0, 0.2, 1.0]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.simulation import simulation
 
 POINTS = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 2.0, 1.0], [3.0, 0.0, 0.0]])
 

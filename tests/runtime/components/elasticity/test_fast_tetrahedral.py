@@ -3,7 +3,7 @@ import pytest
 from scipy.linalg import polar
 from scipy.spatial.transform import Rotation
 
-from sofa_softctl.runtime.node import Node
+from sofa_softctl.runtime.core.node import Node
 
 POINTS = np.array([[0.0, 0.0, 0.0], [1, 0, 0], [0.1, 1, 0], [0, 0.2, 1], [1, 1, 1.2]])
 TETRAHEDRA = [[0, 1, 2, 3], [4, 2, 1, 3]]

@@ -3,7 +3,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.simulation import simulation
 
 TETRAHEDRON = np.vstack([np.zeros(3), np.eye(3)])
 

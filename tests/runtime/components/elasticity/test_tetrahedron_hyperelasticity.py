@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import DivergedError, SceneError
-from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.simulation import simulation
 
 TETRAHEDRON = np.vstack([np.zeros(3), np.eye(3)])
 MATERIALS = {

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import message, simulation
 from sofa_softctl.runtime.components.engine.generate_rigid_mass import solid_of
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.simulation import simulation
 
 SIDES = np.array([2.0, 3.0, 5.0])
 CORNERS = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.simulation import simulation
 
 POINTS = np.arange(15.0).reshape(5, 3)
 

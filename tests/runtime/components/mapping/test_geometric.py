@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.simulation import simulation
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import simulation, snapshot
-from sofa_softctl.runtime.kernels.rows import Entries, times
+from sofa_softctl.runtime.kernels.constraint.rows import Entries, times
+from sofa_softctl.runtime.simulation import simulation, snapshot
 
 POINTS = np.random.default_rng(5).normal(size=(5, 3))
 BODIES = [1, 0, 2, 1, 1]

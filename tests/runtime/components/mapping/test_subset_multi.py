@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import LinkError, SceneError
-from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.simulation import simulation
 
 PAIRS = [1, 0, 0, 2, 0, 0, 1, 1, 1, 1]
 FIRST, SECOND = np.arange(9.0).reshape(3, 3), 100.0 + np.arange(6.0).reshape(2, 3)

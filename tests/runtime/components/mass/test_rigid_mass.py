@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import simulation
 from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass
+from sofa_softctl.runtime.simulation import simulation
 
 MASS = [2.0, 3.0, 1.0, 0.1, 0.0, 0.1, 2.0, 0.0, 0.0, 0.0, 3.0]
 TEXT = "2 3 [1 0.1 0,0.1 2 0,0 0 3]"

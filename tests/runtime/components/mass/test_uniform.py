@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.simulation import simulation
 
 GRAVITY = np.array([1.0, -9.81, 0.5])
 

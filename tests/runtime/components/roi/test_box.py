@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.simulation import simulation
 
 POINTS = np.array(list(itertools.product(range(4), repeat=3)), float)  # 64 nodes, 0 to 3
 

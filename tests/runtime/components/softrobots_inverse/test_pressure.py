@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.simulation import simulation
 
 CORNERS = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
 QUADS = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import simulation, snapshot
-from sofa_softctl.runtime.controller import Controller
+from sofa_softctl.runtime.core.controller import Controller
+from sofa_softctl.runtime.simulation import simulation, snapshot
 
 H = 0.01
 """Time step of the scenes."""

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.simulation import simulation
 
 NEVER = {"tolerance": 0.0, "threshold": 0.0}
 

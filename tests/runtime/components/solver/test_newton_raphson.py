@@ -8,7 +8,7 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.components.solver.newton_raphson import NewtonRaphsonSolver
-from sofa_softctl.runtime.node import Node
+from sofa_softctl.runtime.core.node import Node
 
 CRITERIA = (
     "relativeSuccessiveStoppingThreshold",

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import DivergedError, SceneError
-from sofa_softctl.runtime import simulation
+from sofa_softctl.runtime.simulation import simulation
 
 EXACT = {
     "maxNbIterationsNewton": 30,

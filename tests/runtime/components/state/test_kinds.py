@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import simulation, snapshot
+from sofa_softctl.runtime.simulation import simulation, snapshot
 
 QUARTER = [0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)]
 """A quarter of a turn about z."""

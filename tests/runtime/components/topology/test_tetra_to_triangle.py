@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime import simulation
-from sofa_softctl.runtime.kernels.volume import enclosed_volume
+from sofa_softctl.runtime.kernels.constraint.volume import enclosed_volume
+from sofa_softctl.runtime.simulation import simulation
 
 POINTS = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1], [2, 1, 0]]
 TETRAHEDRA = [[0, 1, 2, 3], [4, 2, 1, 3], [4, 5, 1, 2]]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import LinkError, SceneError, UnknownDataError
-from sofa_softctl.runtime import data_types
-from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data import types as data_types
 
 
 class Sample(Component):

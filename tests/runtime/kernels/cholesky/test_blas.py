@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.kernels import blas
-from sofa_softctl.runtime.kernels.jit import njit
+from sofa_softctl._internal.jit import njit
+from sofa_softctl.runtime.kernels.cholesky import blas
 
 RANDOM = np.random.default_rng(3)
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sofa_softctl.runtime.kernels.block_matrix import BlockPattern, constrain, multiply
+from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern, constrain, multiply
 
 
 @st.composite

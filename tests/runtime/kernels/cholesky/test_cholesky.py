@@ -4,9 +4,9 @@ import scipy.sparse.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sofa_softctl.runtime.kernels import substitution, supernodal
-from sofa_softctl.runtime.kernels.block_matrix import BlockPattern, constrain
-from sofa_softctl.runtime.kernels.cholesky import BlockCholesky
+from sofa_softctl.runtime.kernels.cholesky import substitution, supernodal
+from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern, constrain
+from sofa_softctl.runtime.kernels.cholesky.cholesky import BlockCholesky
 
 # Condition numbers here are below 500: rounding may grow to 1e-13, and one digit to spare.
 DIGITS = {"rtol": 0, "atol": 1e-12}

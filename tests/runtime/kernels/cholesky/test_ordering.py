@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.kernels.ordering import candidate_eliminations, eliminate_in
+from sofa_softctl.runtime.kernels.cholesky.ordering import candidate_eliminations, eliminate_in
 
 
 def grid(*sides: int) -> sparse.csr_array:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.linalg import cholesky, solve_triangular
 
-from sofa_softctl.runtime.kernels.cholesky import BlockCholesky
+from sofa_softctl.runtime.kernels.cholesky.cholesky import BlockCholesky
 
 
 def local_rows(solver: BlockCholesky, dense_matrix: np.ndarray):

@@ -1,9 +1,9 @@
 import numpy as np
 
-from sofa_softctl.runtime.kernels.blas import TRIANGLE
-from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
-from sofa_softctl.runtime.kernels.supernodal import FULL_PRODUCT, Workspace, factorize
-from sofa_softctl.runtime.kernels.symbolic import Analysis, analyse
+from sofa_softctl.runtime.kernels.cholesky.blas import TRIANGLE
+from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
+from sofa_softctl.runtime.kernels.cholesky.supernodal import FULL_PRODUCT, Workspace, factorize
+from sofa_softctl.runtime.kernels.cholesky.symbolic import Analysis, analyse
 
 
 def workspace(analysis) -> Workspace:

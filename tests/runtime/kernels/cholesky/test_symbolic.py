@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.kernels.symbolic import analyse
+from sofa_softctl.runtime.kernels.cholesky.symbolic import analyse
 
 BODIES = [(12, 1, 1), (4, 4, 4), (9, 9, 1)]
 

@@ -4,7 +4,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sofa_softctl.runtime.kernels.cable import cable_geometry
+from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry
 
 positions = st.integers(2, 6).flatmap(
     lambda n: arrays(float, (n, 3), elements=st.integers(-100, 100).map(lambda i: i / 10.0))

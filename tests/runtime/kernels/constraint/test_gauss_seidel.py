@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sofa_softctl.runtime.kernels.gauss_seidel import (
+from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     BILATERAL,
     COULOMB,
     IMPOSE_DELTA,

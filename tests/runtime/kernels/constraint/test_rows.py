@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.kernels.rows import Entries, add_rows_transposed, times, weighed
+from sofa_softctl.runtime.kernels.constraint.rows import (
+    Entries,
+    add_rows_transposed,
+    times,
+    weighed,
+)
 
 ROWS, NODES, ONTO = 3, 4, 6
 

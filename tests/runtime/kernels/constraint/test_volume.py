@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sofa_softctl.runtime.kernels.volume import enclosed_volume, volume_gradient
+from sofa_softctl.runtime.kernels.constraint.volume import enclosed_volume, volume_gradient
 
 CORNERS = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
 QUADS = np.array(

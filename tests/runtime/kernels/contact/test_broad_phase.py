@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sofa_softctl.runtime.kernels.broad_phase import candidate_pairs, element_boxes
+from sofa_softctl.runtime.kernels.contact.broad_phase import candidate_pairs, element_boxes
 
 
 def boxes(corners, sizes):

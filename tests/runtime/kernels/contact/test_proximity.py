@@ -13,7 +13,7 @@ from sofa_softctl.runtime.components.collision.surface import (
     degenerate,
     neighbours,
 )
-from sofa_softctl.runtime.kernels.proximity import (
+from sofa_softctl.runtime.kernels.contact.proximity import (
     LOCAL_MIN_DISTANCE,
     MIN_PROXIMITY,
     NEW_PROXIMITY,

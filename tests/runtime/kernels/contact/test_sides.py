@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from sofa_softctl.runtime.kernels.inside import depths
-from sofa_softctl.runtime.kernels.sides import crossings, heights, rims
+from sofa_softctl.runtime.kernels.contact.inside import depths
+from sofa_softctl.runtime.kernels.contact.sides import crossings, heights, rims
 
 CORNERS = np.array(list(itertools.product((0.0, 1.0), repeat=3)))  # number = 4 x + 2 y + z
 QUADS = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]

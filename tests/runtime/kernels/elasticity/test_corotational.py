@@ -6,9 +6,9 @@ import pytest
 import scipy.linalg
 from scipy.spatial.transform import Rotation
 
-from sofa_softctl.runtime.kernels import corotational as kernel
-from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
-from sofa_softctl.runtime.kernels.corotational import LARGE, POLAR, SMALL, SVD
+from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
+from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
+from sofa_softctl.runtime.kernels.elasticity.corotational import LARGE, POLAR, SMALL, SVD
 
 EPS = np.finfo(float).eps
 METHODS = {"small": SMALL, "large": LARGE, "polar": POLAR, "svd": SVD}

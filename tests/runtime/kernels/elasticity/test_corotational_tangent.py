@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sofa_softctl.runtime.kernels import corotational as kernel
-from sofa_softctl.runtime.kernels import corotational_tangent as tangent
-from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
+from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
+from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
+from sofa_softctl.runtime.kernels.elasticity import corotational_tangent as tangent
 
 METHODS = {
     "small": kernel.SMALL,

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sofa_softctl.runtime.kernels import hyperelastic as kernel
-from sofa_softctl.runtime.kernels.block_matrix import BlockPattern
-from sofa_softctl.runtime.kernels.corotational import element_pairs, shape_gradients
+from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
+from sofa_softctl.runtime.kernels.elasticity import hyperelastic as kernel
+from sofa_softctl.runtime.kernels.elasticity.corotational import element_pairs, shape_gradients
 
 EPS = np.finfo(float).eps
 MU, LAM = 3.0, 5.0

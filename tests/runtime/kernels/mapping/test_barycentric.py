@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import Delaunay
 
-from sofa_softctl.runtime.kernels.barycentric import locate
+from sofa_softctl.runtime.kernels.mapping.barycentric import locate
 
 TETRAHEDRON = np.vstack([np.zeros(3), np.eye(3)])
 

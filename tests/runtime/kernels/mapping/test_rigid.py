@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sofa_softctl.runtime.kernels import rigid
+from sofa_softctl.runtime.kernels.mapping import rigid
 from sofa_softctl.runtime.mesh.mesh import rotation_zyx
 
 ROUNDING = 1e-14
