@@ -9,9 +9,17 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from sofa_softctl._internal.late_names import when_unknown
 from sofa_softctl.runtime.bindings import modules as _modules
 
 _modules.install()
+
+
+def _load_plugins() -> None:
+    importlib.import_module("sofa_softctl.plugins").plugins()
+
+
+when_unknown(_load_plugins)
 
 _HOMES = {
     "FrictionWithoutCreep": "sofa_softctl.scene.friction",

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -206,13 +205,25 @@ class Offers:
         self.taken.append(lambda: factory.register(component))
 
 
-@cache
+_plugins: list[Plugins] = []
+
+
 def plugins() -> Plugins:
-    """The plugins of this process."""
-    found = Plugins()
-    found.add(_BuiltIn(), "built-in")
-    found.load_entry_points()
-    return found
+    """The plugins of this process.
+
+    Raises:
+        PluginError: one that is installed cannot be loaded or used.
+    """
+    if not _plugins:
+        found = Plugins()
+        _plugins.append(found)  # before it is filled: plugins look names up while they register
+        try:
+            found.add(_BuiltIn(), "built-in")
+            found.load_entry_points()
+        except BaseException:
+            _plugins.clear()
+            raise
+    return _plugins[0]
 
 
 def controller(name: str) -> type[Any]:

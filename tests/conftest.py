@@ -1,10 +1,15 @@
 """What the tests share: the embedded Sofa, and a small soft beam with or without cables."""
 
 import itertools
+import os
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pytest
 
+from sofa_softctl.qp.solvers import qp_solvers, register
 from sofa_softctl.scene.backend import find_backend
 
 LENGTH, WIDTH = 90.0, 20.0
@@ -122,3 +127,29 @@ def recorder(Sofa):
             self.events.append((event["type"], self.getContext().time.value, self.watch()))
 
     return Recorder
+
+
+@pytest.fixture
+def fresh():
+    """fresh(code, **environment) -> the process that ran it, with SOFA as the environment says."""
+
+    def run(code, **environment):
+        return subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code)],
+            env={**os.environ, **{key: str(value) for key, value in environment.items()}},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def register_solver():
+    """`register`, undone after the test."""
+    before = dict(qp_solvers)
+    yield register
+    qp_solvers.clear()
+    qp_solvers.update(before)

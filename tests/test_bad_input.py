@@ -492,7 +492,7 @@ def test_a_real_process_ends_with_status_1_and_the_message_on_stderr(tmp_path):
     path = tmp_path / "scene.py"
     path.write_text("def createScene(root):\n    root.addObject('Mass')\n")
     done = subprocess.run(
-        [sys.executable, "-m", "sofa_softctl.cli.app", "run", str(path), "--backend", "embedded"],
+        [sys.executable, "-m", "sofa_softctl.cli", "run", str(path), "--backend", "embedded"],
         capture_output=True,
         text=True,
         timeout=60,

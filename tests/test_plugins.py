@@ -22,7 +22,7 @@ from sofa_softctl.runtime.core.data import types as data_types
 @pytest.fixture
 def fresh(monkeypatch):
     """A manager of its own; what plugins put into the tables of the process is taken out again."""
-    monkeypatch.setattr(factory, "_extra", {})
+    monkeypatch.setattr(factory, "_known", factory.components())
     solvers = dict(qp_solvers.qp_solvers)
     found = Plugins()
     found.add(plugins_module._BuiltIn(), "built-in")
@@ -333,12 +333,9 @@ def test_an_installed_plugin_that_fails_is_named_with_the_way_out(fresh, install
     assert text.endswith("Uninstall 'softctl-test-pretended', or set SOFTCTL_PLUGINS=0.")
 
 
-def test_components_of_installed_plugins_are_known_to_a_run(installed, tmp_path):
-    """Without --plugin: the contract says that components are known before a scene is loaded."""
-    installed(
-        """
+WHISTLE = """
 from sofa_softctl import hookimpl
-from sofa_softctl.runtime.component import Component
+from sofa_softctl.runtime.core.component import Component
 
 class Whistle(Component):
     "A whistle."
@@ -347,20 +344,20 @@ class Whistle(Component):
 def softctl_register_components(register):
     register(Whistle)
 """
-    )
+FROM_PYTHON = "from sofa_softctl import Session; Session({scene!r}, backend='embedded').step()"
+
+
+@pytest.mark.parametrize("how", ["command line", "Python"])
+def test_components_of_installed_plugins_are_known_to_a_run(how, installed, tmp_path):
+    """Nobody names the plugin: the contract says that components are known to every scene."""
+    installed(WHISTLE)
     scene = tmp_path / "scene.py"
     scene.write_text("def createScene(root):\n    root.addObject('Whistle')\n")
-    command = [
-        sys.executable,
-        "-m",
-        "sofa_softctl.cli.app",
-        "run",
-        str(scene),
-        "--steps",
-        "1",
-        "-q",
-    ]
-    command += ["--backend", "embedded"]
+    if how == "Python":
+        command = [sys.executable, "-c", FROM_PYTHON.format(scene=str(scene))]
+    else:
+        command = [sys.executable, "-m", "sofa_softctl.cli", "run", str(scene), "--steps", "1"]
+        command += ["-q", "--backend", "embedded"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "SOFTCTL_PLUGINS": "1"}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=60, check=False

@@ -235,7 +235,3 @@ def _run() -> int:
             raise  # a fault of this package: everything that is known
         return 1
     return 0
-
-
-if __name__ == "__main__":
-    main()

@@ -427,10 +427,10 @@ def test_after_preparing_nothing_is_left_to_load_or_compile():
     script = """
 import sys, numpy as np
 from sofa_softctl.inverse import branch, piece_sequence, relaxation_kernels
-from sofa_softctl.inverse.contact_gauss_seidel import contact_gauss_seidel
-from sofa_softctl.inverse.corpus import random_problem
-from sofa_softctl.inverse.preparation import prepare
-from sofa_softctl.inverse.solver import solve
+from sofa_softctl.qpcc.pieces.gauss_seidel import contact_gauss_seidel
+from sofa_softctl.bench.contact_search.corpus import random_problem
+from sofa_softctl.qpcc.preparation import prepare
+from sofa_softctl.qpcc.solve import solve
 kernels = [piece_sequence.solve_piece, contact_gauss_seidel]
 kernels += [relaxation_kernels.solve_relaxation, relaxation_kernels.relaxed_objective]
 prepare()

@@ -1,9 +1,7 @@
 """SOFA installations that are made of empty files, and of a package Sofa that can do a step."""
 
 import os
-import subprocess
 import sys
-import textwrap
 
 import pytest
 
@@ -76,20 +74,3 @@ def make_sofa(tmp_path):
         return root
 
     return make
-
-
-@pytest.fixture
-def fresh():
-    """fresh(code, **environment) -> the process that ran it, with SOFA as the environment says."""
-
-    def run(code, **environment):
-        return subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(code)],
-            env={**os.environ, **{key: str(value) for key, value in environment.items()}},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sofa_softctl._internal.late_names import look_further
 from sofa_softctl.errors import PluginError, ProblemError
 from sofa_softctl.qp.problem import QPSolver
 from sofa_softctl.qp.solvers.daqp import solve_daqp
@@ -32,6 +33,8 @@ def register(name: str, function: QPSolver) -> None:
 
 def find(name: str) -> QPSolver:
     """The solver of that name. "qpsolvers:NAME" is any solver that qpsolvers can reach."""
+    if name not in qp_solvers and not name.startswith(_ADAPTED):
+        look_further()
     if name in qp_solvers:
         return qp_solvers[name]
     if name.startswith(_ADAPTED):

@@ -9,25 +9,21 @@ difference.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.dofs import KINDS, Kind
+from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.component import Component
-from sofa_softctl.runtime.core.data.types import Bool, Int, Real
+from sofa_softctl.runtime.core.data.types import Bool, Real
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
-from sofa_softctl.runtime.kernels.constraint.rows import Entries, times, weighed
-
-if TYPE_CHECKING:
-    from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
 
 
-class OnState(Component):
+class SingleStateComponent(Component):
     """Acts on one state: that of its node or the nearest above, unless `mstate` says otherwise."""
 
     mstate = LinkType("State to act on; the node's own by default.", kind="state")
@@ -67,13 +63,13 @@ class OnState(Component):
         return self._above() if found is None else found
 
     @cached_property
-    def state(self) -> MechanicalObject:
+    def state(self) -> MechanicalState:
         """The state it acts on.
 
         Raises:
             SceneError: there is none, or it is of a kind that it does not know.
         """
-        found: MechanicalObject | None = self._find_state()
+        found: MechanicalState | None = self._find_state()
         if found is None:
             raise self.fault("needs a MechanicalObject in its node, added before it.")
         if found.kind.name not in self.acts_on:
@@ -84,14 +80,11 @@ class OnState(Component):
         return found
 
 
-Weights = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""starts (n + 1,), nodes (k,), weights (k,), as in a CSR matrix."""
-
 Pairs = tuple[np.ndarray, np.ndarray]
 """Rows and columns of the node pairs that a contribution couples, shapes (k,)."""
 
 
-class Contribution(OnState):
+class Contribution(SingleStateComponent):
     """Adds a matrix C of its state to the system: a mass M, or a stiffness K = -df/dx."""
 
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
@@ -160,7 +153,7 @@ class ForceField(Contribution):
         return self.assembled(-1.0)
 
 
-class ProjectiveConstraint(OnState):
+class ProjectiveConstraint(SingleStateComponent):
     """Holds scalar degrees of freedom."""
 
     category: ClassVar[str] = "projective constraint"
@@ -171,177 +164,3 @@ class ProjectiveConstraint(OnState):
 
     def project_velocity(self, velocity: np.ndarray) -> None:
         """Change a velocity after the step where the component is asked to."""
-
-
-class Mapping(Component):
-    """Makes a state follow another one."""
-
-    category: ClassVar[str] = "mapping"
-
-    input = LinkType("State that drives.", kind="state")
-    output = LinkType("State that follows.", kind="state")
-    mapForces = Bool(True, "Forces on the follower reach the driver.")
-    mapConstraints = Bool(True, "Constraints on the follower reach the driver.")
-    mapMasses = Bool(True, "Masses of the follower reach the driver (without effect, as in SOFA).")
-    mapMatrices = Bool(False, "Unused, as in SOFA's assembled systems.")
-    applyRestPosition = Bool(False, "Map the rest position at init.")
-
-    @cached_property
-    def parent(self) -> MechanicalObject:
-        """The state that drives: of the node above, unless `input` says otherwise."""
-        found = self._links["input"].getLinkedBase()
-        if found is None and self._context is not None and self._context.parents:
-            found = self._context.parents[0].find_upward("state")
-        if found is None:
-            raise self.fault("needs a MechanicalObject in a node above it.")
-        return found
-
-    @property
-    def mechanical(self) -> bool:
-        """Whether a state follows; what only draws (an OglModel) needs no part in a step."""
-        if self._links["output"].path or self._context is None:
-            return getattr(self._links["output"].getLinkedBase(), "category", "state") == "state"
-        return bool(self._context.of("state")) or not self._context.of("visual")
-
-    @cached_property
-    def child(self) -> MechanicalObject:
-        """The state that follows: of its own node, unless `output` says otherwise."""
-        found = self._links["output"].getLinkedBase()
-        if found is None and self._context is not None:
-            found = next(iter(self._context.of("state")), None)
-        if found is None:
-            raise self.fault("needs a MechanicalObject in its own node.")
-        return found
-
-    drives: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """Kinds of driver and follower that it knows; all when empty."""
-
-    def getTemplateName(self) -> str:
-        """The kinds of degrees of freedom of driver and follower."""
-        if self._initialised and self.mechanical:
-            return f"{self.drivers[0].getTemplateName()},{self.child.getTemplateName()}"
-        return super().getTemplateName()
-
-    def check_templates(self) -> None:
-        """SceneError when it cannot map these kinds of states."""
-        for driver in self.drivers:
-            if self.drives and (driver.kind.name, self.child.kind.name) not in self.drives:
-                known = ", ".join(f"'{a},{b}'" for a, b in self.drives)
-                raise self.fault(
-                    f"cannot map {driver.describe()} ({driver.getTemplateName()}) onto "
-                    f"{self.child.describe()} ({self.child.getTemplateName()}). It knows {known}."
-                )
-
-    @cached_property
-    def drivers(self) -> list[MechanicalObject]:
-        """The states that drive; most mappings have one."""
-        return [self.parent]
-
-    def place(self) -> None:
-        """Put the follower where its drivers say, at init; if asked to, also at rest."""
-        names = ("rest_position", "position") if self.applyRestPosition.get() else ("position",)
-        for name in names:
-            own = self.child._data[name]
-            self.apply_from([driver._data[name].get() for driver in self.drivers], own.get())
-            own.touch()
-
-    # With one driver:
-
-    def apply(self, x: np.ndarray, out: np.ndarray) -> None:
-        """Positions of the follower from those of the driver."""
-        raise NotImplementedError
-
-    def apply_j(self, v: np.ndarray, out: np.ndarray) -> None:
-        """out = J v."""
-        raise NotImplementedError
-
-    def add_jt(self, force: np.ndarray, out: np.ndarray) -> None:
-        """out += J^T force."""
-        raise NotImplementedError
-
-    # With several, in the order of `drivers`:
-
-    def apply_from(self, xs: Sequence[np.ndarray], out: np.ndarray) -> None:
-        """Positions of the follower from those of the drivers."""
-        self.apply(xs[0], out)
-
-    def apply_j_from(self, vs: Sequence[np.ndarray], out: np.ndarray) -> None:
-        """out = sum of J v."""
-        self.apply_j(vs[0], out)
-
-    def add_jt_to(self, force: np.ndarray, outs: Sequence[np.ndarray]) -> None:
-        """outs += J^T force, each with its own J."""
-        self.add_jt(force, outs[0])
-
-    # J as a matrix:
-
-    geometric: Any = None
-    """Stiffness from forces on a follower whose J turns; see mapping/geometric.py."""
-
-    @property
-    def weighted(self) -> bool:
-        """Whether J is constant and made of weights between rows of three scalars."""
-        return True
-
-    def weights(self, driver: int = 0) -> Weights:
-        """J of one driver by nodes, where it is `weighted`."""
-        raise NotImplementedError
-
-    def jacobian(self, driver: int = 0) -> sparse.csr_array:
-        """J of one driver now, shape (3 n_child, 3 n_driver); its pattern does not change."""
-        starts, nodes, weights = self.weights(driver)
-        shape = (self.child.block_count, self.drivers[driver].block_count)
-        by_nodes = sparse.csr_array((weights, nodes, starts), shape=shape)
-        return sparse.csr_array(sparse.kron(by_nodes, np.eye(3), format="csr"))
-
-    def pull(self, entries: Entries) -> list[Entries]:
-        """J^T: entries on the follower become entries on each driver.
-
-        Which ones they become depends on their rows and nodes alone, not on the directions.
-        """
-        if self.weighted:
-            pulled = [weighed(entries, *self.weights(k)) for k in range(len(self.drivers))]
-        else:
-            pulled = [times(entries, self.jacobian(k)) for k in range(len(self.drivers))]
-        return pulled
-
-
-Rows3 = tuple["MechanicalObject", np.ndarray, np.ndarray, np.ndarray]
-"""Directions on a state, as triplets: the state, row (k,), node (k,), direction (k, 3)."""
-
-
-class LagrangianConstraint(OnState):
-    """Rows of the constraint system, solved for their multipliers in every step."""
-
-    category: ClassVar[str] = "constraint"
-
-    constraintIndex = Int(0, "First row of the constraint in this step.", read_only=True)
-    endTime = Real(-1.0, "Time from which on the constraint no longer acts; -1: never.")
-
-    def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Directions at the start-of-step position, as triplets.
-
-        Returns:
-            row (k,) from 0 on, node (k,) of the state (see the top), direction (k, 3).
-        """
-        raise NotImplementedError
-
-    def parts(self) -> list[Rows3]:
-        """The directions by state; those of a contact lie on two. Made by `build` for one."""
-        return [(self.state, *self.build())]
-
-    @property
-    def row_count(self) -> int:
-        """Rows in this step; known after `parts`."""
-        raise NotImplementedError
-
-    def violation(self) -> np.ndarray:
-        """delta_free of each row: J (x_free - x) + g(x), shape (row_count,)."""
-        raise NotImplementedError
-
-    def resolution(self) -> np.ndarray:
-        """How Gauss-Seidel treats each row, shape (row_count, 6); see kernels/gauss_seidel."""
-        raise NotImplementedError
-
-    def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over the solved multipliers and what they made of delta."""

@@ -1,21 +1,100 @@
-"""The parts that solvers play in a time step, and what the step asks of each.
+"""The parts that solvers play in a time step, and the system that they act on.
 
-Vectors and rows are those of `roles`.
+Vectors and rows are those of `mechanics`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
 
+from sofa_softctl.runtime.behavior.constraint import ConstraintRows, ConstraintSystem
+from sofa_softctl.runtime.behavior.mapping import Mapping
+from sofa_softctl.runtime.behavior.mechanics import ForceField, Mass, ProjectiveConstraint
+from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.node import Node
 
-if TYPE_CHECKING:
-    from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
-    from sofa_softctl.runtime.simulation.constraint_system import ConstraintProblem, Rows
-    from sofa_softctl.runtime.simulation.system import MechanicalSystem
+
+class MechanicalSystem:
+    """What one time integrator moves.
+
+    The vectors of all independent states lie one after the other in arrays of shape (size, 3), of
+    which each state's own arrays are views: `v`, `v_free`, `force`. Mapped states have their own.
+    """
+
+    solver: OdeSolver
+    linear_solver: LinearSolver
+    nodes: list[Node]
+    """The nodes below the integrator, in the order of the graph."""
+    states: list[MechanicalState]
+    """Independent states."""
+    mapped: list[MechanicalState]
+    """States mapped onto them."""
+    mappings: list[Mapping]
+    masses: list[Mass]
+    force_fields: list[ForceField]
+    geometric: list[Any]
+    """Stiffness of mappings whose J turns; see components/mapping/geometric.py."""
+    projective: list[ProjectiveConstraint]
+    mapping_of: dict[int, Mapping]
+    """The mapping that a state follows, by the state's id."""
+    offset: dict[int, int]
+    """First row of an independent state, by the state's id."""
+    size: int
+    """Rows of three scalars."""
+    v: np.ndarray
+    v_free: np.ndarray
+    force: np.ndarray
+    fixed: np.ndarray
+    """Scalar degrees of freedom that are held, bool (size, 3)."""
+
+    @property
+    def all_states(self) -> list[MechanicalState]:
+        """Independent states and those mapped onto them."""
+        return [*self.states, *self.mapped]
+
+    def part(self, whole: np.ndarray, state: MechanicalState) -> np.ndarray:
+        """The view of one independent state in an array of the system."""
+        raise NotImplementedError
+
+    def compute_force(self, *, mass_factor: float = 0.0, stiffness_factor: float = 0.0) -> None:
+        """system.force = f(x, v) + mass_factor M v + stiffness_factor K v, mapped forces included.
+
+        A mapping with mapForces=False keeps the forces of what hangs on it to itself; its
+        stiffness and mass still enter the matrix (SOFA's semantics, section 2).
+        """
+        raise NotImplementedError
+
+    def gather(self) -> None:
+        """Pass the forces on mapped states on to the independent ones."""
+        raise NotImplementedError
+
+    def add_product(self, out: np.ndarray, v: np.ndarray, m: float, k: float, h: float) -> None:
+        """out += (m M + k K) v, matrix-free, with the components' own Rayleigh damping."""
+        raise NotImplementedError
+
+    def project(self, vector: np.ndarray) -> None:
+        """Clear the held degrees of freedom of a force or velocity."""
+        raise NotImplementedError
+
+    def propagate(self) -> None:
+        """Positions and velocities of mapped states from the independent ones."""
+        raise NotImplementedError
+
+    def propagate_free(self, h: float) -> None:
+        """Free velocities of mapped states, and everyone's free position x + h v_free."""
+        raise NotImplementedError
+
+    def move(self, h: float, v: np.ndarray) -> None:
+        """position += h v, velocity = v, for the independent states."""
+        raise NotImplementedError
+
+    def correct(self, k: float, change: np.ndarray) -> None:
+        """position = free position + k change, velocity = free velocity + change."""
+        raise NotImplementedError
 
 
 class OdeSolver(Component):
@@ -71,11 +150,11 @@ class LinearSolver(Component):
         """A^-1 b, shapes (n, 3)."""
         raise NotImplementedError
 
-    def delassus(self, rows: Rows) -> np.ndarray:
+    def delassus(self, rows: ConstraintRows) -> np.ndarray:
         """H A^-1 H^T for constraint rows, shape (rows.count, rows.count)."""
         raise NotImplementedError
 
-    def correction(self, rows: Rows, lam: np.ndarray) -> np.ndarray:
+    def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
         """A^-1 H^T lam for the rows of the last `delassus`, shape (n, 3)."""
         raise NotImplementedError
 
@@ -97,18 +176,18 @@ class ConstraintCorrection(Component):
 
     category: ClassVar[str] = "constraint correction"
 
-    states: list[MechanicalObject]
+    states: list[MechanicalState]
     """Independent states that it corrects; known after `attach`."""
 
     def attach(self, system: MechanicalSystem) -> None:
         """Take charge of states of `system`."""
         raise NotImplementedError
 
-    def delassus(self, rows: Rows, k: float) -> np.ndarray:
+    def delassus(self, rows: ConstraintRows, k: float) -> np.ndarray:
         """Its part of W, k included, shape (rows.count, rows.count)."""
         raise NotImplementedError
 
-    def correction(self, rows: Rows, lam: np.ndarray) -> np.ndarray:
+    def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
         """Change of the velocity, A^-1 H^T lam, shape (n, 3)."""
         raise NotImplementedError
 
@@ -118,13 +197,13 @@ class ConstraintSolver(Component):
 
     category: ClassVar[str] = "constraint solver"
 
-    problem: ConstraintProblem
+    problem: ConstraintSystem
 
-    def attach(self, problem: ConstraintProblem) -> None:
+    def attach(self, problem: ConstraintSystem) -> None:
         """Take charge of the constraints of a scene."""
         self.problem = problem
 
-    def solve(self, problem: ConstraintProblem) -> None:
+    def solve(self, problem: ConstraintSystem) -> None:
         """Write problem.lam."""
         raise NotImplementedError
 

@@ -77,10 +77,10 @@ def _sofa() -> dict[str, Any]:
 
 def _core() -> dict[str, Any]:
     from sofa_softctl.runtime.behavior.mechanics import Mass
+    from sofa_softctl.runtime.behavior.state import MechanicalState
     from sofa_softctl.runtime.bindings.force_field import ForceFieldVec3d
     from sofa_softctl.runtime.bindings.prefab import RawPrefab
     from sofa_softctl.runtime.components.collision.listener import ContactListener
-    from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
     from sofa_softctl.runtime.core import children, context, factory, link
     from sofa_softctl.runtime.core.base import Base
     from sofa_softctl.runtime.core.component import Component
@@ -96,7 +96,7 @@ def _core() -> dict[str, Any]:
         "BaseComponent": Component,
         "BaseContext": context.BaseContext,
         "BaseMass": Mass,
-        "BaseMechanicalState": MechanicalObject,
+        "BaseMechanicalState": MechanicalState,
         "BaseNode": context.BaseNode,
         "BaseObject": Component,
         "BasePrefab": RawPrefab,

@@ -42,6 +42,7 @@ class Component(Base):
 
     category: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
+    _scripted: ClassVar[bool] = False
     """Other names of the class in scenes, older and newer ones."""
 
     template = Text("", "Kind of degrees of freedom; Vec3 unless the component says otherwise.")

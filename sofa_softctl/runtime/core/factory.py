@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from sofa_softctl._internal.late_names import look_further
 from sofa_softctl.errors import SceneError, UnknownComponentError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.link import follow
@@ -16,7 +16,8 @@ from sofa_softctl.runtime.helper.source_line import describe, scene_line
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
 
-_extra: dict[str, type[Component]] = {}
+_known: dict[str, type[Component]] = {}
+"""By name and alias."""
 translated: set[tuple[str, str]] = set()
 """Spellings that scenes used and the names that they were taken for; a run says which."""
 
@@ -31,7 +32,7 @@ def register(component: type[Component]) -> None:
     for name in names:
         if (find(name) or component) is not component:
             raise SceneError(f"There already is a component named '{name}'.")
-    _extra.update(dict.fromkeys(names, component))
+    _known.update(dict.fromkeys(names, component))
 
 
 def names_of(component: type[Component]) -> tuple[str, ...]:
@@ -65,7 +66,9 @@ def create(name: str, values: Mapping[str, Any], node: Node) -> Component:
 
 def find(name: str) -> type[Component] | None:
     """The class of that name or alias, None when there is none."""
-    return components().get(name) or _extra.get(name)
+    if name not in _known:
+        look_further()
+    return _known.get(name)
 
 
 def categories_of(name: str) -> list[str]:
@@ -76,7 +79,7 @@ def categories_of(name: str) -> list[str]:
 
 def explain_unknown(name: str) -> str:
     """For messages: which component was probably meant."""
-    known = {entry.lower(): entry for entry in (*components(), *_extra)}
+    known = {entry.lower(): entry for entry in components()}
     close = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.6)
     hint = f" Did you mean {' or '.join(repr(known[entry]) for entry in close)}?" if close else ""
     return (
@@ -85,18 +88,10 @@ def explain_unknown(name: str) -> str:
     )
 
 
-@cache
 def components() -> dict[str, type[Component]]:
-    """Every built-in component by name and alias."""
-    from sofa_softctl.runtime.components import CLASSES
-
-    table: dict[str, type[Component]] = {}
-    for kind in CLASSES:
-        for name in (kind.__name__, *kind.aliases):
-            if name in table:
-                raise AssertionError(f"two components answer to '{name}'")
-            table[name] = kind
-    return table
+    """Every component by name and alias."""
+    look_further()
+    return dict(_known)
 
 
 def take_over_source(component: Component) -> None:
@@ -142,7 +137,7 @@ class _Listing(type):
     @property
     def components(cls) -> list[ClassEntry]:
         """Every component that there is."""
-        kinds = sorted({*components().values(), *_extra.values()}, key=lambda kind: kind.__name__)
+        kinds = sorted(set(components().values()), key=lambda kind: kind.__name__)
         return [_entry(kind) for kind in kinds]
 
 

@@ -219,10 +219,28 @@ class Node(BaseNode, Context):
         return self._initialised
 
     def init(self) -> None:
-        """Initialise the subtree below this node; needed for what was added to a running scene."""
-        from sofa_softctl.runtime.simulation import simulation
+        """Initialise the objects of this node and of those below; needed for what was added later.
 
-        simulation.init_node(self)
+        Parents come before children, objects in the order of their addition; then all upward.
+        """
+        order: list[Component] = []
+        visited = list(self.walk())
+        for entry in visited:
+            entry._initialised = True
+            for component in list(entry.objects):
+                for data in component._data.values():
+                    data.follow_link(must=True)
+                for link in component._links.values():
+                    link.getLinkedBase()  # raises where it leads nowhere
+                component.init()
+                component._initialised = True
+                order.append(component)
+        for entry in reversed(visited):
+            for component in reversed(list(entry.objects)):
+                if not component._scripted:  # SOFA calls no bwdInit of Python's classes
+                    component.bwdInit()
+        for component in order:
+            component.remember_outputs()
 
     def _changed(self) -> None:
         self.getRoot().version += 1

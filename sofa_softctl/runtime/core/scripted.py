@@ -15,6 +15,8 @@ class Scripted(Component):
     whatever it likes.
     """
 
+    _scripted = True
+
     listening = Bool(True, "Receive events.")
 
     def __init__(self, *args: Any, **values: Any) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sparse
 
+from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
-from sofa_softctl.runtime.simulation.system import MechanicalSystem
 from sofa_softctl.runtime.simulation.system_matrix import mappings_above, total_jacobian
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.optimize as optimize
 
 from sofa_softctl.errors import DivergedError, SceneError
+from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
 from sofa_softctl.runtime.components.solver.direct import SparseLDLSolver
 from sofa_softctl.runtime.components.solver.euler_implicit import EulerImplicitSolver
@@ -17,7 +18,6 @@ from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.derivatives.cables import Lines
 from sofa_softctl.runtime.derivatives.supported import check_step
 from sofa_softctl.runtime.simulation.simulation import loop_of
-from sofa_softctl.runtime.simulation.system import MechanicalSystem
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import Contribution
+from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
 from sofa_softctl.runtime.components.mass.consistent import MeshMatrixMass
@@ -15,7 +16,6 @@ from sofa_softctl.runtime.components.solver.direct import SparseLDLSolver
 from sofa_softctl.runtime.components.solver.euler_implicit import EulerImplicitSolver
 from sofa_softctl.runtime.components.spring.rest_shape import RestShapeSpringsForceField
 from sofa_softctl.runtime.kernels.elasticity.corotational import SVD
-from sofa_softctl.runtime.simulation.system import MechanicalSystem
 
 ELSEWHERE = "Derivatives of a step are known for robots of tetrahedra on cables."
 

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse.linalg as sparse_linalg
 
 from sofa_softctl.errors import MapError
+from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.components.solver.direct import SparseLDLSolver
-from sofa_softctl.runtime.simulation.system import MechanicalSystem
 
 ACCEPTED = 1e-8
 """Largest error of a solution with what is not symmetric [-]."""

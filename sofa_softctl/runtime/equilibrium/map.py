@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sofa_softctl.errors import MapError, SceneError
+from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.equilibrium.curvature import curvature
@@ -16,7 +17,6 @@ from sofa_softctl.runtime.equilibrium.exact_tangent import ExactTangent
 from sofa_softctl.runtime.equilibrium.line_tension import LineTension
 from sofa_softctl.runtime.kernels.cholesky.blas import one_blas_thread
 from sofa_softctl.runtime.simulation.simulation import loop_of
-from sofa_softctl.runtime.simulation.system import MechanicalSystem
 
 ITERATIONS = 60
 """Most Newton steps from one tension to the next."""

@@ -3,49 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint
-from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection
-from sofa_softctl.runtime.kernels.constraint.rows import Entries, add_rows_transposed
+from sofa_softctl.runtime.behavior.constraint import (
+    ConstraintRows,
+    ConstraintSystem,
+    LagrangianConstraint,
+)
+from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection, MechanicalSystem
+from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.kernels.constraint.rows import Entries
 from sofa_softctl.runtime.simulation.system_matrix import mappings_above
 
-if TYPE_CHECKING:
-    from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
-    from sofa_softctl.runtime.core.node import Node
-    from sofa_softctl.runtime.simulation.system import MechanicalSystem
 
-
-@dataclass(frozen=True)
-class Rows:
-    """Constraint directions on the independent nodes of one system, as triplets."""
-
-    count: int
-    """Rows of the whole problem."""
-    row: np.ndarray
-    """Row of each entry, shape (k,)."""
-    node: np.ndarray
-    """Node of the system of each entry, shape (k,)."""
-    direction: np.ndarray
-    """Direction of each entry, shape (k, 3); entries of one row and node add up."""
-
-    def transposed(self, lam: np.ndarray, size: int) -> np.ndarray:
-        """H^T lam, shape (size, 3)."""
-        out = np.zeros((size, 3))
-        add_rows_transposed(self.row, self.node, self.direction, lam, out)
-        return out
-
-
-class ConstraintProblem:
+class ConstraintProblem(ConstraintSystem):
     """Builds the rows of all Lagrangian constraints, and keeps W, delta_free and lambda."""
 
     def __init__(
         self,
         root: Node,
-        systems: list[MechanicalSystem],
+        systems: Sequence[MechanicalSystem],
         corrections: list[tuple[ConstraintCorrection, MechanicalSystem]],
     ) -> None:
         self.constraints: list[LagrangianConstraint] = [
@@ -59,7 +39,7 @@ class ConstraintProblem:
         self.contacts: Sequence[LagrangianConstraint] = []
         """Constraints of this step alone; those of a node follow its other ones."""
         self._order = {id(node): number for number, node in enumerate(root.walk())}
-        self._places: dict[tuple[int, int], Place | None] = {}
+        self._places: dict[tuple[int, int], RowPullback | None] = {}
         for entry in self.constraints:
             if self._place_of(entry, entry.state) is None:
                 raise entry.state.fault(
@@ -68,16 +48,11 @@ class ConstraintProblem:
         self.W = np.zeros((0, 0))
         self.delta_free = np.zeros(0)
         self.lam = np.zeros(0)
-        self.rows: dict[int, Rows] = {}
+        self.rows: dict[int, ConstraintRows] = {}
         self.active: list[LagrangianConstraint] = []
-        self._layouts: dict[int, Layout] = {}
-        self.given: list[tuple[int, MechanicalObject, Entries]] = []
+        self._layouts: dict[int, RowLayout] = {}
+        self.given: list[tuple[int, MechanicalState, Entries]] = []
         """First row, state and entries of each constraint's part in this step."""
-
-    @property
-    def count(self) -> int:
-        """Rows in this step."""
-        return len(self.delta_free)
 
     def build(self, time: float) -> None:
         """Rows, W and delta_free at the start-of-step position and the free motion."""
@@ -85,7 +60,7 @@ class ConstraintProblem:
         active = sorted([*active, *self.contacts], key=self._order_of) if self.contacts else active
         same = active == self.active
         self.active = active
-        parts: dict[int, list[Part]] = {}
+        parts: dict[int, list[ConstraintBlock]] = {}
         self.given = []
         count = 0
         for constraint in active:
@@ -96,11 +71,11 @@ class ConstraintProblem:
                     continue  # an obstacle that nothing moves
                 same &= place.fits(row, node)
                 self.given.append((count, state, Entries(row, node, direction)))
-                part = Part(count, place, place.carry(direction))
+                part = ConstraintBlock(count, place, place.carry(direction))
                 parts.setdefault(id(place.system), []).append(part)
             count += constraint.row_count
         if not same:
-            self._layouts = {key: Layout(found) for key, found in parts.items()}
+            self._layouts = {key: RowLayout(found) for key, found in parts.items()}
         if count != self.count:
             self.W = np.zeros((count, count))
             self.delta_free = np.zeros(count)
@@ -114,7 +89,7 @@ class ConstraintProblem:
                 direction = layout.spread(found)
                 if system.fixed.any():
                     direction = np.where(system.fixed[layout.node], 0.0, direction)
-                self.rows[id(system)] = Rows(count, layout.row, layout.node, direction)
+                self.rows[id(system)] = ConstraintRows(count, layout.row, layout.node, direction)
             else:
                 self.rows.pop(id(system), None)
         for correction, system in self.corrections:
@@ -151,20 +126,22 @@ class ConstraintProblem:
     def _order_of(self, constraint: LagrangianConstraint) -> int:
         return self._order[id(constraint._context)]
 
-    def _place_of(self, constraint: LagrangianConstraint, state: MechanicalObject) -> Place | None:
+    def _place_of(
+        self, constraint: LagrangianConstraint, state: MechanicalState
+    ) -> RowPullback | None:
         key = (id(constraint), id(state))
         if key not in self._places:
             self._places[key] = self._place(state)
         return self._places[key]
 
-    def _place(self, state: MechanicalObject) -> Place | None:
+    def _place(self, state: MechanicalState) -> RowPullback | None:
         for system in self.systems:
             if id(state) in system.offset or id(state) in system.mapping_of:
-                return Place(system, state)
+                return RowPullback(system, state)
         return None
 
 
-class Place:
+class RowPullback:
     """Where the entries of a constraint's state end up: J^T of the mappings in between, by nodes.
 
     A constraint mostly names the same nodes as before: where they end up is then known. If all
@@ -172,7 +149,7 @@ class Place:
     directions are pulled through the mappings in every step.
     """
 
-    def __init__(self, system: MechanicalSystem, state: MechanicalObject) -> None:
+    def __init__(self, system: MechanicalSystem, state: MechanicalState) -> None:
         self.system, self.state = system, state
         self._constant = all(mapping.weighted for mapping in mappings_above(state, system))
         self._given = (b"", b"")
@@ -213,7 +190,7 @@ class Place:
         found = list(self._pulled(self.state, entries))
         return Entries(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
-    def _pulled(self, state: MechanicalObject, entries: Entries) -> Iterator[Entries]:
+    def _pulled(self, state: MechanicalState, entries: Entries) -> Iterator[Entries]:
         start = self.system.offset.get(id(state))
         if start is not None:
             yield entries._replace(node=entries.node + start)
@@ -226,21 +203,21 @@ class Place:
             yield from self._pulled(driver, pulled)
 
 
-class Part(NamedTuple):
+class ConstraintBlock(NamedTuple):
     """What one constraint adds to the rows of a system."""
 
     start: int
     """Its first row."""
-    place: Place
+    place: RowPullback
     """Where its entries are in the system."""
     direction: np.ndarray
     """Direction of each of its own entries, shape (n, 3)."""
 
 
-class Layout:
+class RowLayout:
     """The entries of all constraints of a system, while only their directions change."""
 
-    def __init__(self, parts: list[Part]) -> None:
+    def __init__(self, parts: list[ConstraintBlock]) -> None:
         first = np.cumsum([0, *(len(part.direction) for part in parts)])
         self.row = np.concatenate([part.place.row + part.start for part in parts])
         self.node = np.concatenate([part.place.node for part in parts])
@@ -249,7 +226,7 @@ class Layout:
         )
         self.weight = np.concatenate([part.place.weight for part in parts])
 
-    def spread(self, parts: list[Part]) -> np.ndarray:
+    def spread(self, parts: list[ConstraintBlock]) -> np.ndarray:
         """Direction of every entry, shape (k, 3)."""
         given = np.concatenate([part.direction for part in parts])
         spread: np.ndarray = given[self.source] * self.weight

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sofa_softctl.errors import DivergedError
-from sofa_softctl.runtime.behavior.mechanics import Mapping
+from sofa_softctl.runtime.behavior.collision import ContactDetection
+from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.solvers import AnimationLoop
-from sofa_softctl.runtime.components.collision.pipeline import CollisionPipeline
+from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper.clock import Clock
-from sofa_softctl.runtime.simulation.system import MechanicalSystem, place_follower
-
-if TYPE_CHECKING:
-    from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
+from sofa_softctl.runtime.simulation.system import GraphSystem, place_follower
 
 _INITIALISED = ("state", "mapping", "mass", "force field", "projective constraint", "constraint")
 """Categories of components that take part in a step only after their init()."""
@@ -31,7 +29,7 @@ class SteppingLoop(AnimationLoop):
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
         self.clock = Clock()
-        self.systems: list[MechanicalSystem] = []
+        self.systems: list[GraphSystem] = []
         self._version = -1
         self._step = (0.0, 0.0)
 
@@ -48,15 +46,15 @@ class SteppingLoop(AnimationLoop):
         self.systems = []
         for node in root.walk():
             for solver in node.of("ode solver"):
-                system = MechanicalSystem(solver)  # type: ignore[arg-type]
+                system = GraphSystem(solver)  # type: ignore[arg-type]
                 solver.attach(system)  # type: ignore[attr-defined]
                 self.systems.append(system)
         self._check_moved()
         self._find_unmoved()
         self.propagate()
-        self.pipelines: list[CollisionPipeline] = []
+        self.pipelines: list[ContactDetection] = []
         for entry in root.of("collision pipeline"):
-            assert isinstance(entry, CollisionPipeline)
+            assert isinstance(entry, ContactDetection)
             entry.prepare()
             self.pipelines.append(entry)
         self._version = root.version
@@ -71,7 +69,7 @@ class SteppingLoop(AnimationLoop):
     def _find_unmoved(self) -> None:
         """States that no integrator moves, such as obstacles, and what follows them alone."""
         moved = {id(state) for system in self.systems for state in system.all_states}
-        self.unmoved: list[MechanicalObject] = []
+        self.unmoved: list[MechanicalState] = []
         self.unmoved_mappings: list[Mapping] = []
         for node in self.root.walk():
             for mapping in node.of("mapping"):
@@ -153,7 +151,7 @@ class SteppingLoop(AnimationLoop):
             if not np.isfinite(system.v).all() or not all(np.isfinite(x).all() for x in positions):
                 self._raise_diverged(system, ("position", "velocity"))
 
-    def _raise_diverged(self, system: MechanicalSystem, names: tuple[str, ...]) -> None:
+    def _raise_diverged(self, system: GraphSystem, names: tuple[str, ...]) -> None:
         for state in system.states:
             vectors = [state._data[name].get() for name in names]
             bad = ~np.all([np.isfinite(vector).all(axis=1) for vector in vectors], axis=0)

@@ -8,11 +8,8 @@ from typing import Any
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.solvers import AnimationLoop
-from sofa_softctl.runtime.components.solver.default_loop import DefaultAnimationLoop
-from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.node import Node
-from sofa_softctl.runtime.core.scripted import Scripted
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.kernels.cholesky.blas import one_blas_thread
 from sofa_softctl.runtime.simulation.scene_file import import_scene
@@ -27,10 +24,10 @@ def init(root: Node) -> None:
         SceneError: something that the simulation needs is missing or does not fit.
     """
     if not root.of("animation loop"):
-        root.addObject(DefaultAnimationLoop(name="DefaultAnimationLoop"))
+        root.addObject("DefaultAnimationLoop", name="DefaultAnimationLoop")
     root.inherit()
     root.send(Event("SimulationInitStartEvent"))
-    init_node(root)
+    root.init()
     root.send(Event("SimulationInitDoneEvent"))
     loop = loop_of(root)
     loop.prepare()
@@ -40,28 +37,6 @@ def init(root: Node) -> None:
 
 
 initRoot = init
-
-
-def init_node(node: Node) -> None:
-    """Initialise the objects of a node and of those below it."""
-    order: list[Component] = []
-    visited = list(node.walk())
-    for entry in visited:
-        entry._initialised = True
-        for component in list(entry.objects):
-            for data in component._data.values():
-                data.follow_link(must=True)
-            for link in component._links.values():
-                link.getLinkedBase()  # raises where it leads nowhere
-            component.init()
-            component._initialised = True
-            order.append(component)
-    for entry in reversed(visited):
-        for component in reversed(list(entry.objects)):
-            if not isinstance(component, Scripted):  # SOFA calls no bwdInit of Python's classes
-                component.bwdInit()
-    for component in order:
-        component.remember_outputs()
 
 
 def animate(root: Node, dt: float = 0.0) -> None:

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.mechanics import (
     Contribution,
     ForceField,
-    Mapping,
     Mass,
     ProjectiveConstraint,
 )
-from sofa_softctl.runtime.behavior.solvers import LinearSolver, OdeSolver
-
-if TYPE_CHECKING:
-    from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
-    from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem, OdeSolver
+from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.core.node import Node
 
 
-class MechanicalSystem:
-    """States, masses and forces below one integrator, in the order of the graph.
-
-    The vectors of all independent states lie one after the other in arrays of shape (n, 3), of
-    which each state's own arrays are views: `v`, `v_free`, `force`. Mapped states have their own.
-    """
+class GraphSystem(MechanicalSystem):
+    """States, masses and forces below one integrator, in the order of the graph."""
 
     def __init__(self, solver: OdeSolver) -> None:
         assert solver._context is not None
@@ -37,7 +31,7 @@ class MechanicalSystem:
         self.geometric = [m.geometric for m in self.mappings if m.geometric is not None]
         self.force_fields += self.geometric
         self.projective: list[ProjectiveConstraint] = self._all("projective constraint")
-        states: list[MechanicalObject] = self._all("state")
+        states: list[MechanicalState] = self._all("state")
         self.mapping_of = {id(mapping.child): mapping for mapping in self.mappings}
         self.states = [state for state in states if id(state) not in self.mapping_of]
         self.mapped = [mapping.child for mapping in self.mappings]
@@ -72,8 +66,8 @@ class MechanicalSystem:
                 np.copyto(part, data.get())
                 data.set(part)
 
-    def part(self, whole: np.ndarray, state: MechanicalObject) -> np.ndarray:
-        """The view of one independent state in an array of the system."""
+    def part(self, whole: np.ndarray, state: MechanicalState) -> np.ndarray:
+        """See MechanicalSystem."""
         start, count, width = self.offset[id(state)], state.count, state.deriv_size
         rows = whole[start : start + state.block_count]
         return rows.reshape(-1)[: count * width].reshape(count, width)
@@ -111,17 +105,8 @@ class MechanicalSystem:
 
     # -- vectors -------------------------------------------------------------------------------
 
-    @property
-    def all_states(self) -> list[MechanicalObject]:
-        """Independent states and those mapped onto them."""
-        return [*self.states, *self.mapped]
-
     def compute_force(self, *, mass_factor: float = 0.0, stiffness_factor: float = 0.0) -> None:
-        """system.force = f(x, v) + mass_factor M v + stiffness_factor K v, mapped forces included.
-
-        A mapping with mapForces=False keeps the forces of what hangs on it to itself; its
-        stiffness and mass still enter the matrix (SOFA's semantics, section 2).
-        """
+        """See MechanicalSystem."""
         self.force[:] = 0.0
         for state in self.mapped:
             state._data["force"].get()[:] = 0.0
@@ -142,7 +127,7 @@ class MechanicalSystem:
         self.gather()
 
     def gather(self) -> None:
-        """Pass the forces on mapped states on to the independent ones."""
+        """See MechanicalSystem."""
         self._gather(self.mappings)
 
     def _update_geometric(self) -> None:
@@ -154,7 +139,7 @@ class MechanicalSystem:
             state._data["force"].get()[:] = 0.0
 
     def add_product(self, out: np.ndarray, v: np.ndarray, m: float, k: float, h: float) -> None:
-        """out += (m M + k K) v, matrix-free, with the components' own Rayleigh damping."""
+        """See MechanicalSystem."""
         vectors: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         for state in self.states:
             vectors[id(state)] = (self.part(out, state), self.part(v, state))
@@ -195,18 +180,18 @@ class MechanicalSystem:
                 part |= constraint.fixed()
 
     def project(self, vector: np.ndarray) -> None:
-        """Clear the held degrees of freedom of a force or velocity."""
+        """See MechanicalSystem."""
         vector[self.fixed] = 0.0
 
     # -- mapped states ---------------------------------------------------------------------------
 
     def propagate(self) -> None:
-        """Positions and velocities of mapped states from the independent ones."""
+        """See MechanicalSystem."""
         for mapping in self.mappings:
             place_follower(mapping)
 
     def propagate_free(self, h: float) -> None:
-        """Free velocities of mapped states, and everyone's free position x + h v_free."""
+        """See MechanicalSystem."""
         for state in self.states:
             data = state._data
             state.advance(data["free_velocity"].get(), h, data["free_position"].get())
@@ -218,7 +203,7 @@ class MechanicalSystem:
             mapping.child.advance(child["free_velocity"].get(), h, child["free_position"].get())
 
     def move(self, h: float, v: np.ndarray) -> None:
-        """position += h v, velocity = v, for the independent states."""
+        """See MechanicalSystem."""
         for state in self.states:
             position = state._data["position"]
             state.advance(self.part(v, state), h, position.get())
@@ -227,7 +212,7 @@ class MechanicalSystem:
         np.copyto(self.v, v)
 
     def correct(self, k: float, change: np.ndarray) -> None:
-        """position = free position + k change, velocity = free velocity + change."""
+        """See MechanicalSystem."""
         for state in self.states:
             position, start = state._data["position"], state._data["free_position"].get()
             state.advance(self.part(change, state), k, position.get(), start)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.behavior.mechanics import Contribution, ForceField, Mapping, Mass
+from sofa_softctl.runtime.behavior.mapping import Mapping
+from sofa_softctl.runtime.behavior.mechanics import Contribution, ForceField, Mass
+from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
+from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern, constrain
-
-if TYPE_CHECKING:
-    from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
-    from sofa_softctl.runtime.simulation.system import MechanicalSystem
 
 
 class SystemMatrix:
@@ -136,7 +133,7 @@ def _from_triplets(
     return sparse.coo_array((values, (rows.astype(int), cols.astype(int))), shape=shape).tocsr()
 
 
-def mappings_above(state: MechanicalObject, system: MechanicalSystem) -> list[Mapping]:
+def mappings_above(state: MechanicalState, system: MechanicalSystem) -> list[Mapping]:
     """The mappings between a mapped state and independent ones, from the state on."""
     mapping = system.mapping_of.get(id(state))
     if mapping is None:
@@ -145,7 +142,7 @@ def mappings_above(state: MechanicalObject, system: MechanicalSystem) -> list[Ma
     return [mapping, *above]
 
 
-def total_jacobian(state: MechanicalObject, system: MechanicalSystem) -> sparse.csr_array:
+def total_jacobian(state: MechanicalState, system: MechanicalSystem) -> sparse.csr_array:
     """How a state depends now on all independent ones, shape (3 n_child, 3 n)."""
     start = system.offset.get(id(state))
     if start is not None:
@@ -160,7 +157,7 @@ def total_jacobian(state: MechanicalObject, system: MechanicalSystem) -> sparse.
     return sparse.csr_array(sum(parts[1:], start=parts[0]))
 
 
-def total_reach(state: MechanicalObject, system: MechanicalSystem) -> sparse.csr_array:
+def total_reach(state: MechanicalState, system: MechanicalSystem) -> sparse.csr_array:
     """On which nodes of the system those of a state can ever depend: not zero; (n_child, n)."""
     start = system.offset.get(id(state))
     if start is not None:

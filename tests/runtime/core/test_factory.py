@@ -145,38 +145,37 @@ def test_older_names_of_data_are_the_same_data(root, kind, old, new):
     assert component.findData(new).isSet()
 
 
-def test_a_component_of_a_plugin_is_known_by_its_names(root):
+@pytest.fixture
+def own_table(monkeypatch):
+    """What a test registers is unknown again after it."""
+    monkeypatch.setattr(factory, "_known", factory.components())
+
+
+def test_a_component_of_a_plugin_is_known_by_its_names(root, own_table):
     class Balloon(Component):
         """A balloon."""
 
         aliases = ("OldBalloon",)
         pressure = data_types.Real(1.0, "Pressure.")
 
-    try:
-        factory.register(Balloon)
-        factory.register(Balloon)  # the same one again is no collision
-        assert root.addObject("OldBalloon", pressure=2.0).pressure.value == 2.0
-        other = type("Balloon", (Component,), {"__doc__": "Another."})
-        with pytest.raises(SceneError, match="There already is a component named 'Balloon'"):
-            factory.register(other)
-        built_in = type("UniformMass", (Component,), {"__doc__": "Another."})
-        with pytest.raises(SceneError, match="There already is a component named 'UniformMass'"):
-            factory.register(built_in)
-        with pytest.raises(SceneError, match="'Half' is no subclass of Component"):
-            factory.register(type("Half", (), {}))
-    finally:
-        factory._extra.clear()
-    assert factory.find("Balloon") is None
+    factory.register(Balloon)
+    factory.register(Balloon)  # the same one again is no collision
+    assert root.addObject("OldBalloon", pressure=2.0).pressure.value == 2.0
+    other = type("Balloon", (Component,), {"__doc__": "Another."})
+    with pytest.raises(SceneError, match="There already is a component named 'Balloon'"):
+        factory.register(other)
+    built_in = type("UniformMass", (Component,), {"__doc__": "Another."})
+    with pytest.raises(SceneError, match="There already is a component named 'UniformMass'"):
+        factory.register(built_in)
+    with pytest.raises(SceneError, match="'Half' is no subclass of Component"):
+        factory.register(type("Half", (), {}))
 
 
-def test_a_component_that_refines_a_built_in_one_has_names_of_its_own(root):
+def test_a_component_that_refines_a_built_in_one_has_names_of_its_own(root, own_table):
     kind = type("SoftClamp", (factory.find("FixedProjectiveConstraint"),), {"__doc__": "Soft."})
-    try:
-        factory.register(kind)
-        assert root.addObject("SoftClamp", indices=[1]).getClassName() == "SoftClamp"
-        assert root.addObject("FixedConstraint").getClassName() == "FixedProjectiveConstraint"
-    finally:
-        factory._extra.clear()
+    factory.register(kind)
+    assert root.addObject("SoftClamp", indices=[1]).getClassName() == "SoftClamp"
+    assert root.addObject("FixedConstraint").getClassName() == "FixedProjectiveConstraint"
 
 
 def test_a_collision_leaves_nothing_of_the_newcomer_behind():

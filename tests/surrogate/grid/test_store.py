@@ -120,8 +120,8 @@ def test_both_precisions_are_read_from_one_model(path):
 WRITER = """
 import sys
 import numpy as np
-from sofa_softctl.surrogate.sample import Sample
-from sofa_softctl.surrogate.store import Store
+from sofa_softctl.surrogate.grid.sample import Sample
+from sofa_softctl.surrogate.grid.store import Store
 store = Store(sys.argv[1], "arm")
 for k in range(100_000):
     store.put(np.full(2, float(k)), Sample(np.full(500, k), np.full((500, 2), -k)))

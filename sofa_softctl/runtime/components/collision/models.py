@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.mechanics import OnState
+from sofa_softctl.runtime.behavior.mechanics import SingleStateComponent
 from sofa_softctl.runtime.components.collision.surface import (
     corner_flags,
     degenerate,
@@ -22,10 +22,10 @@ from sofa_softctl.runtime.kernels.contact.broad_phase import element_boxes
 from sofa_softctl.runtime.kernels.contact.proximity import Surface
 
 if TYPE_CHECKING:
-    from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
+    from sofa_softctl.runtime.behavior.state import MechanicalState
 
 
-class CollisionModel(OnState):
+class CollisionModel(SingleStateComponent):
     """Elements of a state that can touch those of others."""
 
     category: ClassVar[str] = "collision model"
@@ -55,8 +55,8 @@ class CollisionModel(OnState):
         return self.corners
 
     @cached_property
-    def state(self) -> MechanicalObject:
-        """See OnState.
+    def state(self) -> MechanicalState:
+        """See SingleStateComponent.
 
         Raises:
             SceneError: it has no points.

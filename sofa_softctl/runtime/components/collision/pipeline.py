@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.collision import ContactDetection
 from sofa_softctl.runtime.components.collision.intersection import Intersection
 from sofa_softctl.runtime.components.collision.listener import ContactListener
 from sofa_softctl.runtime.components.collision.models import CollisionModel, SphereCollisionModel
@@ -42,14 +43,13 @@ class BVHNarrowPhase(Component):
     category: ClassVar[str] = "narrow phase"
 
 
-class CollisionPipeline(Component):
+class CollisionPipeline(ContactDetection):
     """Finds contacts in every step, in the positions at its start.
 
     Needs a broad phase, a narrow phase, an intersection method and a response in its node; without
     one of them there are no contacts, as in SOFA.
     """
 
-    category: ClassVar[str] = "collision pipeline"
     aliases = ("DefaultPipeline",)
 
     verbose = Bool(False, "Unused.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint
+from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.core.data.types import (
     Bool,
     Choice,

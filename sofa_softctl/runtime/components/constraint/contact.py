@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint, Rows3
+from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint, StateRows
 from sofa_softctl.runtime.components.collision.models import CollisionModel
 from sofa_softctl.runtime.core.data.types import Real
 from sofa_softctl.runtime.core.link import LinkType
@@ -73,7 +73,7 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         """See LagrangianConstraint."""
         return self.rows_each * self.contact_count
 
-    def parts(self) -> list[Rows3]:
+    def parts(self) -> list[StateRows]:
         """See LagrangianConstraint: rows on the first state, then on the second if it differs."""
         one, two = self._rows_on(0, -1.0), self._rows_on(1, 1.0)
         if one[0] is not two[0]:
@@ -81,7 +81,7 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         row, node, direction = (np.concatenate(part) for part in zip(one[1:], two[1:], strict=True))
         return [(one[0], row, node, direction)]
 
-    def _rows_on(self, side: int, sign: float) -> Rows3:
+    def _rows_on(self, side: int, sign: float) -> StateRows:
         model, count = self.models[side], self.rows_each
         nodes = model.elements[self.near.element[:, side]]  # (p, k)
         weights = self.near.weight[:, side, : nodes.shape[1]]  # (p, k)

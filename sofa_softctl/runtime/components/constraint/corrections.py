@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection
+from sofa_softctl.runtime.behavior.constraint import ConstraintRows
+from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection, MechanicalSystem
 from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass
 from sofa_softctl.runtime.components.mass.uniform import UniformMass
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.simulation.constraint_system import Rows
-from sofa_softctl.runtime.simulation.system import MechanicalSystem
 
 
 class LinearSolverConstraintCorrection(ConstraintCorrection):
@@ -25,7 +24,7 @@ class LinearSolverConstraintCorrection(ConstraintCorrection):
         """See ConstraintCorrection."""
         self.system, self.states = system, system.states
 
-    def delassus(self, rows: Rows, k: float) -> np.ndarray:
+    def delassus(self, rows: ConstraintRows, k: float) -> np.ndarray:
         """See ConstraintCorrection."""
         W = k * self.factor() * self.system.linear_solver.delassus(rows)
         term = self.regularizationTerm.get()
@@ -38,7 +37,7 @@ class LinearSolverConstraintCorrection(ConstraintCorrection):
         """Factor of the compliance."""
         return 1.0
 
-    def correction(self, rows: Rows, lam: np.ndarray) -> np.ndarray:
+    def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
         """See ConstraintCorrection."""
         return self.factor() * self.system.linear_solver.correction(rows, lam)
 
@@ -118,7 +117,7 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
         body = RigidMass.of(str(mass.vertexMass.get()))
         return np.array([1.0 / body.mass, *np.linalg.inv(body.moment())[np.triu_indices(3)]])
 
-    def delassus(self, rows: Rows, k: float) -> np.ndarray:
+    def delassus(self, rows: ConstraintRows, k: float) -> np.ndarray:
         """See ConstraintCorrection."""
         touched, place = np.unique(rows.node, return_inverse=True)
         H = np.zeros((rows.count, len(touched), 3))
@@ -126,7 +125,7 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
         scaled = np.einsum("rni,nij->rnj", H, self._compliance[touched])
         return k * scaled.reshape(rows.count, -1) @ H.reshape(rows.count, -1).T
 
-    def correction(self, rows: Rows, lam: np.ndarray) -> np.ndarray:
+    def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
         """See ConstraintCorrection."""
         push = rows.transposed(lam, self.system.size)
         return np.einsum("nij,nj->ni", self._compliance, push)

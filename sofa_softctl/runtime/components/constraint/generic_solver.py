@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.constraint import ConstraintSystem
 from sofa_softctl.runtime.behavior.solvers import ConstraintSolver
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
@@ -11,7 +12,6 @@ from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     conjugate_gradient,
     gauss_seidel,
 )
-from sofa_softctl.runtime.simulation.constraint_system import ConstraintProblem
 
 
 class GenericConstraintSolver(ConstraintSolver):
@@ -53,7 +53,7 @@ class GenericConstraintSolver(ConstraintSolver):
     currentIterations = Int(0, "Sweeps of the last step, plus one.", read_only=True)
     currentError = Real(0.0, "Sum at which the last step stopped.", read_only=True)
 
-    def attach(self, problem: ConstraintProblem) -> None:
+    def attach(self, problem: ConstraintSystem) -> None:
         """Check that every constraint can be solved forward.
 
         Raises:
@@ -68,7 +68,7 @@ class GenericConstraintSolver(ConstraintSolver):
                     "QPInverseProblemSolver instead, or CableConstraint and PositionConstraint."
                 )
 
-    def solve(self, problem: ConstraintProblem) -> None:
+    def solve(self, problem: ConstraintSystem) -> None:
         """See ConstraintSolver."""
         count = problem.count
         self.currentNumConstraints.set(count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint
+from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 
 
 def imposed_value(constraint: LagrangianConstraint) -> float:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint
+from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.core.data.types import Bools, Derivs, Integers, Reals
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint
+from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Real
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.kernels.constraint.volume import enclosed_volume, volume_gradient

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.behavior.mechanics import Mapping, Weights
+from sofa_softctl.runtime.behavior.mapping import Mapping, Weights
 
 
 class CopyMapping(Mapping):

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.mechanics import Mapping, Weights
+from sofa_softctl.runtime.behavior.mapping import Mapping, Weights
 from sofa_softctl.runtime.kernels.mapping import weighted as kernel
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.behavior.mechanics import Mapping
+from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.components.mapping.geometric import GeometricStiffness
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Integers, Text, Vectors
 from sofa_softctl.runtime.kernels.constraint.rows import Entries

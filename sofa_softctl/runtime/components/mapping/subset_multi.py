@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.mapping.copies import CopyMapping
-from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
 from sofa_softctl.runtime.core.data.types import Integers
 from sofa_softctl.runtime.core.link import LinkType
 
@@ -22,9 +22,9 @@ class SubsetMultiMapping(CopyMapping):
     input = LinkType("States that drive, separated by blanks.", kind="state", many=True)
 
     @cached_property
-    def drivers(self) -> list[MechanicalObject]:
+    def drivers(self) -> list[MechanicalState]:
         """See Mapping."""
-        found: list[MechanicalObject] = self._links["input"].getLinkedBases()
+        found: list[MechanicalState] = self._links["input"].getLinkedBases()
         if not found:
             raise self.fault(
                 "needs 'input', the states that drive it, such as input='@../dofs @/rigid/dofs'."
@@ -32,7 +32,7 @@ class SubsetMultiMapping(CopyMapping):
         return found
 
     @property
-    def parent(self) -> MechanicalObject:  # type: ignore[override]
+    def parent(self) -> MechanicalState:  # type: ignore[override]
         """The first of its drivers."""
         return self.drivers[0]
 

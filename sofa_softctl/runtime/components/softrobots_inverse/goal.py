@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint
+from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 
 
 def near_goal(effector: LagrangianConstraint, goal: float, now: float) -> float:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
+from sofa_softctl.runtime.behavior.constraint import ConstraintSystem
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
-from sofa_softctl.runtime.simulation.constraint_system import ConstraintProblem
 
 SHARED = 2
 """Contacts from which on SoftRobots.Inverse bounds the sum of their forces."""
@@ -23,7 +23,7 @@ def rows_of_contacts(contacts: Sequence[UnilateralLagrangianConstraint]) -> np.n
 
 
 def inverse_contacts(
-    problem: ConstraintProblem,
+    problem: ConstraintSystem,
     contacts: Sequence[UnilateralLagrangianConstraint],
     actuators: np.ndarray,
     effectors: np.ndarray,

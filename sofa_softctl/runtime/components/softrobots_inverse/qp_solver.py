@@ -11,7 +11,7 @@ from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.search_options import Search
 from sofa_softctl.qpcc.solution import InverseSolution
 from sofa_softctl.qpcc.solve import solve
-from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint
+from sofa_softctl.runtime.behavior.constraint import ConstraintSystem, LagrangianConstraint
 from sofa_softctl.runtime.behavior.solvers import ConstraintSolver
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
 from sofa_softctl.runtime.components.softrobots_inverse.inverse_contacts import (
@@ -21,7 +21,6 @@ from sofa_softctl.runtime.components.softrobots_inverse.inverse_contacts import 
 from sofa_softctl.runtime.components.softrobots_inverse.role import InverseRole
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals, Text
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.simulation.constraint_system import ConstraintProblem
 from sofa_softctl.status import Status
 
 _PER_ROW = {
@@ -78,7 +77,7 @@ class QPInverseProblemSolver(ConstraintSolver):
         self.solution: InverseSolution | None = None
         self._told_friction = False
 
-    def attach(self, problem: ConstraintProblem) -> None:
+    def attach(self, problem: ConstraintSystem) -> None:
         """Sort the constraints of the scene.
 
         Raises:
@@ -97,7 +96,7 @@ class QPInverseProblemSolver(ConstraintSolver):
             self.qpSolver.get(), self.qpSolver.get()
         )
 
-    def solve(self, problem: ConstraintProblem) -> None:
+    def solve(self, problem: ConstraintSystem) -> None:
         """See ConstraintSolver."""
         variables = _in_roles(problem, *_SOUGHT)
         if not variables:
@@ -137,7 +136,7 @@ class QPInverseProblemSolver(ConstraintSolver):
 
     def _inverse_problem(
         self,
-        problem: ConstraintProblem,
+        problem: ConstraintSystem,
         variables: list[LagrangianConstraint],
         a: np.ndarray,
         e: np.ndarray,
@@ -173,7 +172,7 @@ class QPInverseProblemSolver(ConstraintSolver):
 
     def _contacts(
         self,
-        problem: ConstraintProblem,
+        problem: ConstraintSystem,
         touching: list[UnilateralLagrangianConstraint],
         a: np.ndarray,
         e: np.ndarray,
@@ -226,7 +225,7 @@ def role_of(constraint: LagrangianConstraint) -> InverseRole:
     return constraint.inverse_role  # type: ignore[attr-defined]
 
 
-def _in_roles(problem: ConstraintProblem, *roles: InverseRole) -> list[LagrangianConstraint]:
+def _in_roles(problem: ConstraintSystem, *roles: InverseRole) -> list[LagrangianConstraint]:
     return [
         entry for entry in problem.active if getattr(type(entry), "inverse_role", None) in roles
     ]

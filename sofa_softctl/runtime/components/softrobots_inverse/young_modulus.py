@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.mechanics import LagrangianConstraint
+from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
 from sofa_softctl.runtime.components.softrobots_inverse.role import InverseRole
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real

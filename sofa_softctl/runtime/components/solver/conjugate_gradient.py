@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.behavior.solvers import LinearSolver
+from sofa_softctl.runtime.behavior.constraint import ConstraintRows
+from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real
-from sofa_softctl.runtime.simulation.constraint_system import Rows
-from sofa_softctl.runtime.simulation.system import MechanicalSystem
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 
@@ -79,7 +78,7 @@ class CGLinearSolver(LinearSolver):
         self._x = x
         return x
 
-    def delassus(self, rows: Rows) -> np.ndarray:
+    def delassus(self, rows: ConstraintRows) -> np.ndarray:
         """See LinearSolver; one solve for each row."""
         self._columns = np.zeros((rows.count, self.system.size, 3))
         unit = np.zeros(rows.count)
@@ -92,7 +91,7 @@ class CGLinearSolver(LinearSolver):
         np.add.at(W.T, rows.row, terms.T)
         return W
 
-    def correction(self, rows: Rows, lam: np.ndarray) -> np.ndarray:
+    def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
         """See LinearSolver."""
         return self.solve(rows.transposed(lam, self.system.size))
 

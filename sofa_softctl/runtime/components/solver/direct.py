@@ -8,11 +8,10 @@ import numpy as np
 import scipy.sparse as sparse
 import scipy.sparse.linalg as sparse_linalg
 
-from sofa_softctl.runtime.behavior.solvers import LinearSolver
+from sofa_softctl.runtime.behavior.constraint import ConstraintRows
+from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text
 from sofa_softctl.runtime.kernels.cholesky.cholesky import BlockCholesky
-from sofa_softctl.runtime.simulation.constraint_system import Rows
-from sofa_softctl.runtime.simulation.system import MechanicalSystem
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 
@@ -109,7 +108,7 @@ class SparseLDLSolver(LinearSolver):
         """A^-1 b for several right-hand sides, shape (3 n, m)."""
         return self._lu.solve(b) if self._lu is not None else self._factor.solve(b)
 
-    def delassus(self, rows: Rows) -> np.ndarray:
+    def delassus(self, rows: ConstraintRows) -> np.ndarray:
         """See LinearSolver."""
         if self._lu is not None:
             H = self._dense(rows)
@@ -117,7 +116,7 @@ class SparseLDLSolver(LinearSolver):
         self._Y = self._factor.forward(rows.row, rows.node, rows.direction, rows.count)
         return self._factor.compliance(self._Y)
 
-    def correction(self, rows: Rows, lam: np.ndarray) -> np.ndarray:
+    def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
         """See LinearSolver."""
         self._b = rows.transposed(lam, self.system.size)
         if self._lu is not None:
@@ -126,7 +125,7 @@ class SparseLDLSolver(LinearSolver):
             self._x = self._factor.correction(self._Y, lam).reshape(self._b.shape)
         return self._x
 
-    def _dense(self, rows: Rows) -> np.ndarray:
+    def _dense(self, rows: ConstraintRows) -> np.ndarray:
         H = np.zeros((rows.count, self.system.size, 3))
         np.add.at(H, (rows.row, rows.node), rows.direction)
         return H.reshape(rows.count, -1)

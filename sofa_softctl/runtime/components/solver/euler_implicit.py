@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.solvers import OdeSolver
+from sofa_softctl.runtime.behavior.solvers import MechanicalSystem, OdeSolver
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.simulation.system import MechanicalSystem
 
 
 class EulerImplicitSolver(OdeSolver):

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection, ConstraintSolver
+from sofa_softctl.runtime.behavior.solvers import (
+    ConstraintCorrection,
+    ConstraintSolver,
+    MechanicalSystem,
+)
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.kernels.constraint.rows import add_rows_transposed
 from sofa_softctl.runtime.simulation.constraint_system import ConstraintProblem
 from sofa_softctl.runtime.simulation.loop import SteppingLoop
-from sofa_softctl.runtime.simulation.system import MechanicalSystem
 
 
 class FreeMotionAnimationLoop(SteppingLoop):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
-from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
+from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Integers, Reals, Vector
 from sofa_softctl.runtime.core.link import LinkType
 
@@ -51,7 +51,7 @@ class RestShapeSpringsForceField(ForceField):
         self.nodes = given if len(given) else np.arange(count)
         if self.nodes.min(initial=0) < 0 or self.nodes.max(initial=-1) >= count:
             raise self.fault(f"has points up to {self.nodes.max()}, but there are {count} nodes.")
-        self.external: MechanicalObject | None = self._links["external_rest_shape"].getLinkedBase()
+        self.external: MechanicalState | None = self._links["external_rest_shape"].getLinkedBase()
         others = self.external_points.get()
         self.targets = others if len(others) else np.arange(len(self.nodes))
         if self.external is None:

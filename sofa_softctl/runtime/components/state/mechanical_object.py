@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.dofs import KINDS, Kind
+from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.transform import spelt_out
-from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Coords, Derivs, Int, Real, Vector
 
 _ROUNDED = 1e-2  # a quaternion written with two digits is still one
 
 
-class MechanicalObject(Component):
+class MechanicalObject(MechanicalState):
     """Positions, velocities and forces of nodes.
 
     The template says what a node is: Vec3, a point (x y z); Rigid3, a body (x y z and a unit
@@ -25,15 +24,6 @@ class MechanicalObject(Component):
     and translation act once, at init, in this order, on positions and given rest positions.
     """
 
-    category: ClassVar[str] = "state"
-
-    position = Coords([], "Position of each node.", unit="length")
-    velocity = Derivs([], "Velocity of each node.", unit="length/time")
-    force = Derivs([], "Force on each node in the last step.", unit="force")
-    externalForce = Derivs([], "Unused.", unit="force")
-    free_position = Coords([], "Position without constraints.", unit="length")
-    free_velocity = Derivs([], "Velocity without constraints.", unit="length/time")
-    rest_position = Coords([], "Position in which there is no elastic force.", unit="length")
     reset_position = Coords([], "Position to which `reset` returns.", unit="length")
     reset_velocity = Derivs([], "Velocity to which `reset` returns.", unit="length/time")
     size = Int(0, "Number of nodes.", read_only=True)
@@ -54,53 +44,6 @@ class MechanicalObject(Component):
         if scale is not None:
             values["scale3d"] = [float(scale)] * 3
         super().__init__(*args, **spelt_out(values))
-        self.lam = np.zeros((0, 3))  # J^T lambda of the last step
-
-    @property
-    def kind(self) -> Kind:
-        """What a node is.
-
-        Raises:
-            SceneError: the template is unknown.
-        """
-        template = self._data["template"].get()
-        if template not in KINDS:
-            raise self.fault(
-                f"has template '{template}'; the embedded runtime knows "
-                f"{', '.join(repr(name) for name in KINDS if name)}."
-            )
-        return KINDS[template]
-
-    @property
-    def coord_size(self) -> int:
-        """Numbers that make one node's position."""
-        return self.kind.coord_size
-
-    @property
-    def deriv_size(self) -> int:
-        """Numbers that make one node's velocity or force."""
-        return self.kind.deriv_size
-
-    @property
-    def block_count(self) -> int:
-        """Rows of three scalars that its velocity takes in the vectors of a system.
-
-        A point has one, a body two (linear, angular); three joints share one.
-        """
-        return -(-self.count * self.deriv_size // 3)
-
-    def getTemplateName(self) -> str:
-        """The kind of degrees of freedom."""
-        return f"{self.kind.name}d"
-
-    @property
-    def count(self) -> int:
-        """Number of nodes."""
-        return len(self._data["position"].get())
-
-    def getSize(self) -> int:
-        """Number of nodes."""
-        return self.count
 
     def init(self) -> None:
         """Take positions from the topology, transform them, fill velocities.
@@ -185,12 +128,6 @@ class MechanicalObject(Component):
             self._data[name].touch()
         self._data["force"].get()[:] = 0.0
         self.lam[:] = 0.0
-
-    def advance(
-        self, v: np.ndarray, h: float, out: np.ndarray, start: np.ndarray | None = None
-    ) -> None:
-        """out = position (or `start`) moved by h v; out may be the position itself."""
-        self.kind.advance(self._data["position"].get() if start is None else start, v, h, out)
 
     def check_finite(self) -> None:
         """SceneError when a position or velocity given by the scene is not finite."""

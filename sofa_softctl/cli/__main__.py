@@ -1,0 +1,5 @@
+"""`python -m sofa_softctl.cli`."""
+
+from sofa_softctl.cli.app import main
+
+main()

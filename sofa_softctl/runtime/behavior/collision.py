@@ -1,0 +1,26 @@
+"""What finds contacts, as a time step knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
+from sofa_softctl.runtime.core.component import Component
+
+
+class ContactDetection(Component):
+    """Finds contacts in every step, in the positions at its start."""
+
+    category: ClassVar[str] = "collision pipeline"
+
+    contacts: Sequence[LagrangianConstraint]
+    """The contacts of this step."""
+
+    def prepare(self) -> None:
+        """Get ready for the graph as it is now."""
+        raise NotImplementedError
+
+    def detect(self) -> None:
+        """Find the contacts of this step."""
+        raise NotImplementedError

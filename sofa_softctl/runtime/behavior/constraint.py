@@ -1,0 +1,93 @@
+"""Rows of the constraint system: what a constraint gives, and what a solver is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.behavior.mechanics import SingleStateComponent
+from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.core.data.types import Int, Real
+from sofa_softctl.runtime.kernels.constraint.rows import add_rows_transposed
+
+StateRows = tuple[MechanicalState, np.ndarray, np.ndarray, np.ndarray]
+"""Directions on a state, as triplets: the state, row (k,), node (k,), direction (k, 3)."""
+
+
+class LagrangianConstraint(SingleStateComponent):
+    """Rows of the constraint system, solved for their multipliers in every step."""
+
+    category: ClassVar[str] = "constraint"
+
+    constraintIndex = Int(0, "First row of the constraint in this step.", read_only=True)
+    endTime = Real(-1.0, "Time from which on the constraint no longer acts; -1: never.")
+
+    def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Directions at the start-of-step position, as triplets.
+
+        Returns:
+            row (k,) from 0 on, node (k,) of the state (see the top), direction (k, 3).
+        """
+        raise NotImplementedError
+
+    def parts(self) -> list[StateRows]:
+        """The directions by state; those of a contact lie on two. Made by `build` for one."""
+        return [(self.state, *self.build())]
+
+    @property
+    def row_count(self) -> int:
+        """Rows in this step; known after `parts`."""
+        raise NotImplementedError
+
+    def violation(self) -> np.ndarray:
+        """delta_free of each row: J (x_free - x) + g(x), shape (row_count,)."""
+        raise NotImplementedError
+
+    def resolution(self) -> np.ndarray:
+        """How Gauss-Seidel treats each row, shape (row_count, 6); see kernels/gauss_seidel."""
+        raise NotImplementedError
+
+    def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over the solved multipliers and what they made of delta."""
+
+
+@dataclass(frozen=True)
+class ConstraintRows:
+    """Constraint directions on the independent nodes of one system, as triplets."""
+
+    count: int
+    """Rows of the whole problem."""
+    row: np.ndarray
+    """Row of each entry, shape (k,)."""
+    node: np.ndarray
+    """Node of the system of each entry, shape (k,)."""
+    direction: np.ndarray
+    """Direction of each entry, shape (k, 3); entries of one row and node add up."""
+
+    def transposed(self, lam: np.ndarray, size: int) -> np.ndarray:
+        """H^T lam, shape (size, 3)."""
+        out = np.zeros((size, 3))
+        add_rows_transposed(self.row, self.node, self.direction, lam, out)
+        return out
+
+
+class ConstraintSystem:
+    """The rows of all constraints of a scene in this step, as their solver sees them."""
+
+    constraints: list[LagrangianConstraint]
+    """Those of the graph."""
+    active: list[LagrangianConstraint]
+    """Those of this step, contacts included, in the order of their rows."""
+    W: np.ndarray
+    """Compliance, shape (count, count)."""
+    delta_free: np.ndarray
+    """Violation after the free motion, shape (count,)."""
+    lam: np.ndarray
+    """Multipliers, shape (count,)."""
+
+    @property
+    def count(self) -> int:
+        """Rows in this step."""
+        return len(self.delta_free)

@@ -1,0 +1,92 @@
+"""The state of a body, as everything else in a time step knows it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.behavior.dofs import KINDS, Kind
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Coords, Derivs
+
+
+class MechanicalState(Component):
+    """Positions, velocities and forces of nodes."""
+
+    category: ClassVar[str] = "state"
+
+    position = Coords([], "Position of each node.", unit="length")
+    velocity = Derivs([], "Velocity of each node.", unit="length/time")
+    force = Derivs([], "Force on each node in the last step.", unit="force")
+    externalForce = Derivs([], "Unused.", unit="force")
+    free_position = Coords([], "Position without constraints.", unit="length")
+    free_velocity = Derivs([], "Velocity without constraints.", unit="length/time")
+    rest_position = Coords([], "Position in which there is no elastic force.", unit="length")
+
+    lam: np.ndarray
+    """J^T lambda of the last step, shape (count, deriv_size)."""
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **values)
+        self.lam = np.zeros((0, 3))
+
+    @property
+    def kind(self) -> Kind:
+        """What a node is.
+
+        Raises:
+            SceneError: the template is unknown.
+        """
+        template = self._data["template"].get()
+        if template not in KINDS:
+            raise self.fault(
+                f"has template '{template}'; the embedded runtime knows "
+                f"{', '.join(repr(name) for name in KINDS if name)}."
+            )
+        return KINDS[template]
+
+    @property
+    def coord_size(self) -> int:
+        """Numbers that make one node's position."""
+        return self.kind.coord_size
+
+    @property
+    def deriv_size(self) -> int:
+        """Numbers that make one node's velocity or force."""
+        return self.kind.deriv_size
+
+    @property
+    def block_count(self) -> int:
+        """Rows of three scalars that its velocity takes in the vectors of a system.
+
+        A point has one, a body two (linear, angular); three joints share one.
+        """
+        return -(-self.count * self.deriv_size // 3)
+
+    def getTemplateName(self) -> str:
+        """The kind of degrees of freedom."""
+        return f"{self.kind.name}d"
+
+    @property
+    def count(self) -> int:
+        """Number of nodes."""
+        return len(self._data["position"].get())
+
+    def getSize(self) -> int:
+        """Number of nodes."""
+        return self.count
+
+    def advance(
+        self, v: np.ndarray, h: float, out: np.ndarray, start: np.ndarray | None = None
+    ) -> None:
+        """out = position (or `start`) moved by h v; out may be the position itself."""
+        self.kind.advance(self._data["position"].get() if start is None else start, v, h, out)
+
+    def resize(self, position: np.ndarray) -> None:
+        """Start anew with these positions, unless it has as many already: a mapping says so."""
+        raise NotImplementedError
+
+    def remember_reset(self) -> None:
+        """Make the present state the one to which `reset` returns."""
+        raise NotImplementedError
