@@ -17,6 +17,7 @@ from sofa_softctl.qpcc.pieces.kernels import LAW_ACCEPTED
 from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, mechanics_of, modes_at
 from sofa_softctl.qpcc.pieces.statement import Limits
 from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.search.strategy import STILL, UNREACHED
 from sofa_softctl.qpcc.search_options import ContactWarm, Search
 from sofa_softctl.qpcc.solution import InverseSolution
 from sofa_softctl.qpcc.step import Answered, Step, normal_sums
@@ -114,7 +115,9 @@ def _solution(
         solve_time=times[1],
         solver=qp_solver,
         message=" ".join(_notes(step, answered, law)),
-        warm=_remembered(m, modes, effort * m.a_unit, force * m.c_unit, objective),
+        warm=_remembered(
+            m, modes, effort * m.a_unit, force * m.c_unit, objective, _idle(step, effort, objective)
+        ),
         contact_force=_frozen(force * m.c_unit),
         contact_gap=_frozen(gap),
         modes=modes.labels(m.contacts.friction),
@@ -224,10 +227,25 @@ def _exceeded_sums(step: Step, force: np.ndarray, margin: float) -> tuple[str, .
     return tuple(texts)
 
 
+def _idle(step: Step, effort: np.ndarray, objective: float) -> int:
+    """For how many steps in a row the efforts have stayed though the goal was not reached."""
+    m = step.mechanics
+    change = float(np.linalg.norm(effort - step.before))
+    reached = objective <= UNREACHED * 0.5 * float(m.e_free @ m.e_free)
+    if reached or change > STILL * m.size:
+        return 0
+    return 1 + (0 if step.warm is None else step.warm.idle)
+
+
 def _remembered(
-    m: Mechanics, modes: Modes, effort: np.ndarray, force: np.ndarray, objective: float
+    m: Mechanics,
+    modes: Modes,
+    effort: np.ndarray,
+    force: np.ndarray,
+    objective: float,
+    idle: int,
 ) -> ContactWarm:
     """What the next step starts from. Efforts and forces in the scene's units."""
     parts = np.split(force, m.contacts.starts[1:])
     past = zip(modes.kind, modes.direction, modes.balance, parts, strict=True)
-    return ContactWarm(effort, dict(zip(m.contacts.identity, past, strict=True)), objective)
+    return ContactWarm(effort, dict(zip(m.contacts.identity, past, strict=True)), objective, idle)

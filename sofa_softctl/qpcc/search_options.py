@@ -69,3 +69,5 @@ class ContactWarm(NamedTuple):
     """Identity -> kind, direction and balance (see `Modes`), force of the rows [effort]."""
     objective: float
     """Objective of the answer [displacement^2]."""
+    idle: int = 0
+    """Steps in a row in which the efforts stayed though the goal was not reached."""

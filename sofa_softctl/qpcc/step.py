@@ -23,6 +23,8 @@ from sofa_softctl.qpcc.search_options import ContactWarm, Search
 
 WORSE = 1.1
 """Rise of the objective from step to step from which on pivoting also starts anew [-]."""
+IDLE_STEPS = 16
+"""Steps after which a body that stays is asked again for what begins to move it."""
 NO_EXCESS = 1e-8
 """Excess of limits that is rounding, relative to `Mechanics.size` [-]."""
 START_SWEEPS = 100
@@ -137,12 +139,19 @@ class Step:
             starts=self._starts(),
             resort=self._resort(),
             pairs=self.mechanics.contacts.pairs,
+            insist=self._insists,
             enough=0.5 * (NO_EXCESS * self._size) ** 2 if confirm else -math.inf,
             nodes=nodes,
             deadline=self.deadline,
         )
         self.pieces += pieces.pieces
         return found
+
+    @property
+    def _insists(self) -> bool:
+        """Whether to look for what begins to move, if nothing else does: rarely, while it stays."""
+        idle = 0 if self.warm is None else self.warm.idle
+        return idle % IDLE_STEPS == 0 or idle & (idle - 1) == 0
 
     def _starts(self) -> Iterator[Start]:
         """See `_starts`; found when first asked for."""
@@ -159,7 +168,7 @@ class Step:
         m = self.mechanics
         force, _ = contact_forces(m, self.before)
         modes = modes_at(m, self.before, force)
-        yield Start(modes, force)
+        yield Start(modes, force, obeyed=True)
         n = m.contacts.starts
         near = np.maximum(force[n], np.abs(m.delta_c(self.before, force)[n]))
         for i in np.argsort(np.round(near / m.size, 6), kind="stable"):

@@ -19,7 +19,7 @@ from sofa_softctl.scene.equilibrium import (
     model_hash,
 )
 from sofa_softctl.surrogate.grid.embedding import Jet, Layout
-from sofa_softctl.surrogate.grid.sample import Neighbour, Sample
+from sofa_softctl.surrogate.grid.evaluation import Neighbour, Sample
 
 _TRAVELLED: dict[str, EquilibriumMap] = {}
 """Maps of this process that came from another one, so that each is built once."""

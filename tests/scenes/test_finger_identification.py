@@ -16,7 +16,7 @@ from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem.parameter import rayleigh_stiffness
 from sofa_softctl.identification.fem.record import recording_of
 from sofa_softctl.identification.fem.registration import Registration
-from sofa_softctl.identification.fem.signal import Marker
+from sofa_softctl.identification.fem.sensing import Marker
 from sofa_softctl.identification.parameter import bounds, starts
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session

@@ -14,7 +14,7 @@ from sofa_softctl.identification.fem.parameter import (
 from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.fem.record import recording_of
 from sofa_softctl.identification.fem.registration import Registration, register
-from sofa_softctl.identification.fem.signal import CableLength, Drive, Marker
+from sofa_softctl.identification.fem.sensing import CableLength, Drive, Marker
 
 __all__ = [
     "CableLength",

@@ -17,8 +17,7 @@ from sofa_softctl.identification.fem.experiment import FemExperiment
 from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter, with_unit
 from sofa_softctl.identification.fem.regions import check_regions, uncovered
 from sofa_softctl.identification.fem.registration import Registration, register
-from sofa_softctl.identification.fem.sensing import check_markers
-from sofa_softctl.identification.fem.signal import CableLength, Drive, Marker
+from sofa_softctl.identification.fem.sensing import CableLength, Drive, Marker, check_markers
 from sofa_softctl.identification.parameter import starts
 from sofa_softctl.scene.loader import load_scene, parameters_of
 from sofa_softctl.scene.step_model import StepDerivative, StepModel

@@ -12,6 +12,7 @@ import numpy as np
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.data.unit_checks import doubts
 from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.fitting.adjoint_sweeps import left_out
 from sofa_softctl.identification.fitting.gauss_newton import Search, search
 from sofa_softctl.identification.fitting.multistart import closer, spread_starts
 from sofa_softctl.identification.fitting.noise import rescaled
@@ -19,7 +20,6 @@ from sofa_softctl.identification.fitting.residual import Fit, Misfit
 from sofa_softctl.identification.fitting.status import EstimateStatus
 from sofa_softctl.identification.fitting.unobservable import unseen
 from sofa_softctl.identification.parameter import Parameter, starts
-from sofa_softctl.identification.uncertainty.input_noise import left_out
 
 EVALUATIONS = 200
 """Allowed for each search unless the caller says otherwise."""

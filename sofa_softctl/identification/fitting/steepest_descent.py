@@ -16,13 +16,13 @@ import numpy as np
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.data.unit_checks import doubts
 from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.fitting.adjoint_sweeps import adjoint_gradient, left_out
 from sofa_softctl.identification.fitting.estimate import Estimate, assess, sentence
 from sofa_softctl.identification.fitting.gauss_newton import Search
 from sofa_softctl.identification.fitting.residual import Misfit, check_shapes
 from sofa_softctl.identification.fitting.status import EstimateStatus
 from sofa_softctl.identification.fitting.unobservable import unseen
 from sofa_softctl.identification.parameter import Parameter, bounds, starts
-from sofa_softctl.identification.uncertainty.input_noise import left_out, sweep
 
 ALPHA, BETA = 0.4, 0.4
 """Of the Armijo line search, as in the paper."""
@@ -219,7 +219,9 @@ class _Path:
         self.gradients += 1
         cost, gradient, outputs = 0.0, np.zeros(len(rho)), []
         for k, experiment in enumerate(self.misfit.experiments):
-            swept = sweep(experiment, self.misfit.of(k, rho), partial(self._by_outputs, k))
+            swept = adjoint_gradient(
+                experiment, self.misfit.of(k, rho), partial(self._by_outputs, k)
+            )
             cost += self._cost(k, swept.outputs)
             gradient += self.misfit.spread(k, swept.by_parameters)
             outputs.append(swept.outputs)

@@ -7,18 +7,14 @@ computed from signals that also drive it. Adjoint sweeps give the rows of J' W G
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
-from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.delay import Delayed
-from sofa_softctl.identification.experiment import Experiment, PulledBack
+from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.fitting.adjoint_sweeps import adjoint_gradient, why_no_sweep
+from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.residual import Fit, Misfit
-
-if TYPE_CHECKING:
-    from sofa_softctl.identification.fitting.estimate import Estimate
 
 
 def input_covariance(
@@ -71,47 +67,8 @@ def input_scores(
     return M @ M.T
 
 
-def left_out(experiments: Sequence[Experiment]) -> tuple[str, ...]:
-    """Sentences on experiments whose noise of inputs cannot be carried to the parameters."""
-    return tuple(
-        f"noise of the inputs of {one.name} is left out of the intervals, as {why}"
-        for one in experiments
-        if any(channel.deviation for channel in one.inputs) and (why := why_no_sweep(one))
-    )
-
-
-def why_no_sweep(experiment: Experiment) -> str:
-    """Why an experiment has no adjoint sweep; empty: it has one."""
-    while isinstance(experiment, Delayed):
-        experiment = experiment.experiment
-    for name in ("pull_back", "measured_by_inputs"):
-        if not callable(getattr(experiment, name, None)):
-            return f"it has no {name}"
-    return ""
-
-
-def sweep(
-    experiment: Experiment, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
-) -> PulledBack:
-    """What an experiment's pull_back gives.
-
-    Raises:
-        IdentificationError: It has none, or it gives something else.
-    """
-    why = why_no_sweep(experiment)
-    if not why:
-        found = experiment.pull_back(rho, gradient)
-        if isinstance(found, PulledBack):
-            return found
-        why = f"its pull_back gives {type(found).__name__}"
-    raise IdentificationError(
-        f"{experiment.name}: expected methods pull_back, which gives PulledBack, and "
-        f"measured_by_inputs; {why}. See docs/identification.md, what an experiment needs."
-    )
-
-
 def _row(experiment: Experiment, fit: Fit, rho: np.ndarray, i: int) -> np.ndarray:
     """Row i of M, as an array over time and inputs, shape (n_input_times, n_inputs)."""
     weights = np.where(fit.there, fit.sensitivities[:, :, i] / fit.deviations**2, 0.0)
-    through_model = sweep(experiment, rho, lambda _: weights).by_inputs
+    through_model = adjoint_gradient(experiment, rho, lambda _: weights).by_inputs
     return through_model - experiment.measured_by_inputs(weights)

@@ -70,6 +70,7 @@ class Pieces:
         force: np.ndarray | None = None,
         worth: float = math.inf,
         rounds: int = ROUNDS,
+        obeyed: bool = False,
     ) -> Answer | None:
         """The best efforts on the piece of these modes.
 
@@ -78,6 +79,7 @@ class Pieces:
             force: Forces near those of the answer, shape (n_r,).
             worth: Objective from which on an answer is of no use.
             rounds: Most QPs.
+            obeyed: Whether the contacts do this at the efforts of the step before, with `force`.
 
         Returns:
             The answer, or None if the modes are not possible within the limits, or of no use.
@@ -92,6 +94,7 @@ class Pieces:
             self._no_force if force is None else force,
             worth,
             rounds,
+            obeyed,
         )
         self.rounds += result.rounds
         if result.outcome != SOLVED:

@@ -56,6 +56,8 @@ PATIENCE = 3
 """Slow QPs in a row before the sequence ends."""
 ROUGHLY = 1.2
 """By how much an estimate of the objective may be wrong that was linearised far off."""
+ROUGH = 1e-5
+"""What rows may be violated by at a point that obeys the law, relative to `size`."""
 SURE = 1.0 - 1e-7
 """The same once a point has obeyed the law."""
 
@@ -95,6 +97,7 @@ def solve_piece(
     force: np.ndarray,
     worth: float,
     most: int,
+    obeyed: bool,
 ) -> PieceResult:
     """The best efforts on the piece of decided modes, by sequential quadratic programming.
 
@@ -107,6 +110,8 @@ def solve_piece(
         force: Forces from which the first planes around cones are taken, shape (n_r,).
         worth: Objective from which on an answer is of no use.
         most: Most QPs once a point has obeyed every row.
+        obeyed: Whether these efforts and forces obey the contact law on this piece: if they keep
+            its limits too they are the first answer, and linearised rows cannot contradict them.
     """
     n, n_c = len(effort), len(kind)
     bound = not (kind == SLIDING).any()  # whether a QP's objective is a bound, not an estimate
@@ -115,20 +120,27 @@ def solve_piece(
     possible, qp = assemble(s, kind, direction, balance, planes.contact, planes.direction)
     v = variables_at(qp.X, effort, force)
     here = Point(effort, force, direction, balance, planes, qp, v, np.inf, np.inf)
-    best = here
     if not possible:
-        return _result(s, INFEASIBLE, best, dual, border, 0)
+        return _result(s, INFEASIBLE, here, dual, border, 0)
+    if obeyed:
+        there = point_at(s, kind, direction, balance, effort, force, planes)
+        if there.violated <= ROUGH * s.size:
+            here, qp = there, there.qp
+    best = here
     H, g, rows, y = qp.H, qp.g, qp.rows, np.zeros(0)  # y: multipliers of `rows`
     curved, radius, slow, done = False, np.inf, 0, 0
     hopeless = NARROWING if bound else HOPELESS
     while done < (most if best.violated < np.inf else hopeless):
         done += 1
-        obeyed = best.violated < np.inf  # whether there is an answer already
+        answered = best.violated < np.inf
         outcome, v, y_next, way = solve_scaled(s, H, g, here.qp.rows, here.v, radius)
         if outcome != SOLVED and curved:  # without the curvature, whose numbers can be large
             curved, H, g = False, here.qp.H, here.qp.g
             continue
-        if outcome != SOLVED and obeyed:
+        if outcome != SOLVED and answered and radius == np.inf and 0.0 < way < np.inf:
+            radius = way  # nearby, where what is violated here may stay so
+            continue
+        if outcome != SOLVED and answered:
             break
         if outcome != SOLVED:
             return _result(s, outcome, best, dual, border, done)
@@ -136,10 +148,10 @@ def solve_piece(
         for a in range(n):  # what the QP leaves beyond its bounds
             u[a] = min(max(u[a], s.lower[a]), s.upper[a])
         model = objective_at(s, u, lam)
-        if obeyed and done > 2 and way < radius:
+        if answered and done > 2 and way < radius:
             bar = SURE * worth
         else:
-            bar = np.inf if obeyed else worth if bound and not curved else ROUGHLY * worth
+            bar = np.inf if answered else worth if bound and not curved else ROUGHLY * worth
         if model > bar:
             return _result(s, WORTHLESS, best, dual, border, done)
         there = point_at(s, kind, here.direction, here.balance, u, lam, here.planes)

@@ -23,6 +23,8 @@ class Start(NamedTuple):
     """Decided modes."""
     force: np.ndarray | None = None
     """Contact forces near those of an answer in units of energy, shape (n_r,)."""
+    obeyed: bool = False
+    """Whether the contacts do this at the efforts of the step before, with these forces."""
 
 
 class Pivoted(NamedTuple):
@@ -70,15 +72,14 @@ def pivot(
     for start in starts:
         queue = [(0, 0.0, next(ticket), start)]
         while queue:
-            *_, (modes, force) = heapq.heappop(queue)
-            if modes.key() in tried:
+            *_, (modes, force, obeyed) = heapq.heappop(queue)
+            if modes.key() in tried and not obeyed:
                 continue
             if pieces.pieces >= last or (best is not None and perf_counter() > deadline):
                 return Pivoted(best, False)
             tried.add(modes.key())
-            answer = pieces.solve(
-                modes, force=force, worth=math.inf if best is None else best.objective
-            )
+            worth = math.inf if best is None else best.objective
+            answer = pieces.solve(modes, force=force, worth=worth, obeyed=obeyed)
             if answer is None or not pieces.better(answer, best):
                 continue
             best = answer

@@ -17,6 +17,10 @@ from sofa_softctl.qpcc.search.pivoting import Start, pivot
 from sofa_softctl.qpcc.search.relaxation import Relaxation
 from sofa_softctl.qpcc.search_options import Search
 
+STILL = 1e-3
+"""Change of the efforts that counts as none, relative to their size in units of energy."""
+UNREACHED = 1e-6
+"""Objective above which the goal is not reached, relative to that of the free motion."""
 FAR = 3.0
 """Rise of the objective above what was expected from which on an object may be lost [-]: the search
 then goes on as long as where no contact was known, until it comes to what was expected."""
@@ -48,6 +52,7 @@ def search_modes(
     starts: Iterable[Start],
     resort: Iterable[Start],
     pairs: Sequence[Hashable],
+    insist: bool = False,
     enough: float = -math.inf,
     nodes: int | None = None,
     deadline: float = math.inf,
@@ -63,6 +68,8 @@ def search_modes(
         starts: Other modes to start from; relaxations suggest more where nothing good is found.
         resort: Where to start if these lead to no answer at all.
         pairs: Which two bodies touch, of each contact.
+        insist: Whether relaxations suggest more for any number of contacts where the answer is to
+            stay, see `idle`.
         enough: Objective at which an answer is good enough.
         nodes: Relaxations of branch and bound. Default: as the options and the contacts have it.
         deadline: Reading of `perf_counter` at which to end [s].
@@ -77,6 +84,9 @@ def search_modes(
     sticking = pieces.statement.sticking  # whose pieces are single QPs
     slow = len(pairs) > options.some and not sticking and options.strategy != "exact"
     if descent.poor(expected) and not slow or surprised and sticking:
+        descent.go(_opened(pieces, relaxation, descent.best, pairs), options.flips)
+    elif insist and idle(pieces, descent.best):
+        descent.last = max(descent.last, pieces.pieces + options.pieces)
         descent.go(_opened(pieces, relaxation, descent.best, pairs), options.flips)
     if descent.best is None:
         descent.last = pieces.pieces + options.pieces
@@ -114,6 +124,17 @@ def search_modes(
             found = descended
     found = None if found is None else pieces.settled(found)
     return Found(found, ended, "exact", proof.bound, proof.complete)
+
+
+def idle(pieces: Pieces, answer: Answer | None) -> bool:
+    """Whether an answer is to stay, though the goal is not reached.
+
+    What holds a body is found from what it does now; what it takes to start it often is not.
+    """
+    if answer is None or answer.objective <= UNREACHED * pieces.scale:
+        return False
+    change = np.linalg.norm(answer.effort - pieces.before)
+    return bool(change <= STILL * pieces.statement.size)
 
 
 @dataclass(eq=False)
@@ -160,6 +181,18 @@ class _Descent:
         return self.best is None or self.best.objective > expected
 
 
+def _of_bodies(pairs: Sequence[Hashable]) -> list[np.ndarray]:
+    """The contacts of each body that touches several others but not all, bool (n_c,) each."""
+    found = []
+    bodies = dict.fromkeys(body for pair in pairs if isinstance(pair, tuple) for body in pair)
+    for body in bodies:
+        own = np.array([isinstance(pair, tuple) and body in pair for pair in pairs])
+        touched = {pair for pair, mine in zip(pairs, own, strict=True) if mine}
+        if len(touched) > 1 and not own.all():
+            found.append(own)
+    return found
+
+
 def _nodes(options: Search, contacts: int, *, known: bool, poor: bool) -> int:
     """Relaxations that branch and bound may solve.
 
@@ -182,13 +215,15 @@ def _nodes(options: Search, contacts: int, *, known: bool, poor: bool) -> int:
 def _opened(
     pieces: Pieces, relaxation: Relaxation, best: Answer | None, pairs: Sequence[Hashable]
 ) -> Iterator[Start]:
-    """Modes next to relaxations: of all contacts, and of those of one pair of bodies.
+    """Modes next to relaxations: of all contacts, of one body's, and of those of one pair.
 
-    What a relaxation is free to do shows which contacts begin to slide together. Of the other
-    pairs, contacts do what they do in the best answer so far, or hold.
+    What a relaxation is free to do shows which contacts begin to slide together. The other
+    contacts do what they do in the best answer so far, or hold: a box that is pushed along a floor
+    slides on it together with the fingers that hold it and slide there too.
     """
     of_pair = [np.array([pair == other for other in pairs]) for pair in dict.fromkeys(pairs)]
     opened = [np.full(len(pairs), OPEN), np.full(len(pairs), TOUCHING)]
+    opened += [np.where(own, TOUCHING, STICKING) for own in _of_bodies(pairs)]
     if len(of_pair) > 1:
         opened += [np.where(own, TOUCHING, STICKING) for own in of_pair]
         if best is not None:

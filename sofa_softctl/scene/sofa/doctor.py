@@ -9,8 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from sofa_softctl.errors import BackendError
 from sofa_softctl.scene.backend import CHOICES, find_backend
-from sofa_softctl.scene.sofa.finding import Finding
-from sofa_softctl.scene.sofa.findings import sofa_findings
+from sofa_softctl.scene.sofa.findings import Finding, sofa_findings
 from sofa_softctl.scene.sofa.probe import Probe
 
 REQUIRED = ("numpy", "scipy", "numba", "daqp", "proxsuite", "qpsolvers", "pluggy", "mcap")

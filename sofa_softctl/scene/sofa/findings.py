@@ -9,9 +9,9 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from sofa_softctl.scene.sofa.finding import Finding
 from sofa_softctl.scene.sofa.installation import (
     HERE,
     Installation,
@@ -25,6 +25,21 @@ from sofa_softctl.scene.sofa.installation import (
 )
 from sofa_softctl.scene.sofa.probe import Probe, probe
 from sofa_softctl.scene.sofa.problems import OLDEST, conda, problems
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    subject: str
+    """What."""
+    good: bool
+    """Whether it is as it should be; what is optional and absent counts as good."""
+    text: str
+    """What was found."""
+    advice: str = ""
+    """What to do about it."""
+
 
 WITHOUT = "Until then scenes run in the embedded runtime, which needs no SOFA."
 MEANWHILE = "Until then --backend embedded (or SOFTCTL_BACKEND=embedded) runs without SOFA."

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from sofa_softctl.surrogate.grid.cells import REFUSED
 from sofa_softctl.surrogate.grid.corners import FAILED, Key, coarser
+from sofa_softctl.surrogate.grid.evaluation import CostlyMap
 from sofa_softctl.surrogate.grid.interpolant import SHRINKS, Interpolant, output_rows
-from sofa_softctl.surrogate.grid.sample import CostlyMap
 from sofa_softctl.surrogate.grid.store import Store
 
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.grid.evaluation import NONE, ask, evaluate
-from sofa_softctl.surrogate.grid.sample import CostlyMap, Neighbour, Sample
+from sofa_softctl.surrogate.grid.evaluation import NONE, CostlyMap, Neighbour, Sample, ask, evaluate
 from sofa_softctl.surrogate.grid.store import Store
 
 Key = tuple[int, ...]

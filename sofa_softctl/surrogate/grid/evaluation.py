@@ -5,12 +5,37 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial import KDTree
 
 from sofa_softctl.errors import MapError, WorkerError
-from sofa_softctl.surrogate.grid.sample import CostlyMap, Neighbour, Sample
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Value and gradient of the exact map at one point."""
+
+    value: np.ndarray
+    """Outputs, shape (n,)."""
+    gradient: np.ndarray
+    """Their derivatives by the inputs [output / input], shape (n, d)."""
+
+
+class Neighbour(NamedTuple):
+    """A point whose sample is known, to go on from."""
+
+    u: np.ndarray
+    """The point [input], shape (d,)."""
+    sample: Sample
+    """Its sample."""
+
+
+CostlyMap = Callable[[np.ndarray, Neighbour | None], Sample]
+"""u (d,) and the nearest known point, or None -> sample; raises `MapError` where there is none."""
+
 
 NONE = -1
 """Number of the nearest known point where none is known."""

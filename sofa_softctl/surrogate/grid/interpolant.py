@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sofa_softctl.surrogate.grid.cells import REFUSED, Cells
 from sofa_softctl.surrogate.grid.corners import Corners, Counts, Key
 from sofa_softctl.surrogate.grid.embedding import Jet
-from sofa_softctl.surrogate.grid.sample import CostlyMap
+from sofa_softctl.surrogate.grid.evaluation import CostlyMap
 from sofa_softctl.surrogate.grid.spline import DIMENSIONS
 from sofa_softctl.surrogate.grid.store import Store
 

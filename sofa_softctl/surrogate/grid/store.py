@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from sofa_softctl.errors import StoreError
-from sofa_softctl.surrogate.grid.sample import Sample
+from sofa_softctl.surrogate.grid.evaluation import Sample
 
 APPLICATION = 0x736F6674
 """SQLite's application_id of our files, "soft"."""

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from sofa_softctl.surrogate.grid.cells import REFUSED
 from sofa_softctl.surrogate.grid.corners import Counts, Key, coarser
+from sofa_softctl.surrogate.grid.evaluation import CostlyMap, Neighbour, Sample
 from sofa_softctl.surrogate.grid.interpolant import SHRINKS, Interpolant, Values, output_rows
-from sofa_softctl.surrogate.grid.sample import CostlyMap, Neighbour, Sample
 
 __all__ = ["Counts", "CostlyMap", "Grid", "Neighbour", "Sample", "Values"]
 

@@ -9,8 +9,7 @@ from rich.console import Console
 
 from sofa_softctl.scene.sofa import doctor as diagnosis
 from sofa_softctl.scene.sofa import probe as sofa_probe
-from sofa_softctl.scene.sofa.finding import Finding
-from sofa_softctl.scene.sofa.findings import sofa_findings
+from sofa_softctl.scene.sofa.findings import Finding, sofa_findings
 from sofa_softctl.scene.sofa.installation import HERE, find_installation
 from sofa_softctl.scene.sofa.problems import conda
 from sofa_softctl.view.terminal import run as terminal

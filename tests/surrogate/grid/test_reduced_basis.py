@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.surrogate.grid.embedding import Layout
+from sofa_softctl.surrogate.grid.evaluation import Sample
 from sofa_softctl.surrogate.grid.reduced_basis import Compressed
-from sofa_softctl.surrogate.grid.sample import Sample
 from sofa_softctl.surrogate.grid.uniform import Grid
 from sofa_softctl.surrogate.planning.dynamics import Dynamics
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import StoreError
-from sofa_softctl.surrogate.grid.sample import Sample
+from sofa_softctl.surrogate.grid.evaluation import Sample
 from sofa_softctl.surrogate.grid.store import FORMAT, Store, models_in
 
 

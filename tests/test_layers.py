@@ -1,0 +1,140 @@
+"""Who may import whom: a package imports from lower layers only, and no modules go in a circle.
+
+Every import counts, those within functions and those for types alone too.
+"""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LAYERS = (
+    ("errors", "hooks", "status", "units"),
+    ("_internal",),
+    ("qp", "record"),
+    ("qpcc",),
+    ("runtime",),
+    ("scene",),
+    ("identification", "inverse", "library", "surrogate"),
+    ("plugins",),
+    ("bench",),
+    ("view",),
+    ("cli",),
+)
+"""Lowest first. Packages of one layer know nothing of each other."""
+RUNTIME = (
+    ("helper", "kernels", "mesh"),
+    ("core",),
+    ("behavior",),
+    ("simulation",),
+    ("components",),
+    ("bindings", "derivatives", "equilibrium"),
+)
+"""The same within the runtime."""
+AMONG_THEMSELVES = {
+    frozenset({"errors", "hooks", "status", "units"}): "single files without a domain",
+    frozenset({"helper", "kernels", "mesh"}): "meshes are read into arrays of the kernels",
+}
+"""Layers whose members may import each other, and why."""
+CIRCLES = (
+    ("runtime.core", 10, "a node holds components, and a component knows its node"),
+    ("runtime.core.data", 3, "a Data has a type, and a type makes views of Data"),
+    ("runtime.components.mapping", 2, "a rigid mapping has a geometric stiffness that knows it"),
+    ("runtime.derivatives", 2, "a derivative has parameters that know it"),
+    ("runtime.equilibrium", 2, "a map has a curvature that knows it"),
+    ("scene.rollout", 2, "a rollout starts a process, and the process rolls out"),
+    ("identification.fem", 4, "a problem has experiments with sensors that know it"),
+    ("identification.mechanism", 2, "a problem has experiments that know it"),
+    ("identification.report", 3, "a report has findings that know it"),
+)
+"""Folder, most modules, and why: an object and what belongs to it, in one folder."""
+
+
+@cache
+def modules():
+    """Path of each module by its name without `sofa_softctl.`."""
+    package = ROOT / "sofa_softctl"
+    found = {}
+    for path in package.rglob("*.py"):
+        parts = path.relative_to(package).with_suffix("").parts
+        found[".".join(parts).removesuffix(".__init__").removesuffix("__init__")] = path
+    return found
+
+
+@cache
+def imports_of(module):
+    """The modules of this package that it imports, in whatever way."""
+    found = set()
+    for node in ast.walk(ast.parse(modules()[module].read_text())):
+        names = []
+        if isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{module}: relative import"
+            names = [(node.module, f"{node.module}.{alias.name}") for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [(alias.name, alias.name) for alias in node.names]
+        for holder, name in names:
+            for candidate in (name, holder):
+                own = candidate.removeprefix("sofa_softctl.")
+                if own != candidate and own in modules():
+                    found.add(own)
+                    break
+    return found - {module}
+
+
+def layer_of(name, layers):
+    return next((number for number, layer in enumerate(layers) if name in layer), None)
+
+
+def check(module, imported, layers, place):
+    own, other = module.split(".")[place], imported.split(".")[place]
+    if own == other:
+        return
+    a, b = layer_of(own, layers), layer_of(other, layers)
+    assert b is not None, f"which layer is {imported} in? Add its package to the table."
+    free = any({own, other} <= group for group in AMONG_THEMSELVES)
+    assert b < a or (a == b and free), f"{module} imports {imported}, which is not below it"
+
+
+@pytest.mark.parametrize("module", sorted(filter(None, modules())))
+def test_a_module_imports_from_lower_layers_only(module):
+    assert layer_of(module.split(".")[0], LAYERS) is not None, f"which layer is {module} in?"
+    for imported in imports_of(module):
+        check(module, imported, LAYERS, 0)
+        if all(name.startswith("runtime.") for name in (module, imported)):
+            check(module, imported, RUNTIME, 1)
+
+
+def circles():
+    """Modules that import each other, directly or not, as sets."""
+    reach = {}
+    for module in modules():
+        todo, seen = [module], set()
+        while todo:
+            for imported in imports_of(todo.pop()):
+                if imported not in seen:
+                    seen.add(imported)
+                    todo.append(imported)
+        reach[module] = seen
+    mutual = {
+        module: frozenset({other for other in seen if module in reach[other]})
+        for module, seen in reach.items()
+        if module in seen
+    }
+    return set(mutual.values())
+
+
+def test_circles_stay_within_the_folders_where_they_belong():
+    allowed = {folder: most for folder, most, _ in CIRCLES}
+    for circle in circles():
+        folders = {module.rpartition(".")[0] for module in circle}
+        assert len(folders) == 1, f"a circle between folders: {sorted(circle)}"
+        most = allowed.get(folders.pop(), 0)
+        assert len(circle) <= most, f"a new circle, or a larger one: {sorted(circle)}"
+
+
+def test_controllers_never_import_the_runtime():
+    for name in ("identification", "inverse", "library", "surrogate"):
+        found = [other for other in imports_of(f"{name}.controller") if "runtime" in other]
+        assert not found, f"{name}.controller imports {found}"
