@@ -11,9 +11,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LAYERS = (
-    ("errors", "hooks", "status", "units"),
+    ("errors", "status", "units"),
     ("_internal",),
     ("qp", "record"),
+    ("hooks",),
     ("qpcc",),
     ("runtime",),
     ("scene",),
@@ -34,7 +35,7 @@ RUNTIME = (
 )
 """The same within the runtime."""
 AMONG_THEMSELVES = {
-    frozenset({"errors", "hooks", "status", "units"}): "single files without a domain",
+    frozenset({"errors", "status", "units"}): "single files without a domain",
     frozenset({"helper", "kernels", "mesh"}): "meshes are read into arrays of the kernels",
 }
 """Layers whose members may import each other, and why."""

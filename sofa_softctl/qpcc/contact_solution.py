@@ -17,7 +17,6 @@ from sofa_softctl.qpcc.pieces.kernels import LAW_ACCEPTED
 from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, mechanics_of, modes_at
 from sofa_softctl.qpcc.pieces.statement import Limits
 from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.search.strategy import STILL, UNREACHED
 from sofa_softctl.qpcc.search_options import ContactWarm, Search
 from sofa_softctl.qpcc.solution import InverseSolution
 from sofa_softctl.qpcc.step import Answered, Step, normal_sums
@@ -96,6 +95,8 @@ def _solution(
         relaxed += _exceeded_sums(step, force, margin)
     objective = 0.5 * float(np.square(p.effector_weight * error).sum())
     objective += _energy(m, effort, force)
+    past = 0 if step.warm is None else step.warm.idle
+    idle = 1 + past if step.stays(effort, force, objective) else 0
     return InverseSolution(
         effort=_frozen(np.clip(effort * m.a_unit, *effort_box(p))),
         displacement=_frozen(displacement),
@@ -115,9 +116,7 @@ def _solution(
         solve_time=times[1],
         solver=qp_solver,
         message=" ".join(_notes(step, answered, law)),
-        warm=_remembered(
-            m, modes, effort * m.a_unit, force * m.c_unit, objective, _idle(step, effort, objective)
-        ),
+        warm=_remembered(m, modes, effort * m.a_unit, force * m.c_unit, objective, idle),
         contact_force=_frozen(force * m.c_unit),
         contact_gap=_frozen(gap),
         modes=modes.labels(m.contacts.friction),
@@ -225,16 +224,6 @@ def _exceeded_sums(step: Step, force: np.ndarray, margin: float) -> tuple[str, .
                 f"{entry.name}: normal force {value[k] - entry.maximum:.3g} above its maximum"
             )
     return tuple(texts)
-
-
-def _idle(step: Step, effort: np.ndarray, objective: float) -> int:
-    """For how many steps in a row the efforts have stayed though the goal was not reached."""
-    m = step.mechanics
-    change = float(np.linalg.norm(effort - step.before))
-    reached = objective <= UNREACHED * 0.5 * float(m.e_free @ m.e_free)
-    if reached or change > STILL * m.size:
-        return 0
-    return 1 + (0 if step.warm is None else step.warm.idle)
 
 
 def _remembered(

@@ -70,4 +70,4 @@ class ContactWarm(NamedTuple):
     objective: float
     """Objective of the answer [displacement^2]."""
     idle: int = 0
-    """Steps in a row in which the efforts stayed though the goal was not reached."""
+    """Steps in a row that did nothing, though the goal was not near."""

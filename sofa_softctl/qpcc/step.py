@@ -23,8 +23,16 @@ from sofa_softctl.qpcc.search_options import ContactWarm, Search
 
 WORSE = 1.1
 """Rise of the objective from step to step from which on pivoting also starts anew [-]."""
-IDLE_STEPS = 16
-"""Steps after which a body that stays is asked again for what begins to move it."""
+STILL = 1e-3
+"""Change of the efforts that counts as none, relative to them."""
+NOTHING = 1e-6
+"""The same relative to the largest gap, in units of energy."""
+UNREACHED = 1e-6
+"""Objective above which the goal is not near, relative to that of the free motion."""
+NO_BETTER = 0.9
+"""Objective, relative to that of doing nothing, from which on an answer does nothing."""
+PATIENCE = 30
+"""Steps that do nothing after which it is asked what begins to move the bodies."""
 NO_EXCESS = 1e-8
 """Excess of limits that is rounding, relative to `Mechanics.size` [-]."""
 START_SWEEPS = 100
@@ -139,7 +147,7 @@ class Step:
             starts=self._starts(),
             resort=self._resort(),
             pairs=self.mechanics.contacts.pairs,
-            insist=self._insists,
+            idle=self._idle if start is None and not confirm else _never,
             enough=0.5 * (NO_EXCESS * self._size) ** 2 if confirm else -math.inf,
             nodes=nodes,
             deadline=self.deadline,
@@ -147,11 +155,37 @@ class Step:
         self.pieces += pieces.pieces
         return found
 
-    @property
-    def _insists(self) -> bool:
-        """Whether to look for what begins to move, if nothing else does: rarely, while it stays."""
-        idle = 0 if self.warm is None else self.warm.idle
-        return idle % IDLE_STEPS == 0 or idle & (idle - 1) == 0
+    def _idle(self, answer: Answer) -> bool:
+        """Whether an answer does nothing, and it is time to ask what begins to move the bodies.
+
+        That is where no contact was known, and after `PATIENCE` steps that did nothing, after
+        twice as many, and so on.
+        """
+        known = self.past is not None and self.past.known
+        rounds, rest = divmod(self.warm.idle, PATIENCE) if known and self.warm else (0, 0)
+        due = rest == 0 and rounds & (rounds - 1) == 0 and (rounds > 0 or not known)
+        return bool(due and self.stays(answer.effort, answer.force, answer.objective))
+
+    def stays(self, effort: np.ndarray, force: np.ndarray, objective: float) -> bool:
+        """Whether efforts are those of the step before, and no better, though the goal is not near.
+
+        Args:
+            effort: In units of energy, shape (n_a,).
+            force: Contact forces, shape (n_r,).
+            objective: What these come to [displacement^2].
+        """
+        m = self.mechanics
+        if objective <= UNREACHED * 0.5 * float(m.e_free @ m.e_free):
+            return False
+        change = np.linalg.norm(effort - self.before)
+        if change > max(STILL * np.linalg.norm(self.before), NOTHING * m.size):
+            return False
+        force, _ = contact_forces(m, self.before, force, sweeps=START_SWEEPS)
+        within = tracking(m, self.limits)
+        if within is None:
+            return False
+        residual = within.F_u @ self.before + within.F_c @ force + within.f
+        return bool(objective >= NO_BETTER * 0.5 * float(residual @ residual))
 
     def _starts(self) -> Iterator[Start]:
         """See `_starts`; found when first asked for."""
@@ -202,6 +236,10 @@ def _as_tracking(within: Statement, kept: Answer) -> Answer:
     effort = kept.effort[: len(within.lower)]
     residual = within.F_u @ effort + within.F_c @ kept.force + within.f
     return replace(kept, effort=effort, objective=0.5 * float(residual @ residual))
+
+
+def _never(answer: Answer) -> bool:
+    return False
 
 
 class Past(NamedTuple):

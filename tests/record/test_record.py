@@ -149,7 +149,7 @@ def test_after_an_exception_the_recording_stays_under_its_partial_name(path):
 WRITE_UNTIL_KILLED = """
 import sys
 import numpy as np
-from sofa_softctl.scene import record
+from sofa_softctl.record import record
 
 record.FLUSH_INTERVAL = 0.0
 writer = record.RecordWriter(sys.argv[1], {"backend": "embedded"})

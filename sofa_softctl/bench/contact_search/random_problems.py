@@ -162,15 +162,15 @@ def _pushed_box(rng: np.random.Generator, contacts: int) -> InverseProblem:
     """A box on three or four points of the floor, and fingertips at its side."""
     tips = 1 if contacts < 5 else int(rng.integers(1, 3))
     floor = min(4, contacts - tips)
-    return _with_fingertips(rng, floor, tips, pinched=False)
+    return with_fingertips(rng, floor, tips, pinched=False)
 
 
 def _pinched_box(rng: np.random.Generator, contacts: int) -> InverseProblem:
     """A box in the air between fingertips, whose normal forces have a least sum."""
-    return _with_fingertips(rng, 0, int(rng.integers(2, min(4, contacts) + 1)), pinched=True)
+    return with_fingertips(rng, 0, int(rng.integers(2, min(4, contacts) + 1)), pinched=True)
 
 
-def _with_fingertips(
+def with_fingertips(
     rng: np.random.Generator, floor: int, tips: int, *, pinched: bool
 ) -> InverseProblem:
     """A box of size 1, and fingertips on springs with two actuators each."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -17,10 +17,9 @@ from sofa_softctl.qpcc.search.pivoting import Start, pivot
 from sofa_softctl.qpcc.search.relaxation import Relaxation
 from sofa_softctl.qpcc.search_options import Search
 
-STILL = 1e-3
-"""Change of the efforts that counts as none, relative to their size in units of energy."""
-UNREACHED = 1e-6
-"""Objective above which the goal is not reached, relative to that of the free motion."""
+GAIN = 0.1
+"""What can be gained at most, of the objective, by what does something in place of nothing, for it
+not to be worth a search [-]."""
 FAR = 3.0
 """Rise of the objective above what was expected from which on an object may be lost [-]: the search
 then goes on as long as where no contact was known, until it comes to what was expected."""
@@ -52,7 +51,7 @@ def search_modes(
     starts: Iterable[Start],
     resort: Iterable[Start],
     pairs: Sequence[Hashable],
-    insist: bool = False,
+    idle: Callable[[Answer], bool] = lambda answer: False,
     enough: float = -math.inf,
     nodes: int | None = None,
     deadline: float = math.inf,
@@ -68,8 +67,8 @@ def search_modes(
         starts: Other modes to start from; relaxations suggest more where nothing good is found.
         resort: Where to start if these lead to no answer at all.
         pairs: Which two bodies touch, of each contact.
-        insist: Whether relaxations suggest more for any number of contacts where the answer is to
-            stay, see `idle`.
+        idle: Whether an answer is hardly better than to do nothing. If a relaxation says that much
+            more may be possible, it is searched for whatever the number of contacts.
         enough: Objective at which an answer is good enough.
         nodes: Relaxations of branch and bound. Default: as the options and the contacts have it.
         deadline: Reading of `perf_counter` at which to end [s].
@@ -85,7 +84,7 @@ def search_modes(
     slow = len(pairs) > options.some and not sticking and options.strategy != "exact"
     if descent.poor(expected) and not slow or surprised and sticking:
         descent.go(_opened(pieces, relaxation, descent.best, pairs), options.flips)
-    elif insist and idle(pieces, descent.best):
+    elif _asks(idle, relaxation, descent.best):
         descent.last = max(descent.last, pieces.pieces + options.pieces)
         descent.go(_opened(pieces, relaxation, descent.best, pairs), options.flips)
     if descent.best is None:
@@ -102,6 +101,10 @@ def search_modes(
         bounded = options.strategy == "auto" and not math.isfinite(options.budget)
         if bounded and known and nodes and descent.poor(FAR * expected):
             nodes, enough = options.new_nodes, max(enough, expected)
+    gap = options.gap
+    if not nodes and options.strategy == "auto" and _asks(idle, relaxation, best):
+        gap = GAIN
+        nodes = int(options.new_nodes * min(1.0, options.some / len(pairs)) ** 3)  # takes as long
     if not nodes or (best is not None and best.objective <= enough):
         return Found(None if best is None else pieces.settled(best), complete, "pivoting")
     proof = branch(
@@ -109,7 +112,7 @@ def search_modes(
         relaxation,
         best,
         nodes=nodes,
-        gap=options.gap,
+        gap=gap,
         enough=enough,
         tried=descent.tried,
         deadline=deadline,
@@ -126,15 +129,15 @@ def search_modes(
     return Found(found, ended, "exact", proof.bound, proof.complete)
 
 
-def idle(pieces: Pieces, answer: Answer | None) -> bool:
-    """Whether an answer is to stay, though the goal is not reached.
-
-    What holds a body is found from what it does now; what it takes to start it often is not.
-    """
-    if answer is None or answer.objective <= UNREACHED * pieces.scale:
+def _asks(idle: Callable[[Answer], bool], relaxation: Relaxation, best: Answer | None) -> bool:
+    """Whether the best answer does nothing where something may gain."""
+    if best is None or not idle(best):
         return False
-    change = np.linalg.norm(answer.effort - pieces.before)
-    return bool(change <= STILL * pieces.statement.size)
+    try:
+        relaxed = relaxation.solve(Modes.of(np.full(len(relaxation.statement.starts), OPEN)))
+    except ArithmeticError:
+        return False
+    return relaxed is not None and relaxed.bound < (1.0 - GAIN) * best.objective
 
 
 @dataclass(eq=False)

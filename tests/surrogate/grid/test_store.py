@@ -120,7 +120,7 @@ def test_both_precisions_are_read_from_one_model(path):
 WRITER = """
 import sys
 import numpy as np
-from sofa_softctl.surrogate.grid.sample import Sample
+from sofa_softctl.surrogate.grid.evaluation import Sample
 from sofa_softctl.surrogate.grid.store import Store
 store = Store(sys.argv[1], "arm")
 for k in range(100_000):
