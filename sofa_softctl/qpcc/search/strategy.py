@@ -67,8 +67,9 @@ def search_modes(
         starts: Other modes to start from; relaxations suggest more where nothing good is found.
         resort: Where to start if these lead to no answer at all.
         pairs: Which two bodies touch, of each contact.
-        idle: Whether an answer is hardly better than to do nothing. If a relaxation says that much
-            more may be possible, it is searched for whatever the number of contacts.
+        idle: Whether an answer is hardly better than to do nothing. Where that is so, or the answer
+            is far from what was expected, and a relaxation says that much more may be possible, it
+            is searched for whatever the number of contacts.
         enough: Objective at which an answer is good enough.
         nodes: Relaxations of branch and bound. Default: as the options and the contacts have it.
         deadline: Reading of `perf_counter` at which to end [s].
@@ -84,7 +85,7 @@ def search_modes(
     slow = len(pairs) > options.some and not sticking and options.strategy != "exact"
     if descent.poor(expected) and not slow or surprised and sticking:
         descent.go(_opened(pieces, relaxation, descent.best, pairs), options.flips)
-    elif _asks(idle, relaxation, descent.best):
+    elif _asks(descent, FAR * expected, idle, relaxation):
         descent.last = max(descent.last, pieces.pieces + options.pieces)
         descent.go(_opened(pieces, relaxation, descent.best, pairs), options.flips)
     if descent.best is None:
@@ -102,7 +103,11 @@ def search_modes(
         if bounded and known and nodes and descent.poor(FAR * expected):
             nodes, enough = options.new_nodes, max(enough, expected)
     gap = options.gap
-    if not nodes and options.strategy == "auto" and _asks(idle, relaxation, best):
+    if (
+        not nodes
+        and options.strategy == "auto"
+        and _asks(descent, FAR * expected, idle, relaxation)
+    ):
         gap = GAIN
         nodes = int(options.new_nodes * min(1.0, options.some / len(pairs)) ** 3)  # takes as long
     if not nodes or (best is not None and best.objective <= enough):
@@ -129,9 +134,12 @@ def search_modes(
     return Found(found, ended, "exact", proof.bound, proof.complete)
 
 
-def _asks(idle: Callable[[Answer], bool], relaxation: Relaxation, best: Answer | None) -> bool:
-    """Whether the best answer does nothing where something may gain."""
-    if best is None or not idle(best):
+def _asks(
+    descent: _Descent, far: float, idle: Callable[[Answer], bool], relaxation: Relaxation
+) -> bool:
+    """Whether the best answer does nothing, or is too far off, where something may gain."""
+    best = descent.best
+    if best is None or not (-math.inf < far < best.objective or idle(best)):
         return False
     try:
         relaxed = relaxation.solve(Modes.of(np.full(len(relaxation.statement.starts), OPEN)))
