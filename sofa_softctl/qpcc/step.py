@@ -177,8 +177,8 @@ class Step:
         m = self.mechanics
         if objective <= UNREACHED * 0.5 * float(m.e_free @ m.e_free):
             return False
-        change = np.linalg.norm(effort - self.before)
-        if change > max(STILL * np.linalg.norm(self.before), NOTHING * m.size):
+        change, before = (float(np.linalg.norm(x)) for x in (effort - self.before, self.before))
+        if change > max(STILL * before, NOTHING * m.size):
             return False
         force, _ = contact_forces(m, self.before, force, sweeps=START_SWEEPS)
         within = tracking(m, self.limits)
