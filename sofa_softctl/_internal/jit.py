@@ -1,12 +1,9 @@
 """`njit`, the decorator of every compiled kernel.
 
 Kernels are compiled at their first call, never at import, and kept on disk next to their source
-(or under ~/.cache where the source cannot be written). numba compiles a file anew when that file
-changes, but not when a kernel that it calls, or a named tuple that it takes, changed in ANOTHER
-file: the old code stays in use. So kernels that call each other live in one file; after an edit of
-the exceptions (`blas`, the tuples of `symbolic` and of `mechanism.arrays`; in `inverse`,
-`small_algebra` and `active_set` below `relaxation_kernels` and `piece_kernels`, and these below
-`piece_points`, `piece_qp` and `piece_curvature`, below `piece_sequence`), delete `__pycache__`.
+(or under ~/.cache where the source cannot be written). They are compiled anew when their file
+changes, or one with a kernel that they call or a named tuple that they take: numba itself looks at
+their own file alone, and would go on with old code.
 """
 
 from __future__ import annotations
@@ -15,8 +12,10 @@ import atexit
 import functools
 import os
 import shutil
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any, TypeVar, overload
 
 import numba
@@ -58,11 +57,58 @@ def njit(
         fastmath=RELAXED if fastmath else False,
     )
     try:
-        kernel: Kernel = compiled()
+        kernel: Any = compiled()
     except RuntimeError:  # no cache directory can be written, and numba then refuses to decorate
         use_temporary_cache()
         kernel = compiled()
-    return kernel
+    kernel.sources = _sources(function)
+    _renew_with(kernel, kernel.sources)
+    compiled_kernel: Kernel = kernel
+    return compiled_kernel
+
+
+Sources = frozenset[tuple[str, float, int]]
+"""Files, with the time of their last change and their size [bytes]."""
+
+
+def _sources(function: Any) -> Sources:
+    """The files that a kernel's code comes from, as far as its module knows them by now."""
+    found = set(_stamp(function.__code__.co_filename))
+    for value in list(function.__globals__.values()):
+        module_of_kernels = isinstance(value, ModuleType) and "njit" in vars(value)
+        for entry in tuple(vars(value).values()) if module_of_kernels else (value,):
+            found |= getattr(entry, "sources", frozenset()) if hasattr(entry, "py_func") else set()
+            if isinstance(entry, type) and issubclass(entry, tuple) and hasattr(entry, "_fields"):
+                module = sys.modules.get(entry.__module__)
+                found |= set(_stamp(getattr(module, "__file__", None)))
+    return frozenset(found)
+
+
+def _stamp(path: str | None) -> Iterator[tuple[str, float, int]]:
+    if path and os.path.isfile(path):
+        status = os.stat(path)
+        yield path, status.st_mtime, status.st_size
+
+
+def _renew_with(kernel: Any, sources: Sources) -> None:
+    """Let numba keep compiled code only as long as none of the files has changed.
+
+    Its index is a pickle, which cannot be read once a class in it has moved: then all is compiled
+    anew. Where numba keeps its code in another way, that way decides.
+    """
+    index = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    if index is None or not hasattr(index, "_source_stamp") or not hasattr(index, "_load_index"):
+        return
+    index._source_stamp = index._source_stamp, tuple(sorted(sources))
+    load = index._load_index
+
+    def load_index() -> Any:
+        try:
+            return load()
+        except Exception:  # whatever unpickling raises
+            return {}
+
+    index._load_index = load_index
 
 
 @functools.cache

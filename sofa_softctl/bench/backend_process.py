@@ -20,7 +20,7 @@ LAST_LINES = 12
 """Lines of what a process printed that are shown when it fails."""
 
 
-class Side:
+class BackendProcess:
     """A scene on one backend; use as a context, which ends the process.
 
     Args:
@@ -89,7 +89,7 @@ class Side:
         lines = self._log.read_text(errors="replace").splitlines()
         return "\n".join(lines[-LAST_LINES:])
 
-    def __enter__(self) -> Side:
+    def __enter__(self) -> BackendProcess:
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.bench.backend_process import Side
+from sofa_softctl.bench.backend_process import BackendProcess
 from sofa_softctl.errors import SceneError
 
 BACKENDS = ("embedded", "sofa")
@@ -87,7 +87,7 @@ def compare(
     """
     with ExitStack() as stack:
         sides = [
-            stack.enter_context(Side(scene, backend, parameters or {}, prepare))
+            stack.enter_context(BackendProcess(scene, backend, parameters or {}, prepare))
             for backend in BACKENDS
         ]
         start = [side.about["positions"] for side in sides]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.identification.online.arrival_cost import Memory
+from sofa_softctl.identification.online.arrival_cost import ArrivalCost
 from sofa_softctl.identification.online.background import Background
 from sofa_softctl.identification.online.refinement import Refinement, Task, doubted, refine
 from sofa_softctl.identification.online.signals import Signal, Target, check_names, readers, writers
@@ -130,7 +130,7 @@ class IdentificationController(SceneController):
         """Forget all samples; parameters are at their starts."""
         rho = starts(self.problem.parameters)
         sliding = SlidingWindow(
-            self.window, self.every, self.calm, self.half_life, Memory.none(len(rho))
+            self.window, self.every, self.calm, self.half_life, ArrivalCost.none(len(rho))
         )
         self.keep(sliding=sliding, rho=rho, begun=None, done=0, history=[])
         self.keep(pending=None, failed=False)

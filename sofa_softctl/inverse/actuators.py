@@ -11,7 +11,7 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 
 
-class Kind(NamedTuple):
+class ActuatorType(NamedTuple):
     """How one kind of component is driven, by the names of its Data; empty: there is none."""
 
     drive: str
@@ -31,17 +31,17 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "CableConstraint": Kind(
+    "CableConstraint": ActuatorType(
         "force", "minForce", "maxForce", "-maxNegativeDisp", "maxPositiveDisp",
         "maxDispVariation", "force",
     ),
-    "PositionConstraint": Kind(
+    "PositionConstraint": ActuatorType(
         "force", "minForce", "maxForce", "-maxNegativeDisp", "maxPositiveDisp", "", "force"
     ),
-    "JointConstraint": Kind(
+    "JointConstraint": ActuatorType(
         "force", "minForce", "maxForce", "minDisplacement", "maxDisplacement", "", "torque"
     ),
-    "SurfacePressureConstraint": Kind(
+    "SurfacePressureConstraint": ActuatorType(
         "pressure", "minPressure", "maxPressure", "minVolumeGrowth", "maxVolumeGrowth",
         "maxVolumeGrowthVariation", "pressure",
     ),
@@ -82,7 +82,7 @@ class Actuators:
             for name in LIMITS
         }
 
-    def _both(self) -> list[tuple[Any, Kind | None]]:
+    def _both(self) -> list[tuple[Any, ActuatorType | None]]:
         return list(zip(self.components, self.kinds, strict=True))
 
     @property
@@ -131,7 +131,7 @@ class Actuators:
                 entry.value.value = first
 
 
-def _kind(component: Any) -> Kind | None:
+def _kind(component: Any) -> ActuatorType | None:
     name = component.getClassName()
     if name == "YoungModulusActuator" and hasattr(component, "limits"):
         return None

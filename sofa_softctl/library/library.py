@@ -157,7 +157,7 @@ def shape_of(program: Program) -> Shape:
     )
 
 
-class Near(NamedTuple):
+class NearestEntry(NamedTuple):
     """An entry that is near."""
 
     number: int
@@ -171,7 +171,7 @@ class Near(NamedTuple):
 class _Adapted(NamedTuple):
     """An entry adapted to parameters."""
 
-    near: Near
+    near: NearestEntry
     v: np.ndarray
     status: AnswerStatus
     notes: tuple[str, ...]
@@ -243,7 +243,7 @@ class TrajectoryLibrary:
         ratio = error / max(distance, 1e-9) ** 2
         self.errors[number] = float(np.fmax(self.errors[number], ratio))
 
-    def nearest(self, p: np.ndarray, count: int = 1) -> list[Near]:
+    def nearest(self, p: np.ndarray, count: int = 1) -> list[NearestEntry]:
         """The entries nearest to parameters p, at most `count`, nearest first.
 
         Raises:
@@ -256,7 +256,7 @@ class TrajectoryLibrary:
         for mirrored, query in enumerate(queries):
             distances, numbers = self._sought(query * self.scale, count)
             pairs = zip(numbers.tolist(), distances.tolist(), strict=True)
-            found += [Near(number, bool(mirrored), far) for number, far in pairs]
+            found += [NearestEntry(number, bool(mirrored), far) for number, far in pairs]
         return sorted(found, key=lambda near: near.distance)[:count]
 
     def _sought(self, scaled: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -343,7 +343,7 @@ class TrajectoryLibrary:
         )
 
     def _adapted(
-        self, near: Near, p: np.ndarray, end: float, refine: bool, check: Program | None
+        self, near: NearestEntry, p: np.ndarray, end: float, refine: bool, check: Program | None
     ) -> _Adapted:
         """The motion of an entry, adapted to p."""
         entry, mirror = self.entries[near.number], self.shape.mirror

@@ -12,7 +12,7 @@ import scipy.sparse
 
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.qp.problem import QPResult
-from sofa_softctl.qp.verified import Checked
+from sofa_softctl.qp.verified import VerifiedResult
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class SparseQP:
 
 def solve_sparse(
     qp: SparseQP, *, solvers: Sequence[str] = ("piqp", "osqp"), tolerance: float = 1e-6
-) -> Checked:
+) -> VerifiedResult:
     """Ask the solvers, one after the other, until an answer passes the check.
 
     Args:
@@ -65,9 +65,9 @@ def solve_sparse(
         result = result._replace(x=x)
         residual = kkt_residual(qp, result.x, result.y)
         if residual <= tolerance:
-            return Checked(result, residual, name, iterations, tuple(notes))
+            return VerifiedResult(result, residual, name, iterations, tuple(notes))
         notes.append(f"{name}: answer rejected ({result.message}), KKT residual {residual:.1e}.")
-    return Checked(None, residual, "", iterations, tuple(notes))
+    return VerifiedResult(None, residual, "", iterations, tuple(notes))
 
 
 def kkt_residual(qp: SparseQP, x: np.ndarray, y: np.ndarray) -> float:

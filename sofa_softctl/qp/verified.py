@@ -13,7 +13,7 @@ from sofa_softctl.qp.solvers import find
 
 
 @dataclass(frozen=True, eq=False)
-class Checked:
+class VerifiedResult:
     """What asking the solvers came to."""
 
     result: QPResult | None
@@ -35,7 +35,7 @@ def solve_checked(
     tolerance: float,
     warm: QPResult | None = None,
     feasible: bool = False,
-) -> Checked:
+) -> VerifiedResult:
     """Ask the solvers, one after the other, until an answer passes the check.
 
     Args:
@@ -50,7 +50,7 @@ def solve_checked(
         The first answer that passes, or the reasons why there is none.
     """
     if (qp.lower > qp.upper).any():
-        return Checked(None, np.inf, "", 0, ("The limits contradict each other.",))
+        return VerifiedResult(None, np.inf, "", 0, ("The limits contradict each other.",))
     if warm is not None and (warm.x.shape != qp.g.shape or warm.y.shape != qp.lower.shape):
         warm = None
     n = len(qp.g)
@@ -65,7 +65,7 @@ def solve_checked(
             result = result._replace(x=x)
         residual = kkt_residual(qp, result.x, result.y)
         if residual <= tolerance:
-            return Checked(result, residual, name, iterations, tuple(notes))
+            return VerifiedResult(result, residual, name, iterations, tuple(notes))
         if start is not None:
             continue  # the start may be to blame: nothing to tell before the answer without it
         if result.outcome == "infeasible":
@@ -75,4 +75,4 @@ def solve_checked(
         else:
             said = result.message or "said to be solved"
             notes.append(f"{name}: answer rejected ({said}), KKT residual {residual:.1e}.")
-    return Checked(None, residual, "", iterations, tuple(notes))
+    return VerifiedResult(None, residual, "", iterations, tuple(notes))

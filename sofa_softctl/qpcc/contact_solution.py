@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
-from sofa_softctl.qp.verified import Checked
+from sofa_softctl.qp.verified import VerifiedResult
 from sofa_softctl.qpcc.contacts import Contacts
 from sofa_softctl.qpcc.limits import active_limits, effort_box, exceeded_limits, limits_of
 from sofa_softctl.qpcc.modes import Modes
@@ -30,7 +30,7 @@ def solve_qpcc(
     problem: InverseProblem,
     contacts: Contacts,
     *,
-    ask: Callable[..., Checked],
+    ask: Callable[..., VerifiedResult],
     search: Search,
     warm: ContactWarm | None,
     held: np.ndarray,

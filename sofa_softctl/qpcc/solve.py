@@ -12,7 +12,7 @@ import numpy as np
 from sofa_softctl._internal.blas_threads import one_blas_thread
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.qp.problem import QPResult
-from sofa_softctl.qp.verified import Checked, solve_checked
+from sofa_softctl.qp.verified import VerifiedResult, solve_checked
 from sofa_softctl.qpcc.contact_solution import solve_qpcc
 from sofa_softctl.qpcc.least_violation import add_tracking, build_violation_qp, relax
 from sofa_softctl.qpcc.limits import (
@@ -114,8 +114,8 @@ def _closest(
     problem: InverseProblem,
     limits: Sequence[Limit],
     built: InverseQP,
-    ask: Callable[..., Checked],
-    asked: list[Checked],
+    ask: Callable[..., VerifiedResult],
+    asked: list[VerifiedResult],
 ) -> np.ndarray | None:
     """Smallest violation first, then the best tracking with that violation; else both at once.
 
@@ -143,7 +143,7 @@ def _solution(
     built: InverseQP,
     effort: np.ndarray | None,
     held: np.ndarray,
-    asked: Sequence[Checked],
+    asked: Sequence[VerifiedResult],
     tolerance: float,
     times: tuple[float, float],
 ) -> InverseSolution:

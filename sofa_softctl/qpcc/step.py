@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.qp.verified import Checked
+from sofa_softctl.qp.verified import VerifiedResult
 from sofa_softctl.qpcc.limits import Limit
 from sofa_softctl.qpcc.modes import INACTIVE, STICKING, Modes
 from sofa_softctl.qpcc.pieces.contact_law import law_error
@@ -49,7 +49,7 @@ class Answered(NamedTuple):
     modes: Modes
     effort: np.ndarray
     force: np.ndarray
-    checked: Checked
+    checked: VerifiedResult
     scale: float
     """Largest unit of the QP's variables [sqrt(energy)]."""
 
@@ -64,9 +64,9 @@ class Step:
     warm: ContactWarm | None
     before: np.ndarray
     """Efforts of the step before in units of energy, shape (n_a,)."""
-    ask: Callable[..., Checked]
+    ask: Callable[..., VerifiedResult]
     deadline: float = math.inf
-    asked: list[Checked] = field(default_factory=list)
+    asked: list[VerifiedResult] = field(default_factory=list)
     """Answers of the QP solvers."""
     found: Found = field(default_factory=lambda: Found(None, True, "pivoting"))
     """What the search came to whose answer was taken."""

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import BackendError, SceneError
-from sofa_softctl.runtime.equilibrium.map import Equilibrium, EquilibriumMap, Near
+from sofa_softctl.runtime.equilibrium.map import Equilibrium, EquilibriumMap, KnownEquilibrium
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.session import Session
 
-__all__ = ["Equilibrium", "EquilibriumMap", "Near", "equilibrium_map", "model_hash"]
+__all__ = ["Equilibrium", "EquilibriumMap", "KnownEquilibrium", "equilibrium_map", "model_hash"]
 
 
 def equilibrium_map(

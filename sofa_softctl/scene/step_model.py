@@ -24,7 +24,7 @@ from sofa_softctl.runtime.derivatives.parameters import (
     TotalMass,
 )
 from sofa_softctl.runtime.derivatives.step_derivative import StepDerivative
-from sofa_softctl.runtime.derivatives.trajectory import Motion, MotionGradient, MotionModel
+from sofa_softctl.runtime.derivatives.trajectory import MotionGradient, Trajectory, TrajectoryModel
 from sofa_softctl.runtime.kernels.contact.inside import distances
 from sofa_softctl.runtime.kernels.mapping.barycentric import locate
 from sofa_softctl.runtime.simulation.system_matrix import mappings_above, total_jacobian
@@ -34,9 +34,9 @@ from sofa_softctl.scene.session import Session
 
 __all__ = [
     "Moduli",
-    "Motion",
+    "Trajectory",
     "MotionGradient",
-    "MotionModel",
+    "TrajectoryModel",
     "StepDerivative",
     "StepModel",
     "StepOutputs",

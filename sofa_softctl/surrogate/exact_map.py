@@ -14,7 +14,7 @@ from sofa_softctl.errors import MapError
 from sofa_softctl.scene.equilibrium import (
     Equilibrium,
     EquilibriumMap,
-    Near,
+    KnownEquilibrium,
     equilibrium_map,
     model_hash,
 )
@@ -122,7 +122,7 @@ class ExactMap:
         found = self._found(u, None if near is None else self._near(*near))
         return self._sample(found)
 
-    def _found(self, u: np.ndarray, near: Equilibrium | Near | None) -> Equilibrium:
+    def _found(self, u: np.ndarray, near: Equilibrium | KnownEquilibrium | None) -> Equilibrium:
         map_, start = self.map, perf_counter()
         try:
             found = map_(u, near)
@@ -141,10 +141,10 @@ class ExactMap:
         gradient = (found.x_u.reshape(-1, d), found.lengths_u, found.points_u.reshape(-1, d))
         return Sample(np.concatenate(value), np.concatenate(gradient))
 
-    def _near(self, u: np.ndarray, sample: Sample) -> Near:
+    def _near(self, u: np.ndarray, sample: Sample) -> KnownEquilibrium:
         rows, n = self.layout.position, self.layout.nodes
         gradient = sample.gradient[rows].reshape(n, 3, self.dimension)
-        return Near(u, np.asarray(sample.value[rows], float).reshape(n, 3), gradient)
+        return KnownEquilibrium(u, np.asarray(sample.value[rows], float).reshape(n, 3), gradient)
 
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """See `Embedding`; points of the last `at` are not solved again."""

@@ -15,7 +15,7 @@ from sofa_softctl.surrogate.exact_map import ExactMap
 from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
 from sofa_softctl.surrogate.grid.affine_model import Affine, affine_near
 from sofa_softctl.surrogate.grid.interpolant import Interpolant
-from sofa_softctl.surrogate.grid.reduced_basis import Compressed
+from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
 from sofa_softctl.surrogate.grid.store import Store
 from sofa_softctl.surrogate.grid.uniform import Grid
 from sofa_softctl.surrogate.planning.costs import InputCost, OutputCost
@@ -110,7 +110,7 @@ class PlannedRobot:
             self.grid = Grid(self.map, np.full(d, spacing), **given)
         else:
             self.grid = AdaptiveGrid(self.map, np.full(d, spacing), tolerance, level=0, **given)
-        self.compressed = Compressed(self.grid, self.map.layout, mass)
+        self.compressed = ReducedBasisGrid(self.grid, self.map.layout, mass)
         layout, mass = self.compressed.layout, self.compressed.mass
         self.dynamics = Dynamics(self.compressed, layout, mass, self.dt, scale)
 

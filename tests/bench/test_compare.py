@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.backend_process import Side
+from sofa_softctl.bench.backend_process import BackendProcess
 from sofa_softctl.bench.compare import Comparison, _turns
 from sofa_softctl.errors import BackendError, SoftctlError
 from sofa_softctl.scene.session import Session
@@ -49,7 +49,7 @@ def scene(tmp_path):
 
 def test_a_session_in_another_process_does_the_same_steps(scene):
     session = Session(scene, backend="embedded")
-    with Side(scene, "embedded", {}) as side:
+    with BackendProcess(scene, "embedded", {}) as side:
         assert side.about["dofs"] == 6
         assert side.about["backend"] == session.backend.describe()
         for seconds, positions in side.steps(3):
@@ -63,9 +63,9 @@ def test_a_session_in_another_process_does_the_same_steps(scene):
 
 def test_parameters_and_preparation_reach_the_process(scene, tmp_path):
     with pytest.raises(SoftctlError, match="Backend 'embedded': .*takes no parameter 'wat'"):
-        Side(scene, "embedded", {"wat": "raise"})
+        BackendProcess(scene, "embedded", {"wat": "raise"})
     with pytest.raises(SoftctlError, match="Backend 'embedded': .*no such plugin"):
-        Side(scene, "embedded", {}, prepare=_fail)
+        BackendProcess(scene, "embedded", {}, prepare=_fail)
 
 
 def _fail():
@@ -73,7 +73,7 @@ def _fail():
 
 
 def test_an_error_of_the_scene_names_the_backend(scene):
-    with Side(scene, "embedded", {"what": "raise"}) as side:
+    with BackendProcess(scene, "embedded", {"what": "raise"}) as side:
         assert len(side.steps(3)) == 3
         with pytest.raises(
             SoftctlError, match=r"Backend 'embedded': ValueError: broken in the fourth step"
@@ -83,7 +83,7 @@ def test_an_error_of_the_scene_names_the_backend(scene):
 
 def test_a_process_that_dies_is_told_with_its_last_words(scene):
     with (
-        Side(scene, "embedded", {"what": "die"}) as side,
+        BackendProcess(scene, "embedded", {"what": "die"}) as side,
         pytest.raises(BackendError, match=r"(?s)was killed by SIGKILL.*the last words"),
     ):
         side.steps(1)

@@ -15,7 +15,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem import Drive, FemProblem, Marker, young_modulus
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.online.window import calmest
+from sofa_softctl.identification.online.window import quietest_time
 from sofa_softctl.identification.parameter import Prior
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from sofa_softctl.scene.backend import find_backend
@@ -225,11 +225,13 @@ def test_a_window_begins_where_the_robot_moves_least():
     are compared by the sum. Noise of a thousandth moves that by some samples."""
     time = np.arange(0.0, 6.0, 0.01)
     noise = 1e-3 * np.random.default_rng(0).standard_normal((600, 1))
-    assert calmest(time, np.sin(2.0 * time)[:, None] + noise, 2.0, 3.0) == pytest.approx(
+    assert quietest_time(time, np.sin(2.0 * time)[:, None] + noise, 2.0, 3.0) == pytest.approx(
         0.75 * np.pi, abs=0.05
     )
-    assert calmest(time, np.cos(time)[:, None] + noise, 2.0, 5.0) == pytest.approx(np.pi, abs=0.05)
-    assert calmest(time[:5], noise[:5], 0.02, 0.03) == 0.02
+    assert quietest_time(time, np.cos(time)[:, None] + noise, 2.0, 5.0) == pytest.approx(
+        np.pi, abs=0.05
+    )
+    assert quietest_time(time[:5], noise[:5], 0.02, 0.03) == 0.02
 
 
 def test_calm_windows_reach_back_further_by_up_to_the_time_between_fits(line):

@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Mass, Pairs
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
 from sofa_softctl.scene.compliance import ComplianceSystem
-from sofa_softctl.scene.equilibrium import EquilibriumMap, Near
+from sofa_softctl.scene.equilibrium import EquilibriumMap, KnownEquilibrium
 from sofa_softctl.scene.session import Session
 
 
@@ -68,7 +68,7 @@ def simulate_balanced(
     found = [x, x]
     for tensions in u:
         inertia.ahead = 2.0 * found[-1] - found[-2]
-        found.append(balance(tensions, Near(tensions, found[-1], still)).x)
+        found.append(balance(tensions, KnownEquilibrium(tensions, found[-1], still)).x)
     return np.array(found[1:])
 
 

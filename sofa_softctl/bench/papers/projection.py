@@ -34,7 +34,7 @@ class Swing(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class ProjectedMotion:
     """The robot over time, and its energy."""
 
     dt: float
@@ -80,13 +80,13 @@ class Motion:
 class Comparison:
     """The same robot under the same tensions, with one approximation after the other."""
 
-    full: Motion
+    full: ProjectedMotion
     """The scene's own steps, linearised at their start as SOFA's are."""
-    balanced: Motion
+    balanced: ProjectedMotion
     """Steps of the whole robot, solved until they are in balance."""
-    projected: Motion
+    projected: ProjectedMotion
     """The projected dynamics with the exact map: confined to shapes of rest."""
-    grid: Motion
+    grid: ProjectedMotion
     """The projected dynamics with the grid."""
 
     @property
@@ -113,7 +113,7 @@ class Comparison:
         }
 
     @property
-    def motions(self) -> dict[str, Motion]:
+    def motions(self) -> dict[str, ProjectedMotion]:
         """All four by their names."""
         return {name: getattr(self, name) for name in ("full", "balanced", "projected", "grid")}
 
@@ -132,7 +132,7 @@ class Projection:
     """Let go from the shape that one line bends it to: nothing pulls, energy may not grow."""
     ramp: Comparison
     """Under the tensions of the plan for the circle."""
-    halved: dict[str, Motion]
+    halved: dict[str, ProjectedMotion]
     """The release with steps of half the length, by the names of `Comparison`; without that of the
     exact map, as it is the grid's."""
 
@@ -205,14 +205,14 @@ class _Arm:
         names = ("full", "balanced", "projected", "grid")
         return Comparison(*(self.motion(name, what, a, u) for name in names))
 
-    def motion(self, name: str, what: str, a: np.ndarray, u: np.ndarray) -> Motion:
+    def motion(self, name: str, what: str, a: np.ndarray, u: np.ndarray) -> ProjectedMotion:
         self.tell(f"{what}: {name}")
         x = self._positions(name, a, u)
         at_rest = self._potential(self.still)
         v = np.diff(x, axis=0, prepend=x[:1]) / self.dt  # (K, N, 3)
         z = self.root.arm.dofs.rest_position.value[:, 2]
         tip = x[:, z < z.min() + 1e-6].mean(axis=1) - self.still[z < z.min() + 1e-6].mean(axis=0)
-        return Motion(
+        return ProjectedMotion(
             dt=self.dt,
             tip=tip,
             kinetic=0.5 * np.einsum("knc,nc->k", v**2, self.mass),

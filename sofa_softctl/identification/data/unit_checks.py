@@ -41,7 +41,9 @@ def check_size(column: np.ndarray, channel: Channel, where: str) -> None:
     )
 
 
-def doubts(measured: np.ndarray, predicted: np.ndarray, channels: tuple[Channel, ...]) -> list[str]:
+def suspicious_channels(
+    measured: np.ndarray, predicted: np.ndarray, channels: tuple[Channel, ...]
+) -> list[str]:
     """Channels that vary as if in another unit than declared, or far from what the model predicts.
 
     Args:

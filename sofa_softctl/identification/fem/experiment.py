@@ -20,7 +20,7 @@ from sofa_softctl.identification.fem.pose import Pose
 from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.fem.sensing import sensing_of
 from sofa_softctl.identification.parameter import starts
-from sofa_softctl.scene.step_model import Motion, MotionModel
+from sofa_softctl.scene.step_model import Trajectory, TrajectoryModel
 from sofa_softctl.units import symbol
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class FemExperiment:
         kinds = [isinstance(one, FemParameter) for one in problem.parameters]
         self._physical = np.flatnonzero(kinds)
         self._framing = np.flatnonzero(np.logical_not(kinds))
-        self.model = MotionModel(self.derivative, sensing.outputs, settled=problem.settled)
+        self.model = TrajectoryModel(self.derivative, sensing.outputs, settled=problem.settled)
         dt = self.derivative.step.dt * problem.second
         self.dt = dt
         """Length of a step [s]."""
@@ -69,7 +69,7 @@ class FemExperiment:
         ends = dt * np.arange(self.steps + 1)
         self._to_samples = linear(ends, elapsed)[0]  # (n_times, steps + 1)
         self._to_steps = linear(elapsed, ends)[0]  # (steps + 1, n_times)
-        self._last: tuple[bytes, Motion] | None = None
+        self._last: tuple[bytes, Trajectory] | None = None
 
     def _check(self) -> None:
         run, problem = self.recording, self.problem
@@ -239,7 +239,7 @@ class FemExperiment:
         other._last = None
         return other
 
-    def _run(self, rho: np.ndarray, *, sensitivities: bool = False) -> Motion:
+    def _run(self, rho: np.ndarray, *, sensitivities: bool = False) -> Trajectory:
         rho = np.asarray(rho, dtype=float)
         if rho.shape != (len(self.parameters),):
             raise IdentificationError(

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.data.unit_checks import doubts
+from sofa_softctl.identification.data.unit_checks import suspicious_channels
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.adjoint_sweeps import left_out
-from sofa_softctl.identification.fitting.gauss_newton import Search, search
+from sofa_softctl.identification.fitting.gauss_newton import SearchResult, search
 from sofa_softctl.identification.fitting.multistart import closer, spread_starts
 from sofa_softctl.identification.fitting.noise import rescaled
-from sofa_softctl.identification.fitting.residual import Fit, Misfit
+from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.fitting.status import EstimateStatus
-from sofa_softctl.identification.fitting.unobservable import unseen
+from sofa_softctl.identification.fitting.unobservable import unobservable_parameters
 from sofa_softctl.identification.parameter import Parameter, starts
 
 EVALUATIONS = 200
@@ -56,7 +56,7 @@ class Estimate:
     """Parameters that ended at a bound."""
     noise_estimated: bool
     """Whether the channels' noise was estimated from residuals, not given."""
-    searches: tuple[Search, ...]
+    searches: tuple[SearchResult, ...]
     """All searches, one for each start, the best first."""
     warnings: tuple[str, ...]
     """What is to be doubted."""
@@ -152,7 +152,7 @@ def estimate(
             cannot be simulated at any start.
     """
     began = perf_counter()
-    misfit = Misfit(experiments, parameters)
+    misfit = StackedResidual(experiments, parameters)
     fitting = _Fitting(misfit, fixed, most, progress, warn)
     searches = fitting.from_starts(starts, seed)
     best = searches[0]
@@ -172,7 +172,7 @@ def estimate(
     )
 
 
-def assess(misfit: Misfit, best: Search, **told: Any) -> Estimate:
+def assess(misfit: StackedResidual, best: SearchResult, **told: Any) -> Estimate:
     """The estimate that a search came to; `told`: the fields that say how."""
     return Estimate(
         parameters=misfit.parameters,
@@ -191,7 +191,7 @@ class _Fitting:
 
     def __init__(
         self,
-        misfit: Misfit,
+        misfit: StackedResidual,
         fixed: Collection[str],
         most: int,
         progress: Progress | None,
@@ -208,11 +208,11 @@ class _Fitting:
         self.warnings: tuple[str, ...] = ()
         self.evaluations = 0
 
-    def from_starts(self, count: int, seed: int) -> tuple[Search, ...]:
+    def from_starts(self, count: int, seed: int) -> tuple[SearchResult, ...]:
         """Searches from each start, the best first; parameters that no datum sees are held."""
         begin = starts(self.misfit.parameters)
         points = [begin, *spread_starts(self.misfit.parameters, ~self.fixed, count - 1, seed)]
-        found: list[Search] = []
+        found: list[SearchResult] = []
         failed: list[tuple[np.ndarray, SimulationError]] = []
         for number, first in enumerate(points):
             point = first
@@ -249,12 +249,14 @@ class _Fitting:
         text += f". Begun closer to the given one: {closer}" if closer else ""
         return text + (f". Given up: {lost}" if lost else "")
 
-    def with_noise(self, best: Search) -> Search:
+    def with_noise(self, best: SearchResult) -> SearchResult:
         """Noise from residuals, parameters with this noise, in turn until neither changes."""
         for _ in range(NOISE_ROUNDS):
             fits = self.misfit.fits(best.rho)
             noise, change = rescaled(fits, int((~self.fixed).sum()))
-            self.misfit = Misfit(self.misfit.experiments, self.misfit.parameters, deviations=noise)
+            self.misfit = StackedResidual(
+                self.misfit.experiments, self.misfit.parameters, deviations=noise
+            )
             best = self._search(best.rho, 0)
             if change < 1e-3:
                 break
@@ -266,10 +268,14 @@ class _Fitting:
         self.evaluations += 1
         known = self.misfit.prior_information > 0.0
         self._check_count(sum(int(fit.there.sum()) for fit in fits))
-        self.unseen = unseen(self.misfit, start, fits)
+        self.unseen = unobservable_parameters(self.misfit, start, fits)
         hidden = np.isin(self.misfit.names, self.unseen)
         self.fixed = self.fixed | (hidden & ~known)
-        told = [text for fit in fits for text in doubts(fit.measured, fit.outputs, fit.channels)]
+        told = [
+            text
+            for fit in fits
+            for text in suspicious_channels(fit.measured, fit.outputs, fit.channels)
+        ]
         self.warnings += tuple(dict.fromkeys(told))
         if self.warn is not None:
             for text in self.warnings:
@@ -283,12 +289,12 @@ class _Fitting:
                 "more, fix parameters, or say what is known of them (a prior)."
             )
 
-    def _search(self, start: np.ndarray, number: int) -> Search:
+    def _search(self, start: np.ndarray, number: int) -> SearchResult:
         begin = np.where(self.fixed, starts(self.misfit.parameters), start)
         if self.fixed.all():
             residuals, _ = self.misfit.stacked(self.misfit.fits(begin), begin)
             cost = float(residuals @ residuals)
-            return Search(begin, begin, cost, EstimateStatus.NOTHING_TO_FIT, (), 1, 0, "")
+            return SearchResult(begin, begin, cost, EstimateStatus.NOTHING_TO_FIT, (), 1, 0, "")
         tell = self.progress
         found = search(
             self.misfit,

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.fitting.residual import Misfit
+from sofa_softctl.identification.fitting.residual import StackedResidual
 from sofa_softctl.identification.fitting.status import EstimateStatus
 from sofa_softctl.identification.parameter import bounds
 
@@ -30,7 +30,7 @@ OVERFLOW = 1e100
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class SearchResult:
     """Where one search began, and where it ended."""
 
     start: np.ndarray
@@ -52,13 +52,13 @@ class Search:
 
 
 def search(
-    misfit: Misfit,
+    misfit: StackedResidual,
     start: np.ndarray,
     free: np.ndarray,
     *,
     most: int,
     progress: Callable[[int, float], None] | None = None,
-) -> Search:
+) -> SearchResult:
     """Minimise the sum of squared residuals over some of the parameters.
 
     Simulation and derivatives are evaluated together, as nearly every step of Gauss-Newton is
@@ -99,7 +99,7 @@ def search(
     held = (low & (found.grad > 0.0)) | (high & (found.grad < 0.0))
     left = _decrement(np.asarray(found.jac)[:, ~held], found.fun)
     converged = left <= DECREMENT + DECREMENT_SHARE * 2.0 * found.cost
-    return Search(
+    return SearchResult(
         start=start,
         rho=trials.whole(found.x),
         cost=2.0 * float(found.cost),
@@ -116,7 +116,7 @@ class _Trials:
 
     def __init__(
         self,
-        misfit: Misfit,
+        misfit: StackedResidual,
         start: np.ndarray,
         free: np.ndarray,
         progress: Callable[[int, float], None] | None,

@@ -51,7 +51,7 @@ class Fit:
         return self.residuals[self.there], jacobian[self.there]
 
 
-class Misfit:
+class StackedResidual:
     """Residuals in standard deviations, as functions of parameters that experiments share.
 
     Args:

@@ -14,14 +14,14 @@ from time import perf_counter
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.data.unit_checks import doubts
+from sofa_softctl.identification.data.unit_checks import suspicious_channels
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.adjoint_sweeps import adjoint_gradient, left_out
 from sofa_softctl.identification.fitting.estimate import Estimate, assess, sentence
-from sofa_softctl.identification.fitting.gauss_newton import Search
-from sofa_softctl.identification.fitting.residual import Misfit, check_shapes
+from sofa_softctl.identification.fitting.gauss_newton import SearchResult
+from sofa_softctl.identification.fitting.residual import StackedResidual, check_shapes
 from sofa_softctl.identification.fitting.status import EstimateStatus
-from sofa_softctl.identification.fitting.unobservable import unseen
+from sofa_softctl.identification.fitting.unobservable import unobservable_parameters
 from sofa_softctl.identification.parameter import Parameter, bounds, starts
 
 ALPHA, BETA = 0.4, 0.4
@@ -124,7 +124,7 @@ def descend(
     Source: section 4-E, and Lemma 1 behind `pull_back`.
     """
     began = perf_counter()
-    path = _Path(Misfit(experiments, parameters), channels, terminal)
+    path = _Path(StackedResidual(experiments, parameters), channels, terminal)
     at = path.start()
     if warn is not None:
         for text in _doubts(path.misfit, at):
@@ -157,11 +157,11 @@ def descend(
 
 def as_estimate(descent: Descent, experiments: Sequence[Experiment]) -> Estimate:
     """Where a descent ended as an estimate, to be judged like others: with noise as weights."""
-    misfit = Misfit(experiments, descent.parameters)
+    misfit = StackedResidual(experiments, descent.parameters)
     fits = misfit.fits(descent.rho)
     residuals, _ = misfit.stacked(fits, descent.rho)
     evaluations = descent.simulations + descent.gradients
-    found = Search(
+    found = SearchResult(
         start=descent.iterates[0].rho,
         rho=descent.rho,
         cost=float(residuals @ residuals),
@@ -175,7 +175,7 @@ def as_estimate(descent: Descent, experiments: Sequence[Experiment]) -> Estimate
         misfit,
         found,
         fixed=(),
-        unseen=unseen(misfit, descent.rho, fits),
+        unseen=unobservable_parameters(misfit, descent.rho, fits),
         noise_estimated=False,
         searches=(found,),
         warnings=(*_doubts(misfit, descent.iterates[0]), *left_out(experiments)),
@@ -185,12 +185,12 @@ def as_estimate(descent: Descent, experiments: Sequence[Experiment]) -> Estimate
     )
 
 
-def _doubts(misfit: Misfit, start: Iterate) -> tuple[str, ...]:
+def _doubts(misfit: StackedResidual, start: Iterate) -> tuple[str, ...]:
     """What is to be doubted before a descent."""
     told = [
         text
         for one, y, channels in zip(misfit.experiments, start.outputs, misfit.channels, strict=True)
-        for text in doubts(one.measured, y, channels)
+        for text in suspicious_channels(one.measured, y, channels)
     ]
     return tuple(dict.fromkeys(told))
 
@@ -198,7 +198,9 @@ def _doubts(misfit: Misfit, start: Iterate) -> tuple[str, ...]:
 class _Path:
     """Costs and gradients of the descent, counted."""
 
-    def __init__(self, misfit: Misfit, channels: Sequence[str] | None, terminal: bool) -> None:
+    def __init__(
+        self, misfit: StackedResidual, channels: Sequence[str] | None, terminal: bool
+    ) -> None:
         self.misfit = misfit
         self.weights = [_weights(one, channels, terminal) for one in misfit.experiments]
         self.lower, self.upper = bounds(misfit.parameters)

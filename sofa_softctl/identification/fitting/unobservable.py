@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.fitting.residual import Fit, Misfit
+from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.parameter import bounds
 
 VISIBLE = 1e-4
@@ -16,7 +16,7 @@ ASIDE = 0.1
 """Share of their sizes by which parameters are moved for a second look."""
 
 
-def visibility(misfit: Misfit, fits: Sequence[Fit]) -> np.ndarray:
+def visibility(misfit: StackedResidual, fits: Sequence[Fit]) -> np.ndarray:
     """Deviations by which data change when a parameter changes by its own size, shape (n_rho,)."""
     size = np.array([one.scale for one in misfit.parameters])
     jacobian = np.concatenate([fit.rows[1] for fit in fits])
@@ -24,7 +24,9 @@ def visibility(misfit: Misfit, fits: Sequence[Fit]) -> np.ndarray:
     return found
 
 
-def unseen(misfit: Misfit, start: np.ndarray, fits: Sequence[Fit]) -> tuple[str, ...]:
+def unobservable_parameters(
+    misfit: StackedResidual, start: np.ndarray, fits: Sequence[Fit]
+) -> tuple[str, ...]:
     """Names of parameters that data depend on neither at the start nor beside it.
 
     The second look is for a start where a derivative happens to vanish, as at a symmetry.

@@ -18,7 +18,7 @@ class Values(NamedTuple):
     """Its index, -1 for none, shape (n,)."""
 
 
-class Rows(NamedTuple):
+class Readings(NamedTuple):
     """Things to measure between two ends: constraints, or readings."""
 
     kind: np.ndarray
@@ -74,7 +74,7 @@ class Tree(NamedTuple):
     """Coordinate of each damper, shape (n_d,)."""
     damping: Values
     """[N m s / rad] or [N s / m], (n_d,)."""
-    closed: Rows
+    closed: Readings
     """The constraints, n_h of them."""
     gravity: np.ndarray
     """[m / s^2], shape (3,)."""

@@ -29,7 +29,7 @@ from sofa_softctl.identification.mechanism.arrays import (
     Frames,
     Lagrangian,
     Linear,
-    Rows,
+    Readings,
     Tree,
     Values,
 )
@@ -300,7 +300,7 @@ def slide(s: np.ndarray, x: np.ndarray, point: bool, out: np.ndarray) -> None:
 
 @njit
 def measure(
-    tree: Tree, rows: Rows, rho: np.ndarray, at: Frames, h: np.ndarray, Dh: np.ndarray
+    tree: Tree, rows: Readings, rho: np.ndarray, at: Frames, h: np.ndarray, Dh: np.ndarray
 ) -> None:
     """Rows h, shape (n_r,), and their derivatives by all joints, shape (n_r, N)."""
     a, b, change, normal = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
@@ -321,7 +321,7 @@ def measure(
 
 
 @njit
-def row_value(rows: Rows, r: int, a: np.ndarray, b: np.ndarray) -> float:
+def row_value(rows: Readings, r: int, a: np.ndarray, b: np.ndarray) -> float:
     """What row r measures, with its ends at a and b."""
     if rows.kind[r] == DIRECTION:
         return dot(a, b)
@@ -332,7 +332,9 @@ def row_value(rows: Rows, r: int, a: np.ndarray, b: np.ndarray) -> float:
 
 
 @njit
-def row_normal(rows: Rows, r: int, a: np.ndarray, b: np.ndarray, end: int, out: np.ndarray) -> None:
+def row_normal(
+    rows: Readings, r: int, a: np.ndarray, b: np.ndarray, end: int, out: np.ndarray
+) -> None:
     """Derivative of row r by one of its ends."""
     if rows.kind[r] == DIRECTION:
         out[:] = b if end == 0 else a
@@ -680,7 +682,7 @@ def push(
 
 @njit
 def readings(
-    tree: Tree, rows: Rows, rho: np.ndarray, q: np.ndarray, y: np.ndarray, y_q: np.ndarray
+    tree: Tree, rows: Readings, rho: np.ndarray, q: np.ndarray, y: np.ndarray, y_q: np.ndarray
 ) -> None:
     """Rows along a motion, into y, shape (K + 1, n_r), and by all joints y_q, (K + 1, n_r, N)."""
     for k in range(q.shape[0]):

@@ -25,7 +25,7 @@ from sofa_softctl.identification.mechanism.arrays import (
     DIRECTION,
     DISTANCE,
     POINT,
-    Rows,
+    Readings,
     Tree,
     Values,
 )
@@ -131,12 +131,12 @@ class Mechanism:
             gravity=np.asarray(self.gravity, dtype=float),
         )
 
-    def rows(self, readings: Sequence[Point | Distance]) -> Rows:
+    def rows(self, readings: Sequence[Point | Distance]) -> Readings:
         """Readings as arrays: three rows for each point, one for each distance."""
         return self._table([row for one in readings for row in _rows(one)])
 
-    def _table(self, rows: list[_Row]) -> Rows:
-        return Rows(
+    def _table(self, rows: list[_Row]) -> Readings:
+        return Readings(
             kind=_integers(row.kind for row in rows),
             one=_integers(self.frame(row.one) for row in rows),
             other=_integers(self.frame(row.other) for row in rows),

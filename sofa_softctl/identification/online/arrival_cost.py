@@ -22,7 +22,7 @@ SINGULAR = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
+class ArrivalCost:
     """Samples that no longer count themselves."""
 
     information: np.ndarray
@@ -33,19 +33,19 @@ class Memory:
     """Covariance of b: F where outputs alone are noisy, more with noisy inputs, (n_rho, n_rho)."""
 
     @staticmethod
-    def none(count: int) -> Memory:
+    def none(count: int) -> ArrivalCost:
         """Nothing is known of so many parameters."""
         square = np.zeros((count, count))
-        return Memory(square, np.zeros(count), square)
+        return ArrivalCost(square, np.zeros(count), square)
 
-    def __add__(self, other: Memory) -> Memory:
-        return Memory(
+    def __add__(self, other: ArrivalCost) -> ArrivalCost:
+        return ArrivalCost(
             self.information + other.information, self.b + other.b, self.spread + other.spread
         )
 
-    def faded(self, share: float) -> Memory:
+    def faded(self, share: float) -> ArrivalCost:
         """As if each sample counted so much less."""
-        return Memory(share * self.information, share * self.b, share**2 * self.spread)
+        return ArrivalCost(share * self.information, share * self.b, share**2 * self.spread)
 
     def experiment(self, parameters: tuple[Parameter, ...]) -> Remembered:
         """As an experiment: one sample of combinations of parameters, with noise 1."""
@@ -112,11 +112,13 @@ class Linearised:
         told = np.einsum("tyi,tyj->tij", J, J)
         return Linearised(fit.time, told, told @ rho - np.einsum("tyi,ty->ti", J, r), inflation)
 
-    def until(self, time: float) -> Memory:
+    def until(self, time: float) -> ArrivalCost:
         """Those before a time."""
         left = self.time < time
         F = self.information[left].sum(axis=0)
-        return Memory(F, self.b[left].sum(axis=0), np.outer(self.inflation, self.inflation) * F)
+        return ArrivalCost(
+            F, self.b[left].sum(axis=0), np.outer(self.inflation, self.inflation) * F
+        )
 
     def since(self, time: float) -> Linearised:
         """Those from a time on."""

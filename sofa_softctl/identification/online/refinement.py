@@ -15,7 +15,7 @@ from sofa_softctl.identification.data.table import Table
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, estimate, start_at
 from sofa_softctl.identification.fitting.status import EstimateStatus
-from sofa_softctl.identification.online.arrival_cost import Linearised, Memory
+from sofa_softctl.identification.online.arrival_cost import ArrivalCost, Linearised
 from sofa_softctl.identification.parameter import Parameter, Prior
 from sofa_softctl.identification.problem import Problem
 from sofa_softctl.identification.uncertainty.identifiability import (
@@ -40,7 +40,7 @@ class Task:
     """The window."""
     rho: np.ndarray
     """Where to start, shape (n_rho,)."""
-    memory: Memory
+    memory: ArrivalCost
     """What earlier samples tell."""
     inflation: np.ndarray | None
     """Of the last window, `Linearised.inflation`; None: there was none."""
@@ -153,7 +153,7 @@ def _fit(
 
 
 def half_widths(
-    found: Estimate, trust: Identifiability, memory: Memory, inflation: np.ndarray
+    found: Estimate, trust: Identifiability, memory: ArrivalCost, inflation: np.ndarray
 ) -> np.ndarray:
     """Of the 95 % intervals, shape (n_rho,).
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.signal import savgol_filter
 
 from sofa_softctl.identification.data.table import TIME, Table
-from sofa_softctl.identification.online.arrival_cost import Linearised, Memory
+from sofa_softctl.identification.online.arrival_cost import ArrivalCost, Linearised
 from sofa_softctl.identification.online.refinement import Refinement
 
 EPSILON = 1e-9
@@ -28,7 +28,7 @@ class SlidingWindow:
     """Columns of signals that tell that; none: the window has its length."""
     half_life: float
     """Time after which what left counts half [s]; 0: what left does not count."""
-    memory: Memory
+    memory: ArrivalCost
     """Of samples that left."""
     samples: list[list[float]] = field(default_factory=list)
     """Time and signals of each."""
@@ -51,7 +51,7 @@ class SlidingWindow:
         if self.calm:
             known = np.array(self.samples)
             values = known[:, 1:][:, list(self.calm)]
-            begin = calmest(known[:, 0], values, begin - self.slack, begin)
+            begin = quietest_time(known[:, 0], values, begin - self.slack, begin)
         begin -= EPSILON
         self.samples = [row for row in self.samples if row[0] >= begin]
         if self.half_life > 0.0 and self.rows is not None:
@@ -76,7 +76,7 @@ SMOOTHED = 0.4
 """Time over which a rate is taken, against noise [s]."""
 
 
-def calmest(time: np.ndarray, values: np.ndarray, earliest: float, latest: float) -> float:
+def quietest_time(time: np.ndarray, values: np.ndarray, earliest: float, latest: float) -> float:
     """The time at which signals change least.
 
     Args:

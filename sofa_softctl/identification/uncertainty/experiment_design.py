@@ -14,7 +14,7 @@ import numpy as np
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
-from sofa_softctl.identification.fitting.residual import Fit, Misfit
+from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.uncertainty.identifiability import (
     deviations_of_interval,
     information,
@@ -79,7 +79,7 @@ class _Known:
         self.F = self._of_counted(F + np.diag((IGNORANCE * scale) ** -2.0))
         self.scores = np.zeros_like(self.F)
         if experiments:
-            misfit = Misfit(experiments, estimate.parameters)
+            misfit = StackedResidual(experiments, estimate.parameters)
             for k, (one, fit) in enumerate(zip(experiments, estimate.fits, strict=True)):
                 self.scores += self._scores(one, fit, misfit.of(k, estimate.rho))
         self.reach = deviations_of_interval(estimate)
@@ -89,7 +89,7 @@ class _Known:
         """What a motion would tell."""
         now = self._half_widths(self.covariance)
         noise = {one.name: one.deviation for fit in self.estimate.fits for one in fit.channels}
-        misfit = Misfit([experiment], self.estimate.parameters, deviations=noise)
+        misfit = StackedResidual([experiment], self.estimate.parameters, deviations=noise)
         try:
             (fit,) = misfit.fits(self.estimate.rho)
             fit = replace(fit, measured=np.zeros_like(fit.outputs))

@@ -14,7 +14,7 @@ import numpy as np
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.adjoint_sweeps import adjoint_gradient, why_no_sweep
 from sofa_softctl.identification.fitting.estimate import Estimate
-from sofa_softctl.identification.fitting.residual import Fit, Misfit
+from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 
 
 def input_covariance(
@@ -32,7 +32,7 @@ def input_covariance(
 
     Experiments without a pull_back add nothing: `left_out` says which.
     """
-    misfit = Misfit(experiments, estimate.parameters)
+    misfit = StackedResidual(experiments, estimate.parameters)
     C = np.nan_to_num(C, posinf=0.0)  # what nothing sees has its infinite variance already
     total = np.zeros_like(C)
     for k, (experiment, fit) in enumerate(zip(experiments, estimate.fits, strict=True)):

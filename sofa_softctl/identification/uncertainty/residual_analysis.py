@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from sofa_softctl.identification.fitting.residual import Fit
-from sofa_softctl.identification.uncertainty.residual_tests import pattern, size
+from sofa_softctl.identification.uncertainty.residual_tests import band, total
 from sofa_softctl.identification.uncertainty.validation import rms
 
 WINDOWS = 10
@@ -166,8 +166,8 @@ def analyse(
                 rms=rms(r),
                 rms_unit=rms(r) * channel.deviation,
                 autocorrelation=correlations(r, 1)[0] if len(there) > 2 else float("nan"),
-                white=ljung_box(r) if each is None else pattern(r, each),
-                size=_size(there) if each is None else size(r, each),
+                white=ljung_box(r) if each is None else band(r, each),
+                size=_size(there) if each is None else total(r, each),
                 expected=_expected(each) if judged else float("nan"),
                 doubt=doubt if each is None else min(doubt, DOUBT_OF_DRAWS),
                 edges=edges,

@@ -16,17 +16,17 @@ CAUTION = 9.0
 squares and of sums of two, are then too small by a factor of 3 at most."""
 
 
-def size(r: np.ndarray, drawn: np.ndarray) -> float:
+def total(r: np.ndarray, drawn: np.ndarray) -> float:
     """Probability that another draw is as large, or larger.
 
     Args:
         r: Residuals, NaN where missing, shape (n,).
         drawn: What noise leaves, missing where r is, shape (n_draws, n).
     """
-    return chance(float(np.nansum(r**2)), np.nansum(drawn**2, axis=1))
+    return empirical_p_value(float(np.nansum(r**2)), np.nansum(drawn**2, axis=1))
 
 
-def pattern(r: np.ndarray, drawn: np.ndarray) -> float:
+def band(r: np.ndarray, drawn: np.ndarray) -> float:
     """Probability that another draw has so much in any part, at most (Bonferroni).
 
     Parts are octaves of the cosine transform, missing samples taken as 0, and tenths of the time.
@@ -36,11 +36,11 @@ def pattern(r: np.ndarray, drawn: np.ndarray) -> float:
         drawn: What noise leaves, missing where r is, shape (n_draws, n).
     """
     here, there = _parts(r), _parts(drawn)
-    found = [chance(float(a), b) for a, b in zip(here, there.T, strict=True)]
+    found = [empirical_p_value(float(a), b) for a, b in zip(here, there.T, strict=True)]
     return min(1.0, len(found) * min(found))
 
 
-def chance(energy: float, drawn: np.ndarray) -> float:
+def empirical_p_value(energy: float, drawn: np.ndarray) -> float:
     """Probability that another draw has such an energy, or more.
 
     Energies are taken as chi square times a factor, with as many degrees of freedom as their

@@ -15,7 +15,7 @@ import numpy as np
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
-from sofa_softctl.identification.fitting.residual import Fit, Misfit
+from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.uncertainty.identifiability import SINGULAR, rows, sizes
 
 DRAWS = 24
@@ -69,7 +69,7 @@ def expected_residuals(
     if not any(noise_of_inputs(one).any() for one in everything):
         return None
     began = perf_counter()
-    misfit, fits = Misfit(everything, estimate.parameters), [*estimate.fits, *held_out]
+    misfit, fits = StackedResidual(everything, estimate.parameters), [*estimate.fits, *held_out]
     refit, random = _Refit(estimate), np.random.default_rng(seed)
     try:
         exact = [_difference(one, misfit, k, estimate.rho) for k, one in enumerate(everything)]
@@ -116,7 +116,7 @@ def disturbed(experiment: Experiment, random: np.random.Generator) -> Experiment
 
 
 def _difference(
-    experiment: Experiment | None, misfit: Misfit, k: int, rho: np.ndarray
+    experiment: Experiment | None, misfit: StackedResidual, k: int, rho: np.ndarray
 ) -> np.ndarray:
     """Predicted - measured [units]; both may follow from inputs."""
     assert experiment is not None

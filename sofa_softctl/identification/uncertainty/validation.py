@@ -9,7 +9,7 @@ import numpy as np
 
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
-from sofa_softctl.identification.fitting.residual import Fit, Misfit
+from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.parameter import starts
 
 
@@ -34,7 +34,7 @@ def validate(estimate: Estimate, experiments: Sequence[Experiment]) -> tuple[Val
     if not experiments:
         return ()
     noise = {one.name: one.deviation for fit in estimate.fits for one in fit.channels}
-    misfit = Misfit(experiments, estimate.parameters, deviations=noise)
+    misfit = StackedResidual(experiments, estimate.parameters, deviations=noise)
     before = _rms_at_start(misfit)
     return tuple(
         Validation(fit, rms(fit.residuals), begin)
@@ -48,7 +48,7 @@ def rms(residuals: np.ndarray) -> float:
     return float(np.sqrt(np.mean(there**2))) if len(there) else float("nan")
 
 
-def _rms_at_start(misfit: Misfit) -> list[float]:
+def _rms_at_start(misfit: StackedResidual) -> list[float]:
     found = []
     for k, experiment in enumerate(misfit.experiments):
         try:

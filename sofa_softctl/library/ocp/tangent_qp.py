@@ -11,7 +11,7 @@ from scipy.linalg import qr
 from sofa_softctl.library.ocp.shooting import Derivatives, Optimum
 from sofa_softctl.qp.problem import QP, kkt_residual
 from sofa_softctl.qp.solvers.daqp import KeptDaqp
-from sofa_softctl.qp.verified import Checked, solve_checked
+from sofa_softctl.qp.verified import VerifiedResult, solve_checked
 
 LEAST = 1e-6
 """epsilon: least eigenvalue that convexification leaves, over the mean one of the Hessian [-]."""
@@ -87,7 +87,7 @@ class TangentQP:
         """Set up the solver that keeps its factors; else the first `solve` does."""
         _ = self._kept
 
-    def solve(self, dp: np.ndarray, *, tolerance: float = 1e-6) -> Checked:
+    def solve(self, dp: np.ndarray, *, tolerance: float = 1e-6) -> VerifiedResult:
         """Ask the solvers, and check. `change` turns the answer's x into a change of v.
 
         The first one keeps its factors; where its answer fails the check, all are asked anew.
@@ -96,7 +96,7 @@ class TangentQP:
         found = self._kept.solve(qp)
         residual = kkt_residual(qp, found.x, found.y)
         if residual <= tolerance:
-            return Checked(found, residual, SOLVERS[0], found.iterations, ())
+            return VerifiedResult(found, residual, SOLVERS[0], found.iterations, ())
         return solve_checked(qp, solvers=SOLVERS, tolerance=tolerance)
 
     def change(self, z: np.ndarray, dp: np.ndarray) -> np.ndarray:

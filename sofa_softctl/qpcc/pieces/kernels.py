@@ -225,7 +225,7 @@ def _eliminate_dependent(
 # Rows of a piece ----------------------------------------------------------------------------------
 
 
-class Rows(NamedTuple):
+class PieceRows(NamedTuple):
     """low <= G v <= high."""
 
     G: np.ndarray
@@ -246,7 +246,7 @@ def _rows_of(
     x: np.ndarray,
     T: np.ndarray,
     t: np.ndarray,
-) -> Rows:
+) -> PieceRows:
     """All conditions on the variables of a piece but the bounds of the efforts."""
     n, n_v, n_c, k = s.C.shape[0], X.shape[1], len(kind), len(t)
     most = 2 * n_c + len(cut_contact) + len(s.low) + k
@@ -292,7 +292,7 @@ def _rows_of(
                     G[m, j] += weight * X[r, j]
         low[m], high[m], what[m], of[m] = s.low[i] - offset, s.high[i] - offset, LIMIT, i
         m += 1
-    return Rows(G[:m], low[:m], high[:m], what[:m], of[:m])
+    return PieceRows(G[:m], low[:m], high[:m], what[:m], of[:m])
 
 
 # One QP of a piece --------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ class Assembled(NamedTuple):
     H: np.ndarray
     g: np.ndarray
     constant: float
-    rows: Rows
+    rows: PieceRows
 
 
 @njit

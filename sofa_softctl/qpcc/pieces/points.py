@@ -14,7 +14,7 @@ from sofa_softctl.qpcc.pieces.kernels import (
     SLIDING,
     STICKING,
     Assembled,
-    Rows,
+    PieceRows,
     Statement,
     assemble,
     eliminate,
@@ -84,7 +84,7 @@ def point_at(
 
 
 @njit
-def violation(rows: Rows, v: np.ndarray, weight: np.ndarray) -> float:
+def violation(rows: PieceRows, v: np.ndarray, weight: np.ndarray) -> float:
     """What rows are violated by in total, each times its weight, by what it says and of what.
 
     Of the planes at one cone, the one that is violated most counts.
@@ -107,7 +107,7 @@ def violation(rows: Rows, v: np.ndarray, weight: np.ndarray) -> float:
 
 
 @njit
-def penalties(rows: Rows, y: np.ndarray, most: int) -> np.ndarray:
+def penalties(rows: PieceRows, y: np.ndarray, most: int) -> np.ndarray:
     """Weights of violated rows: somewhat more than their multipliers, by what and of what.
 
     Args:

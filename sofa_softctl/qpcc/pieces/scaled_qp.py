@@ -6,7 +6,7 @@ import numpy as np
 
 from sofa_softctl._internal.jit import njit
 from sofa_softctl.qp.active_set import FAILED, INFEASIBLE, dual_active_set, unlimited
-from sofa_softctl.qpcc.pieces.kernels import Rows, Statement
+from sofa_softctl.qpcc.pieces.kernels import PieceRows, Statement
 from sofa_softctl.qpcc.pieces.small_algebra import cholesky
 
 IDLE = 1e-3
@@ -16,7 +16,7 @@ to the scaled Hessian's diagonal."""
 
 @njit
 def solve_scaled(
-    s: Statement, H: np.ndarray, g: np.ndarray, rows: Rows, center: np.ndarray, radius: float
+    s: Statement, H: np.ndarray, g: np.ndarray, rows: PieceRows, center: np.ndarray, radius: float
 ) -> tuple[int, np.ndarray, np.ndarray, float]:
     """Minimise 1/2 v^T H v + g^T v on the rows and bounds, the Hessian's diagonal scaled to one.
 

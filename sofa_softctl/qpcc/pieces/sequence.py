@@ -19,7 +19,7 @@ from sofa_softctl.qpcc.pieces.kernels import (
     LAW,
     LAW_ACCEPTED,
     SLIDING,
-    Rows,
+    PieceRows,
     Statement,
     assemble,
     distances,
@@ -242,7 +242,7 @@ def _result(
 
 
 @njit
-def _pressing(rows: Rows, y: np.ndarray, n_c: int) -> tuple[np.ndarray, np.ndarray]:
+def _pressing(rows: PieceRows, y: np.ndarray, n_c: int) -> tuple[np.ndarray, np.ndarray]:
     """For each contact the border with the largest multiplier, and which it is."""
     dual, border = np.zeros(n_c), np.full(n_c, -1)
     for i in range(len(y)):

@@ -94,22 +94,19 @@ def search_modes(
             descent.go([start], options.flips)
             if descent.best is not None:
                 break
-    best, complete = descent.best, descent.complete
+    best, complete, gap = descent.best, descent.complete, options.gap
     if nodes is None:
         known = recalled is not None
         poor = descent.poor(expected) and not slow
         nodes = _nodes(options, len(pairs), known=known, poor=poor)
         bounded = options.strategy == "auto" and not math.isfinite(options.budget)
-        if bounded and known and nodes and descent.poor(FAR * expected):
+        far = known and descent.poor(FAR * expected)
+        if bounded and far and nodes:
             nodes, enough = options.new_nodes, max(enough, expected)
-    gap = options.gap
-    if (
-        not nodes
-        and options.strategy == "auto"
-        and _asks(descent, FAR * expected, idle, relaxation)
-    ):
-        gap = GAIN
-        nodes = int(options.new_nodes * min(1.0, options.some / len(pairs)) ** 3)  # takes as long
+        if bounded and not nodes and _asks(descent, FAR * expected, idle, relaxation):
+            share = min(1.0, options.some / len(pairs)) ** 3  # of nodes that take as long
+            gap = GAIN
+            nodes = options.few_nodes if known and not far else int(share * options.new_nodes)
     if not nodes or (best is not None and best.objective <= enough):
         return Found(None if best is None else pieces.settled(best), complete, "pivoting")
     proof = branch(

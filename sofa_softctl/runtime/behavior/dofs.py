@@ -10,7 +10,7 @@ from sofa_softctl.runtime.kernels.mapping import rigid
 from sofa_softctl.runtime.mesh.mesh import rotation_zyx
 
 
-class Kind:
+class DofType:
     """Points: three coordinates a node."""
 
     name: ClassVar[str] = "Vec3"
@@ -61,7 +61,7 @@ class Kind:
         return vector
 
 
-class BodyKind(Kind):
+class RigidDofs(DofType):
     """Rigid bodies: centre and quaternion x y z w; velocities linear and angular, world's axes."""
 
     name = "Rigid3"
@@ -99,7 +99,7 @@ class BodyKind(Kind):
         return np.concatenate([vector, np.zeros(3)])
 
 
-class JointKind(Kind):
+class JointDofs(DofType):
     """Single coordinates, such as joint angles; in space they lie on the x axis, as in SOFA."""
 
     name = "Vec1"
@@ -125,9 +125,9 @@ class JointKind(Kind):
         return vector[:1]
 
 
-_KINDS = (Kind(), BodyKind(), JointKind())
+_KINDS = (DofType(), RigidDofs(), JointDofs())
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, DofType] = {
     "": _KINDS[0],
     **{f"{kind.name}{suffix}": kind for kind in _KINDS for suffix in ("", "d", "f")},
     "Rigid": _KINDS[1],

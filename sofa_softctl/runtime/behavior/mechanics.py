@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.behavior.dofs import KINDS, Kind
+from sofa_softctl.runtime.behavior.dofs import KINDS, DofType
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real
@@ -38,7 +38,7 @@ class SingleStateComponent(Component):
         return super().getTemplateName() or "Vec3d"
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> DofType:
         """That of its state; while there is none yet, what its template says."""
         ready = "mstate" in self.__dict__.get("_links", ())  # else its Data are being made
         found = self._find_state() if ready else self._above()

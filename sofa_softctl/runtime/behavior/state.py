@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.dofs import KINDS, Kind
+from sofa_softctl.runtime.behavior.dofs import KINDS, DofType
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Coords, Derivs
 
@@ -32,7 +32,7 @@ class MechanicalState(Component):
         self.lam = np.zeros((0, 3))
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> DofType:
         """What a node is.
 
         Raises:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
-from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep, Taken
+from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep, StepState
 from sofa_softctl.runtime.kernels.elasticity import corotational_derivative as kernel
 from sofa_softctl.runtime.kernels.elasticity.corotational_tangent import turns
 
@@ -21,7 +21,7 @@ class CorotationalTerm:
         self.G = np.empty((count, 4, 3, 3))
         self.Z = np.empty((count, 3, 3))
 
-    def at(self, taken: Taken, beta: float) -> None:
+    def at(self, taken: StepState, beta: float) -> None:
         """Take a step whose start the field's rotations are those of."""
         field, self.h = self.field, taken.h
         x, w = (np.ascontiguousarray(part[self.rows]) for part in (taken.x, taken.w))
@@ -77,7 +77,7 @@ class SpringTerm:
     def __init__(self, field: Any, rows: slice) -> None:
         self.field, self.rows = field, rows
 
-    def at(self, taken: Taken, beta: float) -> None:
+    def at(self, taken: StepState, beta: float) -> None:
         """Take a step."""
         del beta  # K is constant
         self.h = taken.h

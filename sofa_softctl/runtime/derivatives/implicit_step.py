@@ -21,7 +21,7 @@ from sofa_softctl.runtime.simulation.simulation import loop_of
 
 
 @dataclass(frozen=True, eq=False)
-class Taken:
+class StepState:
     """One step: where it began, what drove it, where it led."""
 
     h: float
@@ -112,7 +112,7 @@ class ImplicitStep:
         self.linear.set_matrix(1.0 + h * self.alpha, h * (h + self.beta), h)
         self.lines.measure(x)
 
-    def advance(self, v: np.ndarray, drive: np.ndarray) -> Taken:
+    def advance(self, v: np.ndarray, drive: np.ndarray) -> StepState:
         """The step from the position of `at`.
 
         Args:
@@ -138,7 +138,7 @@ class ImplicitStep:
         if not np.isfinite(w).all():
             bad = ~np.isfinite(w).all(axis=1)
             raise DivergedError.of("The robot", 0.0, self.h, bad.tolist())
-        return Taken(self.h, self.x, v, w, lam, held)
+        return StepState(self.h, self.x, v, w, lam, held)
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """A^-1 b, shape (n, 3); b must be 0 where nodes are held. A is symmetric."""

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sofa_softctl.runtime.derivatives.force_terms import CorotationalTerm, terms_of
-from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep, Taken
+from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep, StepState
 from sofa_softctl.runtime.derivatives.parameters import StepParameter, Sums
 
 
@@ -54,7 +54,7 @@ class StepDerivative:
         self.terms = terms_of(step)
         self._of = {id(term.field): term for term in self.terms}
 
-    def at(self, taken: Taken, *, again: bool = True) -> None:
+    def at(self, taken: StepState, *, again: bool = True) -> None:
         """Take a step.
 
         Args:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.errors import DivergedError, SceneError, SimulationError
-from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep, Taken
+from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep, StepState
 from sofa_softctl.runtime.derivatives.outputs import StepOutputs
 from sofa_softctl.runtime.derivatives.step_derivative import Cotangent, StepDerivative, Tangent
 from sofa_softctl.runtime.kernels.cholesky.blas import one_blas_thread
@@ -21,14 +21,14 @@ AT_REST = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class Trajectory:
     """A simulated motion."""
 
     outputs: np.ndarray
     """At the start and after every step, shape (k + 1, n_y)."""
-    settling: list[Taken]
+    settling: list[StepState]
     """Steps in which it came to rest before it began."""
-    steps: list[Taken]
+    steps: list[StepState]
     """Its steps."""
     by_parameters: np.ndarray | None = None
     """Derivative of the outputs, shape (k + 1, n_y, p), where it was asked for."""
@@ -44,7 +44,7 @@ class MotionGradient:
     """By the tension or displacement at the start and in every step, shape (k + 1, n_cables)."""
 
 
-class MotionModel:
+class TrajectoryModel:
     """Outputs of a robot over time, from tensions and displacements of its cables.
 
     It starts where the scene starts, or where it rests under the first drive: there it comes in
@@ -64,7 +64,7 @@ class MotionModel:
         self.derivative, self.outputs, self.settled = derivative, outputs, settled
         self.size = float(np.ptp(self.step.x0, axis=0).max())
 
-    def run(self, drive: np.ndarray, *, sensitivities: bool = False) -> Motion:
+    def run(self, drive: np.ndarray, *, sensitivities: bool = False) -> Trajectory:
         """The motion.
 
         Args:
@@ -78,17 +78,17 @@ class MotionModel:
         with one_blas_thread():
             return self._run(drive, sensitivities)
 
-    def _run(self, drive: np.ndarray, sensitivities: bool) -> Motion:
+    def _run(self, drive: np.ndarray, sensitivities: bool) -> Trajectory:
         step, count = self.step, len(self.derivative.parameters)
         x, v = step.x0, step.v0
         tangent = Tangent(*np.zeros((2, count, step.size, 3))) if sensitivities else None
-        settling: list[Taken] = []
+        settling: list[StepState] = []
         if self.settled:
             v = np.zeros_like(v)
             x, tangent, settling = self._settle(x, tangent, drive[0])
         outputs = [self.outputs.at(x)]
         slopes = [self.outputs.forward(tangent.x)] if tangent is not None else []
-        steps: list[Taken] = []
+        steps: list[StepState] = []
         for number, u in enumerate(drive[1:], start=1):
             taken, tangent = self._take(x, v, u, step.dt, tangent, f"step {number}")
             steps.append(taken)
@@ -97,12 +97,12 @@ class MotionModel:
             if tangent is not None:
                 slopes.append(self.outputs.forward(tangent.x))
         found = np.array(slopes) if sensitivities else None
-        return Motion(np.array(outputs), settling, steps, found)
+        return Trajectory(np.array(outputs), settling, steps, found)
 
     def _settle(
         self, x: np.ndarray, tangent: Tangent | None, drive: np.ndarray
-    ) -> tuple[np.ndarray, Tangent | None, list[Taken]]:
-        settling: list[Taken] = []
+    ) -> tuple[np.ndarray, Tangent | None, list[StepState]]:
+        settling: list[StepState] = []
         still = np.zeros_like(x)
         h = self.step.dt
         for number in range(SETTLING):
@@ -131,7 +131,7 @@ class MotionModel:
         h: float,
         tangent: Tangent | None,
         where: str,
-    ) -> tuple[Taken, Tangent | None]:
+    ) -> tuple[StepState, Tangent | None]:
         try:
             self.step.at(x, h)
             taken = self.step.advance(v, drive)
@@ -142,7 +142,7 @@ class MotionModel:
             tangent = self.derivative.forward(tangent)
         return taken, tangent
 
-    def pull_back(self, motion: Motion, by_outputs: np.ndarray) -> MotionGradient:
+    def pull_back(self, motion: Trajectory, by_outputs: np.ndarray) -> MotionGradient:
         """Derivatives of a number, backward in time: one solve a step.
 
         Args:
@@ -152,7 +152,7 @@ class MotionModel:
         with one_blas_thread():
             return self._pull_back(motion, by_outputs)
 
-    def _pull_back(self, motion: Motion, by_outputs: np.ndarray) -> MotionGradient:
+    def _pull_back(self, motion: Trajectory, by_outputs: np.ndarray) -> MotionGradient:
         derivative, sums = self.derivative, self.derivative.sums()
         zero = np.zeros_like(self.step.x0)
         cotangent = Cotangent(zero, zero)

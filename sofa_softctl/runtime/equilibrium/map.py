@@ -28,7 +28,7 @@ DESCENT = 300
 """Most steps from an unstable balance, or from where a branch ends, down to a stable one."""
 
 
-class Near(NamedTuple):
+class KnownEquilibrium(NamedTuple):
     """A known equilibrium from which another one is sought."""
 
     u: np.ndarray
@@ -137,7 +137,9 @@ class EquilibriumMap:
         self.system.add_product(out, ones, 1.0, 0.0, 0.0)
         return out
 
-    def __call__(self, u: np.ndarray, near: Equilibrium | Near | None = None) -> Equilibrium:
+    def __call__(
+        self, u: np.ndarray, near: Equilibrium | KnownEquilibrium | None = None
+    ) -> Equilibrium:
         """The equilibrium for controls u, sought from one nearby.
 
         Raises:
@@ -146,7 +148,7 @@ class EquilibriumMap:
         with one_blas_thread():
             return self._solved(np.asarray(u, dtype=float), near)
 
-    def _solved(self, u: np.ndarray, near: Equilibrium | Near | None) -> Equilibrium:
+    def _solved(self, u: np.ndarray, near: Equilibrium | KnownEquilibrium | None) -> Equilibrium:
         if near is None:
             start, x = np.zeros(self.dimension), self.rest
         else:

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import IO, Any
 
 from sofa_softctl.errors import SceneError, SoftctlError
-from sofa_softctl.scene.motion import Motion, motion_of
 from sofa_softctl.scene.rollout.recipe import recipe_of, written
+from sofa_softctl.scene.scene_state import SceneState, state_of
 
 LAST_LINES = 6
 """Lines of what a process printed that are shown when it ends by itself."""
@@ -43,9 +43,9 @@ class CopyProcess:
         self._end = weakref.finalize(self, _end, self._process, self._log)
         self._ask(recipe)
 
-    def state(self) -> Motion:
+    def state(self) -> SceneState:
         """The present state of the scene that runs."""
-        return motion_of(self.original)
+        return state_of(self.original)
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """See `rollout.Copy`; function, arguments and result are pickled."""

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.motion import Motion, put_motion
 from sofa_softctl.scene.rollout.recipe import Recipe, recipe_of
+from sofa_softctl.scene.scene_state import SceneState, put_motion
 
 
 class Copy(Protocol):
@@ -71,10 +71,10 @@ class CopiedScene:
         raise SceneError(f"the copy of the scene has no '{path}'")
 
     def put(self, state: Any) -> None:
-        """Bring the copy into a state of the scene: a `Motion`, or a snapshot of the runtime."""
+        """Bring the copy into a state of the scene: `SceneState`, or a snapshot of the runtime."""
         from sofa_softctl.runtime.simulation import snapshot
 
-        if isinstance(state, Motion):
+        if isinstance(state, SceneState):
             snapshot.put_back_known(self.root, self._start)
             put_motion(self.root, state)
             return

@@ -9,7 +9,7 @@ import numpy as np
 from sofa_softctl._internal.blas_threads import one_blas_thread
 from sofa_softctl.surrogate.grid.corners import FAILED
 from sofa_softctl.surrogate.grid.embedding import Jet
-from sofa_softctl.surrogate.grid.reduced_basis import Compressed
+from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Affine:
         return np.zeros((len(points), self.dimension, self.dimension))
 
 
-def affine_near(compressed: Compressed, point: np.ndarray) -> Affine | None:
+def affine_near(compressed: ReducedBasisGrid, point: np.ndarray) -> Affine | None:
     """That of the corner nearest to a point on the coarsest level; None if it has no answer.
 
     A plan from there needs this corner anyway. Positions become d coordinates z = R (a - c) with

@@ -13,7 +13,7 @@ KEPT = 1e-7
 """Share of the corners' motion that coordinates are made for [-]."""
 
 
-class Compressed:
+class ReducedBasisGrid:
     """The grid's interpolant with x = x_0 + M^-1/2 Q z: coordinates z in place of positions x.
 
     Q is an orthonormal basis of all that corners and their gradients hold, M^1/2 (x - x_0), so that

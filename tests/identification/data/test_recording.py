@@ -9,7 +9,7 @@ from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.files import read_mcap, read_recording
 from sofa_softctl.identification.data.recording import Recording, read_csv_recording
 from sofa_softctl.identification.data.table import read_csv, template
-from sofa_softctl.identification.data.unit_checks import doubts
+from sofa_softctl.identification.data.unit_checks import suspicious_channels
 from sofa_softctl.identification.data.units import SIZES, factor, nearest
 from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.problems.loop.problem import LoopProblem
@@ -200,15 +200,15 @@ def test_outputs_that_vary_a_thousand_times_too_much_are_doubted():
     """Millimetres declared as metres; noise alone, and data as predicted, are not doubted."""
     model = np.sin(np.linspace(0.0, 6.0, 50))[:, None]
     channels = (Channel("x", "m", deviation=1e-3),)
-    (told,) = doubts(1000.0 * model, model, channels)
+    (told,) = suspicious_channels(1000.0 * model, model, channels)
     assert told == (
         "'x' varies by 716 m, the model at the start by 0.716 m, as if numbers in mm had been "
         "declared in m"
     )
-    assert doubts(1.5 * model, model, channels) == []
-    assert doubts(np.zeros((50, 1)), 1e-6 * model, channels) == []
-    assert doubts(1e-3 * model, 1e-9 * model, channels) == []
-    assert doubts(np.full((50, 1), np.nan), model, channels) == []
+    assert suspicious_channels(1.5 * model, model, channels) == []
+    assert suspicious_channels(np.zeros((50, 1)), 1e-6 * model, channels) == []
+    assert suspicious_channels(1e-3 * model, 1e-9 * model, channels) == []
+    assert suspicious_channels(np.full((50, 1), np.nan), model, channels) == []
     assert nearest(15.0, "m") is None
 
 
@@ -291,19 +291,21 @@ def test_degrees_for_radians_are_doubted_and_so_are_hundredths():
     """Angles from 20 times on; other units only where the mean is off as well."""
     wave = np.sin(np.linspace(0.0, 6.0, 50))[:, None]
     angle = (Channel("a", "rad", deviation=1e-3),)
-    (told,) = doubts(np.degrees(0.5 * wave), wave, angle)
+    (told,) = suspicious_channels(np.degrees(0.5 * wave), wave, angle)
     assert told.endswith("as if numbers in deg had been declared in rad")
-    (told,) = doubts(np.radians(1.3 * wave), wave, angle)
+    (told,) = suspicious_channels(np.radians(1.3 * wave), wave, angle)
     assert told.endswith("as if numbers in rad had been declared in deg")
-    (told,) = doubts(25.0 * wave, wave, angle)
+    (told,) = suspicious_channels(25.0 * wave, wave, angle)
     assert "declared in rad" in told
     place = (Channel("x", "mm", deviation=1e-3),)
-    (told,) = doubts(12.0 * wave, wave, place)
+    (told,) = suspicious_channels(12.0 * wave, wave, place)
     assert told.endswith("as if numbers in mm had been declared in cm")
-    (told,) = doubts(1e-3 * wave, wave, place)
+    (told,) = suspicious_channels(1e-3 * wave, wave, place)
     assert told.endswith("numbers in m had been declared in mm or in mm had been declared in um")
-    assert doubts(12.0 * wave + 90.0, wave + 90.0, place) == []  # a marker's place: it moves more
-    (told,) = doubts(wave, 0.0 * wave, place)
+    assert (
+        suspicious_channels(12.0 * wave + 90.0, wave + 90.0, place) == []
+    )  # a marker's place: it moves more
+    (told,) = suspicious_channels(wave, 0.0 * wave, place)
     assert told.endswith("check unit, sensor and start")
 
 

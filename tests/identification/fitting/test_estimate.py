@@ -11,7 +11,7 @@ from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.fitting.estimate import estimate, start_at
 from sofa_softctl.identification.fitting.gauss_newton import search
 from sofa_softctl.identification.fitting.multistart import spread_starts
-from sofa_softctl.identification.fitting.residual import Misfit
+from sofa_softctl.identification.fitting.residual import StackedResidual
 from sofa_softctl.identification.fitting.status import EstimateStatus
 from sofa_softctl.identification.fitting.steepest_descent import descend
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
@@ -186,7 +186,7 @@ def test_simulations_end_where_the_caller_says(models):
 
 def test_each_point_is_simulated_once(models):
     line = Line(lambda a: a**3, lambda a: 3 * a**2, Parameter("a", 2.0), 1.0)
-    misfit = Misfit([line])
+    misfit = StackedResidual([line])
     found = search(misfit, np.array([2.0]), np.array([True]), most=50)
     assert len(set(line.asked)) == len(line.asked) == found.evaluations
 

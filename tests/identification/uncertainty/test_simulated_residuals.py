@@ -12,7 +12,7 @@ from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.parts import Damper
 from sofa_softctl.identification.parameter import Parameter, starts
 from sofa_softctl.identification.report.report import make_report
-from sofa_softctl.identification.uncertainty.residual_tests import chance, pattern, size
+from sofa_softctl.identification.uncertainty.residual_tests import band, empirical_p_value, total
 from sofa_softctl.identification.uncertainty.simulated_residuals import expected_residuals
 
 
@@ -109,9 +109,11 @@ def test_energies_of_draws_are_judged_no_less_strictly_than_they_should():
     random = np.random.default_rng(0)
     for freedom in (1, 4, 60):
         drawn = random.chisquare(freedom, (2000, 25))
-        rare = sum(chance(row[0], row[1:]) < 0.01 for row in drawn)
+        rare = sum(empirical_p_value(row[0], row[1:]) < 0.01 for row in drawn)
         assert rare <= 20 + 4 * np.sqrt(20)
-    assert chance(0.0, np.zeros(24)) == 1.0 and chance(1.0, np.zeros(24)) == 0.0
+    assert (
+        empirical_p_value(0.0, np.zeros(24)) == 1.0 and empirical_p_value(1.0, np.zeros(24)) == 0.0
+    )
 
 
 def test_a_wave_beside_the_resonance_shows_in_its_band_only():
@@ -122,8 +124,8 @@ def test_a_wave_beside_the_resonance_shows_in_its_band_only():
     wave = noise[0] + np.sin(2.5 * np.arange(n))
     wave[50:60] = np.nan
     noise[:, 50:60] = np.nan
-    assert size(wave, noise[1:]) > 0.01 and pattern(wave, noise[1:]) < 1e-4
-    assert pattern(noise[0], noise[1:]) > 0.01
+    assert total(wave, noise[1:]) > 0.01 and band(wave, noise[1:]) < 1e-4
+    assert band(noise[0], noise[1:]) > 0.01
 
 
 def test_what_is_computed_from_inputs_alone_has_no_noise_of_its_own(models):

@@ -60,6 +60,50 @@ def test_a_kernel_is_compiled_once_for_all_processes(tmp_path):
     assert run(script, NUMBA_CACHE_DIR=cache)[:2] == ["42.0", "1"]
 
 
+CALLER = """
+import callee
+from sofa_softctl._internal.jit import njit
+from callee import Pair, twice
+
+@njit
+def sum_of(pair):
+    return twice(pair.one) + pair.other
+
+value = sum_of(callee.NAME(1.0, 2.0))
+print(value, sum(sum_of.stats.cache_hits.values()))
+"""
+CALLEE = """
+from typing import NamedTuple
+from sofa_softctl._internal.jit import njit
+
+class Pair(NamedTuple):
+    one: float
+    other: float
+
+NAME = Pair
+
+@njit
+def twice(x):
+    return 2.0 * x
+"""
+
+
+def test_a_kernel_is_compiled_anew_where_another_file_changed_that_it_uses(tmp_path):
+    """Its callee, or a named tuple that it takes: also where that has another name now, which the
+    index of what was compiled cannot be read without."""
+    script, other = tmp_path / "caller.py", tmp_path / "callee.py"
+    script.write_text(CALLER)
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    other.write_text(CALLEE)
+    assert run(script, **cache) == ["4.0", "0"]
+    assert run(script, **cache) == ["4.0", "1"]
+    other.write_text(CALLEE.replace("2.0 * x", "20.0 * x"))
+    assert run(script, **cache) == ["22.0", "0"]
+    other.write_text(CALLEE.replace("Pair", "Two") + "Pair = Two\n")
+    assert run(script, **cache) == ["4.0", "0"]
+    assert run(script, **cache) == ["4.0", "1"]
+
+
 def test_without_a_writable_directory_kernels_are_kept_in_a_temporary_one(tmp_path):
     """Nothing can be made below a regular file, not even by root."""
     file = tmp_path / "__pycache__"

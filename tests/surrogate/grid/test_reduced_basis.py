@@ -5,7 +5,7 @@ import pytest
 
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.grid.evaluation import Sample
-from sofa_softctl.surrogate.grid.reduced_basis import Compressed
+from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
 from sofa_softctl.surrogate.grid.uniform import Grid
 from sofa_softctl.surrogate.planning.dynamics import Dynamics
 
@@ -38,7 +38,7 @@ def smooth(u, near=None):
 @pytest.fixture
 def both():
     grid = Grid(smooth, np.full(D, 0.5))
-    return grid, Compressed(grid, LAYOUT, MASS)
+    return grid, ReducedBasisGrid(grid, LAYOUT, MASS)
 
 
 def test_lines_and_points_stay_as_they_are(both):
@@ -58,7 +58,7 @@ def test_few_coordinates_are_enough_and_what_they_lose_is_told(both):
     _, small = both
     small.at(RNG.uniform(-1.0, 1.0, (9, D)))
     assert small.used == 6 and small.lost < 1e-7
-    narrow = Compressed(both[0], LAYOUT, MASS, coordinates=3)
+    narrow = ReducedBasisGrid(both[0], LAYOUT, MASS, coordinates=3)
     narrow.at(np.zeros((1, D)))
     assert narrow.used == 3 and narrow.lost > 1e-3
 
@@ -95,11 +95,11 @@ def test_the_dynamics_are_those_of_all_positions(both):
 
 def test_points_that_the_grid_cannot_answer_are_nan():
     grid = Grid(smooth, np.full(D, 0.5), lower=np.full(D, -1.0), upper=np.full(D, 1.0))
-    small = Compressed(grid, LAYOUT, MASS)
+    small = ReducedBasisGrid(grid, LAYOUT, MASS)
     found = small.at(np.array([[0.1, 0.2], [3.0, 0.0]]))
     assert np.isfinite(found.value[0]).all() and np.isnan(found.value[1]).all()
 
 
 def test_coordinates_come_in_threes():
     with pytest.raises(ValueError, match="multiple of three"):
-        Compressed(Grid(smooth, np.full(D, 0.5)), LAYOUT, MASS, coordinates=4)
+        ReducedBasisGrid(Grid(smooth, np.full(D, 0.5)), LAYOUT, MASS, coordinates=4)

@@ -16,7 +16,7 @@ from sofa_softctl.runtime.kernels.contact.proximity import (
     LOCAL_MIN_DISTANCE,
     MIN_PROXIMITY,
     NEW_PROXIMITY,
-    Near,
+    Proximities,
     near_points,
 )
 
@@ -49,7 +49,7 @@ class Intersection(Component):
         """Whether elements of these kinds are tested (the one with more corners is first)."""
         raise NotImplementedError
 
-    def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Near:
+    def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Proximities:
         """Near points of candidate pairs of elements."""
         return near_points(
             first.surface(),
@@ -86,7 +86,7 @@ class LocalMinDistance(Intersection):
         """See Intersection."""
         return second.corners == 1 or first.corners == second.corners == 2
 
-    def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Near:
+    def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Proximities:
         """See Intersection."""
         if self.filterIntersection.get() and not self.useLMDFilters.get():
             return super().near(first, second, pairs)
@@ -115,7 +115,7 @@ class MinProximityIntersection(Intersection):
         }.get((first.corners, second.corners))
         return second.corners == 1 if allowed is None else allowed.get()
 
-    def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Near:
+    def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Proximities:
         """See Intersection."""
         if isinstance(second, SphereCollisionModel):  # against lines only between their ends
             return unfiltered(first, second, pairs, self.alarmDistance.get())
@@ -159,7 +159,7 @@ class DiscreteIntersection(Intersection):
 
 def unfiltered(
     first: CollisionModel, second: CollisionModel, pairs: np.ndarray, alarm: float
-) -> Near:
+) -> Proximities:
     """Closest points inside both elements, whatever the direction between them."""
     one, two = (model.surface()._replace(filtered=False) for model in (first, second))
     return near_points(one, two, pairs, LOCAL_MIN_DISTANCE, alarm, 0.0, 0.0, False)

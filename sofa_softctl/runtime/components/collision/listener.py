@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.kernels.contact.proximity import Near
+from sofa_softctl.runtime.kernels.contact.proximity import Proximities
 
 
 class ContactListener(Component):
@@ -25,8 +25,8 @@ class ContactListener(Component):
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
-        self._now: list[tuple[bool, Near, np.ndarray]] = []
-        self._before: list[tuple[bool, Near, np.ndarray]] = []
+        self._now: list[tuple[bool, Proximities, np.ndarray]] = []
+        self._before: list[tuple[bool, Proximities, np.ndarray]] = []
 
     def hear(self, touching: list[Any]) -> None:
         """Take over the contacts of a step; called by the pipeline.
@@ -42,7 +42,7 @@ class ContactListener(Component):
             if one in (first, second) and (two is None or {id(one), id(two)} == _ids(entry)):
                 self._now.append((first is not one, entry.near, entry.contact_distance))
 
-    def _heard(self) -> tuple[bool, Near, np.ndarray] | None:
+    def _heard(self) -> tuple[bool, Proximities, np.ndarray] | None:
         return self._before[0] if self._before else None
 
     def getNumberOfContacts(self) -> int:

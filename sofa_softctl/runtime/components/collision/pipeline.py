@@ -17,7 +17,7 @@ from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrang
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Int, Vector
 from sofa_softctl.runtime.kernels.contact.broad_phase import candidate_pairs
-from sofa_softctl.runtime.kernels.contact.proximity import Near, without_duplicates
+from sofa_softctl.runtime.kernels.contact.proximity import Proximities, without_duplicates
 
 WIDER = np.array([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
 SAME = 1e-8
@@ -157,14 +157,18 @@ class CollisionPipeline(ContactDetection):
 
     def _near_elements(
         self, method: Intersection, first: Any, second: Any, boxes: dict[int, np.ndarray]
-    ) -> Near:
+    ) -> Proximities:
         widened = boxes[id(first)] + method.alarmDistance.get() * WIDER
         pairs = candidate_pairs(widened, boxes[id(second)])
         if first._context is second._context:
             pairs = _without_neighbours(pairs, first, second)
         near = method.near(first, second, pairs)
         kept = without_duplicates(near.point, SAME)
-        return near if len(kept) == len(near.point) else Near(*(values[kept] for values in near))
+        return (
+            near
+            if len(kept) == len(near.point)
+            else Proximities(*(values[kept] for values in near))
+        )
 
     def _respond(
         self, key: tuple[int, int], first: CollisionModel, second: CollisionModel
@@ -178,7 +182,7 @@ class CollisionPipeline(ContactDetection):
         self._known[key] = made
         return made
 
-    def _name(self, near: Near, key: tuple[int, int]) -> np.ndarray:
+    def _name(self, near: Proximities, key: tuple[int, int]) -> np.ndarray:
         """What the two elements are called, the same from step to step, shape (p, 2)."""
         return near.element + [self._first_element[part] for part in key]
 

@@ -11,7 +11,7 @@ from sofa_softctl.runtime.components.collision.models import CollisionModel
 from sofa_softctl.runtime.core.data.types import Real
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import COULOMB, UNILATERAL, row_parameters
-from sofa_softctl.runtime.kernels.contact.proximity import Near
+from sofa_softctl.runtime.kernels.contact.proximity import Proximities
 
 
 class UnilateralLagrangianConstraint(LagrangianConstraint):
@@ -33,7 +33,9 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
-        self.near = Near(*(np.empty((0, *shape)) for shape in ((2,), (2, 3), (2, 3), (3,), ())))
+        self.near = Proximities(
+            *(np.empty((0, *shape)) for shape in ((2,), (2, 3), (2, 3), (3,), ()))
+        )
         self.identity = np.empty((0, 2), dtype=np.int64)
         self.contact_distance = np.empty(0)
         self.force = self.gap = np.empty((0, 3))
@@ -48,7 +50,7 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         self.rows_each = 3 if mu > 0.0 else 1
         self._initialised = True
 
-    def touch(self, near: Near, contact_distance: float, identity: np.ndarray) -> None:
+    def touch(self, near: Proximities, contact_distance: float, identity: np.ndarray) -> None:
         """Take over the contacts of this step.
 
         Args:

@@ -58,7 +58,7 @@ class Surface(NamedTuple):
     """Whether cones apply; not for spheres, nor for points of a node without lines."""
 
 
-class Near(NamedTuple):
+class Proximities(NamedTuple):
     """Pairs of near points, in the order of the candidate pairs."""
 
     element: np.ndarray
@@ -275,7 +275,7 @@ def near_points(
     cone: float,
     factor: float,
     lines: bool,
-) -> Near:
+) -> Proximities:
     """Near points of candidate pairs of elements.
 
     Args:
@@ -291,7 +291,7 @@ def near_points(
     k1, k2 = first.elements.shape[1], second.elements.shape[1]
     whole = method == NEW_PROXIMITY and k1 == 3 and k2 >= 2
     capacity = len(pairs) * (WIDEST if whole else 1)
-    out = Near(
+    out = Proximities(
         np.empty((capacity, 2), np.int64),
         np.zeros((capacity, 2, 3)),
         np.empty((capacity, 2, 3)),
@@ -337,7 +337,7 @@ def near_points(
             if not _leaves(second, j, back, cone, factor):
                 continue
         count += 1
-    return Near(
+    return Proximities(
         out.element[:count],
         out.weight[:count],
         out.point[:count],
@@ -363,7 +363,7 @@ def _place(out: np.ndarray, s: Surface, element: int, weight: np.ndarray) -> Non
 
 @njit
 def _record(
-    out: Near,
+    out: Proximities,
     at: int,
     first: Surface,
     i: int,
@@ -394,7 +394,14 @@ def _record(
 
 @njit
 def _whole_triangle(
-    out: Near, at: int, first: Surface, i: int, second: Surface, j: int, limit: float, lines: bool
+    out: Proximities,
+    at: int,
+    first: Surface,
+    i: int,
+    second: Surface,
+    j: int,
+    limit: float,
+    lines: bool,
 ) -> int:
     """Contacts of a triangle with a triangle or a line; returns the next free place of `out`."""
     p, q = first.elements[i], second.elements[j]

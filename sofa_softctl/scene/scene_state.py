@@ -33,7 +33,7 @@ OF_EVERY_CONTROLLER = frozenset("name printLog tags bbox componentState listenin
 
 
 @dataclass(frozen=True)
-class Motion:
+class SceneState:
     """Where a scene stands, between two steps or at the begin of one."""
 
     root: dict[str, Any]
@@ -44,7 +44,7 @@ class Motion:
     """What the `snapshot()` of each controller gave, by its path; None for those that have none."""
 
 
-def motion_of(root: Any) -> Motion:
+def state_of(root: Any) -> SceneState:
     """Where a scene stands, on either backend; copies."""
     values = {name: _copied(root.findData(name).value) for name in ROOT if root.findData(name)}
     data: dict[tuple[str, str], Any] = {}
@@ -61,10 +61,10 @@ def motion_of(root: Any) -> Motion:
             if found.getName() not in OF_EVERY_CONTROLLER:
                 data[path, found.getName()] = _copied(found.value)
         carried[path] = controller.snapshot() if hasattr(controller, "snapshot") else None
-    return Motion(values, data, carried)
+    return SceneState(values, data, carried)
 
 
-def put_motion(root: Any, motion: Motion) -> None:
+def put_motion(root: Any, motion: SceneState) -> None:
     """Bring a scene of the embedded runtime to where another one of the same recipe stands.
 
     Raises:
