@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib.util
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -15,6 +12,8 @@ from typing import Any
 import pluggy
 
 from sofa_softctl import hooks
+from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.errors import PluginError, SceneError
 
 
@@ -100,20 +99,9 @@ class Plugins:
         path = Path(path)
         if not path.is_file():
             raise PluginError(f"There is no plugin file '{path}'.")
-        spec = importlib.util.spec_from_file_location(f"softctl_plugin_{path.stem}", path)
-        if spec is None or spec.loader is None:
+        if path.suffix != ".py":
             raise PluginError(f"The plugin '{path}' is no Python file (.py).")
-        module = importlib.util.module_from_spec(spec)
-        before = sys.modules.get(spec.name)
-        sys.modules[spec.name] = module
-        try:
-            spec.loader.exec_module(module)
-            self.add(module, str(path))
-        except BaseException:
-            del sys.modules[spec.name]
-            if before is not None:
-                sys.modules[spec.name] = before
-            raise
+        self.add(import_file(path, "softctl_plugin", folder_too=False), str(path))
 
     def load_entry_points(self) -> None:
         """Take in the plugins of installed packages, unless SOFTCTL_PLUGINS=0.
@@ -234,8 +222,7 @@ def controller(name: str) -> type[Any]:
     """
     known = plugins().controllers
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f" Did you mean '{close[0]}'?" if close else ""
+        hint = did_you_mean(name, known)
         raise PluginError(
             f"There is no controller '{name}'.{hint} Known: {', '.join(sorted(known))}."
         )

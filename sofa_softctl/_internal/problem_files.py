@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib.util
 import inspect
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.errors import SoftctlError
 
 
@@ -39,7 +37,7 @@ def load_problem(
         return _pick(built_in, name, "This package", error, page)()
     if not Path(path).is_file():
         raise error(f"{path}: there is no such file.")
-    known = getattr(_imported(Path(path)), "PROBLEMS", {})
+    known = getattr(import_file(Path(path), "problem"), "PROBLEMS", {})
     if not isinstance(known, Mapping):
         raise error(
             f"'{path}': expected PROBLEMS to be a dict, names to problems. Got: {_kind(known)}. "
@@ -74,34 +72,6 @@ def _made(entry: Any, where: str, error: type[SoftctlError]) -> Any:
 
 def _kind(found: Any) -> str:
     return "None" if found is None else type(found).__name__
-
-
-def did_you_mean(name: str, known: Mapping[str, Any] | list[str] | tuple[str, ...]) -> str:
-    """A question that names the closest known name; empty when none is close."""
-    close = difflib.get_close_matches(name, known, n=1)
-    return f" Did you mean '{close[0]}'?" if close else ""
-
-
-def some(names: Sequence[str], *, near: str = "", most: int = 8) -> str:
-    """Names for a message: all if they are few, otherwise the closest to one, and how many more."""
-    if len(names) <= most:
-        return ", ".join(names)
-    close = difflib.get_close_matches(near, names, n=most) if near else []
-    first = [*close, *(name for name in names if name not in close)][:most]
-    return f"{', '.join(first)} and {len(names) - most} more"
-
-
-def _imported(path: Path) -> ModuleType:
-    """The file as a module; its folder is on the path from then on, as with scene files."""
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    spec = importlib.util.spec_from_file_location(f"problem_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look up what annotations mean
-    spec.loader.exec_module(module)
-    return module
 
 
 def _pick(

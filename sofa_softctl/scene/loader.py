@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
 import re
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError, UnknownComponentError
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.simulation.scene_file import import_scene
@@ -102,8 +102,7 @@ def arguments_of(create: Callable[..., Any], given: Mapping[str, Any]) -> dict[s
     arguments = {}
     for name, value in given.items():
         if name not in known and name not in required and not _takes_any(create):
-            close = difflib.get_close_matches(name, [*required, *known], n=1)
-            hint = f" Did you mean '{close[0]}'?" if close else ""
+            hint = did_you_mean(name, [*required, *known])
             listing = [*required, *(f"{key}={default!r}" for key, default in known.items())]
             raise SceneError(
                 f"The scene takes no parameter '{name}'.{hint} "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl._internal.problem_files import did_you_mean, some
+from sofa_softctl._internal.suggestions import did_you_mean, some
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.sampling import bridge, regular
 from sofa_softctl.identification.data.table import TIME, Table, read_csv

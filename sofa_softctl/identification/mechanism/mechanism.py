@@ -12,7 +12,6 @@ Units: m, kg, s, rad. A number of a mechanism may be a parameter's name instead,
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.mechanism.arrays import (
     DIRECTION,
@@ -204,8 +204,7 @@ def _rows(of: Pin | Clamp | Rod | Point | Distance) -> list[_Row]:
 def _find(name: str, known: Sequence[str], what: str) -> int:
     if name in known:
         return known.index(name)
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f" Did you mean '{close[0]}'?" if close else ""
+    hint = did_you_mean(name, known)
     raise IdentificationError(
         f"There is no {what} '{name}'.{hint} Known: {', '.join(known) or 'none'}."
     )

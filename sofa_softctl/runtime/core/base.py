@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError, UnknownDataError
 from sofa_softctl.runtime.core.data import script_data
 from sofa_softctl.runtime.core.data.data import Data
@@ -214,9 +214,8 @@ class Base:
             for table in (self.__dict__.get("_data", {}), self.__dict__.get("_links", {})):
                 if real in table:
                     return table[real]
-        raise AttributeError(
-            f"{type(self).__name__} has no attribute or Data '{name}'.{_suggestion(self, name)}"
-        )
+        hint = did_you_mean(name, type(self).data_names)
+        raise AttributeError(f"{type(self).__name__} has no attribute or Data '{name}'.{hint}")
 
     def __getitem__(self, name: str) -> Any:
         return self.getData(name)
@@ -266,10 +265,5 @@ class Base:
 
     def explain_data(self, name: str) -> str:
         """For messages: that there is no Data of that name, and which was probably meant."""
-        return f"{self.describe()} has no Data '{name}'.{_suggestion(self, name)}"
-
-
-def _suggestion(base: Base, name: str) -> str:
-    known = {entry.lower(): entry for entry in type(base).data_names}
-    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
-    return f" Did you mean '{known[close[0]]}'?" if close else ""
+        hint = did_you_mean(name, type(self).data_names)
+        return f"{self.describe()} has no Data '{name}'.{hint}"

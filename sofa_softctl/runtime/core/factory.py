@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sofa_softctl._internal.late_names import look_further
+from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError, UnknownComponentError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.link import follow
@@ -79,9 +79,7 @@ def categories_of(name: str) -> list[str]:
 
 def explain_unknown(name: str) -> str:
     """For messages: which component was probably meant."""
-    known = {entry.lower(): entry for entry in components()}
-    close = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.6)
-    hint = f" Did you mean {' or '.join(repr(known[entry]) for entry in close)}?" if close else ""
+    hint = did_you_mean(name, components(), most=3)
     return (
         f"the embedded runtime has no component '{name}'.{hint} "
         "'softctl components' lists all; in SOFA itself the scene may still run."

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.children import NodeIterator
@@ -359,8 +359,7 @@ class Node(BaseNode, Context):
             if name in self.__dict__.get("_data", {}):
                 return self._data[name]
             names = [entry.getName() for entry in (*self.objects, *self.children)]
-            close = difflib.get_close_matches(name, [*names, *self._data], n=1)
-            hint = f" Did you mean '{close[0]}'?" if close else ""
+            hint = did_you_mean(name, [*names, *self._data])
             raise AttributeError(
                 f"Node '{self.getPathName()}' has no Data, object or child '{name}'.{hint} "
                 f"It holds: {', '.join(names) or 'nothing'}."

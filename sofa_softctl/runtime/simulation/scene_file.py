@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
+from sofa_softctl._internal.suggestions import nearest
+from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.errors import SceneError
 
 
@@ -20,23 +19,16 @@ def import_scene(path: str | Path) -> ModuleType:
     """
     path = Path(path)
     if not path.is_file():
-        near = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        close = difflib.get_close_matches(path.name, near, n=1)
-        hint = f" Did you mean '{path.parent / close[0]}'?" if close else ""
+        beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        close = [f"'{path.parent / name}'" for name in nearest(path.name, beside)]
+        hint = f" Did you mean {close[0]}?" if close else ""
         raise SceneError(f"There is no scene file '{path}'.{hint}")
     if path.suffix != ".py":
         raise SceneError(
             f"'{path}' is no Python scene (.py with createScene(root)). XML scenes (.scn) run in "
             "SOFA only."
         )
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    spec = importlib.util.spec_from_file_location(f"scene_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    module = import_file(path, "scene")
     if not callable(getattr(module, "createScene", None)):
         raise SceneError(f"'{path}' has no function createScene(root).")
     return module
