@@ -13,7 +13,7 @@ def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
 
 
 def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
-    """Ask whether one of the known names was meant: the end of a sentence; empty where no known name is near."""
+    """A question that ends a sentence: was this known name meant? Empty where none is near."""
     found = nearest(name, known, most)
     return f" Did you mean {' or '.join(map(repr, found))}?" if found else ""
 
