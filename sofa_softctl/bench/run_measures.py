@@ -55,7 +55,7 @@ class RunMeasures:
             if getattr(entry, "clock", None) is not None:
                 entry.clock.now = process_time
         self.session, self.begin = session, begin
-        self.controller = _controller_of(session)
+        self.controller = inverse_controller_of(session)
         count = len(self.controller.effectors)
         self.place, self.turn = (list(range(count) if k is None else k) for k in (place, turn))
         self.solutions: list[Any] = []
@@ -142,8 +142,15 @@ MEASURES = tuple(
 """Names of `RunMeasures.errors`."""
 
 
-def _controller_of(session: Session) -> Any:
+def inverse_controller_of(session: Session) -> Any:
+    """The first inverse controller of a scene.
+
+    Raises:
+        SceneError: it has none.
+    """
+    from sofa_softctl.inverse.controller import InverseController  # imports Sofa
+
     for entry in session.controllers:
-        if entry.getClassName() == "InverseController":
+        if isinstance(entry, InverseController):
             return entry
     raise SceneError(f"'{session.name}' has no InverseController to measure.")

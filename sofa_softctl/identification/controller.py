@@ -13,12 +13,14 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.identification.online.arrival_cost import ArrivalCost
 from sofa_softctl.identification.online.background import Background
+from sofa_softctl.identification.online.plot import RefinementSummary, draw_refinement, summarise
 from sofa_softctl.identification.online.refinement import Refinement, Task, doubted, refine
 from sofa_softctl.identification.online.signals import Signal, Target, check_names, readers, writers
 from sofa_softctl.identification.online.window import EPSILON, SlidingWindow
 from sofa_softctl.identification.parameter import starts
 from sofa_softctl.identification.problem import Problem
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.report import History
 
 
 class IdentificationController(SceneController):
@@ -146,6 +148,17 @@ class IdentificationController(SceneController):
         """Take over what `snapshot` gave."""
         own = {"sliding": snapshot["sliding"].copy(), "history": list(snapshot["history"])}
         self.keep(**(snapshot | own), pending=None)
+
+    def summary(self, history: History) -> RefinementSummary:
+        """See SceneController."""
+        del history
+        return summarise(self)
+
+    def plot(self, figure: Any, history: History) -> bool:
+        """See SceneController."""
+        del history
+        draw_refinement(figure, self)
+        return True
 
     @pauses_on_error
     def onAnimateEndEvent(self, event: Any) -> None:

@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from time import process_time
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import Sofa
@@ -19,7 +19,9 @@ from sofa_softctl.inverse.foresight import Foresight
 from sofa_softctl.inverse.grasp import Grasp
 from sofa_softctl.inverse.look_ahead import LookAhead
 from sofa_softctl.inverse.lost import LostObjects
+from sofa_softctl.inverse.plot import draw_tracking
 from sofa_softctl.inverse.slack import Slack
+from sofa_softctl.inverse.summary import InverseSummary, summarise
 from sofa_softctl.qpcc.contacts import Law
 from sofa_softctl.qpcc.modes import Mode
 from sofa_softctl.qpcc.preparation import prepare
@@ -27,22 +29,18 @@ from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.search_options import Search
 from sofa_softctl.qpcc.solution import InverseSolution
 from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.scene.channels import CONTACTS_KEPT
 from sofa_softctl.scene.compliance import ComplianceSystem, row_count
 from sofa_softctl.scene.contacts import body_path
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.report import History, Markers
 from sofa_softctl.status import Status
 
 CONTACTS = ("coulomb", "sticking", "forward")
 """Ways to take contacts."""
 MODES = list(Mode)
 """Modes by their number in the Data `contact_mode`."""
-CONTACT_OUTPUTS = (
-    "contact_point",
-    "contact_force",
-    "contact_normal",
-    "contact_slide",
-    "contact_mode",
-)
+CONTACT_OUTPUTS = tuple(f"contact_{name}" for name in ("point", "force", "normal", "slide", "mode"))
 """Data with an entry for each contact of the step."""
 
 
@@ -85,6 +83,23 @@ class InverseController(SceneController):
 
     Source: Coevoet, Escande, Duriez 2019, eq. (6) and section III-E.
     """
+
+    recorded: ClassVar[dict[str, tuple[str, str]]] = {
+        "effort": ("force", "Effort of each actuator"),
+        "displacement": ("length", "Length pulled in of each cable"),
+        "goal": ("length", "Goal of each effector"),
+        "tip": ("length", "Position of each effector"),
+        "error": ("length", "Distance of each effector to its goal"),
+    }
+    recorded_contacts: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "contact_point": ("length", "Where each contact is", CONTACTS_KEPT),
+        "contact_force": ("force", "Force of each contact on the second body", CONTACTS_KEPT),
+        "contact_normal": ("force", "Normal force of each contact", CONTACTS_KEPT),
+        "contact_slide": ("length", "How far each contact slid in the step", CONTACTS_KEPT),
+        "contact_mode": ("", "0 inactive, 1 sticking, 2 sliding", CONTACTS_KEPT),
+        "gap": ("", "(objective - bound) / objective of the step; 0 without contacts"),
+        "pieces": ("", "Pieces of the problem that were solved"),
+    }
 
     def __init__(
         self,
@@ -166,6 +181,7 @@ class InverseController(SceneController):
         self.last_status: Status | None = None
         self.solutions: dict[Status, int] = dict.fromkeys(Status, 0)
         self.limits_met: dict[str, int] = {}
+        self.searched: list[tuple[float, bool]] = []  # gap, converged of each step with contacts
         self.last_time = -math.inf
         self.failed = False
         self.told_of_others = False
@@ -189,12 +205,28 @@ class InverseController(SceneController):
                     else np.zeros_like(np.asarray(data.value))
                 )
 
+    def summary(self, history: History) -> InverseSummary | None:
+        """See SceneController."""
+        return summarise(self, history) if len(history.time) else None
+
+    def plot(self, figure: Any, history: History) -> bool:
+        """See SceneController."""
+        draw_tracking(figure, self.names, history)
+        return True
+
+    def markers(self) -> Markers:
+        """See SceneController."""
+        names = ("goal", "tip", "contact_point", "contact_force")
+        values = [np.array(self.outputs[name].value, dtype=float) for name in names]
+        return Markers(*(value.reshape(-1, 3) for value in values))
+
     def snapshot(self) -> dict[str, Any]:
         """What the controller carries from step to step."""
         return {
             "solution": self.solution,
             "solutions": dict(self.solutions),
             "limits_met": dict(self.limits_met),
+            "searched": list(self.searched),
             "last_time": self.last_time,
             "slack_until": self.slack.until.copy(),
             "grasps": [grasp.snapshot() for grasp in self.grasps],
@@ -208,6 +240,7 @@ class InverseController(SceneController):
         self.solution = snapshot["solution"]
         self.solutions = dict(snapshot["solutions"])
         self.limits_met = dict(snapshot["limits_met"])
+        self.searched = list(snapshot["searched"])
         self.last_time = snapshot["last_time"]
         self.slack.until = snapshot["slack_until"].copy()
         self.foresight.restore(snapshot["foresight"])
@@ -437,6 +470,8 @@ class InverseController(SceneController):
         self.solutions[solution.status] += 1
         for limit in solution.active:
             self.limits_met[limit] = self.limits_met.get(limit, 0) + 1
+        if solution.modes:
+            self.searched.append((solution.gap, solution.converged))
         self.outputs["effort"].value = solution.effort
         self.outputs["displacement"].value = solution.displacement
         if solution.modes or (before is not None and before.modes):

@@ -7,27 +7,6 @@ from typing import Any
 
 import numpy as np
 
-_OUTPUTS = {
-    "effort": ("force", "Effort of each actuator"),
-    "displacement": ("length", "Length pulled in of each cable"),
-    "goal": ("length", "Goal of each effector"),
-    "tip": ("length", "Position of each effector"),
-    "error": ("length", "Distance of each effector to its goal"),
-}
-"""Numeric Data of an inverse controller, their units and meaning."""
-_CONTACTS = {
-    "contact_point": ("length", "Where each contact is"),
-    "contact_force": ("force", "Force of each contact on the second body"),
-    "contact_normal": ("force", "Normal force of each contact"),
-    "contact_slide": ("length", "How far each contact slid in the step"),
-    "contact_mode": ("", "0 inactive, 1 sticking, 2 sliding"),
-}
-"""Those with an entry for each contact."""
-_SEARCH = {
-    "gap": ("", "(objective - bound) / objective of the step; 0 without contacts"),
-    "pieces": ("", "Pieces of the problem that were solved"),
-}
-"""Those about the search among the modes of contacts."""
 CONTACTS_KEPT = 64
 """Contacts of a step that a channel holds; zeros where there are fewer."""
 
@@ -61,8 +40,9 @@ class Channel:
 def channels_of(root: Any) -> list[Channel]:
     """Channels of a scene: positions of states, force and displacement of cables, controllers.
 
-    A controller of any other class lists its own in `recorded`: name of a Data -> (unit in words,
-    meaning).
+    A controller lists its own in the dict `recorded`, name of a Data -> (unit in words, meaning),
+    and in `recorded_contacts` those for scenes that find contacts. Where the number of a Data's
+    entries changes from step to step, a third value says how many are kept.
     """
     found: list[Channel] = []
     contacts = any(e.getClassName() == "CollisionPipeline" for e in root.objects)
@@ -74,15 +54,8 @@ def channels_of(root: Any) -> list[Channel]:
             elif kind.startswith("Cable"):
                 found.append(_channel(entry, "force", "lambda", "Multiplier, as SOFA has it"))
                 found.append(_channel(entry, "displacement", "length", "Length pulled in"))
-            elif kind == "InverseController":
-                found += [_channel(entry, name, *about) for name, about in _OUTPUTS.items()]
-                if contacts:
-                    found += [_contacts(entry, name, *about) for name, about in _CONTACTS.items()]
-                    found += [_channel(entry, name, *about) for name, about in _SEARCH.items()]
             else:
-                recorded = getattr(type(entry), "recorded", None)
-                named = recorded if isinstance(recorded, dict) else {}
-                found += [_channel(entry, name, *about) for name, about in named.items()]
+                found += _recorded(entry, contacts)
     return found
 
 
@@ -99,10 +72,16 @@ def nodes_of(root: Any) -> list[Any]:
     return nodes
 
 
-def _contacts(component: Any, name: str, unit: str, help: str) -> Channel:
-    channel = _channel(component, name, unit, help)
-    columns = (3,) if name in ("contact_point", "contact_force") else ()
-    return replace(channel, shape=(CONTACTS_KEPT, *columns))
+def _recorded(controller: Any, contacts: bool) -> list[Channel]:
+    own, touching = (
+        named if isinstance(named := getattr(type(controller), name, None), dict) else {}
+        for name in ("recorded", "recorded_contacts")
+    )
+    found = []
+    for name, (unit, help, *most) in (own | touching if contacts else own).items():
+        channel = _channel(controller, name, unit, help)
+        found.append(replace(channel, shape=(*most, *channel.shape[1:])) if most else channel)
+    return found
 
 
 def _channel(component: Any, name: str, unit: str, help: str) -> Channel:

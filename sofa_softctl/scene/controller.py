@@ -12,6 +12,7 @@ import Sofa.SofaConstraintSolver  # before a scene makes its solver: it brings W
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.helper import source_line
+from sofa_softctl.scene.report import History, Markers, Summary
 
 EventMethod = Callable[[Any, Any], None]
 
@@ -55,6 +56,27 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
 
     def hold(self) -> None:
         """Leave the robot in a safe state: called when an event method fails."""
+
+    def summary(self, history: History) -> Summary | None:
+        """What it says of a run, see `scene.report`; None: nothing."""
+        del history
+        return None
+
+    def plot(self, figure: Any, history: History) -> bool:
+        """Draw a run on an empty matplotlib figure.
+
+        Returns:
+            Whether it draws anything; the first controller that does is what a plot shows.
+
+        Raises:
+            SoftctlError: it would, but there is nothing to draw yet.
+        """
+        del figure, history
+        return False
+
+    def markers(self) -> Markers | None:
+        """What a movie shows of it after a step; None: nothing, in all steps."""
+        return None
 
 
 def pauses_on_error(method: EventMethod) -> EventMethod:

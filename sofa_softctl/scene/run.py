@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.inverse_summary import History, InverseSummary, summarise
+from sofa_softctl.scene.report import History
 from sofa_softctl.scene.session import Session
 from sofa_softctl.units import symbol
 
@@ -34,78 +34,50 @@ class RunSummary:
     """Simulated time of a step by its median wall time."""
     phases: dict[str, float]
     """Wall time of each phase, mean over the steps after the first, which compiles [ms]."""
-    inverse: list[InverseSummary] = field(default_factory=list)
-    """Inverse controllers."""
+    controllers: dict[str, Any] = field(default_factory=dict)
+    """What controllers say, by their paths; see `SceneController.summary`."""
     units: dict[str, str] = field(default_factory=dict)
     """Units of length, time and force; the words themselves where the scene declares none."""
 
+    @property
+    def inverse(self) -> list[Any]:
+        """What the inverse controllers say."""
+        return [said for said in self.controllers.values() if hasattr(said, "limits_met")]
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self)
-
-
-OUTPUTS = ("error", "goal", "tip", "effort", "displacement")
+        return asdict(self) | {"inverse": [asdict(said) for said in self.inverse]}
 
 
 class Watcher:
-    """Keeps what the inverse controllers of a session did, step by step."""
+    """Keeps the outputs of a session's controllers, step by step."""
 
     def __init__(self, session: Session) -> None:
-        self.controllers = [
-            entry for entry in session.controllers if entry.getClassName() == "InverseController"
-        ]
+        self.controllers = [one for one in session.controllers if _shows(one)]
         self._units = session.units
         self._time: list[float] = []
-        self._rows: list[list[list[np.ndarray]]] = [[] for _ in self.controllers]
-        self._solved: list[list[bool]] = [[] for _ in self.controllers]
-        self._contacts: list[list[np.ndarray]] = [[] for _ in self.controllers]
-        self._search: list[list[tuple[float, float]]] = [[] for _ in self.controllers]
+        self._values: list[dict[str, list[np.ndarray]]] = [
+            {name: [] for name in one.outputs} for one in self.controllers
+        ]
 
     def look(self, session: Session) -> None:
         """Remember the step that was just done."""
         self._time.append(session.time)
-        for k, entry in enumerate(self.controllers):
-            self._rows[k].append([np.array(entry.findData(name).value) for name in OUTPUTS])
-            self._solved[k].append(entry.status.value == "SOLVED")
-            self._contacts[k].append(_contacts_now(entry))
-            solution = entry.solution
-            if solution is not None and solution.modes:
-                self._search[k].append((solution.gap, float(solution.converged)))
+        for controller, values in zip(self.controllers, self._values, strict=True):
+            for name, data in controller.outputs.items():
+                values[name].append(np.array(data.value))
 
-    def histories(self) -> list[History]:
-        """One history a controller."""
+    def histories(self) -> list[tuple[Any, History]]:
+        """The controllers, each with its history."""
         time = np.array(self._time)
-        return [
-            History(
-                entry,
-                time,
-                {name: np.array([row[k] for row in rows]) for k, name in enumerate(OUTPUTS)},
-                np.array(solved, dtype=bool),
-                np.array(contacts).reshape(-1, 5),
-                self._units,
-                np.array(search, dtype=float).reshape(-1, 2),
-            )
-            for entry, rows, solved, contacts, search in zip(
-                self.controllers,
-                self._rows,
-                self._solved,
-                self._contacts,
-                self._search,
-                strict=True,
-            )
-        ]
+        found = [History(time, values, self._units) for values in self._values]
+        return list(zip(self.controllers, found, strict=True))
 
 
-def _contacts_now(controller: Any) -> np.ndarray:
-    """The numbers of `History.contacts` for the step that was just done, shape (5,)."""
-    normal = np.asarray(controller.contact_normal.value, dtype=float)
-    if not len(normal):
-        return np.zeros(5)
-    slide = np.asarray(controller.contact_slide.value, dtype=float)
-    mode = np.asarray(controller.contact_mode.value)
-    total = float(normal.sum())
-    mean = float(normal @ slide) / total if total > 0.0 else 0.0
-    return np.array([len(normal), (mode > 0).sum(), (mode == 2).sum(), total, mean])
+def _shows(controller: Any) -> bool:
+    """Whether it is a SceneController; asked so that SOFA need not be imported for it."""
+    outputs, summary = (getattr(controller, name, None) for name in ("outputs", "summary"))
+    return isinstance(outputs, dict) and callable(summary)
 
 
 def step_count(session: Session, steps: int | None, duration: float | None, default: float) -> int:
@@ -133,8 +105,8 @@ def step_count(session: Session, steps: int | None, duration: float | None, defa
 
 def run(
     session: Session, steps: int, on_step: Callable[[int], None] | None = None
-) -> tuple[RunSummary, list[History]]:
-    """Do some steps and sum them up.
+) -> tuple[RunSummary, list[tuple[Any, History]]]:
+    """Do some steps and sum them up; the controllers' histories are given too.
 
     Args:
         session: The session.
@@ -167,7 +139,11 @@ def run(
             name: 1e3 * (value - first.get(name, 0.0)) / counted
             for name, value in session.phases().items()
         },
-        inverse=[summarise(history) for history in histories],
+        controllers={
+            one.getPathName(): said
+            for one, history in histories
+            if (said := one.summary(history)) is not None
+        },
         units={name: symbol(session.units, name) for name in ("length", "time", "force")},
     )
     return summary, histories

@@ -228,7 +228,7 @@ def test_the_least_squeeze_is_calibrated_from_what_held_the_object():
 
 def test_an_object_that_slips_and_is_dropped_is_told():
     """Slip is the mean of the touching points, weighted by force: (3 * 0.2 + 1 * 0.6) / 4 = 0.3."""
-    from sofa_softctl.scene.inverse_summary import _of_grasp
+    from sofa_softctl.inverse.summary import _of_grasp
 
     grasp = Grasp("/object", slip_tolerance=0.25)
     assert grasp.holds(("/finger", "/object/skin")) and not grasp.holds(("/objects", "/floor"))

@@ -7,7 +7,8 @@ import pytest
 
 from sofa_softctl import Session
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.view.plots.refinement import refinement_table, save_refinement_plot
+from sofa_softctl.scene.report import History
+from sofa_softctl.view.plots.run import save_run_plot
 
 SCENE = Path(__file__).parents[2] / "scenes" / "loop_manipulation.py"
 TRUTH = np.array([4.4, 1.0])
@@ -46,14 +47,15 @@ def test_the_arm_follows_its_motion(done):
 
 def test_a_run_tells_what_was_found(done, tmp_path):
     refiner = done.controllers[1]
-    table = refinement_table(refiner)
+    nothing = History(np.zeros(0), {})
+    (table,) = refiner.summary(nothing).report({}).tables
     assert "5 fits taken over" in table.caption
-    assert list(table.columns[0].cells) == ["kappa_theta \\[N m/rad]", "kappa_psi \\[N m/rad]"]
-    save_refinement_plot(tmp_path / "found.png", refiner)
+    assert [row[0] for row in table.rows] == ["kappa_theta [N m/rad]", "kappa_psi [N m/rad]"]
+    save_run_plot(tmp_path / "found.png", [(refiner, nothing)])
     assert (tmp_path / "found.png").stat().st_size > 10_000
 
 
 def test_without_a_fit_there_is_nothing_to_plot(tmp_path):
     session = Session(SCENE, backend="embedded", parameters={"links": 6})
     with pytest.raises(SoftctlError, match="/identification fitted nothing"):
-        save_refinement_plot(tmp_path / "found.png", session.controllers[1])
+        save_run_plot(tmp_path / "found.png", [(session.controllers[1], History(np.zeros(0), {}))])

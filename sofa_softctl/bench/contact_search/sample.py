@@ -15,6 +15,7 @@ import typer
 from sofa_softctl.bench.contact_search.corpus import load_corpus, save_corpus
 from sofa_softctl.bench.contact_search.enumeration import Best, enumerate_modes
 from sofa_softctl.bench.contact_search.random_problems import kind_of, random_contact_problem
+from sofa_softctl.bench.run_measures import inverse_controller_of
 from sofa_softctl.qpcc.problem import InverseProblem
 
 RANDOM = 48
@@ -69,9 +70,7 @@ def _steps_of(scene: Path) -> list[tuple[str, InverseProblem]]:
     from sofa_softctl.scene.session import Session
 
     session = Session(scene, parameters={"contacts": "coulomb"})
-    controller: Any = next(
-        entry for entry in session.controllers if entry.getClassName() == "InverseController"
-    )
+    controller = inverse_controller_of(session)
     kept = []
     for step in range(1, STEPS + 1):
         session.step()

@@ -31,7 +31,9 @@ class Camera:
         self._cables = _cables_of(session)
         self._balls = _balls_of(session)
         self._controllers = [
-            entry for entry in session.controllers if entry.getClassName() == "InverseController"
+            one
+            for one in session.controllers
+            if getattr(one, "markers", lambda: None)() is not None
         ]
         self._time: list[float] = []
         self._frames: list[dict[Any, np.ndarray]] = []
@@ -47,11 +49,9 @@ class Camera:
             frame["cable", k] = cable_points(cable)
             frame["tension", k] = np.array(float(cable.force.value))
         for k, controller in enumerate(self._controllers):
-            frame["goal", k] = np.array(controller.goal.value)
-            frame["tip", k] = np.array(controller.tip.value)
-            frame["contacts", k] = np.array(
-                [controller.contact_point.value, controller.contact_force.value]
-            ).reshape(2, -1, 3)
+            marked = controller.markers()
+            frame["goal", k], frame["tip", k] = marked.goals, marked.tips
+            frame["contacts", k] = np.array([marked.points, marked.forces])
         self._time.append(self.session.time)
         self._frames.append(frame)
 
@@ -88,7 +88,7 @@ class Camera:
         return Animation(np.array(self._time), bodies, lines, markers, forces, up)
 
     def _forces(self, number: int) -> Forces:
-        """The contact forces that a controller found, as arrows."""
+        """The forces that a controller marks, as arrows."""
         seen = [frame["contacts", number] for frame in self._frames]
         points = np.zeros((2, len(seen), max(len(found[0]) for found in seen), 3))
         for k, found in enumerate(seen):

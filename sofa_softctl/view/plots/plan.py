@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl._internal.atomic_file import replacing
+from sofa_softctl._internal.axes import COLORS
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.surrogate.planning.obstacles import Box, Sphere
-from sofa_softctl.view.plots.tracking import COLORS
 
 Axes = Any  # matplotlib is imported when a plot is asked for
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl._internal.atomic_file import replacing
+from sofa_softctl._internal.axes import COLORS
 from sofa_softctl.library.problems.elastic_arm import position
 from sofa_softctl.view.plots.plan import check_suffix
-from sofa_softctl.view.plots.tracking import COLORS
 
 Axes = Any  # matplotlib is imported when a plot is asked for
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.axes import COLORS
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.fitting.steepest_descent import Descent
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability
@@ -20,7 +21,6 @@ from sofa_softctl.identification.uncertainty.residual_analysis import (
     correlations,
     far_from_zero,
 )
-from sofa_softctl.view.plots.tracking import COLORS
 
 Axes = Any  # matplotlib is imported when a plot is asked for
 Figure = Any

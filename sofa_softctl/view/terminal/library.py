@@ -13,9 +13,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from sofa_softctl._internal.atomic_file import replacing
+from sofa_softctl._internal.axes import COLORS
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.view.plots.plan import check_suffix
-from sofa_softctl.view.plots.tracking import COLORS
 
 Axes = Any  # matplotlib is imported when a plot is asked for
 

@@ -16,13 +16,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.scene.inverse_summary import History, InverseSummary, SearchSummary
+from sofa_softctl.scene import report
 from sofa_softctl.scene.run import RunSummary, run, step_count
 from sofa_softctl.scene.session import Session
-from sofa_softctl.view.plots.refinement import refinement_table, save_refinement_plot
 
 DEFAULT_DURATION = 2.0
 """Simulated time of a run when neither the user nor the scene says (DURATION in the scene)."""
+
+
+COLORS_OF_LEVELS = {"good": "green", "doubt": "yellow"}
+"""Of sentences that say how it went."""
 
 
 class Terminal:
@@ -69,14 +72,11 @@ class Terminal:
                 advance(done)
 
             summary, histories = run(session, total, on_step)
-        refined = [
-            one for one in session.controllers if one.getClassName() == "IdentificationController"
-        ]
-        for one in refined:
-            self.console.print(refinement_table(one))
         self.show(summary)
         if plot is not None:
-            _save_plot(plot, histories, refined)
+            from sofa_softctl.view.plots.run import save_run_plot
+
+            save_run_plot(plot, histories)
         if camera is not None:
             with self.bar("Rendering", 1) as advance:
                 camera.save(progress=advance)
@@ -102,26 +102,15 @@ class Terminal:
 
     def show(self, summary: RunSummary) -> None:
         """Print the tables of a run."""
-        for inverse in summary.inverse:
-            self.console.print(_inverse_table(inverse, summary.units))
-            for line in _contact_lines(inverse, summary.units):
+        for said in summary.controllers.values():
+            shown = said.report(summary.units)
+            for table in shown.tables:
+                self.console.print(_rich(table))
+            for text, level in shown.lines:
+                color = COLORS_OF_LEVELS.get(level)
+                line = f"[{color}]{escape(text)}[/]" if color else escape(text)
                 self.console.print(line, highlight=False)
         self.console.print(_phase_table(summary))
-
-
-def _save_plot(path: Path, histories: list[History], refined: list[Any]) -> None:
-    """Of the first controller that there is a plot for."""
-    from sofa_softctl.view.plots.tracking import save_tracking_plot
-
-    if histories:
-        save_tracking_plot(path, histories[0])
-    elif refined:
-        save_refinement_plot(path, refined[0])
-    else:
-        raise SoftctlError(
-            "There is nothing to plot: the scene has no InverseController and no "
-            "IdentificationController."
-        )
 
 
 class _Bar:
@@ -152,63 +141,18 @@ class _Bar:
         self._progress.stop()
 
 
-def _inverse_table(inverse: InverseSummary, units: dict[str, str]) -> Table:
-    solved = ", ".join(f"{name} {count}" for name, count in inverse.statuses.items())
-    table = Table(
-        title=f"Inverse control {escape(inverse.name)}",
-        caption=f"Tracking error: mean {inverse.error_mean:.3g}, largest {inverse.error_max:.3g}, "
-        f"at the end {inverse.error_last:.3g} {units['length']}. Steps: {solved}.",
+def _rich(table: report.Table) -> Table:
+    found = Table(
+        title=escape(table.title),
+        caption=escape(table.caption) or None,
         caption_justify="left",
         title_justify="left",
     )
-    table.add_column("actuator")
-    for column in (f"effort ({units['force']})", f"displacement ({units['length']})"):
-        table.add_column(column, justify="right")
-    table.add_column("limits met (steps)")
-    for actuator in inverse.actuators:
-        limits = [
-            f"{limit.split(': ', 1)[1]} {count}"
-            for limit, count in inverse.limits_met.items()
-            if limit.startswith(f"{actuator.name}: ")
-        ]
-        table.add_row(
-            escape(actuator.name),
-            f"{actuator.effort_min:.4g} to {actuator.effort_max:.4g}",
-            f"{actuator.displacement_min:.4g} to {actuator.displacement_max:.4g}",
-            "; ".join(limits),
-        )
-    return table
-
-
-def _contact_lines(inverse: InverseSummary, units: dict[str, str]) -> list[str]:
-    """What touched, and what went wrong with it."""
-    lines = []
-    if inverse.contacts is not None:
-        c = inverse.contacts
-        lines.append(
-            f"Contacts: up to {c.most} at once, normal forces {c.normal_mean:.4g} {units['force']} "
-            f"in sum (at most {c.normal_max:.4g}), {c.sliding:.0%} of the touching ones slid, by "
-            f"{c.slide:.3g} {units['length']} in all."
-        )
-    if inverse.search is not None:
-        lines.append(_search_line(inverse.search))
-    if inverse.goal is not None:
-        color = "green" if inverse.goal.reached else "yellow"
-        lines.append(f"[{color}]Goal {escape(inverse.goal.verdict)}.[/{color}]")
-    return lines + [f"[yellow]Warning: {escape(text)}.[/yellow]" for text in inverse.warnings]
-
-
-def _search_line(search: SearchSummary) -> str:
-    """How sure the answers are."""
-    bounded = search.steps - search.unbounded
-    line = f"Search: {search.proven} of {search.steps} steps with contacts proven optimal"
-    if search.gap_median is not None and search.gap_worst is not None:
-        line += (
-            f"; gap {search.gap_median:.2g} in the median and {search.gap_worst:.2g} at worst over "
-            f"the {bounded} with a bound"
-        )
-    line += f"; {search.unbounded} without a bound, {search.not_converged} not converged."
-    return line
+    for number, name in enumerate(table.columns):
+        found.add_column(escape(name), justify="left" if number in table.texts else "right")
+    for row in table.rows:
+        found.add_row(*map(escape, row))
+    return found
 
 
 def _phase_table(summary: RunSummary) -> Table:

@@ -3,29 +3,35 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sofa_softctl._internal.axes import spans
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.scene.inverse_summary import History
-from sofa_softctl.view.plots.tracking import save_tracking_plot, spans
+from sofa_softctl.inverse.plot import draw_tracking
+from sofa_softctl.scene.report import History
+from sofa_softctl.view.plots.run import save_run_plot
 
 
-def history(steps=50, touching=False):
+def history(steps=50, touching=False, held=()):
     """Two cables and a goal on a circle; something touches in the second half."""
     time = np.linspace(0.01, 1.0, steps)
     path = np.stack([np.cos(6 * time), np.sin(6 * time), 0 * time], axis=-1)[:, None, :]
     effort = np.stack([1 + np.sin(time), 2 - time], axis=-1)
-    values = {
-        "goal": path,
-        "tip": 0.98 * path,
-        "error": np.full((steps, 1), 0.02),
-        "effort": effort,
-        "displacement": effort,
-    }
-    solved = np.ones(steps, dtype=bool)
-    solved[10:20] = False
-    contacts = np.zeros((steps, 5))
-    if touching:
-        contacts[steps // 2 :] = [4.0, 4.0, 1.0, 20.0, 0.1]
-    return History(SimpleNamespace(names=("left", "right")), time, values, solved, contacts)
+    values = {"goal": path, "tip": 0.98 * path, "error": np.full((steps, 1), 0.02)}
+    values |= {"effort": effort, "displacement": effort}
+    values = {name: list(value) for name, value in values.items()}
+    values["status"] = [np.array("HELD" if k in held else "SOLVED") for k in range(steps)]
+    touched = [np.full(4 if touching and k >= steps // 2 else 0, 5.0) for k in range(steps)]
+    values["contact_normal"] = touched
+    values["contact_slide"] = [0.02 * normal for normal in touched]
+    values["contact_mode"] = [np.minimum(normal, 1.0) for normal in touched]
+    return History(time, values)
+
+
+def save_tracking_plot(path, found):
+    def plot(figure, history):
+        draw_tracking(figure, ("left", "right"), history)
+        return True
+
+    save_run_plot(path, [(SimpleNamespace(plot=plot), found)])
 
 
 def test_contacts_get_axes_of_their_own(tmp_path):
@@ -53,10 +59,8 @@ def test_the_plot_names_the_cables_and_shades_what_was_not_solved(tmp_path):
     from PIL import Image
 
     shades = []
-    for flag in (False, True):
-        found = history()
-        found.solved[10:20] = flag
-        save_tracking_plot(tmp_path / "plot.png", found)
+    for held in (range(10, 20), ()):
+        save_tracking_plot(tmp_path / "plot.png", history(held=held))
         pixels = np.asarray(Image.open(tmp_path / "plot.png").convert("RGB")).astype(int)
         orange = (pixels[..., 0] > 240) & (pixels[..., 1] < 235) & (pixels[..., 2] < 225)
         shades.append(orange.sum())
@@ -64,7 +68,7 @@ def test_the_plot_names_the_cables_and_shades_what_was_not_solved(tmp_path):
 
 
 def test_a_run_without_steps_cannot_be_plotted(tmp_path):
-    empty = History(SimpleNamespace(names=()), np.zeros(0), {}, np.zeros(0, bool), np.zeros((0, 5)))
+    empty = History(np.zeros(0), {})
     with pytest.raises(SoftctlError, match="nothing to plot"):
         save_tracking_plot(tmp_path / "plot.png", empty)
 

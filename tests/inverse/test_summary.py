@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sofa_softctl.scene.inverse_summary import History, summarise
+from sofa_softctl.inverse.summary import summarise
+from sofa_softctl.scene.report import History
 from sofa_softctl.status import Status
-from sofa_softctl.view.terminal.run import _contact_lines
 
 UNITS = {"length": "mm", "time": "s", "force": "mN"}
 
@@ -21,9 +21,9 @@ def summed_up(
     """Ten steps of one effector and no actuators, that end with this error."""
     steps = 10
     errors = np.linspace(5.0, error, steps)[:, None]
-    points = np.zeros((steps, 1, 3))
-    values = {"error": errors, "goal": points, "tip": points}
-    values |= dict.fromkeys(("effort", "displacement"), np.zeros((steps, 0)))
+    none = list(np.zeros((steps, 0)))
+    values = {"error": list(errors), "effort": none, "displacement": none}
+    values |= dict.fromkeys(("contact_normal", "contact_slide", "contact_mode"), none)
     solutions = dict.fromkeys(Status, 0) | {Status.SOLVED: solved}
     solutions |= {Status[name]: count for name, count in counts.items()}
     controller = SimpleNamespace(
@@ -36,22 +36,19 @@ def summed_up(
         search=SimpleNamespace(gap=1e-4),
         lost=SimpleNamespace(left=dict(lost)),
         goal_tolerance=tolerance,
+        searched=list(search),
     )
-    history = History(
-        controller,
-        np.arange(1.0, steps + 1),
-        values,
-        np.ones(steps, dtype=bool),
-        np.zeros((steps, 5)),
-        search=np.array(search, dtype=float).reshape(-1, 2),
-    )
-    return summarise(history)
+    return summarise(controller, History(np.arange(1.0, steps + 1), values))
+
+
+def lines_of(inverse):
+    return [line.text for line in inverse.report(UNITS).lines]
 
 
 def test_a_run_without_contacts_says_nothing_of_their_search():
     inverse = summed_up()
     assert inverse.search is None and inverse.goal is None and inverse.lost == {}
-    assert _contact_lines(inverse, UNITS) == []
+    assert lines_of(inverse) == []
 
 
 def test_gaps_are_summed_up_over_the_steps_that_have_a_bound():
@@ -61,7 +58,7 @@ def test_gaps_are_summed_up_over_the_steps_that_have_a_bound():
     assert (found.steps, found.proven, found.unbounded, found.not_converged) == (6, 2, 2, 2)
     assert found.gap_median == pytest.approx(0.01005)
     assert found.gap_worst == 0.3
-    (line,) = _contact_lines(summed_up(search=search), UNITS)
+    (line,) = lines_of(summed_up(search=search))
     assert "2 of 6 steps with contacts proven optimal" in line
     assert "gap 0.01 in the median and 0.3 at worst over the 4 with a bound" in line
     assert "2 without a bound, 2 not converged" in line
@@ -70,7 +67,7 @@ def test_gaps_are_summed_up_over_the_steps_that_have_a_bound():
 def test_without_any_bound_no_gap_is_given():
     inverse = summed_up(search=[(math.inf, 1)] * 3)
     assert inverse.search.gap_median is None and inverse.search.gap_worst is None
-    (line,) = _contact_lines(inverse, UNITS)
+    (line,) = lines_of(inverse)
     assert "0 of 3" in line and "gap" not in line
 
 
@@ -120,7 +117,7 @@ def test_a_goal_that_is_not_reached_says_why(what, reason):
     assert inverse.goal.verdict.startswith("not reached: 12.3 length off at the end, 1 allowed; ")
     assert len(inverse.goal.reasons) == 1 and reason in inverse.goal.reasons[0]
     assert reason in inverse.goal.verdict
-    assert any(inverse.goal.verdict in line for line in _contact_lines(inverse, UNITS))
+    assert any(inverse.goal.verdict in line for line in lines_of(inverse))
 
 
 def test_lost_objects_are_warned_of():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from sofa_softctl.scene.report import History, Line, Report, Table
 from sofa_softctl.status import Status
-from sofa_softctl.units import Units, symbol
+from sofa_softctl.units import symbol
 
 NAMED = 3
 """Actuators at a limit that a reason names, or one more."""
@@ -109,39 +110,35 @@ class InverseSummary:
     goal: GoalSummary | None = None
     """Whether the goals were reached; None without a `goal_tolerance` of the controller."""
 
-
-@dataclass(frozen=True)
-class History:
-    """What an inverse controller did in every step."""
-
-    controller: Any
-    """The controller."""
-    time: np.ndarray
-    """Time after each step [time], shape (n,)."""
-    values: dict[str, np.ndarray]
-    """error (n, n_e), goal and tip (n, n_e, 3), effort and displacement (n, n_a)."""
-    solved: np.ndarray
-    """Whether each step was solved, bool (n,)."""
-    contacts: np.ndarray
-    """In each step: contacts, those that push, those that slide, summed normal force [force], mean
-    slide weighted by force [length]; shape (n, 5)."""
-    units: Units | None = None
-    """Units of the scene."""
-    search: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
-    """Gap [-] and whether the search converged, of each step with contacts, shape (k, 2)."""
+    def report(self, units: dict[str, str]) -> Report:
+        """See `scene.report.Summary`."""
+        lines = [] if self.contacts is None else [Line(_contact_line(self.contacts, units))]
+        if self.search is not None:
+            lines.append(Line(_search_line(self.search)))
+        if self.goal is not None:
+            level: Literal["good", "doubt"] = "good" if self.goal.reached else "doubt"
+            lines.append(Line(f"Goal {self.goal.verdict}.", level))
+        lines += [Line(f"Warning: {text}.", "doubt") for text in self.warnings]
+        return Report([_table(self, units)], lines)
 
 
-def summarise(history: History) -> InverseSummary:
-    """Sum up what an inverse controller did."""
-    controller, values = history.controller, history.values
-    effort, displacement = values["effort"], values["displacement"]
+def summarise(controller: Any, history: History) -> InverseSummary:
+    """Sum up what an inverse controller did.
+
+    Args:
+        controller: The controller, after the run.
+        history: Its outputs.
+    """
+    effort, displacement, errors = (history[name] for name in ("effort", "displacement", "error"))
     lost = dict(controller.lost.left)
-    search = _summarise_search(history.search, controller.search.gap)
-    error = float(values["error"][-1].max())
+    search = _summarise_search(
+        np.array(controller.searched, dtype=float).reshape(-1, 2), controller.search.gap
+    )
+    error = float(errors[-1].max())
     return InverseSummary(
         name=controller.getPathName(),
-        error_mean=float(values["error"].mean()),
-        error_max=float(values["error"].max()),
+        error_mean=float(errors.mean()),
+        error_max=float(errors.max()),
         error_last=error,
         statuses={status.name: n for status, n in controller.solutions.items() if n},
         limits_met=dict(controller.limits_met),
@@ -155,7 +152,7 @@ def summarise(history: History) -> InverseSummary:
             )
             for i, name in enumerate(controller.names)
         ],
-        contacts=_summarise_contacts(history.contacts),
+        contacts=_summarise_contacts(contacts_of(history)),
         warnings=[
             *(text for grasp in controller.grasps for text in _of_grasp(grasp)),
             *(_of_lost(name, time) for name, time in lost.items()),
@@ -164,6 +161,23 @@ def summarise(history: History) -> InverseSummary:
         lost=lost,
         goal=_judge(controller, error, search, symbol(history.units, "length")),
     )
+
+
+def contacts_of(history: History) -> np.ndarray:
+    """The contacts of each step, shape (n, 5).
+
+    Contacts, those that push, those that slide, summed normal force [force], mean slide weighted by
+    force [length].
+    """
+    names = ("contact_normal", "contact_slide", "contact_mode")
+    steps = zip(*(history.values[name] for name in names), strict=True)
+    return np.array([_contacts_in(*step) for step in steps]).reshape(-1, 5)
+
+
+def _contacts_in(normal: np.ndarray, slide: np.ndarray, mode: np.ndarray) -> tuple[float, ...]:
+    total = float(normal.sum())
+    mean = float(normal @ slide) / total if total > 0.0 else 0.0
+    return float(len(normal)), float((mode > 0).sum()), float((mode == 2).sum()), total, mean
 
 
 def _summarise_contacts(contacts: np.ndarray) -> ContactSummary | None:
@@ -258,3 +272,52 @@ def _of_grasp(grasp: Any) -> list[str]:
 
 def _of_lost(name: str, time: float) -> str:
     return f"{name} is lost: nothing touches it since t = {time:.4g}, and no actuator moves it"
+
+
+def _table(inverse: InverseSummary, units: dict[str, str]) -> Table:
+    solved = ", ".join(f"{name} {count}" for name, count in inverse.statuses.items())
+    rows = []
+    for actuator in inverse.actuators:
+        limits = [
+            f"{limit.split(': ', 1)[1]} {count}"
+            for limit, count in inverse.limits_met.items()
+            if limit.startswith(f"{actuator.name}: ")
+        ]
+        effort = f"{actuator.effort_min:.4g} to {actuator.effort_max:.4g}"
+        displacement = f"{actuator.displacement_min:.4g} to {actuator.displacement_max:.4g}"
+        rows.append((actuator.name, effort, displacement, "; ".join(limits)))
+    return Table(
+        f"Inverse control {inverse.name}",
+        (
+            "actuator",
+            f"effort ({units['force']})",
+            f"displacement ({units['length']})",
+            "limits met (steps)",
+        ),
+        rows,
+        f"Tracking error: mean {inverse.error_mean:.3g}, largest {inverse.error_max:.3g}, "
+        f"at the end {inverse.error_last:.3g} {units['length']}. Steps: {solved}.",
+        texts=(0, 3),
+    )
+
+
+def _contact_line(c: ContactSummary, units: dict[str, str]) -> str:
+    """What touched."""
+    return (
+        f"Contacts: up to {c.most} at once, normal forces {c.normal_mean:.4g} {units['force']} "
+        f"in sum (at most {c.normal_max:.4g}), {c.sliding:.0%} of the touching ones slid, by "
+        f"{c.slide:.3g} {units['length']} in all."
+    )
+
+
+def _search_line(search: SearchSummary) -> str:
+    """How sure the answers are."""
+    bounded = search.steps - search.unbounded
+    line = f"Search: {search.proven} of {search.steps} steps with contacts proven optimal"
+    if search.gap_median is not None and search.gap_worst is not None:
+        line += (
+            f"; gap {search.gap_median:.2g} in the median and {search.gap_worst:.2g} at worst over "
+            f"the {bounded} with a bound"
+        )
+    line += f"; {search.unbounded} without a bound, {search.not_converged} not converged."
+    return line

@@ -1,0 +1,131 @@
+"""What a run shows of identification while the robot moves: a table, and a plot over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl._internal.axes import COLORS, Axes, Figure, clean
+from sofa_softctl.errors import SoftctlError
+from sofa_softctl.scene.report import Report, Table
+
+WIDE = 3.0
+"""Positive parameters that change by more than this factor are drawn on a logarithmic axis."""
+
+
+@dataclass(frozen=True)
+class RefinementSummary:
+    """An `IdentificationController` at the end of a run."""
+
+    name: str
+    """Its path."""
+    problem: str
+    """Name of its problem."""
+    status: str
+    """Of the last fit; empty before the first."""
+    fits: int
+    """Fits whose parameters were taken over."""
+    seconds: float | None
+    """What a fit took, mean [s]."""
+    misfit: float | None
+    """What the last one leaves [sigma^2]."""
+    parameters: list[str]
+    """Names and units."""
+    start: list[float]
+    """Where they began [units]."""
+    estimate: list[float]
+    """Where they are [units]."""
+    half_width: list[float | None]
+    """Of their 95 % intervals [units]; None: not seen."""
+
+    def report(self, units: dict[str, str]) -> Report:
+        """See `scene.report.Summary`."""
+        del units  # those of the problem
+        caption = f"{self.fits} fits taken over; the last fit: {self.status or 'none yet'}."
+        if self.fits:
+            caption += f" A fit took {self.seconds:.2g} s; the last leaves {self.misfit:.2g} σ²."
+        rows = zip(self.parameters, self.start, self.estimate, self.half_width, strict=True)
+        return Report(
+            [
+                Table(
+                    f"Identification {self.name}: {self.problem}",
+                    ("parameter", "start", "estimate", "95 % interval"),
+                    [
+                        (name, f"{a:.4g}", f"{b:.4g}", "not seen" if w is None else f"± {w:.2g}")
+                        for name, a, b, w in rows
+                    ],
+                    caption,
+                )
+            ]
+        )
+
+
+def summarise(controller: Any) -> RefinementSummary:
+    """Sum up what an `IdentificationController` found."""
+    history, known = controller.history, controller.problem.parameters
+    widths = np.array(controller.half_width.value)
+    return RefinementSummary(
+        controller.getPathName(),
+        controller.problem.name,
+        controller.status.value,
+        len(history),
+        float(np.mean([found.seconds for found in history])) if history else None,
+        history[-1].misfit if history else None,
+        [f"{one.name} [{one.unit}]" for one in known],
+        [float(one.start) for one in known],
+        [float(value) for value in controller.parameters.value],
+        [float(width) if np.isfinite(width) else None for width in widths],
+    )
+
+
+def draw_refinement(figure: Figure, controller: Any) -> None:
+    """Draw each parameter and its interval over time.
+
+    Raises:
+        SoftctlError: There was no fit yet.
+    """
+    history = controller.history
+    if not history:
+        raise SoftctlError(f"There is nothing to plot: {controller.getPathName()} fitted nothing.")
+    count = len(controller.problem.parameters)
+    figure.set_size_inches(9.0, 1.2 + 2.0 * (count + 1))
+    panels = figure.subplots(count + 1, 1, sharex=True)
+    time = np.array([found.end for found in history])
+    for k, (axes, one) in enumerate(zip(panels, controller.problem.parameters, strict=False)):
+        _plot_parameter(axes, one, time, history, k)
+    _plot_windows(panels[-1], history)
+    panels[-1].set_xlabel("time [s]")
+
+
+def _plot_parameter(axes: Axes, one: Any, time: np.ndarray, history: Any, k: int) -> None:
+    value = np.array([found.rho[k] for found in history])
+    width = np.array([found.half_width[k] for found in history])
+    color = COLORS[k % len(COLORS)]
+    axes.axhline(one.start, color="#999999", lw=0.8, ls=":")
+    axes.errorbar(time, value, width, color=color, fmt="o", ms=4, lw=1.4, capsize=3)
+    axes.step(time, value, where="post", color=color, lw=1.0, alpha=0.5)
+    every = np.append(value, one.start)
+    if one.lower >= 0.0 and every.max() > WIDE * every.min() > 0.0:
+        axes.set_yscale("log")
+        axes.set_ylim(0.5 * every.min(), 2.0 * every.max())
+        axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_ylabel(f"{one.name} [{one.unit}]")
+    last = f"{value[-1]:.4g} ± {width[-1]:.2g} {one.unit}"
+    axes.set_title(f"{last}  (95 %)", fontsize="medium", loc="left")
+    clean(axes)
+
+
+def _plot_windows(axes: Axes, history: Any) -> None:
+    """From when to when each fit looked, and how well its model fits."""
+    for number, found in enumerate(history):
+        wrong = found.misfit > 2.0
+        axes.plot([found.begin, found.end], 2 * [number + 1], color=COLORS[5 if wrong else 6], lw=4)
+        axes.annotate(
+            f" {found.misfit:.2g} σ²", (found.end, number + 1), fontsize="x-small", va="center"
+        )
+    axes.set_ylim(len(history) + 1, 0)
+    axes.set_ylabel("fit")
+    axes.set_title("windows, and mean squares of what they leave", fontsize="medium", loc="left")
+    clean(axes)

@@ -1,0 +1,82 @@
+"""What a controller shows of a run: numbers over time, tables, markers in a movie.
+
+Every `SceneController` may have a `summary`, a `plot` and `markers`: those of this package have
+them like anybody's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from sofa_softctl.units import Units
+
+
+@dataclass(frozen=True)
+class History:
+    """What a controller's outputs were after every step of a run."""
+
+    time: np.ndarray
+    """Time after each step [time], shape (n,)."""
+    values: dict[str, list[np.ndarray]]
+    """Value of each output after each step, by its name; texts are arrays without a dimension."""
+    units: Units | None = None
+    """Units of the scene."""
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """An output over time, shape (n, ...); it must have had one shape in all steps."""
+        return np.array(self.values[name])
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts."""
+
+    title: str
+    columns: tuple[str, ...]
+    """Heads; the first column is a name, columns of numbers follow."""
+    rows: Sequence[tuple[str, ...]]
+    caption: str = ""
+    """What stands below it."""
+    texts: tuple[int, ...] = (0,)
+    """Columns of words, which begin at the left."""
+
+
+class Line(NamedTuple):
+    """A sentence below the tables."""
+
+    text: str
+    level: Literal["plain", "good", "doubt"] = "plain"
+    """Whether it is as it should be, or to be looked at."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the command line prints of a controller after a run."""
+
+    tables: list[Table] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+
+
+class Summary(Protocol):
+    """What a controller says of a run: a dataclass, for JSON, that can be printed."""
+
+    def report(self, units: dict[str, str]) -> Report:
+        """What the command line prints; `units` has the words for length, time and force."""
+        ...
+
+
+class Markers(NamedTuple):
+    """What a movie shows of a controller after a step."""
+
+    goals: np.ndarray
+    """Where effectors shall be [length], shape (n, 3)."""
+    tips: np.ndarray
+    """Where they are [length], shape (n, 3)."""
+    points: np.ndarray
+    """Where forces act [length], shape (m, 3); m may change from step to step."""
+    forces: np.ndarray
+    """The forces [force], shape (m, 3)."""
