@@ -116,7 +116,15 @@ def _solution(
         solve_time=times[1],
         solver=qp_solver,
         message=" ".join(_notes(step, answered, law)),
-        warm=_remembered(m, modes, effort * m.a_unit, force * m.c_unit, objective, idle),
+        warm=_remembered(
+            m,
+            modes,
+            effort * m.a_unit,
+            force * m.c_unit,
+            objective=objective,
+            usual=step.usual(objective),
+            idle=idle,
+        ),
         contact_force=_frozen(force * m.c_unit),
         contact_gap=_frozen(gap),
         modes=modes.labels(m.contacts.friction),
@@ -231,10 +239,14 @@ def _remembered(
     modes: Modes,
     effort: np.ndarray,
     force: np.ndarray,
+    *,
     objective: float,
+    usual: float,
     idle: int,
 ) -> ContactWarm:
     """What the next step starts from. Efforts and forces in the scene's units."""
     parts = np.split(force, m.contacts.starts[1:])
     past = zip(modes.kind, modes.direction, modes.balance, parts, strict=True)
-    return ContactWarm(effort, dict(zip(m.contacts.identity, past, strict=True)), objective, idle)
+    return ContactWarm(
+        effort, dict(zip(m.contacts.identity, past, strict=True)), objective, usual, idle
+    )

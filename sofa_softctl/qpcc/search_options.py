@@ -69,5 +69,7 @@ class ContactWarm(NamedTuple):
     """Identity -> kind, direction and balance (see `Modes`), force of the rows [effort]."""
     objective: float
     """Objective of the answer [displacement^2]."""
+    usual: float = math.inf
+    """What objectives were before they rose, if they did [displacement^2]."""
     idle: int = 0
     """Steps in a row that did nothing, though the goal was not near."""

