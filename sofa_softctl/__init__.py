@@ -32,6 +32,7 @@ _HOMES = {
     "LookAhead": "sofa_softctl.inverse.look_ahead",
     "Playback": "sofa_softctl.scene.playback",
     "Record": "sofa_softctl.record.record",
+    "SceneController": "sofa_softctl.scene.controller",
     "Search": "sofa_softctl.qpcc.search_options",
     "Session": "sofa_softctl.scene.session",
     "Sofa": "Sofa",
@@ -55,6 +56,7 @@ _ON_BACKEND = (
     "InverseController",
     "LibraryController",
     "Playback",
+    "SceneController",
     "Sofa",
     "SurrogateController",
 )
@@ -71,6 +73,7 @@ __all__ = [  # noqa: F822  (loaded by __getattr__)
     "LookAhead",
     "Playback",
     "Record",
+    "SceneController",
     "Search",
     "Session",
     "Sofa",

@@ -425,7 +425,7 @@ def test_a_file_that_is_no_scene_is_told(softctl, tmp_path, text, message):
         (["--backend", "sofa"], "start another one for 'sofa'"),
         (["--plugin", "none.py"], "There is no plugin file 'none.py'"),
         (["--record", "/dev/null/run.mcap"], "Cannot record to '/dev/null/run.mcap': "),
-        (["--plot", "run.png"], "There is nothing to plot: the scene has no InverseController"),
+        (["--plot", "run.png"], "There is nothing to plot: no controller of the scene has a plot"),
     ],
 )
 def test_a_wrong_option_is_told(run_scene, arguments, message):
