@@ -4,7 +4,7 @@ import numpy as np
 
 ROLLED = """
 from sofa_softctl.inverse.foresight import GO_ON
-from sofa_softctl.scene.rollout import copy_of
+from sofa_softctl.scene.rollout.rollout import copy_of
 session = Session("scenes/{scene}.py", parameters={parameters!r})
 session.step({start})
 foresight = session.root.inverse.foresight
