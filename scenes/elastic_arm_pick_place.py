@@ -22,8 +22,10 @@ import numpy as np
 
 from sofa_softctl import parameters_from_argv
 from sofa_softctl.errors import SceneError
-from sofa_softctl.library.problems.arm_in_scene import FINGER, FRAMES, ElasticArm
-from sofa_softctl.library.problems.pick_place import (
+from sofa_softctl.library import (
+    FINGER,
+    FRAMES,
+    ElasticArm,
     Move,
     PickAndPlace,
     library_planner,
@@ -55,7 +57,7 @@ def experiment():
 
     Directions count from the middle between objects and tray, at 95 degrees.
     """
-    from sofa_softctl.library.problems.tasks import Ground, pick_and_place
+    from sofa_softctl.library import Ground, pick_and_place
 
     ground = Ground(near=0.34, far=0.435, middle=-0.7, width=0.32, masses=(0.05, 0.15))
     return pick_and_place("constant", stiffness=(0.7, 0.7), horizon=HORIZON, ground=ground)

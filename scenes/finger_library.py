@@ -33,7 +33,7 @@ from sofa_softctl import (
     add_constraint_solver,
     parameters_from_argv,
 )
-from sofa_softctl.library.swing_model import ReducedModel, identify, motion_problem, pull
+from sofa_softctl.library import ReducedModel, identify, motion_problem, pull
 
 PLUGINS = """
 Sofa.Component.AnimationLoop Sofa.Component.Constraint.Lagrangian.Correction

@@ -58,7 +58,7 @@ RADIUS, APPROACH = 20.0, 0.2
 
 def laser(layout):
     """The spot on the plate, as planning sees it."""
-    from sofa_softctl.surrogate.planning.probes import Laser
+    from sofa_softctl.surrogate import Laser
 
     tip, ahead = (layout.point(f"/arm/beam.{k}") for k in (0, 1))
     return Laser(base=tip, tip=ahead, normal=(0.0, 0.0, 1.0), offset=PLATE)
@@ -72,8 +72,7 @@ def smooth(share):
 
 def circle(layout, share):
     """The spot cuts a circle. `share`: share of the time at each instant, shape (K,)."""
-    from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
-    from sofa_softctl.surrogate.robot import Task
+    from sofa_softctl.surrogate import Effort, Following, Smoothness, Task
 
     radius = RADIUS * smooth(share / APPROACH)
     angle = 2.0 * np.pi * smooth((share - APPROACH) / (1.0 - APPROACH))
@@ -88,9 +87,7 @@ def circle(layout, share):
 
 def obstacles(layout, share):
     """From one side of the plate to the other, around two discs that must not be burnt."""
-    from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
-    from sofa_softctl.surrogate.planning.obstacles import Obstacle, Sphere
-    from sofa_softctl.surrogate.robot import Task
+    from sofa_softctl.surrogate import Effort, Following, Obstacle, Smoothness, Sphere, Task
 
     spot = laser(layout)
     arrived = share > 0.9

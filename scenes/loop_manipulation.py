@@ -23,12 +23,15 @@ with application to flexible object manipulation", section IV, after the motion;
 import numpy as np
 
 from sofa_softctl import IdentificationController, parameters_from_argv
-from sofa_softctl.identification.mechanism import kernels
-from sofa_softctl.identification.mechanism.in_scene import MechanismPlant
-from sofa_softctl.identification.problems.loop import baxter
-from sofa_softctl.identification.problems.loop.model import RADIUS, TUBE
-from sofa_softctl.identification.problems.loop.problem import LoopProblem
-from sofa_softctl.identification.problems.loop.recording import ANGLE_NOISE, TORQUE_NOISE
+from sofa_softctl.identification.mechanism import MechanismPlant, kernels
+from sofa_softctl.identification.problems.loop import (
+    ANGLE_NOISE,
+    RADIUS,
+    TORQUE_NOISE,
+    TUBE,
+    LoopProblem,
+    baxter,
+)
 from sofa_softctl.identification.problems.loop.robot import arm_motors, at_rest, robot
 
 PLUGINS = """

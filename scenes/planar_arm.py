@@ -55,9 +55,7 @@ def smooth(share):
 
 def reach(layout, share):
     """The tip comes to a point aside and rests. `share`: of the time at each instant, (K,)."""
-    from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
-    from sofa_softctl.surrogate.planning.probes import Point
-    from sofa_softctl.surrogate.robot import Task
+    from sofa_softctl.surrogate import Effort, Following, Point, Smoothness, Task
 
     tip = Point(layout.point("/arm/tip.0"))
     way = smooth(share / 0.8)

@@ -1,1 +1,19 @@
 """Model parameters from measured motion, and how far they can be trusted."""
+
+from sofa_softctl._internal.public import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        "controller": ["IdentificationController"],
+        "data.delay": ["Delayed"],
+        "data.files": ["read_recording"],
+        "data.recording": ["Recording"],
+        "experiment": ["Channel", "Experiment", "PulledBack"],
+        "fitting.estimate": ["estimate"],
+        "fitting.steepest_descent": ["descend"],
+        "parameter": ["Parameter", "Prior"],
+        "problem": ["Problem"],
+        "report.report": ["make_report"],
+    },
+)

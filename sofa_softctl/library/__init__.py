@@ -1,1 +1,19 @@
 """Libraries of optimal trajectories that depend on parameters, refined when they are asked."""
+
+from sofa_softctl._internal.public import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        "build": ["Builder"],
+        "controller": ["LibraryController"],
+        "library": ["TrajectoryLibrary", "shape_of"],
+        "ocp.problem": ["Mirror", "OptimalControlProblem", "Parameter", "Variable"],
+        "ocp.shooting": ["Program"],
+        "problems.arm_in_scene": ["FINGER", "FRAMES", "ElasticArm"],
+        "problems.pick_place": ["Move", "PickAndPlace", "library_planner", "nlp_planner"],
+        "problems.tasks": ["Ground", "pick_and_place"],
+        "storage": ["LibraryFile", "load"],
+        "swing_model": ["ReducedModel", "identify", "motion_problem", "pull"],
+    },
+)

@@ -1,1 +1,14 @@
 """What controllers may know of a scene, the same on both backends."""
+
+from sofa_softctl._internal.public import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        "compliance": ["ComplianceSystem"],
+        "contacts": ["contacts_of"],
+        "controller": ["SceneController", "pauses_on_error"],
+        "report": ["History", "Line", "Markers", "Report", "Table"],
+        "session": ["Session"],
+    },
+)

@@ -1,1 +1,14 @@
-"""Interpolants of costly maps, from values and gradients on a grid that grows on demand."""
+"""Planning with an interpolant of the robot on a grid of equilibria."""
+
+from sofa_softctl._internal.public import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        "controller": ["SurrogateController"],
+        "planning.costs": ["Effort", "Following", "Smoothness"],
+        "planning.obstacles": ["Obstacle", "Sphere"],
+        "planning.probes": ["Laser", "Point"],
+        "robot": ["Task"],
+    },
+)
