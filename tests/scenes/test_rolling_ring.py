@@ -56,7 +56,7 @@ def test_it_rolls_up_and_down_five_degrees(slope):
 
 
 def test_its_start_angle_turns_mesh_skin_and_cables_about_its_axis():
-    """Nothing but turned: positions to the digits that the arithmetic has."""
+    """Nothing but turned: to a ten-millionth of a millimetre, more than shapes are perturbed by."""
     straight, turned = (
         Session(SCENES / "rolling_ring.py", parameters={"start": start}).root.ring
         for start in (0.0, 20.0)
@@ -69,7 +69,7 @@ def test_its_start_angle_turns_mesh_skin_and_cables_about_its_axis():
             (ring.getChild(child) if child else ring).dofs.position.value
             for ring in (straight, turned)
         )
-        assert after - centre == pytest.approx((before - centre) @ turn.T, abs=1e-9)
+        assert after - centre == pytest.approx((before - centre) @ turn.T, abs=1e-7)
 
 
 def test_it_rolls_backwards_from_another_cable():
