@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -76,6 +77,15 @@ class Relaxation:
         self._objectives: dict[bytes, Convex] = {}
         self._sectors: dict[tuple[int, float, float], tuple[int, ...]] = {}
         self._lows: dict[int, float] = {}
+
+    @cached_property
+    def least(self) -> float:
+        """No answer has a lower objective; inf where that is not known, or there is none."""
+        try:
+            relaxed = self.solve(Modes.of(np.full(len(self.statement.starts), OPEN)))
+        except ArithmeticError:
+            return math.inf
+        return math.inf if relaxed is None else relaxed.bound
 
     def solve(self, modes: Modes, near: Relaxed | None = None) -> Relaxed | None:
         """The answer of the relaxation with these decisions; None if there is none.

@@ -123,14 +123,17 @@ def search_modes(
     )
     ended = complete if options.strategy == "auto" else proof.complete
     found = proof.best
-    if found is not None and found is not best:  # what a relaxation suggested, to its optimum
-        start = Start(found.modes, found.force)
-        flips = options.warm_flips
-        descended, _ = pivot(pieces, [start], most=options.pieces, flips=flips, deadline=deadline)
-        if descended is not None and pieces.better(descended, found):
-            found = descended
+    if found is not None and found is not best:  # what a relaxation suggested
+        found = _at_its_optimum(pieces, options, found, deadline)
     found = None if found is None else pieces.settled(found)
     return Found(found, ended, "exact", proof.bound, proof.complete)
+
+
+def _at_its_optimum(pieces: Pieces, options: Search, found: Answer, deadline: float) -> Answer:
+    """The best answer that pivoting comes to from another one."""
+    start, flips = Start(found.modes, found.force), options.warm_flips
+    descended, _ = pivot(pieces, [start], most=options.pieces, flips=flips, deadline=deadline)
+    return descended if descended is not None and pieces.better(descended, found) else found
 
 
 def _asks(
@@ -140,11 +143,7 @@ def _asks(
     best = descent.best
     if best is None or not (far < best.objective or idle(best)):
         return False
-    try:
-        relaxed = relaxation.solve(Modes.of(np.full(len(relaxation.statement.starts), OPEN)))
-    except ArithmeticError:
-        return False
-    return relaxed is not None and relaxed.bound < (1.0 - GAIN) * best.objective
+    return relaxation.least < (1.0 - GAIN) * best.objective
 
 
 @dataclass(eq=False)
