@@ -1,24 +1,84 @@
-"""How a solve ended: sentences that a user can act on, one vocabulary for all solvers."""
+"""How things end: the status of a solve, the verdict of a run or plan, the exit status."""
 
 from __future__ import annotations
 
-from enum import Enum
+from collections.abc import Iterable
+from enum import Enum, IntEnum
 
 
 class Status(Enum):
-    """How a solve ended. The value is a sentence for people; compare by member."""
+    """How a solve ended, from best to worst; every solver of this package ends with one of these.
+
+    The value is a sentence that holds for all of them; compare by member. The result's `message`
+    says what it means there, and what to do.
+    """
 
     SOLVED = "Solved to the requested accuracy."
     CLOSEST_FEASIBLE = (
-        "The limits contradict each other: this is the answer that exceeds them the least. "
-        "Widen the limits that are named in `relaxed`."
+        "What is asked for and the limits contradict each other: this answer violates them the "
+        "least. Ask for less, or widen the limits that are named."
     )
-    HELD = (
-        "No trustworthy answer was found: the previous command is held. "
-        "See `message` for what the solver reported."
-    )
+    FALLBACK = "A simpler method's answer took the place of the one that was asked for."
+    NOT_CONVERGED = "The solver stopped before the optimum: this is its best answer so far."
+    INFEASIBLE = "No answer was found that obeys all limits. Do not execute this one."
+    HELD = "No trustworthy answer was found: the previous command is held. `message` says why."
 
     @property
     def ok(self) -> bool:
         """Whether every limit is respected and the optimum was reached."""
         return self is Status.SOLVED
+
+    @property
+    def verdict(self) -> Verdict:
+        """What it makes of a motion that consists of this one solve."""
+        return _VERDICTS[self]
+
+    @staticmethod
+    def worst(statuses: Iterable[Status]) -> Status:
+        """The last of them in the order above; SOLVED where there are none."""
+        return max(statuses, key=list(Status).index, default=Status.SOLVED)
+
+
+class Verdict(Enum):
+    """Whether a run or a plan does what it was asked for. The value is a sentence."""
+
+    REACHED = "The goals are reached."
+    CLOSEST = "The goals are out of reach: this comes as near to them as the limits allow."
+    FALLBACK = "A simpler motion took the place of the one that was asked for."
+    NOT_REACHED = "The goals are not reached."
+    HELD = "The robot is held where it was."
+
+    @property
+    def ok(self) -> bool:
+        """Whether the goals are reached."""
+        return self is Verdict.REACHED
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        """What a command ends with that has come to this verdict."""
+        return ExitStatus.DONE if self.ok else ExitStatus.NOT_REACHED
+
+
+class ExitStatus(IntEnum):
+    """What a command ends with."""
+
+    DONE = 0
+    """It did what it was asked for."""
+    FAILED = 1
+    """Bad input, a scene that failed, or a check that did not pass; the message says which."""
+    USAGE = 2
+    """The command line is wrong: an unknown command or option, a value of the wrong type."""
+    NOT_REACHED = 3
+    """It ran to its end, but the goals were not reached, or the motion must not be executed."""
+    INTERRUPTED = 130
+    """Stopped by Ctrl-C."""
+
+
+_VERDICTS = {
+    Status.SOLVED: Verdict.REACHED,
+    Status.CLOSEST_FEASIBLE: Verdict.CLOSEST,
+    Status.FALLBACK: Verdict.FALLBACK,
+    Status.NOT_CONVERGED: Verdict.NOT_REACHED,
+    Status.INFEASIBLE: Verdict.NOT_REACHED,
+    Status.HELD: Verdict.HELD,
+}

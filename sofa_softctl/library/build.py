@@ -13,10 +13,11 @@ import numpy as np
 
 from sofa_softctl.errors import WorkerError
 from sofa_softctl.library.entry import Entry, entry_of
-from sofa_softctl.library.library import CANDIDATES, AnswerStatus, TrajectoryLibrary
+from sofa_softctl.library.library import CANDIDATES, Correction, TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
-from sofa_softctl.library.ocp.shooting import NlpStatus, Program
+from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.storage import LibraryFile
+from sofa_softctl.status import Status
 
 CHAINS = 8
 """Chains of tasks that go on side by side; the library does not depend on the number of workers."""
@@ -89,7 +90,7 @@ class Chain:
 class Solved(NamedTuple):
     """What solving one problem came to."""
 
-    status: NlpStatus
+    status: Status
     """Of the nonlinear program."""
     entry: Entry | None
     """The motion; None where there is none, or a degenerate one."""
@@ -227,8 +228,8 @@ class Builder:
             self.counts.plannings += 1
             self.recent.append(answered is not None)
             if answered is not None:
-                self.counts.by_sensitivity += answered is AnswerStatus.SENSITIVITY
-                self.counts.by_qp += answered is AnswerStatus.TANGENT_QP
+                self.counts.by_sensitivity += answered is Correction.LINEAR
+                self.counts.by_qp += answered is Correction.TANGENT_QP
                 self.counts.run += 1
                 self.counts.longest = max(self.counts.longest, self.counts.run)
                 continue
@@ -237,7 +238,7 @@ class Builder:
                 new.append(entry)
         return new
 
-    def _answered(self, chain: Chain, p: np.ndarray) -> AnswerStatus | None:
+    def _answered(self, chain: Chain, p: np.ndarray) -> Correction | None:
         """How the library answers, if well enough; the chain then goes on from there."""
         if not len(self.library):
             return None
@@ -251,7 +252,7 @@ class Builder:
         if not (answer.status.ok and error <= good):
             return None
         chain.finish(self.program.simulate(answer.v, p)[-1])
-        return answer.status
+        return answer.correction
 
     def _take(self, chain: Chain, p: np.ndarray, solved: Solved) -> Entry | None:
         """Count what was solved; the new motion, if there is one."""
@@ -285,7 +286,7 @@ def solve(program: Program, p: np.ndarray) -> Solved:
     """The optimum at parameters p as an entry of a library."""
     optimum = program.solve(p)
     if not optimum.status.ok:
-        return Solved(optimum.status, None, optimum.status.value, None)
+        return Solved(optimum.status, None, optimum.message, None)
     entry, regular = entry_of(program, optimum)
     return Solved(optimum.status, entry, str(regular), optimum.v[program.x_at[-1]])
 

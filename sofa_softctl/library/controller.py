@@ -47,7 +47,8 @@ class LibraryController(SceneController):
 
     Data:
         effort: What the lines are told to pull [force].
-        status: Of the last answer: SENSITIVITY, TANGENT_QP, INFEASIBLE, FAILED or LATE.
+        status: Of the last answer, see `Status`.
+        correction: How the nearest motion was adapted for it, see `Correction`.
         message: What to know of it, in words.
         predicted_error: Error that the library predicts for it.
         answer_time: Time that it took [s].
@@ -80,6 +81,7 @@ class LibraryController(SceneController):
         self.at_first: list[list[float]] = []
         self.add_output("effort", np.zeros(len(self.lines)), "What the lines pull [force].")
         self.add_output("status", "", "Of the last answer.")
+        self.add_output("correction", "", "How the nearest motion was adapted.")
         self.add_output("message", "", "What to know of it, in words.")
         self.add_output("predicted_error", [np.nan], "Error that the library predicts.")
         self.add_output("answer_time", [0.0], "Time that the answer took [s].")
@@ -91,7 +93,7 @@ class LibraryController(SceneController):
         for line, value in zip(self.lines, self.at_first, strict=False):
             line.value.value = value
         self.outputs["effort"].value = np.zeros(len(self.lines))
-        for name in ("status", "message"):
+        for name in ("status", "correction", "message"):
             self.outputs[name].value = ""
         self.outputs["predicted_error"].value = [np.nan]
         self.outputs["answer_time"].value = [0.0]
@@ -134,6 +136,7 @@ class LibraryController(SceneController):
         refused = bool(answer.outside) and not self.extrapolate
         held = HELD if refused and answer.status.ok else ""
         self.outputs["status"].value = answer.status.name
+        self.outputs["correction"].value = answer.correction.name
         self.outputs["message"].value = f"{answer.message} {held}".strip()
         self.outputs["predicted_error"].value = [answer.predicted_error]
         self.outputs["answer_time"].value = [answer.seconds]

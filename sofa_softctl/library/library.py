@@ -17,6 +17,7 @@ from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.entry import Entry
 from sofa_softctl.library.ocp.problem import Motion, Parameter
 from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.status import Status
 
 FEASIBLE = 1e-7
 """By how much linearised limits may be exceeded, in the units of what is limited."""
@@ -26,25 +27,28 @@ TREE = 2000
 """Entries from which a tree finds the nearest one faster than comparing all."""
 
 
-class AnswerStatus(Enum):
-    """How a motion was found. The value is a sentence for people; compare by member."""
+class Correction(Enum):
+    """How the nearest motion was adapted to the parameters. The value is a sentence."""
 
-    SENSITIVITY = "The nearest motion, corrected linearly: no limit is reached or left."
+    NONE = "The nearest motion, as it is."
+    LINEAR = "The nearest motion, corrected linearly: no limit is reached or left."
     TANGENT_QP = "The nearest motion, corrected by the tangent QP, as limits are reached or left."
-    INFEASIBLE = (
+    CLIPPED = "The nearest motion, corrected linearly and cut off at the limits."
+
+
+_REASONS = {
+    Status.INFEASIBLE: (
         "No change of the nearest motion keeps all limits to first order: it is given as it is. "
         "Do not execute it. Ask for less, or add motions to the library near these parameters."
-    )
-    FAILED = "No QP solver gave an answer that passed the check: do not execute this motion."
-    LATE = (
+    ),
+    Status.NOT_CONVERGED: (
+        "No QP solver gave an answer that passed the check: do not execute this motion."
+    ),
+    Status.FALLBACK: (
         "There was no time for the tangent QP: the linear correction, cut off at the limits. "
         "Limits of states may be exceeded. Give a larger budget."
-    )
-
-    @property
-    def ok(self) -> bool:
-        """Whether the motion obeys all constraints to first order."""
-        return self in (AnswerStatus.SENSITIVITY, AnswerStatus.TANGENT_QP)
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +61,11 @@ class Answer:
     """Unknowns, shape (n_v,)."""
     motion: Motion
     """Inputs, states, constants."""
-    status: AnswerStatus
-    """How it was found."""
+    status: Status
+    """SOLVED: it obeys all constraints to first order. FALLBACK, NOT_CONVERGED, INFEASIBLE: it does
+    not, do not execute it."""
+    correction: Correction
+    """How the nearest motion was adapted."""
     nearest: int
     """Number of the entry that it comes from."""
     mirrored: bool
@@ -81,15 +88,15 @@ class Answer:
     @property
     def message(self) -> str:
         """What to know, in words; empty if all went well."""
-        told = [] if self.status.ok else [self.status.value]
+        reasons = [] if self.status.ok else [_REASONS[self.status]]
         if self.simulated_error > self.tolerance:
-            told.append(
+            reasons.append(
                 f"In simulation it misses by {self.simulated_error:.3g}, tolerance "
                 f"{self.tolerance:.3g}: no motion nearby does better."
             )
         if self.outside:
-            told.append(f"Beyond the library's range: {', '.join(self.outside)}.")
-        return " ".join((*told, *self.notes))
+            reasons.append(f"Beyond the library's range: {', '.join(self.outside)}.")
+        return " ".join((*reasons, *self.notes))
 
 
 class Signs(NamedTuple):
@@ -173,14 +180,15 @@ class _Adapted(NamedTuple):
 
     near: NearestEntry
     v: np.ndarray
-    status: AnswerStatus
+    status: Status
+    correction: Correction
     notes: tuple[str, ...]
     error: float
 
     @property
     def rank(self) -> tuple[int, float]:
         """Smaller is better: what may be executed first, then by simulated error."""
-        return (list(AnswerStatus).index(self.status) > 1, np.nan_to_num(self.error, nan=0.0))
+        return (not self.status.ok, np.nan_to_num(self.error, nan=0.0))
 
 
 class TrajectoryLibrary:
@@ -331,6 +339,7 @@ class TrajectoryLibrary:
             v=best.v,
             motion=self.shape.motion(best.v),
             status=best.status,
+            correction=best.correction,
             nearest=near.number,
             mirrored=near.mirrored,
             distance=near.distance,
@@ -350,34 +359,35 @@ class TrajectoryLibrary:
         turned = near.mirrored and mirror is not None
         asked = mirror.p * p if turned and mirror is not None else p
         with one_blas_thread():
-            v, status, notes = self._adapt(entry, asked - entry.p, end, refine)
+            v, status, correction, notes = self._adapt(entry, asked - entry.p, end, refine)
         if turned and mirror is not None:
             v = mirror.v * v
         error = check.error(v, p) if check is not None and status.ok else np.nan
-        return _Adapted(near, v, status, notes, error)
+        return _Adapted(near, v, status, correction, notes, error)
 
     def _adapt(
         self, entry: Entry, dp: np.ndarray, end: float, refine: bool
-    ) -> tuple[np.ndarray, AnswerStatus, tuple[str, ...]]:
+    ) -> tuple[np.ndarray, Status, Correction, tuple[str, ...]]:
         """(5) where (6c) and (6d) hold, else the tangent QP."""
         if not refine:
-            return entry.v, AnswerStatus.SENSITIVITY, ()
+            return entry.v, Status.SOLVED, Correction.NONE, ()
         v = entry.v + entry.v_p @ dp
         lower, upper = self.shape.lower, self.shape.upper
         within = bool(((v >= lower - FEASIBLE) & (v <= upper + FEASIBLE)).all())
         within = within and bool((entry.path + entry.path_p @ dp >= -FEASIBLE).all())
         if within and bool((entry.mu + entry.mu_p @ dp >= 0.0).all()):
-            return v, AnswerStatus.SENSITIVITY, ()
+            return v, Status.SOLVED, Correction.LINEAR, ()
         begin = perf_counter()
         if begin + self._qp_seconds > end:
-            return np.clip(v, lower, upper), AnswerStatus.LATE, ()
+            return np.clip(v, lower, upper), Status.FALLBACK, Correction.CLIPPED, ()
         found = entry.qp.solve(dp)
         self._qp_seconds = max(0.9 * self._qp_seconds, perf_counter() - begin)
         if found.result is None:
             contradict = any("contradict" in note for note in found.notes)
-            status = AnswerStatus.INFEASIBLE if contradict else AnswerStatus.FAILED
-            return entry.v, status, found.notes
-        return entry.v + entry.qp.change(found.result.x, dp), AnswerStatus.TANGENT_QP, ()
+            status = Status.INFEASIBLE if contradict else Status.NOT_CONVERGED
+            return entry.v, status, Correction.NONE, found.notes
+        corrected = entry.v + entry.qp.change(found.result.x, dp)
+        return corrected, Status.SOLVED, Correction.TANGENT_QP, ()
 
     def _checked(self, p: Any) -> np.ndarray:
         given = np.asarray(p, float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from time import perf_counter
@@ -11,8 +12,9 @@ import numpy as np
 
 from sofa_softctl.library.build import Chain
 from sofa_softctl.library.entry import Entry
-from sofa_softctl.library.library import CANDIDATES, Answer, AnswerStatus, TrajectoryLibrary
-from sofa_softctl.library.ocp.shooting import NlpStatus, Optimum, Program
+from sofa_softctl.library.library import CANDIDATES, Answer, TrajectoryLibrary
+from sofa_softctl.library.ocp.shooting import Optimum, Program
+from sofa_softctl.status import Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +23,8 @@ class Verification:
 
     statuses: dict[str, int]
     """Number of answers of each status."""
+    corrections: dict[str, int]
+    """Number of solved answers by how the nearest motion was adapted."""
     errors: np.ndarray
     """Simulated error of each answer that may be executed [of the problem]."""
     predicted: np.ndarray
@@ -57,7 +61,11 @@ class Verification:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: distributions by mean, median, 99th percentile and largest."""
-        told: dict[str, Any] = {"statuses": self.statuses, "loss": self.loss}
+        told: dict[str, Any] = {
+            "statuses": self.statuses,
+            "corrections": self.corrections,
+            "loss": self.loss,
+        }
         for name, value in asdict(self).items():
             if isinstance(value, np.ndarray):
                 told[name] = _distribution(value)
@@ -94,7 +102,9 @@ def verify(
     chain = Chain(np.random.default_rng([7, seed]))
     rows: list[tuple[float, ...]] = []
     asked: list[np.ndarray] = []
-    counts, infeasible = {each.name: 0 for each in AnswerStatus}, 0
+    statuses: Counter[str] = Counter()
+    corrections: Counter[str] = Counter()
+    infeasible = 0
     while len(rows) < tasks:
         p = chain.draw(program.problem)
         answer = library.query(
@@ -108,7 +118,8 @@ def verify(
             infeasible += 1
             continue
         asked.append(p)
-        counts[answer.status.name] += 1
+        statuses[answer.status.name] += 1
+        corrections[answer.correction.name] += answer.status.ok
         entry = library.entries[answer.nearest]
         warm = _warm(program, p, entry) if solve and not answer.mirrored else None
         x = program.simulate(answer.v, p)
@@ -120,7 +131,8 @@ def verify(
     plain = [library.query(p, candidates=1).seconds for p in asked]
     return Verification(
         seconds_plain=np.array(plain),
-        statuses=counts,
+        statuses=dict(statuses),
+        corrections=dict(+corrections),
         tolerance=program.problem.tolerance,
         infeasible=infeasible,
         **columns,
@@ -177,7 +189,7 @@ def _optimality(program: Program, answer: Answer) -> tuple[float, float]:
     """Violation of the equations, and of stationarity with the best multipliers."""
     none = np.zeros(program.equations), np.zeros(program.inequalities)
     at = program.derivatives(
-        Optimum(answer.p, answer.v, *none, cost=0.0, status=NlpStatus.NOT_CONVERGED, seconds=0.0)
+        Optimum(answer.p, answer.v, *none, cost=0.0, status=Status.NOT_CONVERGED, seconds=0.0)
     )
     rows = np.concatenate((at.g_v.toarray(), at.h_v.tocsr()[at.h < 1e-6].toarray()))
     multipliers = np.linalg.lstsq(rows.T, at.f_v, rcond=None)[0]

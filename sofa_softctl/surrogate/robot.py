@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import MapError
+from sofa_softctl.status import Status
 from sofa_softctl.surrogate.exact_map import ExactMap
 from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
 from sofa_softctl.surrogate.grid.affine_model import Affine, affine_near
@@ -21,7 +22,7 @@ from sofa_softctl.surrogate.grid.uniform import Grid
 from sofa_softctl.surrogate.planning.costs import InputCost, OutputCost
 from sofa_softctl.surrogate.planning.dynamics import Dynamics
 from sofa_softctl.surrogate.planning.obstacles import Obstacle
-from sofa_softctl.surrogate.planning.planner import Iteration, Plan, PlanStatus, plan
+from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
 from sofa_softctl.surrogate.planning.probes import Probe
 from sofa_softctl.surrogate.planning.transcription import Limits, PlanningProblem, evaluate
 from sofa_softctl.surrogate.planning.trust_region import Settings
@@ -208,7 +209,7 @@ class PlannedRobot:
             return None
         dynamics = replace(self.dynamics, embedding=affine)
         found = plan(replace(problem, dynamics=dynamics), settings=settings)
-        return found if found.status in (PlanStatus.SOLVED, PlanStatus.CLOSEST) else None
+        return found if found.status in (Status.SOLVED, Status.CLOSEST_FEASIBLE) else None
 
     def nearest(self, x: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
         """Coordinates of the shape of rest nearest to measured positions, by the nodes' masses.

@@ -8,9 +8,10 @@ import pytest
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library import library as module
 from sofa_softctl.library.build import solve
-from sofa_softctl.library.library import AnswerStatus, TrajectoryLibrary, shape_of
+from sofa_softctl.library.library import Correction, TrajectoryLibrary, shape_of
 from sofa_softctl.library.ocp.problem import Parameter
 from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.status import Status
 
 
 def entry_at(program, *p):
@@ -30,13 +31,13 @@ def carts(program):
 
 
 def test_a_query_gives_the_optimum_for_a_linear_robot(carts, program):
-    for p, status in (
-        ([0.2, 0.1], AnswerStatus.SENSITIVITY),
-        ([0.52, 0.0], AnswerStatus.TANGENT_QP),
-        ([-0.3, 0.05], AnswerStatus.SENSITIVITY),
+    for p, correction in (
+        ([0.2, 0.1], Correction.LINEAR),
+        ([0.52, 0.0], Correction.TANGENT_QP),
+        ([-0.3, 0.05], Correction.LINEAR),
     ):
         answer = carts.query(p)
-        assert answer.status is status and answer.message == ""
+        assert answer.status.ok and answer.correction is correction and answer.message == ""
         np.testing.assert_allclose(answer.v, program.solve(np.array(p)).v, atol=2e-6)
         np.testing.assert_array_equal(answer.motion.u, answer.v[program.u_at])
         np.testing.assert_array_equal(answer.motion.x, answer.v[program.x_at])
@@ -74,7 +75,7 @@ def test_a_tree_finds_the_same(carts, monkeypatch):
 def test_what_cannot_be_is_said(carts):
     """0.75 m in a second are the most with 3 N, so 0.99 m has no feasible point."""
     answer = carts.query([0.99, 0.0])
-    assert answer.status is AnswerStatus.INFEASIBLE and not answer.status.ok
+    assert answer.status is Status.INFEASIBLE and not answer.status.ok
     assert "Do not execute it" in answer.message
     np.testing.assert_array_equal(answer.v, carts.entries[2].v)
 
@@ -87,10 +88,10 @@ def test_without_refinement_the_nearest_motion_is_given(carts):
 def test_without_time_for_the_qp_the_linear_correction_is_cut_off_and_said(carts, program):
     """The first QP tells how long they take; with no budget at all even the first is left out."""
     answer = carts.query([0.52, 0.0], budget=0.0)
-    assert answer.status is AnswerStatus.LATE and not answer.status.ok
+    assert answer.status is Status.FALLBACK and not answer.status.ok
     assert (answer.v <= program.upper).all() and (answer.v >= program.lower).all()
-    assert carts.query([0.52, 0.0], budget=10.0).status is AnswerStatus.TANGENT_QP
-    assert carts.query([0.2, 0.0], budget=0.0).status is AnswerStatus.SENSITIVITY
+    assert carts.query([0.52, 0.0], budget=10.0).correction is Correction.TANGENT_QP
+    assert carts.query([0.2, 0.0], budget=0.0).correction is Correction.LINEAR
 
 
 def test_parameters_beyond_the_range_are_flagged_or_refused(carts):
@@ -166,7 +167,7 @@ def test_where_the_nearest_cannot_keep_the_limits_the_next_is_tried(carts, progr
     answer = library.query([0.42, 0.0])
     assert library.nearest(np.array([0.42, 0.0]))[0].number == 1
     assert answer.status.ok and answer.nearest != 1
-    assert library.query([0.42, 0.0], candidates=1).status is AnswerStatus.INFEASIBLE
+    assert library.query([0.42, 0.0], candidates=1).status is Status.INFEASIBLE
 
 
 def test_inequalities_along_the_path_and_their_parameters_count(make_cart):
@@ -184,13 +185,13 @@ def test_inequalities_along_the_path_and_their_parameters_count(make_cart):
     program = Program(cart)
     held, free = entry_at(program, 0.3, 0.0, 0.42), entry_at(program, 0.2, 0.0, 0.42)
     assert len(held.mu) > 0 and len(free.mu) == 0
-    for entry, p, status in (
-        (held, [0.3, 0.0, 0.41], AnswerStatus.SENSITIVITY),
-        (held, [0.3, 0.0, 0.60], AnswerStatus.TANGENT_QP),
-        (held, [0.25, 0.05, 0.30], AnswerStatus.TANGENT_QP),
-        (free, [0.22, 0.0, 0.40], AnswerStatus.SENSITIVITY),
-        (free, [0.30, 0.0, 0.40], AnswerStatus.TANGENT_QP),
+    for entry, p, correction in (
+        (held, [0.3, 0.0, 0.41], Correction.LINEAR),
+        (held, [0.3, 0.0, 0.60], Correction.TANGENT_QP),
+        (held, [0.25, 0.05, 0.30], Correction.TANGENT_QP),
+        (free, [0.22, 0.0, 0.40], Correction.LINEAR),
+        (free, [0.30, 0.0, 0.40], Correction.TANGENT_QP),
     ):
         answer = TrajectoryLibrary(shape_of(program), [entry]).query(p)
-        assert answer.status is status
+        assert answer.status.ok and answer.correction is correction
         np.testing.assert_allclose(answer.v, program.solve(np.array(p)).v, atol=5e-6)

@@ -70,7 +70,7 @@ def test_the_model_in_the_file_is_that_of_the_finger(scene):
 def test_motions_of_the_library_leave_a_still_finger(scene, played):
     """0.08 to 0.23 mm, 1.5 % of the way: what the model does not know. In 0.62 swings."""
     y, _, told = played
-    assert set(told) == {"", "SENSITIVITY", "TANGENT_QP"}
+    assert set(told) == {"", "SOLVED"}
     assert swings(scene, y).max() < 0.3
     ways = np.abs(np.diff([0.0, *scene.TARGETS]))
     assert (swings(scene, y) < 0.02 * ways).all()

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.scene.loader import load_scene
+from sofa_softctl.status import Status
 from sofa_softctl.surrogate.plan_scene import Prepared
 from sofa_softctl.surrogate.planning.cost_estimate import Estimate
-from sofa_softctl.surrogate.planning.planner import PlanStatus
 from sofa_softctl.surrogate.planning.trust_region import Settings
 from sofa_softctl.surrogate.robot import PlannedRobot
 from sofa_softctl.view.terminal.plan import Watch
@@ -31,7 +31,7 @@ def planned():
 def test_a_plan_starts_from_the_rehearsal(planned):
     """Its first iteration is within a percent of the optimum; from rest it costs seven times."""
     robot, task, rehearsal, found = planned
-    assert rehearsal.status is PlanStatus.SOLVED
+    assert rehearsal.status is Status.SOLVED
     first = robot.plan(task, K).history[0]
     unknown = replace(rehearsal, u=np.full((K - 1, 4), np.nan))
     from_rest = robot.plan(task, K, guess=unknown)

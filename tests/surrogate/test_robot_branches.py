@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MapError
+from sofa_softctl.status import Status
 from sofa_softctl.surrogate.planning.costs import Following
-from sofa_softctl.surrogate.planning.planner import PlanStatus
 from sofa_softctl.surrogate.planning.probes import Point
 from sofa_softctl.surrogate.planning.trust_region import Settings
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
@@ -53,5 +53,5 @@ def test_a_plan_to_the_other_side_is_not_given_as_one_that_can_be_executed():
     robot = strip(eta=0.25)
     task = leaning(robot, 60.0, 12)
     found = robot.plan(task, 12, settings=Settings(iterations=3))
-    assert found.status in (PlanStatus.NOT_CONVERGED, PlanStatus.CONTRADICTION)
+    assert found.status in (Status.NOT_CONVERGED, Status.INFEASIBLE)
     assert "Do not execute it" in found.message

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 from typing import Any
 
@@ -14,19 +13,12 @@ from scipy.sparse import csc_array, eye_array, vstack
 from sofa_softctl.library.ocp.compiled import compiled as compile_functions
 from sofa_softctl.library.ocp.formulas import casadi, digest, formulas
 from sofa_softctl.library.ocp.problem import Motion, OptimalControlProblem
+from sofa_softctl.status import Status
 
-
-class NlpStatus(Enum):
-    """How the solver ended. The value is a sentence for people; compare by member."""
-
-    SOLVED = "Optimal to the requested accuracy."
-    INFEASIBLE = "No motion obeys all limits and ends: the problem asks for too much here."
-    NOT_CONVERGED = "The solver gave up before the optimum."
-
-    @property
-    def ok(self) -> bool:
-        """Whether it is an optimum."""
-        return self is NlpStatus.SOLVED
+_REASONS = {
+    Status.INFEASIBLE: "No motion obeys all limits and ends: the problem asks for too much here.",
+    Status.NOT_CONVERGED: "The solver gave up before the optimum.",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +35,7 @@ class Optimum:
     """Multipliers of the inequalities h >= 0, not negative, shape (n_h,)."""
     cost: float
     """f."""
-    status: NlpStatus
+    status: Status
     """Solved or not."""
     seconds: float
     """Time that it took [s]."""
@@ -51,6 +43,11 @@ class Optimum:
     """Of the solver."""
     told: str = ""
     """What the solver says of its end."""
+
+    @property
+    def message(self) -> str:
+        """Why there is no optimum; empty if there is one."""
+        return "" if self.status.ok else _REASONS[self.status]
 
 
 @dataclass(frozen=True, eq=False)
@@ -408,10 +405,10 @@ WARM = {
 """Of IPOPT, from an optimum nearby with its multipliers."""
 
 
-def _status(told: str, *numbers: np.ndarray) -> NlpStatus:
+def _status(told: str, *numbers: np.ndarray) -> Status:
     """IPOPT's answer in our words; an optimum that is not finite is none."""
     if told == "Solve_Succeeded" and all(np.isfinite(each).all() for each in numbers):
-        return NlpStatus.SOLVED
+        return Status.SOLVED
     if told == "Infeasible_Problem_Detected":
-        return NlpStatus.INFEASIBLE
-    return NlpStatus.NOT_CONVERGED
+        return Status.INFEASIBLE
+    return Status.NOT_CONVERGED

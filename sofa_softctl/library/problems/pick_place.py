@@ -61,7 +61,7 @@ def nlp_planner(stiffness: Sequence[float], horizon: float) -> Planner:
         if not found.status.ok:
             names = [each.name for each in program.problem.parameters]
             at = ", ".join(f"{name}: {value:.4g}" for name, value in zip(names, p, strict=True))
-            raise SoftctlError(f"There is no plan for {at}. {found.status.value}")
+            raise SoftctlError(f"There is no plan for {at}. {found.message}")
         return program.motion(found.v)
 
     return plan

@@ -4,36 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 
 from sofa_softctl._internal.blas_threads import one_blas_thread
+from sofa_softctl.status import Status
 from sofa_softctl.surrogate.grid.embedding import Embedding
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial, evaluate
 from sofa_softctl.surrogate.planning.trust_region import Ended, Settings, Stage, optimise
 
-
-class PlanStatus(Enum):
-    """How planning ended. The value is a sentence for people; compare by member."""
-
-    SOLVED = "No small change of the plan is better, and every step is in balance."
-    CLOSEST = (
+_REASONS = {
+    Status.CLOSEST_FEASIBLE: (
         "The goals are out of reach: this plan comes as near to them as the limits allow. "
         "Move the goals, widen the limits, or give more time."
-    )
-    CONTRADICTION = (
+    ),
+    Status.INFEASIBLE: (
         "No motion was found that is in balance at every step, within the limits, and at rest in "
         "the end if that is asked for: this one comes nearest to it. Do not execute it."
-    )
-    NOT_CONVERGED = "The optimum was not reached: this is the best plan so far."
-
-    @property
-    def ok(self) -> bool:
-        """Whether the goals are reached by a plan that can be executed."""
-        return self is PlanStatus.SOLVED
+    ),
+    Status.NOT_CONVERGED: "The optimum was not reached: this is the best plan so far.",
+}
 
 
 class Iteration(NamedTuple):
@@ -73,8 +65,8 @@ class Plan:
     """Largest distance from a goal of `Following` [length]."""
     violation: float
     """How far a point is inside an obstacle's margin, at most [length]."""
-    status: PlanStatus
-    """Solved, closest, contradiction or not converged."""
+    status: Status
+    """Solved, closest feasible, infeasible or not converged."""
     message: str
     """What to know of it, in words; empty if all went well."""
     iterations: int
@@ -153,25 +145,25 @@ def _plan(problem: PlanningProblem, ended: Ended, history: tuple[Iteration, ...]
     trial = ended.trial
     miss, missed = _misses(problem, trial)
     if ended.stuck and not ended.balanced:
-        status = PlanStatus.CONTRADICTION
+        status = Status.INFEASIBLE
     elif not ended.converged:
-        status = PlanStatus.NOT_CONVERGED
+        status = Status.NOT_CONVERGED
     else:
-        status = PlanStatus.CLOSEST if missed else PlanStatus.SOLVED
-    told = [] if status.ok else [status.value]
+        status = Status.CLOSEST_FEASIBLE if missed else Status.SOLVED
+    reasons = [] if status.ok else [_REASONS[status]]
     notes = () if ended.converged else ended.notes
-    if status is PlanStatus.NOT_CONVERGED and ended.stuck:
-        told.append(
+    if status is Status.NOT_CONVERGED and ended.stuck:
+        reasons.append(
             "No step from it gains anything: where it wants to go the map may have no answer, as "
             "where the robot buckles, folds or snaps."
         )
     if not ended.balanced:
-        advice = "" if status is PlanStatus.CONTRADICTION else " Do not execute it."
-        told.append(f"Steps lack balance by up to {trial.defect:.1e} of the force.{advice}")
+        advice = "" if status is Status.INFEASIBLE else " Do not execute it."
+        reasons.append(f"Steps lack balance by up to {trial.defect:.1e} of the force.{advice}")
     if missed:
-        told.append(f"Largest distance from a goal: {miss:.3g}.")
+        reasons.append(f"Largest distance from a goal: {miss:.3g}.")
     if trial.violation > 0.0:
-        told.append(
+        reasons.append(
             f"A point is {trial.violation:.3g} inside an obstacle's margin; give obstacles a "
             "larger weight if that is too much."
         )
@@ -184,7 +176,7 @@ def _plan(problem: PlanningProblem, ended: Ended, history: tuple[Iteration, ...]
         miss=miss,
         violation=trial.violation,
         status=status,
-        message=" ".join((*told, *notes)),
+        message=" ".join((*reasons, *notes)),
         iterations=len(history),
         history=history,
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
+from sofa_softctl.status import Status
 from sofa_softctl.surrogate.grid.embedding import Jet
 from sofa_softctl.surrogate.planning.dynamics import Dynamics, Linearised
 
@@ -17,23 +17,14 @@ _SHORTEST = 2.0**-40  # of a Newton step, in the line search
 _JUMP_WITHIN = 1e-6  # a change of a [-] over which only a jump changes the residual by half
 
 
-class StepStatus(Enum):
-    """How a step ended. The value is a sentence for people; compare by member."""
-
-    SOLVED = "The step is in balance to the requested accuracy."
-    AT_BORDER = (
-        "The map's gradient jumps at a border between two cells, and the residual with it, past "
-        "zero: the smaller of the two residuals was taken. A finer grid makes it smaller."
-    )
-    NOT_CONVERGED = (
-        "Newton's method found no balance: this is the smallest residual it reached. "
-        "Try a smaller dt, or a start closer to the answer."
-    )
-
-    @property
-    def ok(self) -> bool:
-        """Whether the balance was reached."""
-        return self is StepStatus.SOLVED
+_AT_BORDER = (
+    "The map's gradient jumps at a border between two cells, and the residual with it, past "
+    "zero: the smaller of the two residuals was taken. A finer grid makes it smaller."
+)
+_NOT_CONVERGED = (
+    "Newton's method found no balance: this is the smallest residual it reached. "
+    "Try a smaller dt, or a start closer to the answer."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +33,10 @@ class StepResult:
 
     a: np.ndarray
     """Coordinates after the step [-], shape (d,)."""
-    status: StepStatus
-    """Solved, at a border, or not converged."""
+    status: Status
+    """Solved, or not converged."""
+    at_border: bool
+    """Whether it did not converge because the residual jumps past zero between two cells."""
     defect: float
     """|r| over `Dynamics.unit`: the tension that is missing to balance, over `force` [-]."""
     iterations: int
@@ -60,7 +53,7 @@ class Simulation:
 
     a: np.ndarray
     """Coordinates [-], shape (K, d); the first are those that were given."""
-    status: StepStatus
+    status: Status
     """The worst of all steps."""
     defect: np.ndarray
     """Defect of each step [-], shape (K - 1,)."""
@@ -99,25 +92,24 @@ def step(
     known = dynamics.embedding.at(np.array([a, a_before], float))
     newton = _Newton(dynamics, np.asarray(u, float), known)
     here = newton.look(np.array(a if guess is None else guess, float))
-    status, count = StepStatus.NOT_CONVERGED, 0
+    status, at_border, count = Status.NOT_CONVERGED, False, 0
     for count in range(iterations + 1):
         if here.norm <= tolerance * dynamics.unit + newton.rounding(here):
-            status = StepStatus.SOLVED
+            status = Status.SOLVED
             break
         if count == iterations:
             break
         further, jumps = newton.search(here)
         here = further or here
-        if jumps:
-            status = StepStatus.AT_BORDER
-        if jumps or further is None:
+        at_border = bool(jumps)
+        if at_border or further is None:
             break
     condition = float(np.linalg.cond(newton.linearise(here).mass[0]))
-    message = "" if status.ok else status.value
+    message = "" if status.ok else _AT_BORDER if at_border else _NOT_CONVERGED
     if condition > CONDITION_LIMIT:
         message += f" Some change of a hardly moves mass: condition {condition:.1e}."
     defect = here.norm / dynamics.unit
-    return StepResult(here.a, status, defect, count, condition, message.strip())
+    return StepResult(here.a, status, at_border, defect, count, condition, message.strip())
 
 
 def simulate(
@@ -139,13 +131,12 @@ def simulate(
     for tensions in u:
         steps.append(step(dynamics, now, before, tensions, tolerance=tolerance))
         now, before = steps[-1].a, now
-    order = list(StepStatus)
     told = [f"Step {k}: {each.message}" for k, each in enumerate(steps) if each.message]
     return Simulation(
         a=np.array([np.array(a, float), *(each.a for each in steps)]),
-        status=max((each.status for each in steps), key=order.index, default=StepStatus.SOLVED),
+        status=Status.worst(each.status for each in steps),
         defect=np.array([each.defect for each in steps]),
-        borders=sum(each.status is StepStatus.AT_BORDER for each in steps),
+        borders=sum(each.at_border for each in steps),
         condition=max((each.condition for each in steps), default=0.0),
         message="\n".join(told),
     )

@@ -107,6 +107,7 @@ def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
     """Print how a motion was found."""
     told = {
         "status": answer.status.name,
+        "correction": answer.correction.name,
         "message": answer.message,
         "nearest": answer.nearest,
         "mirrored": answer.mirrored,
@@ -119,7 +120,7 @@ def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
         print(json.dumps(told, indent=2))
         return
     print(
-        f"{answer.status.value} Motion {answer.nearest} of {len(library)}"
+        f"{answer.correction.value} Motion {answer.nearest} of {len(library)}"
         f"{', mirrored' if answer.mirrored else ''}, at a distance of {answer.distance:.3g}; "
         f"predicted error {answer.predicted_error:.2g}; {1e6 * answer.seconds:.0f} us."
     )
@@ -156,7 +157,8 @@ def show_verification(found: Any, *, quiet: bool, as_json: bool) -> None:
         table.add_row(title, *(f"{value:.3g}" for value in values.values()))
     console = Console()
     console.print(table)
-    answered = ", ".join(f"{count} {name}" for name, count in told["statuses"].items() if count)
+    counts = (told["statuses"] | told["corrections"]).items()
+    answered = ", ".join(f"{count} {name}" for name, count in counts)
     good = f"{told['good']:.1%} within {found.tolerance:g}"
     console.print(f"{answered}; {good}; costs {told['loss']:+.2%} over the optimum.")
 

@@ -10,9 +10,10 @@ import pytest
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.library.ocp import shooting
 from sofa_softctl.library.ocp.problem import OptimalControlProblem, Parameter, Variable
-from sofa_softctl.library.ocp.shooting import NlpStatus, Optimum, Program
+from sofa_softctl.library.ocp.shooting import Optimum, Program
 from sofa_softctl.library.problems.elastic_arm import arm
 from sofa_softctl.library.problems.flexible_cart import flexible_cart
+from sofa_softctl.status import Status
 
 P = np.array([0.6, 0.15, 0.03, -0.1, 20.0])
 """Of the flexible cart: the path and the speed of the cart are at their limits for a while."""
@@ -178,7 +179,7 @@ def test_derivatives_are_finite_differences(tuned):
     rng = np.random.default_rng(0)
     v = optimum.v + 0.01 * rng.standard_normal(program.size)
     lam, mu = rng.standard_normal(program.equations), rng.random(program.inequalities)
-    point = Optimum(P, v, lam, mu, 0.0, NlpStatus.SOLVED, 0.0)
+    point = Optimum(P, v, lam, mu, 0.0, Status.SOLVED, 0.0)
     at = program.derivatives(point)
 
     def slope(v, p):
@@ -251,7 +252,7 @@ def test_a_task_that_asks_for_too_much_is_infeasible():
     """1 N moves 3 kg by 1/3 m in 2 s at most, not by 1 m."""
     program = Program(rail(inputs=[Variable("force [N]", -1.0, 1.0)]))
     optimum = program.solve(np.array([1.0, 3.0]))
-    assert optimum.status is NlpStatus.INFEASIBLE
+    assert optimum.status is Status.INFEASIBLE
     assert not optimum.status.ok
     assert optimum.told == "Infeasible_Problem_Detected"
 
@@ -260,7 +261,7 @@ def test_formulas_that_are_not_numbers_somewhere_do_not_converge():
     """The root of a negative number at the guess already."""
     bad = rail(cost=lambda x, u, z, p: (u[0] ** 2) * (p[0] - 2.0) ** 0.5)
     optimum = Program(bad).solve(np.array([0.8, 1.5]))
-    assert optimum.status is NlpStatus.NOT_CONVERGED
+    assert optimum.status is Status.NOT_CONVERGED
 
 
 @pytest.mark.parametrize("where", ["x", "f", "lam_g", "lam_x"])
@@ -278,13 +279,13 @@ def test_a_solution_that_is_not_finite_is_none_whatever_the_solver_says(where):
     program.__dict__["_solvers"] = (Broken(), warm)
     optimum = program.solve(np.array([0.8, 1.5]))
     assert optimum.told == "Solve_Succeeded"
-    assert optimum.status is NlpStatus.NOT_CONVERGED
+    assert optimum.status is Status.NOT_CONVERGED
 
 
 def test_running_out_of_iterations_is_not_convergence(monkeypatch):
     monkeypatch.setitem(shooting.OPTIONS, "ipopt.max_iter", 1)
     optimum = Program(replace(arm(), intervals=10)).solve(ARM)
-    assert optimum.status is NlpStatus.NOT_CONVERGED
+    assert optimum.status is Status.NOT_CONVERGED
     assert optimum.told == "Maximum_Iterations_Exceeded"
     assert optimum.iterations == 1
 

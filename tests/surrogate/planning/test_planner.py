@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sofa_softctl.status import Status
 from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
 from sofa_softctl.surrogate.planning.linearization import approximate, columns
 from sofa_softctl.surrogate.planning.obstacles import HalfSpace, Obstacle, Sphere
-from sofa_softctl.surrogate.planning.planner import PlanStatus, plan
+from sofa_softctl.surrogate.planning.planner import plan
 from sofa_softctl.surrogate.planning.probes import Laser, Point
-from sofa_softctl.surrogate.planning.step import StepStatus, simulate
+from sofa_softctl.surrogate.planning.step import simulate
 from sofa_softctl.surrogate.planning.transcription import Limits, PlanningProblem, evaluate
 from sofa_softctl.surrogate.planning.trust_region import Settings
 
@@ -115,7 +116,7 @@ def test_both_hessians_are_positive_and_the_curved_one_is_exact_where_it_is_conv
 
 def test_a_path_is_followed_in_balance_and_at_an_optimum(problem):
     found = plan(problem)
-    assert found.status is PlanStatus.SOLVED
+    assert found.status is Status.SOLVED
     assert found.message == ""
     assert found.defect < 1e-8
     assert found.miss < 5e-3
@@ -131,7 +132,7 @@ def test_a_plan_replayed_is_the_motion_that_was_planned(problem):
     """Defects of 1e-9 grow by a factor of 100 at most over 40 steps of a stable robot."""
     found = plan(problem)
     run = simulate(problem.dynamics, found.u, problem.a_first)
-    assert run.status is StepStatus.SOLVED
+    assert run.status is Status.SOLVED
     assert run.a == pytest.approx(found.a, abs=1e-7)
 
 
@@ -198,7 +199,7 @@ def test_a_measured_start_is_where_the_plan_starts(problem):
 def test_rest_at_the_end_holds_without_another_command(problem):
     """Tensions a_K keep the robot where it is, for as long as one likes."""
     found = plan(replace(problem, rest=True))
-    assert found.status is PlanStatus.SOLVED
+    assert found.status is Status.SOLVED
     assert found.a[-1] == pytest.approx(found.a[-2], abs=1e-8)
     on = simulate(problem.dynamics, np.tile(found.a[-1], (20, 1)), found.a[-1], found.a[-2])
     assert on.a == pytest.approx(np.tile(found.a[-1], (21, 1)), abs=1e-7)
@@ -212,7 +213,7 @@ def test_rest_at_the_end_costs_few_iterations(chain, make_dynamics, problem):
     term = replace(problem.outputs[0], goal=path)
     dynamics = make_dynamics(chain, dt=0.02)
     found = plan(replace(problem, dynamics=dynamics, instants=60, outputs=(term,), rest=True))
-    assert found.status is PlanStatus.SOLVED
+    assert found.status is Status.SOLVED
     assert found.iterations < 30
 
 
@@ -228,7 +229,7 @@ def test_obstacles_on_the_way_are_avoided(problem):
     assert ball.distance(path)[0][1:].min() >= 0.005 - 1e-7
     assert found.violation <= 1e-7
     assert found.stationarity <= 1e-6
-    assert found.status is PlanStatus.CLOSEST  # the path leads through the ball
+    assert found.status is Status.CLOSEST_FEASIBLE  # the path leads through the ball
     assert found.reward < free.reward
 
 
@@ -247,7 +248,7 @@ def test_a_laser_follows_a_line_on_a_plane(problem, chain):
     line = laser.locate(y)[0]
     spot = Following(laser, line, 100.0, tolerance=5e-3)
     found = plan(replace(problem, outputs=(spot,)))
-    assert found.status is PlanStatus.SOLVED
+    assert found.status is Status.SOLVED
     assert found.miss < 5e-3
 
 
@@ -262,7 +263,7 @@ def test_goals_out_of_reach_give_the_nearest_plan_and_say_so(problem):
     term = problem.outputs[0]
     off = replace(term, goal=term.goal + [0.0, 0.0, 0.2])
     found, near = plan(replace(problem, outputs=(off,))), plan(problem)
-    assert found.status is PlanStatus.CLOSEST
+    assert found.status is Status.CLOSEST_FEASIBLE
     assert "out of reach" in found.message
     assert found.miss == pytest.approx(0.2, abs=1e-3)
     assert found.defect < 1e-8
@@ -274,7 +275,7 @@ def test_far_goals_within_the_plane_converge_too(problem):
     term = problem.outputs[0]
     off = replace(term, goal=term.goal + [0.2, 0.0, 0.0])
     found = plan(replace(problem, outputs=(off,)))
-    assert found.status is PlanStatus.CLOSEST
+    assert found.status is Status.CLOSEST_FEASIBLE
     assert found.stationarity <= 1e-6
     assert found.iterations < 50
 
@@ -290,18 +291,18 @@ def test_rest_that_limits_forbid_is_a_contradiction(problem):
         limits=Limits(u_max=0.01),
     )
     found = plan(fast)
-    assert found.status is PlanStatus.CONTRADICTION
+    assert found.status is Status.INFEASIBLE
     assert "Do not execute it" in found.message
 
 
 def test_a_plan_that_is_cut_short_says_so(problem):
     early = plan(problem, settings=Settings(iterations=1))
-    assert early.status is PlanStatus.NOT_CONVERGED
+    assert early.status is Status.NOT_CONVERGED
     assert "Steps lack balance" in early.message
     first = plan(problem)
     settings = Settings(iterations=1, stationarity=0.0)
     again = plan(problem, first.u, first.a, settings=settings)
-    assert again.status is PlanStatus.NOT_CONVERGED
+    assert again.status is Status.NOT_CONVERGED
     assert "optimum was not reached" in again.message
 
 
@@ -318,7 +319,7 @@ def test_where_the_map_ends_a_little_before_the_goal_the_plan_ends_soon(problem,
             return jet
 
     found = plan(replace(problem, dynamics=replace(problem.dynamics, embedding=Walled())))
-    assert found.status is PlanStatus.NOT_CONVERGED
+    assert found.status is Status.NOT_CONVERGED
     assert "the map may have no answer" in found.message
     assert found.iterations < 100
     assert found.a[:, 0].max() == pytest.approx(wall, abs=1e-7)
@@ -349,7 +350,7 @@ def test_refining_in_place_needs_no_new_map(problem):
     assert len(calls) == 2
     # The map is the same in the end, so the plan before is found to be optimal at once.
     assert [each.round for each in found.history][-2:] == [1, 2]
-    assert found.status is PlanStatus.SOLVED
+    assert found.status is Status.SOLVED
 
 
 def test_what_does_not_fit_is_refused_with_both_shapes(problem):

@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
+from sofa_softctl.status import Status
 from sofa_softctl.surrogate.planning.cost_estimate import Estimate
-from sofa_softctl.surrogate.planning.planner import PlanStatus
 from sofa_softctl.view.terminal.plan import show_plan
 
 TOLD = {
@@ -24,7 +24,7 @@ TOLD = {
 
 
 def shown(capsys, estimate=None, **changes):
-    plan = SimpleNamespace(status=PlanStatus.SOLVED, message="")
+    plan = SimpleNamespace(status=Status.SOLVED, message="")
     show_plan(SimpleNamespace(plan=plan, estimate=estimate, to_dict=lambda: TOLD | changes))
     words = capsys.readouterr().out.replace("│", " ").split()
     return " ".join(words)
