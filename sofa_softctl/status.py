@@ -40,7 +40,7 @@ class Status(Enum):
 
 
 class Verdict(Enum):
-    """Whether a run or a plan does what it was asked for. The value is a sentence."""
+    """Whether a run or a plan does what it was asked for, from best to worst; a sentence each."""
 
     REACHED = "The goals are reached."
     CLOSEST = "The goals are out of reach: this comes as near to them as the limits allow."
@@ -52,6 +52,11 @@ class Verdict(Enum):
     def ok(self) -> bool:
         """Whether the goals are reached."""
         return self is Verdict.REACHED
+
+    @staticmethod
+    def worst(verdicts: Iterable[Verdict]) -> Verdict | None:
+        """The last of them in the order above; None where there are none."""
+        return max(verdicts, key=list(Verdict).index, default=None)
 
     @property
     def exit_status(self) -> ExitStatus:

@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from sofa_softctl.cli.options import Json, Quiet, stopping
+from sofa_softctl.cli.root import app
 from sofa_softctl.errors import SoftctlError
 
 if TYPE_CHECKING:
@@ -22,15 +23,6 @@ if TYPE_CHECKING:
     from sofa_softctl.identification.problem import OfScenes, Problem
     from sofa_softctl.view.terminal.run import Terminal
 
-EXAMPLES = (
-    "Examples:\n\n"
-    "  softctl identify my_robot.py --template motion.csv\n\n"
-    "  softctl identify my_robot.py --data bend.csv --data twist.csv --hold-out both.csv "
-    "--report found\n\n"
-    "  softctl identify my_robot.py:arm --data bend.mcap --starts 8 --set-start stiffness=2.5\n\n"
-    "  softctl identify my_robot.py --data bend.csv --method steepest-descent --report paper\n\n"
-    "  softctl identify my_robot.py --data bend.csv --next slow.csv --next fast.csv"
-)
 Files = list[Path] | None
 
 
@@ -41,6 +33,15 @@ class Method(StrEnum):
     STEEPEST_DESCENT = "steepest-descent"
 
 
+@app.command(
+    epilog="Examples:\n\n"
+    "  softctl identify my_robot.py --template motion.csv\n\n"
+    "  softctl identify my_robot.py --data bend.csv --data twist.csv --hold-out both.csv "
+    "--report found\n\n"
+    "  softctl identify my_robot.py:arm --data bend.mcap --starts 8 --set-start stiffness=2.5\n\n"
+    "  softctl identify my_robot.py --data bend.csv --method steepest-descent --report paper\n\n"
+    "  softctl identify my_robot.py --data bend.csv --next slow.csv --next fast.csv"
+)
 def identify(
     problem: Annotated[
         str, typer.Argument(help="Name of a problem, or FILE.py:NAME of a file's PROBLEMS.")

@@ -11,9 +11,11 @@ from typing import Annotated
 import typer
 
 from sofa_softctl.cli.options import Json, Quiet, Workers, stopping
+from sofa_softctl.cli.root import app
 from sofa_softctl.errors import LibraryError
 
-app = typer.Typer(help="Libraries of optimal motions.", no_args_is_help=True)
+library_app = typer.Typer(help="Libraries of optimal motions.", no_args_is_help=True)
+app.add_typer(library_app, name="library")
 
 ProblemName = Annotated[
     str, typer.Argument(help="Name of a problem, or FILE.py:NAME of a file's PROBLEMS.")
@@ -28,7 +30,7 @@ LibraryPath = Annotated[Path, typer.Argument(help="File that softctl library bui
 Seed = Annotated[int, typer.Option(help="Of the random tasks.", min=0)]
 
 
-@app.command(
+@library_app.command(
     epilog="Examples:\n\n"
     "  softctl library build elastic_arm --estimate\n\n"
     "  softctl library build elastic_arm --out arm.library --workers 2\n\n"
@@ -100,7 +102,7 @@ def build(
     libraries.show_built(builder, out, quiet=quiet, as_json=as_json)
 
 
-@app.command(
+@library_app.command(
     context_settings={"ignore_unknown_options": True},  # negative numbers
     epilog="Example:\n\n"
     "  softctl library query arm.library 1.2 0.8 0.0 -0.1 0.36 0.4 --plot move.png",
@@ -127,9 +129,10 @@ def query(
     if plot is not None:
         libraries.save_answer_plot(plot, answer, known.query(parameters, refine=False), known)
     libraries.show_answer(known, answer, as_json=as_json)
+    raise typer.Exit(answer.status.verdict.exit_status)
 
 
-@app.command(epilog="Example:\n\n  softctl library info arm.library --plot coverage.png")
+@library_app.command(epilog="Example:\n\n  softctl library info arm.library --plot coverage.png")
 def info(
     library: LibraryPath,
     plot: Annotated[
@@ -147,7 +150,7 @@ def info(
             libraries.save_coverage_plot(plot, file.library())
 
 
-@app.command(
+@library_app.command(
     epilog="Example:\n\n"
     "  softctl library verify arm.library elastic_arm --tasks 1000 --plot accuracy.png"
 )
@@ -199,7 +202,7 @@ def verify(
     libraries.show_verification(found, quiet=quiet, as_json=as_json)
 
 
-@app.command(epilog="Example:\n\n  softctl library export arm.library arm.npz")
+@library_app.command(epilog="Example:\n\n  softctl library export arm.library arm.npz")
 def export(
     library: LibraryPath,
     out: Annotated[Path, typer.Argument(help="FILE.npz or FILE.csv.")],

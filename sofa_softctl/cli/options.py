@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from sofa_softctl.errors import SoftctlError
+from sofa_softctl.status import ExitStatus
 
 Scene = Annotated[Path, typer.Argument(help="Scene file: Python with createScene(root, ...).")]
 Steps = Annotated[int | None, typer.Option(help="Number of steps.", min=1)]
@@ -19,6 +20,11 @@ Set = Annotated[
 ]
 Workers = Annotated[int, typer.Option(help="Processes that solve at the same time.", min=0)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+BackendName = Annotated[str, typer.Option(help="auto, embedded or sofa.")]
+Plugin = Annotated[
+    list[Path] | None,
+    typer.Option(help="Plugin file to load; may be repeated.", show_default=False),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 
 
@@ -44,4 +50,4 @@ def stopping(kept: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         typer.echo(f"Stopped. {kept}", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(ExitStatus.INTERRUPTED) from None

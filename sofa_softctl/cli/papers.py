@@ -1,137 +1,57 @@
-"""The command `softctl papers`: the papers' tables, measured."""
+"""The commands of `softctl papers`: the papers' tables and studies, measured here."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
 from sofa_softctl.cli.options import Json, Quiet, Steps, Workers, stopping
+from sofa_softctl.cli.root import app
 from sofa_softctl.errors import SoftctlError
 
-EXAMPLES = (
-    "Examples:\n\n  softctl papers\n\n  softctl papers --contacts coulomb --strategies\n\n"
-    "  softctl papers --transfer\n\n"
-    "  softctl papers --planning --plot projection.png\n\n"
-    "  softctl papers --trajectories --plot springs.png\n\n"
-    "  softctl papers --identification --plot loop.png\n\n"
-    "  softctl papers --coverage intervals.csv\n\n"
-    "  softctl papers --robust --only ring,ball --out robust.csv --workers 4\n\n"
-    "  softctl papers --random --problems 300 --most-contacts 12 --out twelve.csv"
+papers = typer.Typer(help="The papers' tables and studies, measured here.", no_args_is_help=True)
+app.add_typer(papers, name="papers")
+
+Scenes = Annotated[Path, typer.Option(help="Folder of the scenes.")]
+Plot = Annotated[Path | None, typer.Option(metavar="FILE.png", help="A picture.")]
+SCENES = Path("scenes")
+
+
+@papers.command(
+    epilog="Examples:\n\n  softctl papers inverse\n\n"
+    "  softctl papers inverse --contacts coulomb --strategies\n\n"
+    "  softctl papers inverse --transfer"
 )
-"""Of `papers`."""
-
-
-def papers(
-    scenes: Annotated[
-        Path, typer.Option(help="Folder of the scenes, for Table II and --planning.")
-    ] = Path("scenes"),
+def inverse(
+    scenes: Scenes = SCENES,
     steps: Steps = None,
     contacts: Annotated[
         str,
         typer.Option(help="How contacts are taken: coulomb, sticking as in the paper, or both."),
     ] = "both",
     strategies: Annotated[
-        bool,
-        typer.Option(help="Also compare the strategies on problems of these scenes, or --random."),
+        bool, typer.Option(help="Also compare the strategies on problems of these scenes.")
     ] = False,
-    planning: Annotated[
-        bool,
-        typer.Option("--planning", help="Measure the paper on planning instead, some minutes."),
-    ] = False,
-    trajectories: Annotated[
-        bool,
-        typer.Option("--trajectories", help="Measure the paper on libraries: what springs save."),
-    ] = False,
-    identification: Annotated[
-        bool,
-        typer.Option("--identification", help="Measure the paper on identification: a loop."),
-    ] = False,
-    coverage: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.csv", help="Repeat an estimate: do intervals hold the truth? Goes on."
-        ),
-    ] = None,
     transfer: Annotated[
         bool,
         typer.Option("--transfer", help="Measure the cup's commands on another plant instead."),
     ] = False,
-    robust: Annotated[
-        bool, typer.Option("--robust", help="Measure success rates of the robots instead. Goes on.")
-    ] = False,
-    only: Annotated[
-        str, typer.Option(metavar="ROBOT,...", help="With --robust: of these robots only.")
-    ] = "",
-    random: Annotated[
-        bool,
-        typer.Option(
-            "--random", help="Measure the search among contact modes on random problems. Goes on."
-        ),
-    ] = False,
-    problems: Annotated[int, typer.Option(help="With --random: how many problems.", min=1)] = 1000,
-    seed: Annotated[int, typer.Option(help="With --random: seed of the problems.", min=0)] = 0,
-    most_contacts: Annotated[
-        int, typer.Option(help="With --random: most contacts of a problem.", min=1)
-    ] = 6,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.csv",
-            help="With --robust or --random: a row for each run or answer. Default: robust.csv, "
-            "random.csv.",
-        ),
-    ] = None,
-    sample: Annotated[
-        int | None, typer.Option(help="With --robust: so many runs of each robot.", min=1)
-    ] = None,
-    workers: Workers = 0,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.png", help="With one of the studies: a picture."),
-    ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Measure the robots of the paper on inverse control through contacts: its Table II."""
+    """Inverse control through contacts: times and errors of the robots of its Table II."""
     from sofa_softctl.bench.papers.inverse import TABLE_2, compare_strategies, measure_row
     from sofa_softctl.view.terminal import papers as paper_tables
     from sofa_softctl.view.terminal import run as terminal
 
     show = terminal.Terminal(quiet=quiet or as_json)
-    if planning:
-        _check_scenes(scenes)
-        _measure_planning(show, scenes, plot, quiet=quiet, as_json=as_json)
-        return
-    if trajectories:
-        _measure_trajectories(show, plot, quiet=quiet, as_json=as_json)
-        return
-    if identification:
-        _measure_identification(show, plot, quiet=quiet, as_json=as_json)
-        return
-    if coverage is not None:
-        _measure_coverage(show, coverage, quiet=quiet, as_json=as_json)
-        return
-    if random:
-        asked = _Random(
-            out or Path("random.csv"), problems, seed, most_contacts, strategies, workers
-        )
-        _measure_random(show, asked, quiet=quiet, as_json=as_json)
-        return
     _check_scenes(scenes)
     if transfer:
         _measure_transfer(show, scenes, steps, quiet=quiet, as_json=as_json)
-        return
-    if robust:
-        from sofa_softctl.bench.robust.cases import cases_of
-
-        names = [name.strip() for name in only.split(",") if name.strip()]
-        cases = cases_of(names, sample, steps)
-        path = out or Path("robust.csv")
-        _measure_robust(show, path, scenes, cases, workers, quiet=quiet, as_json=as_json)
         return
     rows = []
     for row in TABLE_2:
@@ -146,6 +66,161 @@ def papers(
         typer.echo(json.dumps(found, indent=2))
     elif not quiet:
         paper_tables.show_papers(rows, gaps)
+
+
+@papers.command(epilog="Example:\n\n  softctl papers planning --plot projection.png")
+def planning(
+    scenes: Scenes = SCENES, plot: Plot = None, quiet: Quiet = False, as_json: Json = False
+) -> None:
+    """Planning: its Table I, its Lemma IV.1, and what the projection costs. Some minutes."""
+    from sofa_softctl.bench.papers.convergence import measure_convergence
+    from sofa_softctl.bench.papers.planning import PaperRow, measure_planning
+    from sofa_softctl.bench.papers.projection import measure_projection
+    from sofa_softctl.view.plots import projection
+    from sofa_softctl.view.terminal import papers as paper_tables
+    from sofa_softctl.view.terminal import run as terminal
+
+    _check_scenes(scenes)
+    _check_plot(plot)
+    show = terminal.Terminal(quiet=quiet or as_json)
+    with show.status("planning with and without the grid") as progress:
+        row = measure_planning(scenes, progress)
+        levels = measure_convergence(scenes, progress)
+        costs = measure_projection(scenes, progress)
+    if plot is not None:
+        projection.save_projection_plot(plot, costs)
+    if as_json:
+        found = {
+            "table": row.to_dict(),
+            "convergence": [level.to_dict() for level in levels],
+            "projection": costs.to_dict(),
+        }
+        typer.echo(json.dumps(found, indent=2))
+    elif not quiet:
+        paper_tables.show_planning(row, PaperRow())
+        paper_tables.show_convergence(levels)
+        paper_tables.show_projection(costs)
+
+
+@papers.command(epilog="Example:\n\n  softctl papers trajectories --plot springs.png")
+def trajectories(plot: Plot = None, quiet: Quiet = False, as_json: Json = False) -> None:
+    """Libraries of trajectories: mean costs of three actuations, what springs save."""
+    from sofa_softctl.bench.papers.library import measure_energy
+    from sofa_softctl.view.plots.springs import save_energy_plot
+    from sofa_softctl.view.terminal.library_study import show_energy
+    from sofa_softctl.view.terminal.run import Terminal
+
+    _check_plot(plot)
+    with Terminal(quiet=quiet or as_json).status("planning 200 motions for each") as progress:
+        found = measure_energy(progress)
+    _show_study(found, plot, save_energy_plot, show_energy, quiet=quiet, as_json=as_json)
+
+
+@papers.command(
+    epilog="Examples:\n\n  softctl papers identification --plot loop.png\n\n"
+    "  softctl papers identification --coverage intervals.csv"
+)
+def identification(
+    coverage: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="Repeat an estimate instead: do intervals hold the truth? Goes on with the file.",
+        ),
+    ] = None,
+    plot: Plot = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Identification: a loop's stiffness from an arm's touch."""
+    from sofa_softctl.bench.papers.identification import measure_identification
+    from sofa_softctl.view.plots.identification_study import save_study_plot, show_study
+    from sofa_softctl.view.terminal.run import Terminal
+
+    show = Terminal(quiet=quiet or as_json)
+    if coverage is not None:
+        _measure_coverage(show, coverage, quiet=quiet, as_json=as_json)
+        return
+    _check_plot(plot)
+    with show.status("recording the motion") as progress:
+        found = measure_identification(progress)
+    _show_study(found, plot, save_study_plot, show_study, quiet=quiet, as_json=as_json)
+
+
+@papers.command(
+    epilog="Examples:\n\n  softctl papers robust --out robust.csv --workers 4\n\n"
+    "  softctl papers robust --only ring,ball --sample 10"
+)
+def robust(
+    scenes: Scenes = SCENES,
+    only: Annotated[str, typer.Option(metavar="ROBOT,...", help="Of these robots only.")] = "",
+    sample: Annotated[
+        int | None, typer.Option(help="So many runs of each robot, spread over its list.", min=1)
+    ] = None,
+    steps: Steps = None,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE.csv", help="A row for each run; goes on if it exists.")
+    ] = Path("robust.csv"),
+    workers: Workers = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Inverse control: how often the robots reach their goals, over fixed lists of runs."""
+    from sofa_softctl._internal.processes import workers as processes
+    from sofa_softctl.bench.robust.cases import cases_of
+    from sofa_softctl.bench.robust.study import measure_robust
+    from sofa_softctl.view.terminal import robust as robust_tables
+    from sofa_softctl.view.terminal.run import Terminal
+
+    _check_scenes(scenes)
+    cases = cases_of([name.strip() for name in only.split(",") if name.strip()], sample, steps)
+    bar = Terminal(quiet=quiet or as_json).bar("runs", len(cases))
+    with stopping(_kept(out)), processes(workers) as executor, bar as advance:
+        found = measure_robust(out, scenes, cases, advance, executor=executor)
+    if as_json:
+        typer.echo(json.dumps([one.to_dict() for one in found], indent=2))
+    elif not quiet:
+        robust_tables.show_robust(found)
+
+
+@papers.command(
+    epilog="Examples:\n\n  softctl papers search\n\n"
+    "  softctl papers search --problems 300 --most-contacts 12 --out twelve.csv"
+)
+def search(
+    problems: Annotated[int, typer.Option(help="How many problems.", min=1)] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the problems.", min=0)] = 0,
+    most_contacts: Annotated[int, typer.Option(help="Most contacts of a problem.", min=1)] = 6,
+    strategies: Annotated[bool, typer.Option(help="Also compare the strategies.")] = False,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE.csv", help="A row for each answer; goes on if it exists.")
+    ] = Path("random.csv"),
+    workers: Workers = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Inverse control: its search among contact modes beside the best answers, random problems."""
+    from sofa_softctl.bench.contact_search.study import measure_search, summary
+    from sofa_softctl.view.terminal.contact_search import show_search
+    from sofa_softctl.view.terminal.run import Terminal
+
+    bar = Terminal(quiet=quiet or as_json).bar("problems", problems)
+    with stopping(_kept(out)), bar as advance:
+        rows = measure_search(
+            out,
+            advance,
+            problems=problems,
+            seed=seed,
+            contacts=most_contacts,
+            strategies=("auto", "pivoting", "exact") if strategies else ("auto",),
+            workers=workers,
+        )
+    found = summary(rows)
+    if as_json:
+        size = {"problems": problems, "seed": seed, "contacts": most_contacts}
+        typer.echo(json.dumps({**size, "strategies": found}, indent=2))
+    elif not quiet:
+        show_search(found, seed, most_contacts)
 
 
 def _modes(contacts: str) -> tuple[str, ...]:
@@ -166,59 +241,6 @@ def _check_scenes(folder: Path) -> None:
         )
 
 
-def _measure_planning(
-    show: Any, scenes: Path, plot: Path | None, *, quiet: bool, as_json: bool
-) -> None:
-    """Table I of the paper on planning, its Lemma IV.1, and what the projection costs."""
-    from sofa_softctl.bench.papers.convergence import measure_convergence
-    from sofa_softctl.bench.papers.planning import PaperRow, measure_planning
-    from sofa_softctl.bench.papers.projection import measure_projection
-    from sofa_softctl.view.plots import projection
-    from sofa_softctl.view.terminal import papers as paper_tables
-
-    _check_plot(plot)
-    with show.status("planning with and without the grid") as tell:
-        row = measure_planning(scenes, tell)
-        levels = measure_convergence(scenes, tell)
-        costs = measure_projection(scenes, tell)
-    if plot is not None:
-        projection.save_projection_plot(plot, costs)
-    if as_json:
-        told = {
-            "table": row.to_dict(),
-            "convergence": [level.to_dict() for level in levels],
-            "projection": costs.to_dict(),
-        }
-        typer.echo(json.dumps(told, indent=2))
-    elif not quiet:
-        paper_tables.show_planning(row, PaperRow())
-        paper_tables.show_convergence(levels)
-        paper_tables.show_projection(costs)
-
-
-def _measure_trajectories(show: Any, plot: Path | None, *, quiet: bool, as_json: bool) -> None:
-    """Section 2 of the paper on trajectory libraries: mean costs of three actuations."""
-    from sofa_softctl.bench.papers.library import measure_energy
-    from sofa_softctl.view.plots.springs import save_energy_plot
-    from sofa_softctl.view.terminal.library_study import show_energy
-
-    _check_plot(plot)
-    with show.status("planning 200 motions for each actuation") as tell:
-        found = measure_energy(tell)
-    _tell(found, plot, save_energy_plot, show_energy, quiet=quiet, as_json=as_json)
-
-
-def _measure_identification(show: Any, plot: Path | None, *, quiet: bool, as_json: bool) -> None:
-    """Section IV of the paper on identification: a loop's stiffness from an arm's touch."""
-    from sofa_softctl.bench.papers.identification import measure_identification
-    from sofa_softctl.view.plots.identification_study import save_study_plot, show_study
-
-    _check_plot(plot)
-    with show.status("recording the motion") as tell:
-        found = measure_identification(tell)
-    _tell(found, plot, save_study_plot, show_study, quiet=quiet, as_json=as_json)
-
-
 def _check_plot(plot: Path | None) -> None:
     """Before the work: can a plot have that name?"""
     from sofa_softctl.view.plots.plan import check_suffix
@@ -227,7 +249,7 @@ def _check_plot(plot: Path | None) -> None:
         check_suffix(plot)
 
 
-def _tell(
+def _show_study(
     found: Any,
     plot: Path | None,
     save: Callable[[Path, Any], None],
@@ -250,37 +272,12 @@ def _measure_coverage(show: Any, path: Path, *, quiet: bool, as_json: bool) -> N
     from sofa_softctl.bench.papers.coverage import CASES, REPETITIONS, measure_coverage
     from sofa_softctl.view.plots import identification_study
 
-    kept = f"'{path}' has what was measured: the same command goes on with it."
-    with stopping(kept), show.bar("estimates", len(CASES) * REPETITIONS) as advance:
+    with stopping(_kept(path)), show.bar("estimates", len(CASES) * REPETITIONS) as advance:
         found = measure_coverage(path, advance)
     if as_json:
         typer.echo(json.dumps([each.to_dict() for each in found], indent=2))
     elif not quiet:
         identification_study.show_coverage(found)
-
-
-def _measure_robust(
-    show: Any,
-    path: Path,
-    scenes: Path,
-    cases: list[Any],
-    count: int,
-    *,
-    quiet: bool,
-    as_json: bool,
-) -> None:
-    """How many runs of each robot succeed."""
-    from sofa_softctl._internal.processes import workers as processes
-    from sofa_softctl.bench.robust.study import measure_robust
-    from sofa_softctl.view.terminal import robust as robust_tables
-
-    kept = f"'{path}' has the runs that ended: the same command goes on with it."
-    with stopping(kept), processes(count) as executor, show.bar("runs", len(cases)) as advance:
-        found = measure_robust(path, scenes, cases, advance, executor=executor)
-    if as_json:
-        typer.echo(json.dumps([one.to_dict() for one in found], indent=2))
-    elif not quiet:
-        robust_tables.show_robust(found)
 
 
 def _measure_transfer(
@@ -298,36 +295,6 @@ def _measure_transfer(
         paper_tables.show_transfer(found, PaperTransfer())
 
 
-class _Random(NamedTuple):
-    """What --random measures."""
-
-    out: Path
-    problems: int
-    seed: int
-    contacts: int
-    strategies: bool
-    workers: int
-
-
-def _measure_random(show: Any, asked: _Random, *, quiet: bool, as_json: bool) -> None:
-    """How near to the best answers the search among contact modes comes."""
-    from sofa_softctl.bench.contact_search.study import measure_search, summary
-    from sofa_softctl.view.terminal.contact_search import show_search
-
-    kept = f"'{asked.out}' has what was measured: the same command goes on with it."
-    with stopping(kept), show.bar("problems", asked.problems) as advance:
-        rows = measure_search(
-            asked.out,
-            advance,
-            problems=asked.problems,
-            seed=asked.seed,
-            contacts=asked.contacts,
-            strategies=("auto", "pivoting", "exact") if asked.strategies else ("auto",),
-            workers=asked.workers,
-        )
-    found = summary(rows)
-    if as_json:
-        size = {"problems": asked.problems, "seed": asked.seed, "contacts": asked.contacts}
-        typer.echo(json.dumps({**size, "strategies": found}, indent=2))
-    elif not quiet:
-        show_search(found, asked.seed, asked.contacts)
+def _kept(path: Path) -> str:
+    """What is left of a study that was stopped."""
+    return f"'{path}' has what was measured: the same command goes on with it."

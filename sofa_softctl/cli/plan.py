@@ -9,19 +9,20 @@ from typing import Annotated, Any
 import typer
 
 from sofa_softctl.cli.options import Json, Quiet, Scene, Set, Workers, parameters, stopping
+from sofa_softctl.cli.root import app
 from sofa_softctl.errors import SoftctlError
 
-EXAMPLES = (
-    "Examples:\n\n"
+surrogate = typer.Typer(help="Equilibria that plans have kept.", no_args_is_help=True)
+app.add_typer(surrogate, name="surrogate")
+
+
+@app.command(
+    epilog="Examples:\n\n"
     "  softctl plan scenes/laser_arm.py --task circle --out circle.mcap\n\n"
     "  softctl plan scenes/laser_arm.py --task obstacles --store arm.corners --plot plan.png\n\n"
     "  softctl plan scenes/laser_arm.py --task circle --movie circle.gif\n\n"
     "  softctl plan scenes/laser_arm.py --task circle --exact --json"
 )
-"""Of `plan`."""
-surrogate = typer.Typer(help="Equilibria that plans have kept.", no_args_is_help=True)
-
-
 def plan(
     scene: Scene,
     task: Annotated[str, typer.Option(help="One of the scene file's TASKS.")],
@@ -50,7 +51,10 @@ def plan(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Plan a motion of a scene's robot on a grid of its equilibria."""
+    """Plan a motion of a scene's robot on a grid of its equilibria.
+
+    Ends with status 3 when the goals are out of reach, or the plan must not be executed.
+    """
     from sofa_softctl._internal.atomic_file import check_writable
     from sofa_softctl.surrogate.plan_scene import prepare_scene
     from sofa_softctl.view.movie import plan as plan_movie
@@ -113,6 +117,7 @@ def plan(
         with show.bar("Rendering", 1) as advance:
             plan_movie.save_plan_movie(movie, found, progress=advance)
         show.console.print(f"Movie: {movie}", highlight=False, markup=False)
+    raise typer.Exit(found.plan.status.verdict.exit_status)
 
 
 def _check_exact(*, estimate: bool, **about_the_grid: Any) -> None:

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sofa_softctl.scene.report import History, Line, Report, Table
-from sofa_softctl.status import Status
+from sofa_softctl.scene.report import History, Line, Report, Summary, Table
+from sofa_softctl.status import Status, Verdict
 from sofa_softctl.units import symbol
 
 NAMED = 3
@@ -81,7 +81,7 @@ class GoalSummary:
 
 
 @dataclass(frozen=True)
-class InverseSummary:
+class InverseSummary(Summary):
     """One inverse controller over a run."""
 
     name: str
@@ -109,6 +109,17 @@ class InverseSummary:
     """
     goal: GoalSummary | None = None
     """Whether the goals were reached; None without a `goal_tolerance` of the controller."""
+    held_at_end: bool = False
+    """Whether the last step found no trustworthy answer and held the efforts."""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Held at the end, reached or not; None without a `goal_tolerance`."""
+        if self.held_at_end:
+            return Verdict.HELD
+        if self.goal is None:
+            return None
+        return Verdict.REACHED if self.goal.reached else Verdict.NOT_REACHED
 
     def report(self, units: dict[str, str]) -> Report:
         """See `scene.report.Summary`."""
@@ -118,6 +129,8 @@ class InverseSummary:
         if self.goal is not None:
             level: Literal["good", "doubt"] = "good" if self.goal.reached else "doubt"
             lines.append(Line(f"Goal {self.goal.verdict}.", level))
+        if self.held_at_end:
+            lines.append(Line("Held at the end: the last step had no trustworthy answer.", "doubt"))
         lines += [Line(f"Warning: {text}.", "doubt") for text in self.warnings]
         return Report([_table(self, units)], lines)
 
@@ -160,6 +173,7 @@ def summarise(controller: Any, history: History) -> InverseSummary:
         search=search,
         lost=lost,
         goal=_judge(controller, error, search, symbol(history.units, "length")),
+        held_at_end=controller.solution is not None and controller.solution.status is Status.HELD,
     )
 
 

@@ -8,7 +8,7 @@ __all__, __getattr__, __dir__ = public(
         "compliance": ["ComplianceSystem"],
         "contacts": ["contacts_of"],
         "controller": ["SceneController", "pauses_on_error"],
-        "report": ["History", "Line", "Markers", "Report", "Table"],
+        "report": ["History", "Line", "Markers", "Report", "Summary", "Table"],
         "session": ["Session"],
     },
 )

@@ -6,12 +6,14 @@ them like anybody's.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from sofa_softctl.status import Verdict
 from sofa_softctl.units import Units
 
 
@@ -61,12 +63,17 @@ class Report:
     lines: list[Line] = field(default_factory=list)
 
 
-class Summary(Protocol):
-    """What a controller says of a run: a dataclass, for JSON, that can be printed."""
+class Summary(ABC):
+    """What a controller reports of a run: derive a dataclass from it; its fields go into JSON."""
 
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether the controller reached its goals; None where it has none to judge by."""
+        return None
+
+    @abstractmethod
     def report(self, units: dict[str, str]) -> Report:
         """What the command line prints; `units` has the words for length, time and force."""
-        ...
 
 
 class Markers(NamedTuple):

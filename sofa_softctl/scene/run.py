@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.report import History
+from sofa_softctl.scene.report import History, Summary
 from sofa_softctl.scene.session import Session
+from sofa_softctl.status import Verdict
 from sofa_softctl.units import symbol
 
 
@@ -34,7 +35,7 @@ class RunSummary:
     """Simulated time of a step by its median wall time."""
     phases: dict[str, float]
     """Wall time of each phase, mean over the steps after the first, which compiles [ms]."""
-    controllers: dict[str, Any] = field(default_factory=dict)
+    controllers: dict[str, Summary] = field(default_factory=dict)
     """What controllers say, by their paths; see `SceneController.summary`."""
     units: dict[str, str] = field(default_factory=dict)
     """Units of length, time and force; the words themselves where the scene declares none."""
@@ -44,9 +45,18 @@ class RunSummary:
         """What the inverse controllers say."""
         return [said for said in self.controllers.values() if hasattr(said, "limits_met")]
 
+    @property
+    def verdict(self) -> Verdict | None:
+        """The worst of the controllers' verdicts; None where none has a goal to judge by."""
+        verdicts = [said.verdict for said in self.controllers.values()]
+        return Verdict.worst(verdict for verdict in verdicts if verdict is not None)
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self) | {"inverse": [asdict(said) for said in self.inverse]}
+        return asdict(self) | {
+            "verdict": None if self.verdict is None else self.verdict.name,
+            "inverse": [asdict(said) for said in self.inverse],
+        }
 
 
 class Watcher:

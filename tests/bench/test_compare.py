@@ -120,7 +120,7 @@ def test_without_sofa_the_command_says_how_to_get_it(scene):
         for name, value in os.environ.items()
         if name not in ("PYTHONPATH", "SOFA_ROOT", "SOFTCTL_BACKEND")
     }
-    command = [sys.executable, "-m", "sofa_softctl.cli", "compare", str(scene)]
+    command = [sys.executable, "-m", "sofa_softctl.cli", "bench", "compare", str(scene)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert re.search(r"Backend 'sofa': .*SOFA.*\bSOFA_ROOT\b", done.stderr)

@@ -196,9 +196,9 @@ def test_studies_that_need_no_scenes_run_anywhere(tmp_path, monkeypatch):
         "sofa_softctl.bench.papers.library.measure_energy",
         lambda tell: SimpleNamespace(to_dict=dict),
     )
-    found = CliRunner().invoke(app, ["papers", "--trajectories", "--json"])
+    found = CliRunner().invoke(app, ["papers", "trajectories", "--json"])
     assert found.exit_code == 0 and found.output.strip() == "{}"
-    for words in (["papers"], ["papers", "--planning"]):
+    for words in (["papers", "inverse"], ["papers", "planning"]):
         found = CliRunner().invoke(app, words)
         assert isinstance(found.exception, SoftctlError)
         assert "There is no folder 'scenes' of scenes" in str(found.exception)

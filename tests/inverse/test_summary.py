@@ -10,13 +10,22 @@ import pytest
 
 from sofa_softctl.inverse.summary import summarise
 from sofa_softctl.scene.report import History
-from sofa_softctl.status import Status
+from sofa_softctl.status import Status, Verdict
 
 UNITS = {"length": "mm", "time": "s", "force": "mN"}
 
 
 def summed_up(
-    *, search=(), tolerance=None, error=3.0, active=(), relaxed=(), lost=(), solved=10, **counts
+    *,
+    search=(),
+    tolerance=None,
+    error=3.0,
+    active=(),
+    relaxed=(),
+    lost=(),
+    last=Status.SOLVED,
+    solved=10,
+    **counts,
 ):
     """Ten steps of one effector and no actuators, that end with this error."""
     steps = 10
@@ -29,7 +38,7 @@ def summed_up(
     controller = SimpleNamespace(
         getPathName=lambda: "/inverse",
         solutions=solutions,
-        solution=SimpleNamespace(active=active, relaxed=relaxed),
+        solution=SimpleNamespace(active=active, relaxed=relaxed, status=last),
         limits_met={},
         names=(),
         grasps=[],
@@ -125,3 +134,20 @@ def test_lost_objects_are_warned_of():
     assert inverse.warnings == [
         "/box is lost: nothing touches it since t = 0.4, and no actuator moves it"
     ]
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "last", "verdict"),
+    [
+        (None, Status.SOLVED, None),
+        (5.0, Status.SOLVED, Verdict.REACHED),
+        (1.0, Status.CLOSEST_FEASIBLE, Verdict.NOT_REACHED),
+        (None, Status.HELD, Verdict.HELD),
+        (5.0, Status.HELD, Verdict.HELD),
+    ],
+)
+def test_a_run_has_the_verdict_of_its_end(tolerance, last, verdict):
+    """3 mm off at the end."""
+    inverse = summed_up(tolerance=tolerance, last=last)
+    assert inverse.verdict is verdict
+    assert any("Held at the end" in line for line in lines_of(inverse)) is (last is Status.HELD)

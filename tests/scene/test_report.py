@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 import Sofa
 from sofa_softctl.scene.controller import SceneController
-from sofa_softctl.scene.report import Line, Markers, Report, Table
+from sofa_softctl.scene.report import Line, Markers, Report, Summary, Table
 
 
 @dataclass(frozen=True)
-class Counted:
+class Counted(Summary):
     steps: int
 
     def report(self, units):

@@ -1,4 +1,4 @@
-"""One run of a robot, as one row of `softctl papers --robust`."""
+"""One run of a robot, as one row of `softctl papers robust`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Success rates of the robots over fixed lists of runs: `softctl papers --robust`."""
+"""Success rates of the robots over fixed lists of runs: `softctl papers robust`."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
     text = path.read_text()
     if not text.startswith(",".join(COLUMNS) + "\n"):
         raise SoftctlError(
-            f"'{path}' does not begin with the columns of `softctl papers --robust`: give the name "
+            f"'{path}' does not begin with the columns of `softctl papers robust`: give the name "
             "of a file that it made, or of one that does not exist."
         )
     if not text.endswith("\n"):

@@ -9,14 +9,14 @@ import numpy as np
 
 from sofa_softctl._internal.axes import COLORS, Axes, Figure, clean
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.scene.report import Report, Table
+from sofa_softctl.scene.report import Report, Summary, Table
 
 WIDE = 3.0
 """Positive parameters that change by more than this factor are drawn on a logarithmic axis."""
 
 
 @dataclass(frozen=True)
-class RefinementSummary:
+class RefinementSummary(Summary):
     """An `IdentificationController` at the end of a run."""
 
     name: str

@@ -165,7 +165,7 @@ def test_the_sample_can_be_made_again(sample):
 
 def test_the_command_goes_on_and_gives_json(tmp_path):
     path = tmp_path / "random.csv"
-    options = ["papers", "--random", "--problems", "3", "--most-contacts", "3", "--out", str(path)]
+    options = ["papers", "search", "--problems", "3", "--most-contacts", "3", "--out", str(path)]
     measure_search(path, problems=3, contacts=3)
     before = path.read_text()
     result = CliRunner().invoke(app, [*options, "--json"])

@@ -45,7 +45,9 @@ def test_noise_of_inputs_widens_intervals(tmp_path):
 def test_the_command_shows_how_often_intervals_hold(tmp_path, monkeypatch):
     monkeypatch.setattr(coverage, "REPETITIONS", 2)
     monkeypatch.setattr(coverage.measure_coverage, "__kwdefaults__", {"repetitions": 2})
-    found = CliRunner().invoke(app, ["papers", "--coverage", str(tmp_path / "few.csv")])
+    found = CliRunner().invoke(
+        app, ["papers", "identification", "--coverage", str(tmp_path / "few.csv")]
+    )
     assert "inputs too" in found.output
     assert "2 estimates each" in " ".join(found.output.split())
 

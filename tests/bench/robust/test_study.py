@@ -140,14 +140,14 @@ def test_a_body_that_leaves_all_contacts_is_lost():
 
 
 def command(*arguments):
-    """Exit code and output of `softctl papers`."""
-    done = CliRunner().invoke(app, ["papers", "--scenes", str(SCENES), *arguments])
+    """Exit code and output of `softctl papers robust`."""
+    done = CliRunner().invoke(app, ["papers", "robust", "--scenes", str(SCENES), *arguments])
     return done.exit_code, done.output
 
 
 def test_the_command_writes_rows_and_says_json(tmp_path):
     out = tmp_path / "robust.csv"
-    options = ["--robust", "--only", "fingers", "--sample", "1", "--steps", "3", "--out", str(out)]
+    options = ["--only", "fingers", "--sample", "1", "--steps", "3", "--out", str(out)]
     code, said = command(*options, "--json")
     assert code == 0
     [found] = json.loads(said)

@@ -1,0 +1,97 @@
+"""The commands of `softctl bench`: how fast a scene is, here and beside SOFA."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sofa_softctl.cli.options import (
+    BackendName,
+    Json,
+    Plugin,
+    Quiet,
+    Scene,
+    Set,
+    Steps,
+    parameters,
+)
+from sofa_softctl.cli.root import app
+from sofa_softctl.cli.scenes import load_plugins, open_session
+from sofa_softctl.status import ExitStatus
+
+bench = typer.Typer(help="How fast a scene is, here and beside SOFA.", no_args_is_help=True)
+app.add_typer(bench, name="bench")
+
+
+@bench.command(epilog="Example:\n\n  softctl bench scene scenes/trunk.py --steps 500")
+def scene(
+    path: Scene,
+    steps: Steps = 300,
+    set_: Set = None,
+    backend: BackendName = "auto",
+    plugin: Plugin = None,
+    as_json: Json = False,
+) -> None:
+    """Measure a scene: where the time of a step goes, after compilation."""
+    from sofa_softctl.bench.profile import profile
+    from sofa_softctl.view.terminal import run as terminal
+
+    load_plugins(plugin)
+    session = open_session(path, backend, set_, quiet=as_json)
+    found = profile(session, steps or 300)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    else:
+        terminal.show_profile(found)
+
+
+@bench.command(
+    epilog="Examples:\n\n"
+    "  softctl bench compare scenes/trunk.py\n\n"
+    "  softctl bench compare scenes/finger.py --steps 500 --set bend=20 --plot finger.png"
+)
+def compare(
+    scene: Scene,
+    steps: Steps = 200,
+    set_: Set = None,
+    tolerance: Annotated[
+        float, typer.Option(help="Largest deviation, as a share of the robot's size.", min=0.0)
+    ] = 1e-6,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Plot of deviation and phases.")
+    ] = None,
+    plugin: Plugin = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Run a scene in SOFA and without it, in turn: same motion, and how fast?
+
+    Ends with status 1 when the motion differs by more than the tolerance.
+    """
+    from sofa_softctl.bench.compare import compare as compare_scene
+    from sofa_softctl.view.terminal import run as terminal
+
+    total = steps or 200
+    show = terminal.Terminal(quiet=quiet or as_json)
+    with show.bar("Comparing", total) as advance:
+        found = compare_scene(
+            scene,
+            total,
+            parameters=parameters(set_),
+            prepare=partial(load_plugins, plugin),
+            on_step=advance,
+        )
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    elif not quiet:
+        terminal.show_comparison(found, tolerance)
+    if plot is not None:
+        from sofa_softctl.view.plots.comparison import save_comparison_plot
+
+        save_comparison_plot(plot, found)
+    if found.deviation_max > tolerance:
+        raise typer.Exit(ExitStatus.FAILED)

@@ -1,0 +1,49 @@
+"""The commands that say what there is: components, plugins, the installation."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sofa_softctl.cli.options import Plugin
+from sofa_softctl.cli.root import app
+from sofa_softctl.cli.scenes import load_plugins
+from sofa_softctl.status import ExitStatus
+
+
+@app.command(epilog="Examples:\n\n  softctl components\n\n  softctl components CableConstraint")
+def components(
+    name: Annotated[
+        str | None, typer.Argument(help="Component to describe; all when left out.")
+    ] = None,
+) -> None:
+    """List the components of the embedded runtime, or the Data of one of them."""
+    from sofa_softctl.view.terminal import run as terminal
+
+    terminal.show_components(name)
+
+
+@app.command()
+def plugins(plugin: Plugin = None) -> None:
+    """List the plugins and the controllers that they bring."""
+    from sofa_softctl.plugins import plugins as found
+    from sofa_softctl.view.terminal import run as terminal
+
+    load_plugins(plugin)
+    terminal.show_plugins(found())
+
+
+@app.command()
+def doctor() -> None:
+    """Say which backend runs here, which versions, what is missing and how to get it.
+
+    Ends with status 1 when something is not as it should be.
+    """
+    from sofa_softctl.scene.sofa import doctor as diagnosis
+    from sofa_softctl.view.terminal import run as terminal
+
+    findings = diagnosis.diagnose()
+    terminal.show_diagnosis(findings)
+    if not all(finding.good for finding in findings):
+        raise typer.Exit(ExitStatus.FAILED)

@@ -1,0 +1,53 @@
+"""The command `softctl run`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sofa_softctl.cli.options import BackendName, Json, Plugin, Quiet, Scene, Set, Steps
+from sofa_softctl.cli.root import app
+from sofa_softctl.cli.scenes import load_plugins, open_session
+
+Duration = Annotated[float | None, typer.Option(help="Simulated time, instead of steps.")]
+
+
+@app.command(
+    epilog="Examples:\n\n"
+    "  softctl run scenes/trunk.py\n\n"
+    "  softctl run scenes/trunk.py --set path=eight --duration 8 --movie trunk.gif\n\n"
+    "  softctl run scenes/finger.py --steps 200 --record finger.mcap --json"
+)
+def run(
+    scene: Scene,
+    steps: Steps = None,
+    duration: Duration = None,
+    set_: Set = None,
+    backend: BackendName = "auto",
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE.mcap", help="Record every step.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Plot of errors and efforts.")
+    ] = None,
+    movie: Annotated[
+        Path | None, typer.Option(metavar="FILE.gif|mp4", help="Movie of the robot.")
+    ] = None,
+    plugin: Plugin = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Run a scene: follow the goal, and say how well that went."""
+    from sofa_softctl.view.terminal import run as terminal
+
+    load_plugins(plugin)
+    session = open_session(scene, backend, set_, quiet=quiet or as_json)
+    show = terminal.Terminal(quiet=quiet or as_json)
+    summary = show.run(session, steps, duration, record=record, plot=plot, movie=movie)
+    if as_json:
+        typer.echo(json.dumps(summary.to_dict(), indent=2))
+    if summary.verdict is not None:
+        raise typer.Exit(summary.verdict.exit_status)

@@ -1,0 +1,32 @@
+"""Scenes as commands open them, with their plugins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from sofa_softctl.cli.options import parameters
+
+
+def load_plugins(files: list[Path] | None) -> None:
+    """Load installed plugins, and those of files."""
+    from sofa_softctl.plugins import plugins as found
+
+    known = found()  # also those of installed packages: their components come before the scene
+    for file in files or []:
+        known.add_file(file)
+
+
+def open_session(scene: Path, backend: str, values: list[str] | None, *, quiet: bool) -> Any:
+    """A session of a scene; prints on which backend, unless it is quiet."""
+    from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.session import Session
+
+    chosen = find_backend(backend)
+    if not quiet:
+        typer.echo(f"Backend: {chosen.describe()}")
+    elif chosen.note:
+        typer.echo(chosen.note, err=True)
+    return Session(scene, backend=backend, parameters=parameters(values))
