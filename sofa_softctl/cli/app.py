@@ -40,12 +40,12 @@ def _run() -> int:
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else int(done.code is not None)
     except Exception as error:
-        from sofa_softctl.view.terminal import run as terminal
+        from sofa_softctl.view.terminal import errors
 
         if isinstance(error, SoftctlError):
-            terminal.show_error(error)
-        elif terminal.user_frames(error) or isinstance(error, SyntaxError):
-            terminal.show_users_error(error)
+            errors.show_error(error)
+        elif errors.user_frames(error) or isinstance(error, SyntaxError):
+            errors.show_users_error(error)
         else:
             raise  # a fault of this package: everything that is known
         return ExitStatus.FAILED

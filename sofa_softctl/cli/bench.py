@@ -38,7 +38,7 @@ def scene(
 ) -> None:
     """Measure a scene: where the time of a step goes, after compilation."""
     from sofa_softctl.bench.profile import profile
-    from sofa_softctl.view.terminal import run as terminal
+    from sofa_softctl.view.terminal import bench as tables
 
     load_plugins(plugin)
     session = open_session(path, backend, set_, quiet=as_json)
@@ -46,7 +46,7 @@ def scene(
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
     else:
-        terminal.show_profile(found)
+        tables.show_profile(found)
 
 
 @bench.command(
@@ -73,10 +73,11 @@ def compare(
     Ends with status 1 when the motion differs by more than the tolerance.
     """
     from sofa_softctl.bench.compare import compare as compare_scene
-    from sofa_softctl.view.terminal import run as terminal
+    from sofa_softctl.view.terminal import bench as tables
+    from sofa_softctl.view.terminal.run import Terminal
 
     total = steps or 200
-    show = terminal.Terminal(quiet=quiet or as_json)
+    show = Terminal(quiet=quiet or as_json)
     with show.bar("Comparing", total) as advance:
         found = compare_scene(
             scene,
@@ -88,7 +89,7 @@ def compare(
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
     elif not quiet:
-        terminal.show_comparison(found, tolerance)
+        tables.show_comparison(found, tolerance)
     if plot is not None:
         from sofa_softctl.view.plots.comparison import save_comparison_plot
 

@@ -19,19 +19,19 @@ def components(
     ] = None,
 ) -> None:
     """List the components of the embedded runtime, or the Data of one of them."""
-    from sofa_softctl.view.terminal import run as terminal
+    from sofa_softctl.view.terminal import info as tables
 
-    terminal.show_components(name)
+    tables.show_components(name)
 
 
 @app.command()
 def plugins(plugin: Plugin = None) -> None:
     """List the plugins and the controllers that they bring."""
     from sofa_softctl.plugins import plugins as found
-    from sofa_softctl.view.terminal import run as terminal
+    from sofa_softctl.view.terminal import info as tables
 
     load_plugins(plugin)
-    terminal.show_plugins(found())
+    tables.show_plugins(found())
 
 
 @app.command()
@@ -41,9 +41,9 @@ def doctor() -> None:
     Ends with status 1 when something is not as it should be.
     """
     from sofa_softctl.scene.sofa import doctor as diagnosis
-    from sofa_softctl.view.terminal import run as terminal
+    from sofa_softctl.view.terminal import info as tables
 
     findings = diagnosis.diagnose()
-    terminal.show_diagnosis(findings)
+    tables.show_diagnosis(findings)
     if not all(finding.good for finding in findings):
         raise typer.Exit(ExitStatus.FAILED)

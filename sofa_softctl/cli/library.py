@@ -65,7 +65,7 @@ def build(
     from sofa_softctl.library.problems.registry import load_problem
     from sofa_softctl.library.storage import LibraryFile
     from sofa_softctl.library.verify import estimate as cost_of
-    from sofa_softctl.view.terminal import library as libraries
+    from sofa_softctl.view.terminal import library as tables
     from sofa_softctl.view.terminal import run as terminal
 
     show = terminal.Terminal(quiet=quiet or as_json)
@@ -75,7 +75,7 @@ def build(
             raise LibraryError("Say where the library goes, --out FILE, or ask for --estimate.")
         with show.console.status("solving five tasks"):
             told = cost_of(program)
-        libraries.show_estimate(*told, workers=workers, as_json=as_json)
+        tables.show_estimate(*told, workers=workers, as_json=as_json)
         return
     if out.exists():
         file = LibraryFile(out)
@@ -96,10 +96,10 @@ def build(
             make=partial(load_problem, problem),
         )
         line = stack.enter_context(show.console.status("looking for a first motion"))
-        watch = libraries.Watch(builder)
+        watch = tables.Watch(builder)
         line.update(watch)
         builder.build()
-    libraries.show_built(builder, out, quiet=quiet, as_json=as_json)
+    tables.show_built(builder, out, quiet=quiet, as_json=as_json)
 
 
 @library_app.command(
@@ -119,16 +119,18 @@ def query(
     as_json: Json = False,
 ) -> None:
     """Ask a library for a motion."""
+    from sofa_softctl.library.export import write_csv
     from sofa_softctl.library.storage import load
-    from sofa_softctl.view.terminal import library as libraries
+    from sofa_softctl.view.plots import library as plots
+    from sofa_softctl.view.terminal import library as tables
 
     known = load(library)
     answer = known.query(parameters)
     if out is not None:
-        libraries.write_csv(out, known, answer)
+        write_csv(out, known, answer)
     if plot is not None:
-        libraries.save_answer_plot(plot, answer, known.query(parameters, refine=False), known)
-    libraries.show_answer(known, answer, as_json=as_json)
+        plots.save_answer_plot(plot, answer, known.query(parameters, refine=False), known)
+    tables.show_answer(known, answer, as_json=as_json)
     raise typer.Exit(answer.status.verdict.exit_status)
 
 
@@ -142,12 +144,13 @@ def info(
 ) -> None:
     """Say what a library holds."""
     from sofa_softctl.library.storage import LibraryFile
-    from sofa_softctl.view.terminal import library as libraries
+    from sofa_softctl.view.plots import library as plots
+    from sofa_softctl.view.terminal import library as tables
 
     with LibraryFile(library) as file:
-        libraries.show_info(file, as_json=as_json)
+        tables.show_info(file, as_json=as_json)
         if plot is not None:
-            libraries.save_coverage_plot(plot, file.library())
+            plots.save_coverage_plot(plot, file.library())
 
 
 @library_app.command(
@@ -178,7 +181,8 @@ def verify(
     from sofa_softctl.library.problems.registry import load_problem
     from sofa_softctl.library.storage import LibraryFile
     from sofa_softctl.library.verify import verify as check
-    from sofa_softctl.view.terminal import library as libraries
+    from sofa_softctl.view.plots import library as plots
+    from sofa_softctl.view.terminal import library as tables
     from sofa_softctl.view.terminal import run as terminal
 
     show = terminal.Terminal(quiet=quiet or as_json)
@@ -198,8 +202,8 @@ def verify(
             progress=advance,
         )
     if plot is not None:
-        libraries.save_verification_plot(plot, found)
-    libraries.show_verification(found, quiet=quiet, as_json=as_json)
+        plots.save_verification_plot(plot, found)
+    tables.show_verification(found, quiet=quiet, as_json=as_json)
 
 
 @library_app.command(epilog="Example:\n\n  softctl library export arm.library arm.npz")
@@ -208,8 +212,8 @@ def export(
     out: Annotated[Path, typer.Argument(help="FILE.npz or FILE.csv.")],
 ) -> None:
     """Write parameters, costs, inputs and states of all motions."""
+    from sofa_softctl.library.export import write_library
     from sofa_softctl.library.storage import load
-    from sofa_softctl.view.terminal import library as libraries
 
-    libraries.export(out, load(library))
+    write_library(out, load(library))
     typer.echo(json.dumps({"written": str(out)}))

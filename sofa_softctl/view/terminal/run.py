@@ -1,10 +1,7 @@
-"""What the command line shows: progress, tables, errors."""
+"""Running scenes for a user: progress bars, tables, pictures."""
 
 from __future__ import annotations
 
-import inspect
-import sys
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,7 +12,6 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene import report
 from sofa_softctl.scene.run import RunSummary, run, step_count
 from sofa_softctl.scene.session import Session
@@ -167,141 +163,3 @@ def _phase_table(summary: RunSummary) -> Table:
     for phase, ms in summary.phases.items():
         table.add_row(phase, f"{ms:.3f}")
     return table
-
-
-def show_profile(profile: Any) -> None:
-    """Print a benchmark."""
-    table = Table(
-        title=f"{profile.scene}: {profile.dofs} degrees of freedom, {profile.steps} steps on the "
-        f"{profile.backend}",
-        caption=f"Median {profile.ms_per_step:.3f} ms a step, 95 % within {profile.ms_p95:.3f} ms; "
-        f"the first one {profile.first_step_s:.2f} s.",
-        title_justify="left",
-        caption_justify="left",
-    )
-    table.add_column("phase")
-    table.add_column("ms a step", justify="right")
-    table.add_column("share", justify="right")
-    total = sum(profile.phases.values()) or 1.0
-    for phase, ms in sorted(profile.phases.items(), key=lambda entry: -entry[1]):
-        table.add_row(phase, f"{ms:.3f}", f"{ms / total:.0%}")
-    Console().print(table)
-
-
-def show_comparison(comparison: Any, tolerance: float) -> None:
-    """Print a comparison of the backends, and whether they agree."""
-    console = Console()
-    for name, backend in zip(("embedded", "SOFA"), comparison.backends, strict=True):
-        console.print(f"{name}: {escape(backend)}", highlight=False, soft_wrap=True)
-    table = Table(
-        title=f"{comparison.scene}: {comparison.dofs} degrees of freedom, {comparison.steps} steps",
-        title_justify="left",
-    )
-    for column in ("ms a step", "embedded", "SOFA", "ratio"):
-        table.add_column(column, justify="left" if column == "ms a step" else "right")
-    first, second = comparison.phases
-    for phase in dict.fromkeys([*second, *first]):
-        ms = first.get(phase, 0.0), second.get(phase, 0.0)
-        table.add_row(phase, *(f"{value:.3f}" for value in ms), _ratio(*ms))
-    table.add_section()
-    ms = comparison.ms_per_step
-    table.add_row("all, median", *(f"{value:.3f}" for value in ms), _ratio(*ms))
-    console.print(table)
-    worst = max(comparison.deviation, key=lambda name: comparison.deviation[name].max())
-    agree = comparison.deviation_max <= tolerance
-    console.print(
-        f"{'Same motion' if agree else '[red]Different motion[/]'}: the largest deviation is "
-        f"{comparison.deviation_max:.1e} of the robot's size ({comparison.size:.4g}), at "
-        f"{escape(worst)}; allowed are {tolerance:g}.",
-        highlight=False,
-        soft_wrap=True,
-    )
-
-
-def _ratio(first: float, second: float) -> str:
-    return f"{first / second:.2f}" if second > 0.0 else ""
-
-
-def show_components(name: str | None) -> None:
-    """Print all components, or the Data and links of one.
-
-    Raises:
-        SoftctlError: there is no component of that name.
-    """
-    from sofa_softctl.runtime.core import factory
-    from sofa_softctl.runtime.core.component import Component
-
-    console = Console()
-    if name is None:
-        table = Table("component", "also called", "what it is")
-        for kind in sorted(set(factory.components().values()), key=lambda kind: kind.__name__):
-            first_line = (kind.__doc__ or "").strip().split("\n")[0]
-            table.add_row(kind.__name__, ", ".join(kind.aliases), escape(first_line))
-        console.print(table)
-        return
-    kind_found = factory.find(name)
-    if kind_found is None:
-        raise SoftctlError(factory.explain_unknown(name))
-    console.print(escape(inspect.cleandoc(kind_found.__doc__ or "")), highlight=False)
-    table = Table("Data", "default", "unit", "what it is")
-    common = Component.data_types
-    for entry in sorted(kind_found.data_types.values(), key=lambda entry: entry.name in common):
-        text = entry.help + (" (read-only)" if entry.read_only else "")
-        if entry.choices:
-            text += f" One of: {', '.join(entry.choices)}."
-        names = ", ".join((entry.name, *entry.aliases))
-        table.add_row(names, escape(str(entry.default)), entry.unit, escape(text))
-    for link in kind_found.link_types.values():
-        table.add_row(link.name, "", "link", escape(link.help))
-    console.print(table)
-
-
-def show_plugins(plugins: Any) -> None:
-    """Print the plugins and their controllers."""
-    table = Table("plugin", "controllers")
-    for name in plugins.names:
-        brought = [key for key, entry in plugins.controllers.items() if entry.plugin == name]
-        table.add_row(escape(name), ", ".join(brought))
-    Console().print(table)
-
-
-def show_diagnosis(findings: list[Any]) -> None:
-    """Print what was looked at, and below it what to do."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column()
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")  # paths are long words
-    for finding in findings:
-        mark = "[green]ok[/]" if finding.good else "[bold red]no[/]"
-        table.add_row(mark, escape(finding.subject), escape(finding.text))
-        if finding.advice:
-            style = "cyan" if finding.good else "yellow"
-            table.add_row("", "", f"[{style}]{escape(finding.advice)}[/]")
-    Console().print(table, highlight=False)
-
-
-def show_error(error: Exception) -> None:
-    """Print an error of ours: its message, and the lines of the user's own files that led to it."""
-    console = Console(stderr=True, soft_wrap=True)  # lines of a terminal are not broken: 'file:7'
-    console.print(f"[bold red]Error:[/] {escape(str(error))}", highlight=False)
-    for frame in user_frames(error):
-        place = f"{frame.filename}:{frame.lineno}"
-        console.print(f"  at {escape(place)}: {escape(frame.line or '')}", highlight=False)
-
-
-def show_users_error(error: Exception) -> None:
-    """Print an error of the user's own code as Python does, without the lines of this package."""
-    print("Traceback (most recent call last):", file=sys.stderr)
-    frames = traceback.StackSummary.from_list(user_frames(error))
-    print("".join(frames.format()), end="", file=sys.stderr)
-    print("".join(traceback.format_exception_only(error)), end="", file=sys.stderr)
-
-
-def user_frames(error: Exception) -> list[traceback.FrameSummary]:
-    """The lines of files that belong neither to this package nor to Python, innermost last."""
-    own = str(Path(__file__).parents[2])
-    return [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith((own, sys.prefix, sys.base_prefix, "<"))
-    ]

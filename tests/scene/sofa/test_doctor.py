@@ -12,7 +12,7 @@ from sofa_softctl.scene.sofa import probe as sofa_probe
 from sofa_softctl.scene.sofa.findings import Finding, sofa_findings
 from sofa_softctl.scene.sofa.installation import HERE, find_installation
 from sofa_softctl.scene.sofa.problems import conda
-from sofa_softctl.view.terminal import run as terminal
+from sofa_softctl.view.terminal import info as terminal
 
 pytestmark = pytest.mark.usefixtures("no_sofa_of_this_machine")
 BELOW = "plugins/SofaPython3/lib/python3/site-packages"

@@ -1,0 +1,62 @@
+"""Tables of a benchmark, and of a comparison of the backends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+
+def show_profile(profile: Any) -> None:
+    """Print a benchmark."""
+    table = Table(
+        title=f"{profile.scene}: {profile.dofs} degrees of freedom, {profile.steps} steps on the "
+        f"{profile.backend}",
+        caption=f"Median {profile.ms_per_step:.3f} ms a step, 95 % within {profile.ms_p95:.3f} ms; "
+        f"the first one {profile.first_step_s:.2f} s.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("phase")
+    table.add_column("ms a step", justify="right")
+    table.add_column("share", justify="right")
+    total = sum(profile.phases.values()) or 1.0
+    for phase, ms in sorted(profile.phases.items(), key=lambda entry: -entry[1]):
+        table.add_row(phase, f"{ms:.3f}", f"{ms / total:.0%}")
+    Console().print(table)
+
+
+def show_comparison(comparison: Any, tolerance: float) -> None:
+    """Print a comparison of the backends, and whether they agree."""
+    console = Console()
+    for name, backend in zip(("embedded", "SOFA"), comparison.backends, strict=True):
+        console.print(f"{name}: {escape(backend)}", highlight=False, soft_wrap=True)
+    table = Table(
+        title=f"{comparison.scene}: {comparison.dofs} degrees of freedom, {comparison.steps} steps",
+        title_justify="left",
+    )
+    for column in ("ms a step", "embedded", "SOFA", "ratio"):
+        table.add_column(column, justify="left" if column == "ms a step" else "right")
+    first, second = comparison.phases
+    for phase in dict.fromkeys([*second, *first]):
+        ms = first.get(phase, 0.0), second.get(phase, 0.0)
+        table.add_row(phase, *(f"{value:.3f}" for value in ms), _ratio(*ms))
+    table.add_section()
+    ms = comparison.ms_per_step
+    table.add_row("all, median", *(f"{value:.3f}" for value in ms), _ratio(*ms))
+    console.print(table)
+    worst = max(comparison.deviation, key=lambda name: comparison.deviation[name].max())
+    agree = comparison.deviation_max <= tolerance
+    console.print(
+        f"{'Same motion' if agree else '[red]Different motion[/]'}: the largest deviation is "
+        f"{comparison.deviation_max:.1e} of the robot's size ({comparison.size:.4g}), at "
+        f"{escape(worst)}; allowed are {tolerance:g}.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _ratio(first: float, second: float) -> str:
+    return f"{first / second:.2f}" if second > 0.0 else ""

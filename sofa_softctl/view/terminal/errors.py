@@ -1,0 +1,37 @@
+"""How the command line shows errors."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+
+def show_error(error: Exception) -> None:
+    """Print an error of ours: its message, and the lines of the user's own files that led to it."""
+    console = Console(stderr=True, soft_wrap=True)  # lines of a terminal are not broken: 'file:7'
+    console.print(f"[bold red]Error:[/] {escape(str(error))}", highlight=False)
+    for frame in user_frames(error):
+        place = f"{frame.filename}:{frame.lineno}"
+        console.print(f"  at {escape(place)}: {escape(frame.line or '')}", highlight=False)
+
+
+def show_users_error(error: Exception) -> None:
+    """Print an error of the user's own code as Python does, without the lines of this package."""
+    print("Traceback (most recent call last):", file=sys.stderr)
+    frames = traceback.StackSummary.from_list(user_frames(error))
+    print("".join(frames.format()), end="", file=sys.stderr)
+    print("".join(traceback.format_exception_only(error)), end="", file=sys.stderr)
+
+
+def user_frames(error: Exception) -> list[traceback.FrameSummary]:
+    """The lines of files that belong neither to this package nor to Python, innermost last."""
+    own = str(Path(__file__).parents[2])
+    return [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith((own, sys.prefix, sys.base_prefix, "<"))
+    ]

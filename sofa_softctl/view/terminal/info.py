@@ -1,0 +1,70 @@
+"""Tables of what there is: components, plugins, the state of the installation."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sofa_softctl.errors import SoftctlError
+
+
+def show_components(name: str | None) -> None:
+    """Print all components, or the Data and links of one.
+
+    Raises:
+        SoftctlError: there is no component of that name.
+    """
+    from sofa_softctl.runtime.core import factory
+    from sofa_softctl.runtime.core.component import Component
+
+    console = Console()
+    if name is None:
+        table = Table("component", "also called", "what it is")
+        for kind in sorted(set(factory.components().values()), key=lambda kind: kind.__name__):
+            first_line = (kind.__doc__ or "").strip().split("\n")[0]
+            table.add_row(kind.__name__, ", ".join(kind.aliases), escape(first_line))
+        console.print(table)
+        return
+    kind_found = factory.find(name)
+    if kind_found is None:
+        raise SoftctlError(factory.explain_unknown(name))
+    console.print(escape(inspect.cleandoc(kind_found.__doc__ or "")), highlight=False)
+    table = Table("Data", "default", "unit", "what it is")
+    common = Component.data_types
+    for entry in sorted(kind_found.data_types.values(), key=lambda entry: entry.name in common):
+        text = entry.help + (" (read-only)" if entry.read_only else "")
+        if entry.choices:
+            text += f" One of: {', '.join(entry.choices)}."
+        names = ", ".join((entry.name, *entry.aliases))
+        table.add_row(names, escape(str(entry.default)), entry.unit, escape(text))
+    for link in kind_found.link_types.values():
+        table.add_row(link.name, "", "link", escape(link.help))
+    console.print(table)
+
+
+def show_plugins(plugins: Any) -> None:
+    """Print the plugins and their controllers."""
+    table = Table("plugin", "controllers")
+    for name in plugins.names:
+        brought = [key for key, entry in plugins.controllers.items() if entry.plugin == name]
+        table.add_row(escape(name), ", ".join(brought))
+    Console().print(table)
+
+
+def show_diagnosis(findings: list[Any]) -> None:
+    """Print what was looked at, and below it what to do."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column()
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")  # paths are long words
+    for finding in findings:
+        mark = "[green]ok[/]" if finding.good else "[bold red]no[/]"
+        table.add_row(mark, escape(finding.subject), escape(finding.text))
+        if finding.advice:
+            style = "cyan" if finding.good else "yellow"
+            table.add_row("", "", f"[{style}]{escape(finding.advice)}[/]")
+    Console().print(table, highlight=False)
