@@ -1,4 +1,4 @@
-"""The errors of the package, one tree.
+"""Exceptions of the package.
 
 SoftctlError                what every error of this package is
 ├── SceneError              a scene asks for something that cannot be (ValueError)

@@ -1,4 +1,4 @@
-"""The hooks that plugins implement. Each is an empty function whose docstring is the contract.
+"""Plugin hooks. Each is an empty function whose docstring is the contract.
 
     from sofa_softctl import hookimpl
 

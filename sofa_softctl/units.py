@@ -1,4 +1,4 @@
-"""The unit system of a scene. Nothing inside converts: units are names for people and borders.
+"""Unit system of a scene: names of units. Nothing is converted.
 
 A scene file declares `UNITS = "mm, kg, s"`; SOFA itself knows no units.
 """

@@ -1,1 +1,1 @@
-"""Benchmarks."""
+"""Benchmarks and studies."""

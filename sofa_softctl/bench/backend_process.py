@@ -1,4 +1,4 @@
-"""A session in a process of its own: two backends cannot share one."""
+"""A session in a child process: a process can run only one backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One scene on both backends, side by side in one run: the same motion, and how fast."""
+"""Compare a scene on both backends in one run: deviation of the motion, and step times."""
 
 from __future__ import annotations
 

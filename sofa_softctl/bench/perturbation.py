@@ -1,4 +1,4 @@
-"""Scenes whose rest shapes are changed by next to nothing: does the answer hang on rounding?"""
+"""Scenes with perturbed rest shapes: sensitivity of answers to rounding."""
 
 from __future__ import annotations
 

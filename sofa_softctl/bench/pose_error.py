@@ -1,4 +1,4 @@
-"""How far a set of points is from where it should be: position, angle and shape."""
+"""Pose error of a set of points: position, angle and shape."""
 
 from __future__ import annotations
 

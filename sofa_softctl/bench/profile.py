@@ -1,4 +1,4 @@
-"""Where the time of a scene's step goes."""
+"""Step time of a scene by phase."""
 
 from __future__ import annotations
 

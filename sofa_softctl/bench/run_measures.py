@@ -1,4 +1,4 @@
-"""What a run of an inverse controller is judged by: errors, solves, CPU times, lost objects."""
+"""Measures of a run of inverse control: errors, solves, CPU times, lost objects."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def identify(
     failed = None
 
     def warn(text: str) -> None:
-        terminal.tell(sentence(text[:1].upper() + text[1:]), doubt=True)
+        terminal.note(sentence(text[:1].upper() + text[1:]), doubt=True)
 
     with stopping("Nothing was written."), terminal.status("reading recordings") as tell:
         experiments = _experiments(data, wanted, notes, terminal)
@@ -219,7 +219,7 @@ def _experiments(
         experiment = problem.experiment(recording)
         notes[recording.name] = (*recording.notes, *getattr(experiment, "notes", ()))
         for note in notes[recording.name]:
-            terminal.tell(f"{recording.name}: {note}")
+            terminal.note(f"{recording.name}: {note}")
         found.append(experiment)
     return found
 

@@ -1,4 +1,4 @@
-"""The commands that say what there is: components, plugins, the installation."""
+"""The commands `softctl components`, `plugins` and `doctor`."""
 
 from __future__ import annotations
 

@@ -74,8 +74,8 @@ def build(
         if not estimate:
             raise LibraryError("Say where the library goes, --out FILE, or ask for --estimate.")
         with show.console.status("solving five tasks"):
-            told = cost_of(program)
-        tables.show_estimate(*told, workers=workers, as_json=as_json)
+            cost = cost_of(program)
+        tables.show_estimate(*cost, workers=workers, as_json=as_json)
         return
     if out.exists():
         file = LibraryFile(out)

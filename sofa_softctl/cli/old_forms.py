@@ -1,4 +1,4 @@
-"""Commands as they were written before version 0.2: they still work, and say their new form."""
+"""Commands in their form before version 0.2: translated, with a warning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that several commands have, and what becomes of them."""
+"""Options shared by commands, and how they are parsed."""
 
 from __future__ import annotations
 

@@ -287,8 +287,8 @@ def _measure_transfer(
     from sofa_softctl.bench.papers.transfer import PaperTransfer, measure_transfer
     from sofa_softctl.view.terminal import papers as paper_tables
 
-    with show.status("the cup") as tell:
-        found = measure_transfer(scenes, tell, steps)
+    with show.status("the cup") as progress:
+        found = measure_transfer(scenes, progress, steps)
     if as_json:
         typer.echo(json.dumps([one.to_dict() for one in found], indent=2))
     elif not quiet:

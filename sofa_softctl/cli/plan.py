@@ -1,4 +1,4 @@
-"""The commands of planning: `softctl plan`, and those of the equilibria that it keeps."""
+"""The commands `softctl plan` and `softctl surrogate`."""
 
 from __future__ import annotations
 
@@ -104,13 +104,13 @@ def plan(
         watch = plan_tables.Watch(ready)
         line.update(watch)
         found = ready.plan(watch.steps.append)
-    told = found.to_dict()
+    data = found.to_dict()
     if out is not None:
         found.write(out)
     if plot is not None:
         plans.save_plan_plot(plot, found)
     if as_json:
-        typer.echo(json.dumps(told, indent=2))
+        typer.echo(json.dumps(data, indent=2))
     elif not quiet:
         plan_tables.show_plan(found)
     if movie is not None:
@@ -143,7 +143,7 @@ def info(
         with Store(store, model) as opened:
             found.append(opened.info())
     if as_json:
-        told = [entry._asdict() for entry in map(plan_tables.stored_row, found)]
-        typer.echo(json.dumps(told, indent=2))
+        data = [entry._asdict() for entry in map(plan_tables.stored_row, found)]
+        typer.echo(json.dumps(data, indent=2))
     else:
         plan_tables.show_stores(found)

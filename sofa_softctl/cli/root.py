@@ -1,4 +1,4 @@
-"""The command line's root, to which every command adds itself."""
+"""The Typer application that every command registers with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenes as commands open them, with their plugins."""
+"""Open a scene and load plugins for a command."""
 
 from __future__ import annotations
 

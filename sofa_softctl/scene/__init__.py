@@ -1,4 +1,4 @@
-"""What controllers may know of a scene, the same on both backends."""
+"""Scenes as controllers see them, the same on both backends."""
 
 from sofa_softctl._internal.public import public
 

@@ -1,4 +1,4 @@
-"""Which program answers `import Sofa`: SOFA itself, or the embedded runtime of this package."""
+"""Choose the backend: SOFA, or the embedded runtime."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Backend:
     """Why a SOFA that was found is not used; empty otherwise."""
 
     def describe(self) -> str:
-        """One line for people."""
+        """One line of text."""
         if self.name == "embedded":
             text = f"embedded runtime (semantics of SOFA v{self.version})"
             return f"{text}. {self.note}" if self.note else text

@@ -1,4 +1,4 @@
-"""What of a scene is worth recording: positions, actuators, and what controllers found."""
+"""Channels of a recording: positions, actuators, controller outputs."""
 
 from __future__ import annotations
 

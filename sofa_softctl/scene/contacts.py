@@ -1,4 +1,4 @@
-"""Contacts of a step: which rows, between which bodies, along which normal."""
+"""Contacts of a step: rows, bodies, normals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Contact:
     with friction, (0,) without. SOFA's rows hold it only for the part of the step in which the
     contact is closed in the free motion; see `FrictionWithoutCreep`."""
     friction: float
-    """Coefficient of friction of the response [-]; nan where the scene does not tell."""
+    """Coefficient of friction of the response [-]; nan where it is unknown."""
     nodes: tuple[Nodes, Nodes]
     """The point or sphere that touches, of each body; empty where it is a line or triangle, whose
     nodes SOFA does not give."""
@@ -83,7 +83,7 @@ def _from_runtime(owner: Any, rows: np.ndarray) -> list[Contact]:
 
 
 def _from_rows(owner: Any, rows: np.ndarray) -> list[Contact]:
-    """What the directions of the rows in SOFA tell."""
+    """Contacts from the directions of the rows in SOFA."""
     first, second = (owner.findLink(name).getLinkedBase() for name in ("object1", "object2"))
     bodies = (body_path(first), body_path(second))
     H = _directions(second, rows)

@@ -1,4 +1,4 @@
-"""What the controllers of this package share, so that they work inside SOFA's step as well."""
+"""Base class of controllers, inside SOFA's step as well."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         self.made_at = source_line.describe(source_line.scene_line())
         """The scene's line, such as 'scenes/trunk.py:41'."""
         self.outputs: dict[str, Any] = {}
-        """Data that tell what the controller did, by name."""
+        """Output Data, by name."""
         self.time, self.dt = root.findData("time"), root.findData("dt")
         self.failed = False
         """Whether an event method failed: the others then do nothing, until a reset."""

@@ -1,4 +1,4 @@
-"""The equilibria of a scene's robot, from a copy of the scene in the embedded runtime."""
+"""Equilibria of a scene's robot, on a copy of the scene in the embedded runtime."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _MOVING = frozenset(
 
 
 def model_hash(found: EquilibriumMap) -> str:
-    """What tells a model from others: its shape, materials, masses, lines and scale.
+    """Digest of a model: its shape, materials, masses, lines and scale.
 
     A digest of all Data of the components that take part, without names, files and what moves.
     """

@@ -1,4 +1,4 @@
-"""Friction that holds what it holds, in forward simulations."""
+"""Friction without creep, in forward simulations."""
 
 from __future__ import annotations
 

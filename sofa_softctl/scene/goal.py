@@ -1,4 +1,4 @@
-"""Goals that move: functions of time that give a point."""
+"""Moving goals: functions of time that return points."""
 
 from __future__ import annotations
 

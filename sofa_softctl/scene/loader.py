@@ -1,4 +1,4 @@
-"""Scene files: Python files with `createScene(root)`, and the parameters that they take."""
+"""Load scene files: `createScene(root)` and its parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded commands on the actuators of another scene: another plant, or one without a solver."""
+"""Play recorded commands on the actuators of a scene."""
 
 from __future__ import annotations
 

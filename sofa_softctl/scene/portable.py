@@ -1,4 +1,4 @@
-"""What lets one scene file run everywhere: runSofa's parameters, names that SOFA changed."""
+"""Portable scenes: runSofa's parameters, names that changed between versions of SOFA."""
 
 from __future__ import annotations
 

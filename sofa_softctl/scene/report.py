@@ -1,4 +1,4 @@
-"""What a controller shows of a run: numbers over time, tables, markers in a movie.
+"""What a controller reports of a run: history, tables, markers in a movie.
 
 Every `SceneController` may have a `summary`, a `plot` and `markers`: those of this package have
 them like anybody's.

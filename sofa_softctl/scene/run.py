@@ -1,4 +1,4 @@
-"""Running a session for some steps, and what is to be said about it afterwards."""
+"""Run a session for some steps and summarise it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a scene stands, read from one scene graph and put into another one of the same recipe.
+"""State of a scene, transferred between two graphs of one recipe.
 
 Unlike `runtime.simulation.snapshot` this works from SOFA to the embedded runtime: it holds what
 moves and what controllers carry, by path, and nothing that only one of the two has.

@@ -1,4 +1,4 @@
-"""A running scene: load, step, reset, snapshot, record."""
+"""Session: load, step, reset, snapshot, record."""
 
 from __future__ import annotations
 

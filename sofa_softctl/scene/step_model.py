@@ -1,4 +1,4 @@
-"""A scene's robot as a model that is derived step by step, from a copy in the embedded runtime."""
+"""A scene's robot with derivatives of its time step, on a copy in the embedded runtime."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pictures and movies of runs."""
+"""Tables, plots, movies and pages."""

@@ -1,1 +1,1 @@
-"""The search among contact modes against enumeration."""
+"""The contact mode search, verified against enumeration."""

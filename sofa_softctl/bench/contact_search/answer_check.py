@@ -1,4 +1,4 @@
-"""Checks of an answer to an inverse problem through contacts, from its numbers alone."""
+"""Verify an answer to an inverse problem with contacts from its numbers alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inverse problems through contacts in numbers: made at random, or kept from scenes."""
+"""Inverse problems with contacts as arrays: random, or captured from scenes."""
 
 from __future__ import annotations
 

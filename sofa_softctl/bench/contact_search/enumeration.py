@@ -1,4 +1,4 @@
-"""The best answer of an inverse problem over all modes of its contacts, for reference."""
+"""Global optimum of an inverse problem over all contact modes, as a reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small convex quadratic programs by an interior point method."""
+"""Interior point method for small convex QPs."""
 
 from __future__ import annotations
 

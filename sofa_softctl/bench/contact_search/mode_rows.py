@@ -1,4 +1,4 @@
-"""What is known of the modes of contacts, as rows of quadratic programs."""
+"""Constraints that fixed contact modes imply, as rows of QPs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds and local optima of what is known of the modes of contacts."""
+"""Bounds and local optima for partly fixed contact modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inverse problems through contacts, made at random: elastic and rigid bodies, dependent contacts.
+"""Random inverse problems with contacts: elastic and rigid bodies, dependent contacts.
 
 Problem `k` of a seed is the same on every machine and however many are made. The kinds take
 turns, so n problems of a seed have n / 6 of each.

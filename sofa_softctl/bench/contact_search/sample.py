@@ -1,4 +1,4 @@
-"""A sample of inverse problems through contacts with their best answers, kept in two files.
+"""A stored sample of inverse problems with contacts, with their global optima.
 
 `python -m sofa_softctl.bench.contact_search.sample tests/data --scenes scenes` writes it anew:
 problems 0 to 47 of seed 0 with up to 4 contacts, and six steps of each of two scenes.

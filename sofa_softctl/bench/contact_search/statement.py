@@ -1,4 +1,4 @@
-"""An inverse problem through contacts as matrices, for its enumeration and checks of answers."""
+"""An inverse problem with contacts as matrices, for enumeration and verification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How near to the best answers the search among contact modes comes, on random problems."""
+"""Optimality gap of the contact mode search on random problems."""
 
 from __future__ import annotations
 
@@ -220,13 +220,13 @@ def _compile() -> None:
 
 def summary(rows: Sequence[SearchRow]) -> dict[str, dict[str, dict[str, float]]]:
     """Figures by strategy and kind, and of all kinds together ("all"). See `figures`."""
-    told: dict[str, dict[str, dict[str, float]]] = {}
+    found: dict[str, dict[str, dict[str, float]]] = {}
     for name in dict.fromkeys(row.strategy for row in rows):
         mine = [row for row in rows if row.strategy == name]
         parts = {kind: [row for row in mine if row.kind == kind] for kind in KINDS}
-        told[name] = {kind: figures(part) for kind, part in parts.items() if part}
-        told[name]["all"] = figures(mine)
-    return told
+        found[name] = {kind: figures(part) for kind, part in parts.items() if part}
+        found[name]["all"] = figures(mine)
+    return found
 
 
 def figures(rows: Sequence[SearchRow]) -> dict[str, float]:

@@ -1,1 +1,1 @@
-"""The papers' studies."""
+"""The papers' tables and studies."""

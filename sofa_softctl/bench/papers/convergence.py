@@ -1,4 +1,4 @@
-"""Lemma IV.1 of the paper on planning, measured: plans on finer grids come to the exact one."""
+"""Lemma IV.1 of the planning paper: convergence of plans as the grid is refined."""
 
 from __future__ import annotations
 
@@ -71,15 +71,15 @@ def measure_convergence(
         A row for each level, then one for the exact map.
     """
     scene = folder / "planar_arm.py"
-    tell = progress or (lambda line: None)
-    tell("the planar arm with the exact map")
+    report = progress or (lambda line: None)
+    report("the planar arm with the exact map")
     robot, exact, seconds = _planned(scene, instants, exact=True)
     solved = robot.evaluations
     truth = robot.positions(exact.a)  # (K, N, 3)
     rows = []
     for level in range(levels):
         spacing = SPACING / 2**level
-        tell(f"the planar arm on a grid of {spacing:g}")
+        report(f"the planar arm on a grid of {spacing:g}")
         rows.append(_level(scene, instants, level, exact, truth))
     return (*rows, Level(None, 0.0, solved, seconds, 0.0, 0.0, 0.0, 0.0))
 

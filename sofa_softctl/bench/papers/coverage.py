@@ -1,4 +1,4 @@
-"""How often intervals hold the truth: estimates repeated with new noise, as often as one likes."""
+"""Monte-Carlo coverage of confidence intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the whole robot moves, not projected: by the scene's own steps, or by steps in balance."""
+"""Simulation of the full-order robot, by the scene's own steps or implicit steps."""
 
 from __future__ import annotations
 

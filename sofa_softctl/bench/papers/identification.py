@@ -1,4 +1,4 @@
-"""The paper's experiment on identification: a loop's stiffness from the touch of an arm."""
+"""The experiment of the identification paper: stiffness of a loop from an arm's touch."""
 
 from __future__ import annotations
 

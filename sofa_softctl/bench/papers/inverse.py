@@ -1,4 +1,4 @@
-"""The papers' own tables, measured here: Table II of the inverse control through contacts."""
+"""Table II of the paper on inverse control with contacts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper's pick-and-place study: what springs save, of constant and of variable stiffness."""
+"""The pick-and-place study of the library paper: energy saved by springs."""
 
 from __future__ import annotations
 
@@ -170,13 +170,13 @@ def measure_energy(
     Raises:
         SoftctlError: CasADi is not installed, or with `compiled` there is no C compiler.
     """
-    begin, tell = perf_counter(), progress or (lambda line: None)
+    begin, report = perf_counter(), progress or (lambda line: None)
     start, wanted = goals(seed, objects, ground)
     chains: dict[str, Chain] = {}
 
     def take(name: str, chain: Chain) -> None:
         chains[name] = chain
-        tell(f"{name}: {len(wanted)} motions, {chain.failures} without a solution")
+        report(f"{name}: {len(wanted)} motions, {chain.failures} without a solution")
 
     def solve_all(asked: dict[str, tuple[Any, ...]]) -> None:
         if executor is None:

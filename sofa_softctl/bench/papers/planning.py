@@ -1,4 +1,4 @@
-"""Table I of the paper on planning, its first row: with and without the grid, both measured."""
+"""Table I of the planning paper, first row: with and without the grid."""
 
 from __future__ import annotations
 

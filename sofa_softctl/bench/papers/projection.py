@@ -1,4 +1,4 @@
-"""Projected dynamics beside those of the whole robot: what each approximation costs, and energy."""
+"""Projected against full-order dynamics: error of each approximation, and energy."""
 
 from __future__ import annotations
 
@@ -165,16 +165,16 @@ def measure_projection(
 
     Source: Jia, Pan, Manocha 2019, eq. (1) against eq. (8).
     """
-    tell = progress or (lambda text: None)
+    report = progress or (lambda text: None)
     scene = folder / "laser_arm.py"
-    tell("planning")
+    report("planning")
     found = plan_scene(scene, "circle", instants=instants, parameters=parameters)
-    arm = _Arm(scene, found.robot, parameters or {}, tell)
+    arm = _Arm(scene, found.robot, parameters or {}, report)
     start, loose = np.zeros(arm.dimension), np.zeros((instants - 1, arm.dimension))
     ramp = arm.compare("ramp", start, found.plan.u)
     start[0] = BENT
     release = arm.compare("release", start, loose)
-    half = _Arm(scene, found.robot, {**arm.parameters, "dt": 0.5 * arm.dt}, tell)
+    half = _Arm(scene, found.robot, {**arm.parameters, "dt": 0.5 * arm.dt}, report)
     twice = np.repeat(loose, 2, axis=0)
     names = ("full", "balanced", "grid")
     halved = {name: half.motion(name, "release, half the step", start, twice) for name in names}
@@ -189,9 +189,9 @@ class _Arm:
         scene: Path,
         robot: PlannedRobot,
         parameters: dict[str, Any],
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
-        self.scene, self.robot, self.parameters, self.tell = scene, robot, parameters, tell
+        self.scene, self.robot, self.parameters, self.report = scene, robot, parameters, report
         self.root = Session(scene, parameters=parameters).root
         self.dt, exact = float(self.root.dt.value), robot.map
         self.grid = replace(robot.dynamics, dt=self.dt)
@@ -206,7 +206,7 @@ class _Arm:
         return Comparison(*(self.motion(name, what, a, u) for name in names))
 
     def motion(self, name: str, what: str, a: np.ndarray, u: np.ndarray) -> ProjectedMotion:
-        self.tell(f"{what}: {name}")
+        self.report(f"{what}: {name}")
         x = self._positions(name, a, u)
         at_rest = self._potential(self.still)
         v = np.diff(x, axis=0, prepend=x[:1]) / self.dt  # (K, N, 3)

@@ -1,4 +1,4 @@
-"""The cup's commands on another plant, in open loop: Table I of the paper, by mode and weight."""
+"""Table I of the contact paper: the cup's commands in open loop on another plant."""
 
 from __future__ import annotations
 
@@ -56,21 +56,21 @@ class Transfer:
 
 
 def measure_transfer(
-    folder: Path, tell: Callable[[str], None] | None = None, steps: int | None = None
+    folder: Path, progress: Callable[[str], None] | None = None, steps: int | None = None
 ) -> list[Transfer]:
     """Record the commands in each mode with each weight, and play them to the plant.
 
     Args:
         folder: Where the scenes are.
-        tell: Called with what is being done.
+        progress: Called with what is being done.
         steps: Only so many first steps; None: the scene's whole motion.
     """
     found = []
     with tempfile.TemporaryDirectory() as place:
         for mode in MODES:
             for energy in ENERGIES:
-                if tell is not None:
-                    tell(f"{mode}, energy weight {energy:g}")
+                if progress is not None:
+                    progress(f"{mode}, energy weight {energy:g}")
                 commands = Path(place) / f"{mode}_{energy:g}.mcap"
                 parameters = {"contacts": mode, "energy": energy}
                 simulated = _points(folder, parameters, steps, record=commands)

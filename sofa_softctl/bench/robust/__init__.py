@@ -1,1 +1,1 @@
-"""The robots of the inverse controller on cases that nobody tuned."""
+"""Success rates of inverse control over cases that nobody tuned."""

@@ -1,4 +1,4 @@
-"""The runs of `softctl papers robust`: each robot at starts, goals and properties of no choice.
+"""Cases of `softctl papers robust`: starts, goals and properties of each robot.
 
 All runs of a robot have one set of weights and defaults, those of its scene. The lists are fixed;
 a change of one belongs into the changelog with the figures before and after.

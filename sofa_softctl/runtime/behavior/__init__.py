@@ -1,1 +1,1 @@
-"""What a time step asks of a component."""
+"""Roles of components in a time step."""

@@ -1,4 +1,4 @@
-"""What finds contacts, as a time step knows it."""
+"""Role of collision pipelines."""
 
 from __future__ import annotations
 

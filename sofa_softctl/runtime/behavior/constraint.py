@@ -1,4 +1,4 @@
-"""Rows of the constraint system: what a constraint gives, and what a solver is given."""
+"""Roles of constraints and constraint solvers: rows in, multipliers out."""
 
 from __future__ import annotations
 

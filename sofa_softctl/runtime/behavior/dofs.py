@@ -1,4 +1,4 @@
-"""The kinds of degrees of freedom: how they are written, moved and placed."""
+"""Types of degrees of freedom: layout, integration, transformation."""
 
 from __future__ import annotations
 

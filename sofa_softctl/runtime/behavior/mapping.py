@@ -1,4 +1,4 @@
-"""States that follow others, and what a time step asks of their mapping."""
+"""Roles of mappings and mapped states."""
 
 from __future__ import annotations
 

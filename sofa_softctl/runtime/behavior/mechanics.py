@@ -1,4 +1,4 @@
-"""The parts that components play in a time step, and what the step asks of each.
+"""Roles of masses, forces and projective constraints.
 
 Vectors of a state are arrays of one row a node: (n, 3) for points, (n, 6) for bodies, (n, 1) for
 joints. In the vectors of a system, in constraint rows and in matrices all are rows of three

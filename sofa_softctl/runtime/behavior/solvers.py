@@ -1,4 +1,4 @@
-"""The parts that solvers play in a time step, and the system that they act on.
+"""Roles of integrators and linear solvers, and the system that they act on.
 
 Vectors and rows are those of `mechanics`.
 """

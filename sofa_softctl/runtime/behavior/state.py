@@ -1,4 +1,4 @@
-"""The state of a body, as everything else in a time step knows it."""
+"""Role of mechanical states."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What `import Sofa` answers."""
+"""The modules `Sofa`, `Sofa.Core`, `SofaRuntime`, ... of the embedded runtime."""

@@ -1,4 +1,4 @@
-"""SOFA's Sofa.Gui, where the only GUI is the one without windows: it runs steps."""
+"""Sofa.Gui: the batch GUI, which runs steps without a window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers `import Sofa`, `import Sofa.Core`, `import SofaRuntime`, ... where SOFA is not installed.
+"""Import finder for `Sofa`, `Sofa.Core`, `SofaRuntime`, ... where SOFA is not installed.
 
 A finder at the end of sys.meta_path: a real SOFA on the path is found before it, unless
 SOFTCTL_BACKEND=embedded puts it in front. Nothing of the runtime is imported before a scene asks.

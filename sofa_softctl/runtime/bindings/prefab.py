@@ -21,7 +21,7 @@ class RawPrefab(Node):
 
     @classmethod
     def getClassName(cls) -> str:
-        """The same for every prefab; `prefabname` tells them apart."""
+        """The same for every prefab; `prefabname` distinguishes them."""
         return "Prefab"
 
     def addPrefabParameter(self, name: str, help: str, type: str, default: Any = None) -> Data:

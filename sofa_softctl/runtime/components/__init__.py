@@ -1,4 +1,4 @@
-"""The built-in components: every class that a scene can name."""
+"""Registry of the built-in components."""
 
 from __future__ import annotations
 

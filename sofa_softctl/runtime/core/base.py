@@ -1,4 +1,4 @@
-"""What nodes and components share: a name, a table of Data, links, and a place in the graph."""
+"""Base class of nodes and components: name, Data, links, place in the graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node's `children`, `objects` and `parents` are."""
+"""Lists of a node's children, objects and parents."""
 
 from __future__ import annotations
 

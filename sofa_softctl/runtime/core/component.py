@@ -1,4 +1,4 @@
-"""What scenes add to nodes."""
+"""Base class of components."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node gives to the objects in it: time step, gravity, state, topology."""
+"""Context of components: time step, gravity, state, topology."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python engines: Data that are computed from other Data when somebody asks for them."""
+"""Python engines: Data computed on demand from other Data."""
 
 from __future__ import annotations
 

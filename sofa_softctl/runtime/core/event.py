@@ -1,4 +1,4 @@
-"""Events: what controllers are told, as the dictionaries that SofaPython3 hands over."""
+"""Events, as the dictionaries that SofaPython3 passes to controllers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names to components, old and new spellings."""
+"""Component factory: names and aliases."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def take_over_source(component: Component) -> None:
 
 @dataclass(frozen=True)
 class ClassEntry:
-    """What the factory tells of a component."""
+    """What the factory knows of a component."""
 
     className: str
     """Its name."""

@@ -1,4 +1,4 @@
-"""Links between objects, such as `topology="@topology"`, and how a path is followed."""
+"""Links between objects, such as `topology="@topology"`."""
 
 from __future__ import annotations
 

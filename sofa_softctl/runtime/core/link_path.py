@@ -1,4 +1,4 @@
-"""Paths to objects and Data, as `linkpath` gives them."""
+"""Link paths of objects and Data."""
 
 from __future__ import annotations
 

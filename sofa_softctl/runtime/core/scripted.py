@@ -1,4 +1,4 @@
-"""What controllers, engines and force fields written in Python share."""
+"""Base class of controllers, engines and force fields written in Python."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The equilibrium as a function of the actuators, and its derivatives."""
+"""Equilibria as a function of actuators, with derivatives."""

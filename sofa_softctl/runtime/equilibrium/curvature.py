@@ -1,4 +1,4 @@
-"""Second derivatives of equilibria by their controls, by the adjoint method."""
+"""Second derivatives of equilibria by the adjoint method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solving with the exact stiffness of a system, symmetric or not."""
+"""Linear solves with the exact tangent stiffness, symmetric or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line under a given tension as forces on a state, with their exact stiffness."""
+"""A line under tension as forces on a state, with exact stiffness."""
 
 from __future__ import annotations
 

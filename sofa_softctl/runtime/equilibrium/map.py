@@ -1,4 +1,4 @@
-"""Where a robot rests under the tensions of its lines, and how that changes with them."""
+"""The quasi-static map x = f(u): equilibrium under line tensions, and its gradient."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What every object of a scene uses: messages, timers, paths of files."""
+"""Services for all objects: messages, timers, file paths."""

@@ -1,4 +1,4 @@
-"""Where the time of a step goes, phase by phase."""
+"""Time of a step by phase."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SOFA's messages: Sofa.msg_info, msg_warning, msg_error, msg_deprecated, and who listens."""
+"""SOFA's messages: Sofa.msg_info, msg_warning, msg_error, msg_deprecated, and handlers."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def _emit(level: int, kind: str, arguments: tuple[Any, ...]) -> None:
     path = emitter if component is None else component.getPathName()
     _log.log(level, "%s%s", f"[{path}] " if path else "", text)
     sender = emitter if component is None else component.getClassName()
-    told = {"type": kind, "isEmpty": not text, "sender": sender, "message": text}
+    message = {"type": kind, "isEmpty": not text, "sender": sender, "message": text}
     for handler in reversed(_handlers):
-        handler.process(told | {"component": component})
+        handler.process(message | {"component": component})
 
 
 def info(*arguments: Any) -> None:

@@ -1,4 +1,4 @@
-"""Folders in which files are looked for."""
+"""Search paths of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which line of the scene is running: what errors and Data remember."""
+"""Locate the executing line of the scene, for errors and Data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SOFA's SofaRuntime.Timer: how long the steps of what a script times take, in milliseconds.
+"""SofaRuntime.Timer: time of named steps [ms].
 
 A timer that is enabled and begun records the steps within it: those of a script (`stepBegin`,
 `stepEnd`) and the phases of Sofa.Simulation.animate.
@@ -65,7 +65,7 @@ def setInterval(name: str, interval: int) -> None:
 
 
 def getInterval(name: str) -> int:
-    """What `setInterval` was told."""
+    """As set by `setInterval`."""
     return _intervals.get(name, 0)
 
 

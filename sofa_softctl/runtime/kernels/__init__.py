@@ -1,1 +1,1 @@
-"""Compiled kernels: arrays in, arrays out. They know nothing of scenes."""
+"""Compiled kernels: arrays in, arrays out, no scene."""

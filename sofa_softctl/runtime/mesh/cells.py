@@ -1,4 +1,4 @@
-"""Cells of many types in one list, as VTK and Gmsh store them, into the elements of a mesh."""
+"""Mixed cell lists, as VTK and Gmsh store them, into elements."""
 
 from __future__ import annotations
 

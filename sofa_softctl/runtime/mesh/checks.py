@@ -1,4 +1,4 @@
-"""Whether a mesh can be computed with. A mesh that cannot is a MeshError that says where."""
+"""Validity of a mesh. Raises MeshError with the place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A place in the bytes of a mesh file: sections are found and numbers taken, never past the end.
+"""Bounds-checked reader over the bytes of a mesh file.
 
 `TextCursor` and `BinaryCursor` answer the same calls, so that each format is written once.
 Counts in a file are believed only as far as the file is long: a damaged count costs no memory.

@@ -1,4 +1,4 @@
-"""The arrays of VTK's XML files: text, base64 or raw bytes, inline or appended, compressed or not.
+"""Arrays of VTK's XML files: text, base64 or raw, inline or appended, compressed or not.
 
 Source: the VTK file formats, https://docs.vtk.org/en/latest/vtk_file_formats/vtkxml_file_format.html.
 """

@@ -1,4 +1,4 @@
-"""A mesh: points, and the elements that join them, in the order of the file they came from."""
+"""Mesh: points and elements, in the order of the file."""
 
 from __future__ import annotations
 

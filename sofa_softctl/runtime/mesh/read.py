@@ -1,4 +1,4 @@
-"""Reading a mesh file of any format."""
+"""Read a mesh file of any format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faces and edges of the elements of a mesh: what `createSubelements` adds in SOFA's loaders."""
+"""Faces and edges of elements: `createSubelements` of SOFA's loaders."""
 
 from __future__ import annotations
 

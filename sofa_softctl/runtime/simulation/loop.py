@@ -1,4 +1,4 @@
-"""What the animation loops share: the systems of a graph, and the frame around a step."""
+"""Base class of animation loops: systems of the graph, and events around a step."""
 
 from __future__ import annotations
 

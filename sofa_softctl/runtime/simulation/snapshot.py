@@ -1,4 +1,4 @@
-"""The whole state of a graph in memory, and back."""
+"""Save and restore the state of a graph in memory."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _restore(owner: Base, values: dict[str, Any]) -> None:
         data = owner._data[name]
         present = data.get()
         if isinstance(value, np.ndarray) and np.shape(present) == value.shape:
-            if present.tobytes() != value.tobytes():  # also tells 0 from -0
+            if present.tobytes() != value.tobytes():  # also distinguishes 0 from -0
                 np.copyto(present, value)
                 data.touch()
         elif isinstance(value, np.ndarray) or present != value:

@@ -1,4 +1,4 @@
-"""What one time integrator moves: its states, what is mapped onto them, masses and forces."""
+"""Mechanical system of one integrator: states, mapped states, masses, forces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrix of a system, A = m M + k K, in a sparsity pattern that is found once."""
+"""System matrix A = m M + k K, in a fixed sparsity pattern."""
 
 from __future__ import annotations
 

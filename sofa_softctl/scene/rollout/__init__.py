@@ -1,1 +1,1 @@
-"""Copies of a scene that are stepped ahead."""
+"""Copies of a scene, stepped ahead."""

@@ -1,4 +1,4 @@
-"""A copy of a scene in the embedded runtime, in a process of its own: for processes that run SOFA.
+"""A copy of a scene in a child process with the embedded runtime, for use beside SOFA.
 
 The two talk by pickles over the process's standard input and output; what scenes print there goes
 to its log.

@@ -1,4 +1,4 @@
-"""How a scene was made: which createScene, with which parameters."""
+"""How to make a scene again: createScene and its parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second copy of a scene in the embedded runtime, to try out what the first one might do."""
+"""Simulate candidates ahead on a copy of the scene."""
 
 from __future__ import annotations
 

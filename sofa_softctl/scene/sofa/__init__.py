@@ -1,1 +1,1 @@
-"""A real SOFA: finding it, starting it, stepping it."""
+"""A real SOFA: find, start and step it."""

@@ -1,4 +1,4 @@
-"""What `softctl doctor` looks at."""
+"""Checks of `softctl doctor`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def diagnose() -> list[Finding]:
 
 
 def _backend(tried: Probe | None) -> Finding:
-    """What scenes run in, told without starting SOFA here."""
+    """What scenes run in, found without starting SOFA here."""
     asked = os.environ.get("SOFTCTL_BACKEND", "auto").lower()
     by = ", by SOFTCTL_BACKEND" if asked != "auto" else ""
     if asked not in CHOICES:

@@ -1,4 +1,4 @@
-"""What `softctl doctor` says of SOFA: where it is, what is wrong with it, what to do.
+"""Checks of SOFA for `softctl doctor`: where it is, what is wrong, what to do.
 
 Nothing of SOFA is imported into this process: it could end it.
 """
@@ -65,7 +65,7 @@ def _where(found: Installation, wrong: list[str]) -> Finding:
     if wrong:
         return Finding("SOFA", False, text, "\n".join([*wrong, WITHOUT]))
     if found.version == "unknown":
-        advice = f"Its version cannot be told from its files; v{OLDEST} or newer is needed."
+        advice = f"Its files do not say its version; v{OLDEST} or newer is needed."
         return Finding("SOFA", True, text, advice)
     return Finding("SOFA", True, text)
 

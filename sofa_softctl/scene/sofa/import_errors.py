@@ -1,4 +1,4 @@
-"""What an error at the import of SOFA means, and what to do about it."""
+"""Explain errors at the import of SOFA."""
 
 from __future__ import annotations
 

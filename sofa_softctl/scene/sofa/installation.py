@@ -1,4 +1,4 @@
-"""A SOFA installation as it lies on disk: what can be told of it before anything of it runs.
+"""Inspect a SOFA installation on disk, without running it.
 
 Importing compiled modules of another Python, or mixing two SOFAs, may end the interpreter, so
 everything here only looks at names of files, and at the text of small ones.
@@ -35,7 +35,7 @@ SIGNS = (
     ("lib/cmake/*/Sofa.ConfigConfigVersion.cmake", f'"{VERSION}"'),
     ("conda-meta/libsofa-*.json", VERSION),
 )
-"""Files below SOFA's folder that tell its version: by their names, or by a text in quotes."""
+"""Files below SOFA's folder that hold its version: by their names, or by a text in quotes."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Installation:
     packages: Path
     """The folder that holds the packages Sofa and SofaRuntime."""
     root: Path | None
-    """SOFA's folder, with its libraries in lib (Windows: bin); None when it cannot be told."""
+    """SOFA's folder, with its libraries in lib (Windows: bin); None when it is unknown."""
     version: str
-    """Such as '25.06.00'; 'unknown' when it cannot be told."""
+    """Such as '25.06.00'; or 'unknown'."""
 
     def module(self, name: str) -> Path | None:
         """The file that this Python takes for `import Sofa.<name>`."""
@@ -78,7 +78,7 @@ def find_installation() -> Installation | None:
 
 def installation_in(packages: Path) -> Installation:
     """The SofaPython3 in a folder of Python packages, and the SOFA around it."""
-    inside = (packages / "Sofa").resolve()  # people link it into their environment
+    inside = (packages / "Sofa").resolve()  # users link it into their environment
     around = [folder for above in inside.parents for folder in (above, above / "Library")]
     given = sofa_root()
     for folder in (*around, *([given] if given is not None else [])):

@@ -1,4 +1,4 @@
-"""Tries SOFA in a process of its own, as what is wrong with it may end the interpreter.
+"""Import SOFA in a child process first: a broken one may end the interpreter.
 
 Run as a module it prints, line by line, the stages that it came through, and then what failed.
 """
@@ -64,7 +64,7 @@ def probe() -> Probe:
 
 
 def read(output: str, status: int) -> Probe:
-    """What the output and the exit status of the other process tell."""
+    """Interpret the output and exit status of the child process."""
     lines = output.splitlines()
     said = dict(
         line.removeprefix(MARK).strip().partition(" ")[::2]
@@ -120,7 +120,7 @@ def _main() -> None:
     try:
         _try_all()
     except Exception as error:
-        said = str(error).removesuffix(WITHOUT)  # the doctor does not send people to the doctor
+        said = str(error).removesuffix(WITHOUT)  # the doctor does not refer to itself
         _say("error", said if isinstance(error, BackendError) else repr(error))
     os._exit(0)  # SOFA may abort when Python cleans up after it
 

@@ -1,4 +1,4 @@
-"""What keeps a SOFA that was found from being used, foreseen without importing anything."""
+"""Predict what keeps an installed SOFA from being used, without importing it."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _no_compliance(found: Installation) -> str | None:
 
 def _no_plugin(found: Installation) -> str | None:
     if plugin_library(found.root, "Sofa.Component") is None:
-        where = "Its folder cannot be told" if found.root is None else f"'{found.root}' lacks it"
+        where = "Its folder is unknown" if found.root is None else f"'{found.root}' lacks it"
         return (
             "SOFA's own components are not found (libSofa.Component in SOFA's lib folder). "
             f"{where}: set SOFA_ROOT to SOFA's folder, the one that holds bin, lib and plugins."

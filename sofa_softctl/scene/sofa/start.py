@@ -1,4 +1,4 @@
-"""Brings SOFA into this process: its Python packages, then the plugins that scenes need."""
+"""Import SOFA into this process: Python packages, then the plugins that scenes need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of a scene in SOFA itself: what controllers raise comes out, and phases are timed.
+"""Steps in SOFA: exceptions of controllers propagate, phases are timed.
 
 SofaPython3 prints what an event method raises and goes on. Here the methods are wrapped, so that
 the first error ends the step and reaches the caller. A controller of our own listens to the events

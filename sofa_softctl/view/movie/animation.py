@@ -1,4 +1,4 @@
-"""What a movie shows: bodies, cables and markers over time. Arrays only, no scene."""
+"""Contents of a movie: bodies, cables and markers over time. Arrays only, no scene."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the camera stands: so that all that moves just fits in the picture."""
+"""Camera pose that fits the whole motion into the picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a running session to an animation: bodies, cables, goals and tips of a scene."""
+"""Capture an animation from a running session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures into files: GIF with one palette, MP4, PNG."""
+"""Encode pictures: GIF with one palette, MP4, PNG."""
 
 from __future__ import annotations
 

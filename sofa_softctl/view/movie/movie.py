@@ -1,4 +1,4 @@
-"""Movies and stills of animations, rendered without a screen by PyVista (extra [view])."""
+"""Render animations off-screen with PyVista (extra [view])."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The movie of a plan: the robot's whole shape, its lines, and what its task is about."""
+"""Movie of a plan: the full shape of the robot, its lines, its task."""
 
 from __future__ import annotations
 

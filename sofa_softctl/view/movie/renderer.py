@@ -1,4 +1,4 @@
-"""Whether PyVista can render here, without a screen and without noise."""
+"""Check for off-screen rendering, and silence it."""
 
 from __future__ import annotations
 

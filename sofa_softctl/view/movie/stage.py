@@ -1,4 +1,4 @@
-"""The objects of an animation in a plotter, moved from frame to frame."""
+"""Objects of an animation in a plotter, updated every frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Surfaces to look at: of a mesh of tetrahedra, and of balls."""
+"""Surfaces for display: of tetrahedral meshes, and of spheres."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plot of a comparison: deviation between the backends, and where the time goes."""
+"""Plot of a comparison of the backends: deviation, and time by phase."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plot of a plan: the path over the plane of the task, tensions, and what it cost."""
+"""Plot of a plan: path over the plane of the task, tensions, cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plot of projected dynamics beside those of the whole robot: motion, errors and energy."""
+"""Plot of projected against full-order dynamics: motion, errors and energy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plot of a run: that of the first controller that has one."""
+"""Plot of a run: that of the first controller that has one."""
 
 from __future__ import annotations
 

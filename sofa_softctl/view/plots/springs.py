@@ -1,4 +1,4 @@
-"""The plot of the first pick-and-place tasks, rigid and with springs: Figure 2 of the paper."""
+"""Plot of pick-and-place with and without springs: Figure 2 of the library paper."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pages of results."""
+"""HTML reports."""

@@ -1,4 +1,4 @@
-"""Figures of identification reports, as SVG text that a page embeds."""
+"""Figures of identification reports, as inline SVG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pieces of HTML pages that need nothing else: style, cards, tables, figures."""
+"""Building blocks of self-contained HTML pages."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ details { margin-top: 10px; } summary { cursor: pointer; color: #0072b2; font-si
 
 def section(title: str, body: str, note: str = "") -> str:
     """A card with a title; the note stands below it, smaller."""
-    told = f'<p class="soft">{note}</p>' if note else ""
-    return f"<section>\n<h2>{title}</h2>\n{told}{body}\n</section>"
+    text = f'<p class="soft">{note}</p>' if note else ""
+    return f"<section>\n<h2>{title}</h2>\n{text}{body}\n</section>"
 
 
 def folded(summary: str, body: str) -> str:
@@ -56,8 +56,8 @@ def folded(summary: str, body: str) -> str:
 
 def figure(svg: str, caption: str) -> str:
     """A drawing with a caption."""
-    told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return f"<figure>{svg}{told}</figure>"
+    text = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f"<figure>{svg}{text}</figure>"
 
 
 def table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,1 +1,1 @@
-"""Tables and lines of text."""
+"""Tables and text in the terminal."""

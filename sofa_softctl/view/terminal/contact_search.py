@@ -1,4 +1,4 @@
-"""Tables of the search among contact modes beside the best answers."""
+"""Tables of the contact mode search study."""
 
 from __future__ import annotations
 

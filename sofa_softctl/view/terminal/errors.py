@@ -1,4 +1,4 @@
-"""How the command line shows errors."""
+"""Errors in the terminal."""
 
 from __future__ import annotations
 

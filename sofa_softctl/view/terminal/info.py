@@ -1,4 +1,4 @@
-"""Tables of what there is: components, plugins, the state of the installation."""
+"""Tables of components, plugins and installation."""
 
 from __future__ import annotations
 

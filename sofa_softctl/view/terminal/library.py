@@ -13,7 +13,7 @@ from rich.table import Table
 
 
 class Watch:
-    """A line that tells where building is, as it is when the terminal draws it."""
+    """Live progress line of a build."""
 
     def __init__(self, builder: Any) -> None:
         self.builder = builder
@@ -47,14 +47,14 @@ def show_estimate(seconds: float, size: int, *, workers: int, as_json: bool) -> 
 def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
     """Print what building came to."""
     counts, motions = builder.counts, len(builder.library)
-    told = {"motions": motions, "bytes": out.stat().st_size} | vars(counts)
+    data = {"motions": motions, "bytes": out.stat().st_size} | vars(counts)
     if as_json:
-        print(json.dumps(told, indent=2))
+        print(json.dumps(data, indent=2))
     elif not quiet:
         table = Table(title=escape(str(out)), title_justify="left", show_header=False)
         for name, value in {
             "motions": f"{motions}",
-            "size": f"{told['bytes'] / 1e6:.0f} MB",
+            "size": f"{data['bytes'] / 1e6:.0f} MB",
             "random tasks": f"{counts.plannings:,}",
             "answered by (5) / by the tangent QP": f"{counts.by_sensitivity:,} / {counts.by_qp:,}",
             "without a solution / degenerate": f"{counts.infeasible} / {counts.degenerate}",
@@ -74,7 +74,7 @@ def show_info(file: Any, *, as_json: bool) -> None:
     """Print what a library's file holds."""
     state = file.about("state")
     counts = {} if state is None else state["counts"]
-    told = {
+    data = {
         "problem": file.about("problem"),
         "digest": file.about("digest"),
         "version": file.about("version"),
@@ -83,10 +83,10 @@ def show_info(file: Any, *, as_json: bool) -> None:
         "parameters": [[each.name, each.lower, each.upper] for each in file.shape.parameters],
     } | counts
     if as_json:
-        print(json.dumps(told, indent=2))
+        print(json.dumps(data, indent=2))
         return
     table = Table(title=escape(str(file.path)), title_justify="left", show_header=False)
-    for name, value in told.items():
+    for name, value in data.items():
         if name == "parameters":
             for parameter, low, high in value:
                 table.add_row(escape(parameter), f"{low:.4g} to {high:.4g}")
@@ -97,7 +97,7 @@ def show_info(file: Any, *, as_json: bool) -> None:
 
 def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
     """Print how a motion was found."""
-    told = {
+    data = {
         "status": answer.status.name,
         "correction": answer.correction.name,
         "message": answer.message,
@@ -109,7 +109,7 @@ def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
         "u": answer.motion.u.tolist(),
     }
     if as_json:
-        print(json.dumps(told, indent=2))
+        print(json.dumps(data, indent=2))
         return
     print(
         f"{answer.correction.value} Motion {answer.nearest} of {len(library)}"
@@ -122,9 +122,9 @@ def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
 
 def show_verification(found: Any, *, quiet: bool, as_json: bool) -> None:
     """Print how good answers are."""
-    told = found.to_dict()
+    data = found.to_dict()
     if as_json:
-        print(json.dumps(told, indent=2))
+        print(json.dumps(data, indent=2))
         return
     if quiet:
         return
@@ -145,11 +145,11 @@ def show_verification(found: Any, *, quiet: bool, as_json: bool) -> None:
         "seconds_warm": "time of the solver, warm, in s",
     }
     for name, title in names.items():
-        values = told[name] or dict.fromkeys(("mean", "median", "p99", "largest"), np.nan)
+        values = data[name] or dict.fromkeys(("mean", "median", "p99", "largest"), np.nan)
         table.add_row(title, *(f"{value:.3g}" for value in values.values()))
     console = Console()
     console.print(table)
-    counts = (told["statuses"] | told["corrections"]).items()
+    counts = (data["statuses"] | data["corrections"]).items()
     answered = ", ".join(f"{count} {name}" for name, count in counts)
-    good = f"{told['good']:.1%} within {found.tolerance:g}"
-    console.print(f"{answered}; {good}; costs {told['loss']:+.2%} over the optimum.")
+    good = f"{data['good']:.1%} within {found.tolerance:g}"
+    console.print(f"{answered}; {good}; costs {data['loss']:+.2%} over the optimum.")

@@ -1,4 +1,4 @@
-"""The paper's study of what springs save, beside what was measured."""
+"""Table of the energy study of the library paper."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NAMES = {
     "beside": "variable, from where CS starts",
     "own": "constant, mean of ours",
 }
-"""What people read for each actuation."""
+"""Label of each actuation."""
 
 
 def show_energy(found: Any) -> None:
     """Print an `Energy` beside the paper's numbers."""
-    told = found.to_dict()
+    data = found.to_dict()
     table = Table(
-        title=f"Mean cost of picking and placing {told['objects']} objects \\[(N m)²]",
+        title=f"Mean cost of picking and placing {data['objects']} objects \\[(N m)²]",
         caption="Over motions found with R, VS and CS. At limit: motions in which a motor is as "
         "fast as it may be. Time: to solve one. Source: Marcucci et al., section 2.",
         title_justify="left",
@@ -31,7 +31,7 @@ def show_energy(found: Any) -> None:
     )
     for column in ("", "paper", "here", "saves: paper", "here", "failed", "at limit", "time"):
         table.add_column(column, justify="right" if column else "left")
-    for name, row in told["actuation"].items():
+    for name, row in data["actuation"].items():
         table.add_row(
             NAMES[name],
             *(_number(row["paper"]), _number(row["cost"])),
@@ -43,8 +43,8 @@ def show_energy(found: Any) -> None:
     console = Console()
     console.print(table)
     best = {
-        "VS": told["stiffness"]["variable"],
-        "from where CS starts": told["stiffness"]["beside"],
+        "VS": data["stiffness"]["variable"],
+        "from where CS starts": data["stiffness"]["beside"],
         "the paper's": STIFFNESS,
     }
     means = "; ".join(f"{name} {k[0]:.3f}, {k[1]:.3f}" for name, k in best.items())

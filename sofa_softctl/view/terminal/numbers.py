@@ -1,4 +1,4 @@
-"""Numbers for people: as many digits as are known."""
+"""Format to significant digits."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 
 
 def interval_text(low: float, high: float, value: float, start: float) -> str:
-    """An interval for people; none where it reaches to twice the value and more."""
+    """An interval as text; none where it reaches to twice the value and more."""
     if not known(low, high, value, start):
         return "not known alone"
     return f"{number(low, high - low)} to {number(high, high - low)}"
 
 
 def known(low: float, high: float, value: float, start: float) -> bool:
-    """Whether an interval tells anything; it does where zero is as good a value as any."""
+    """Whether an interval is informative; it is where zero is as good a value as any."""
     wide = high - low >= 2.0 * abs(value) and value != 0.0 and start != 0.0
     return bool(np.isfinite(high - low) and not wide)
 

@@ -1,4 +1,4 @@
-"""The papers' tables beside what was measured here."""
+"""Tables of the papers beside measured values."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def show_planning(found: Any, paper: Any) -> None:
         "its tensions apart by": "apart_adaptive",
     }
     for name, key in rows.items():
-        told = (getattr(source, key, None) for source in (paper, found))
-        table.add_row(escape(name), *(_number(value) for value in told))
+        values = (getattr(source, key, None) for source in (paper, found))
+        table.add_row(escape(name), *(_number(value) for value in values))
     Console().print(table)
 
 

@@ -1,4 +1,4 @@
-"""What the command line shows of plans, and of the equilibria that they keep."""
+"""Tables of plans and of stored equilibria."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.table import Table
 
 
 class Watch:
-    """A line that tells where planning is, as it is when the terminal draws it.
+    """Live progress line of planning.
 
     So equilibria are counted between iterations too, where most of the time goes.
     """
@@ -25,32 +25,32 @@ class Watch:
 
 def show_plan(found: Any) -> None:
     """Print what came out of planning for a scene."""
-    console, told = Console(), found.to_dict()
+    console, data = Console(), found.to_dict()
     table = Table(
-        title=f"Plan for {escape(told['scene'])}, {escape(told['task'])}: {found.plan.status.name}",
+        title=f"Plan for {escape(data['scene'])}, {escape(data['task'])}: {found.plan.status.name}",
         title_justify="left",
         show_header=False,
     )
-    equilibria, exact = f"{told['evaluations']}", told["seconds_exact"]
-    if told["corners"] is None:
+    equilibria, exact = f"{data['evaluations']}", data["seconds_exact"]
+    if data["corners"] is None:
         equilibria += " (no grid)"
-    elif told["corners"]:
-        levels = ", ".join(f"{n} on level {level}" for level, n in told["corners"].items())
+    elif data["corners"]:
+        levels = ", ".join(f"{n} on level {level}" for level, n in data["corners"].items())
         equilibria += f" ({levels})"
-    if told["from_store"]:
-        equilibria += f", {told['from_store']} from the store"
+    if data["from_store"]:
+        equilibria += f", {data['from_store']} from the store"
     rows = {
-        "largest distance from a goal": f"{told['miss']:.3g}",
-        "out of balance by, over the force": f"{told['defect']:.1e}",
-        "degrees of freedom": f"{told['dofs']}",
+        "largest distance from a goal": f"{data['miss']:.3g}",
+        "out of balance by, over the force": f"{data['defect']:.1e}",
+        "degrees of freedom": f"{data['dofs']}",
         "equilibria solved": equilibria,
-        "iterations": f"{told['iterations']}",
-        "time": f"{told['seconds']:.1f} s" + (f", {exact:.1f} s of it equilibria" if exact else ""),
+        "iterations": f"{data['iterations']}",
+        "time": f"{data['seconds']:.1f} s" + (f", {exact:.1f} s of it equilibria" if exact else ""),
     }
-    if told["branching"]:
-        rows["several shapes"] = f"at {told['branching']} corners, kept apart"
-    if told["refused"]:
-        rows["cells without use"] = f"{told['refused']}: the robot buckles, folds or snaps there"
+    if data["branching"]:
+        rows["several shapes"] = f"at {data['branching']} corners, kept apart"
+    if data["refused"]:
+        rows["cells without use"] = f"{data['refused']}: the robot buckles, folds or snaps there"
     if found.estimate is not None:
         rows["expected"] = str(found.estimate)
     for name, value in rows.items():
@@ -61,7 +61,7 @@ def show_plan(found: Any) -> None:
 
 
 class StoredRow(NamedTuple):
-    """What is told of one model in a store."""
+    """Row of one model in a store."""
 
     model: str
     equilibria: int
@@ -73,7 +73,7 @@ class StoredRow(NamedTuple):
 
 
 def stored_row(found: Any) -> StoredRow:
-    """What is told of a `StoreInfo`."""
+    """Row of a `StoreInfo`."""
     return StoredRow(
         model=found.model[:12],
         equilibria=sum(found.samples.values()),

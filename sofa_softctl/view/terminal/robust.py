@@ -1,4 +1,4 @@
-"""Success rates of the robots, and what failed."""
+"""Tables of success rates, and of failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running scenes for a user: progress bars, tables, pictures."""
+"""Run scenes with progress bars, tables, pictures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLORS_OF_LEVELS = {"good": "green", "doubt": "yellow"}
 
 
 class Terminal:
-    """Runs sessions for people: a bar while it runs, a table at the end, pictures if asked."""
+    """Runs sessions: a bar while it runs, a table at the end, pictures if asked."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
@@ -81,8 +81,8 @@ class Terminal:
                 self.console.print(f"{name}: {escape(str(path))}")
         return summary
 
-    def tell(self, text: str, *, doubt: bool = False) -> None:
-        """One line for people to know, or with a mark to doubt."""
+    def note(self, text: str, *, doubt: bool = False) -> None:
+        """Print one line, marked where it casts doubt."""
         mark = "[yellow]! [/] " if doubt else ""
         self.console.print(f"{mark}{escape(text)}", highlight=False, soft_wrap=True)
 

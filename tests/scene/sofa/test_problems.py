@@ -163,7 +163,7 @@ def test_bindings_without_sofa_ask_for_sofa_root(make_sofa, monkeypatch):
     monkeypatch.syspath_prepend(make_sofa(version="", plugins=()) / BELOW)
     assert problems(find_installation()) == [
         "SOFA's own components are not found (libSofa.Component in SOFA's lib folder). Its folder "
-        "cannot be told: set SOFA_ROOT to SOFA's folder, the one that holds bin, lib and plugins."
+        "is unknown: set SOFA_ROOT to SOFA's folder, the one that holds bin, lib and plugins."
     ]
 
 

@@ -1,4 +1,4 @@
-"""How contacts are found between two surfaces, and from which distance on."""
+"""Intersection methods: pairs and distances at which contacts are created."""
 
 from __future__ import annotations
 

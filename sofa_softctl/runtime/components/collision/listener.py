@@ -14,7 +14,7 @@ from sofa_softctl.runtime.kernels.contact.proximity import Proximities
 class ContactListener(Component):
     """Tells where one model touches another, or anything.
 
-    As in SOFA it tells the contacts of the step before: those of the present step are read from
+    As in SOFA it reports the contacts of the step before: those of the present step are read from
     `sofa_softctl.scene.contacts`, with their forces.
     """
 

@@ -215,7 +215,7 @@ class TriangleCollisionModel(CollisionModel):
     useCurvature = Bool(False, "Unused.")
 
     def find_elements(self) -> np.ndarray:
-        """Triangles with an area; others cannot be touched, and are told."""
+        """Triangles with an area; others cannot be touched; warns of them."""
         topology = self.need_topology()
         quads = topology._data["quads"].get()
         triangles = topology.elements("triangles").reshape(-1, 3)

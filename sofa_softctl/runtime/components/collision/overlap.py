@@ -1,4 +1,4 @@
-"""Warns of bodies that start inside each other, or behind each other: contacts do not free them."""
+"""Warn of bodies that start inside or behind each other: contacts do not separate them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done about two models that touch: friction or not, or nothing."""
+"""Contact responses: frictional, frictionless, or none."""
 
 from __future__ import annotations
 

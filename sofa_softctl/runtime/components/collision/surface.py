@@ -1,4 +1,4 @@
-"""What lies around the points, lines and triangles of a surface."""
+"""Neighbourhood of points, lines and triangles on a surface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warns of bodies that come near each other, none of whose elements the method tests."""
+"""Warn of close bodies without element pairs that the intersection method tests."""
 
 from __future__ import annotations
 

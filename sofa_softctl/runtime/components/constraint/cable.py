@@ -1,4 +1,4 @@
-"""A cable whose displacement or force is given."""
+"""CableConstraint: imposed displacement or force."""
 
 from __future__ import annotations
 

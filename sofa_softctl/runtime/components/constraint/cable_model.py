@@ -1,4 +1,4 @@
-"""What all components share that act along a cable."""
+"""Base class of components along a cable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contacts between two collision models, as rows of the constraint system."""
+"""Contacts between two collision models as constraint rows."""
 
 from __future__ import annotations
 

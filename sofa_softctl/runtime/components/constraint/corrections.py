@@ -1,4 +1,4 @@
-"""From multipliers to motion."""
+"""Constraint corrections: motion caused by multipliers."""
 
 from __future__ import annotations
 

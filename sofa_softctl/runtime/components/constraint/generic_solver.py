@@ -1,4 +1,4 @@
-"""The constraint solver of forward simulations."""
+"""Constraint solver of forward simulations, by projected Gauss-Seidel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class GenericConstraintSolver(ConstraintSolver):
     """Projected Gauss-Seidel from lambda = 0 in every step, or conjugate gradients built on it.
 
     The tolerance is multiplied by the number of rows while scaleTolerance is on. When it is not
-    reached within maxIterations the last lambda is used, and currentError tells.
+    reached within maxIterations the last lambda is used, and currentError says so.
     """
 
     aliases = (

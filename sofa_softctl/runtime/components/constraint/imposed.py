@@ -1,4 +1,4 @@
-"""The value that a forward constraint imposes."""
+"""Imposed displacement or force of a forward constraint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A joint whose displacement or force is given."""
+"""JointConstraint: imposed displacement or force."""
 
 from __future__ import annotations
 

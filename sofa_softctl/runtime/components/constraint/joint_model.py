@@ -1,4 +1,4 @@
-"""What all components share that act on one joint."""
+"""Base class of components on one joint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node whose displacement or force along a direction is given."""
+"""PositionConstraint: imposed displacement or force along directions."""
 
 from __future__ import annotations
 

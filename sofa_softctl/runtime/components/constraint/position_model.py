@@ -1,4 +1,4 @@
-"""What all components share that look at positions of nodes along directions."""
+"""Base class of components on node positions along directions."""
 
 from __future__ import annotations
 

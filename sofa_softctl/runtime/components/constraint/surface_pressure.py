@@ -1,4 +1,4 @@
-"""A cavity whose pressure or volume is given."""
+"""SurfacePressureConstraint: imposed pressure or volume of a cavity."""
 
 from __future__ import annotations
 

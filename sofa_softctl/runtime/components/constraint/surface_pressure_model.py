@@ -1,4 +1,4 @@
-"""What all components share that act on the volume inside a surface."""
+"""Base class of components on the volume inside a surface."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Elastic bodies."""
+"""Force fields of elastic bodies."""

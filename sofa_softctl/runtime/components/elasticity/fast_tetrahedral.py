@@ -1,4 +1,4 @@
-"""Corotational linear elasticity under SOFA's other name."""
+"""FastTetrahedralCorotationalForceField."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What force fields on tetrahedra share: the tetrahedra, and what can be wrong with them."""
+"""Base class of force fields on tetrahedra, with checks of the mesh."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class TetrahedronFEMForceField(TetrahedralForceField):
         return self._young
 
     def set_moduli(self, elements: np.ndarray | slice, young: np.ndarray | float) -> None:
-        """Change Young's modulus of some elements, at once; youngModulus tells it."""
+        """Change Young's modulus of some elements, at once; youngModulus shows it."""
         moduli, stiffness = self._young.copy(), self.stiffness.copy()
         moduli[elements] = young
         stiffness[elements] = self.unit_stiffness[elements] * moduli[elements][:, None]

@@ -1,1 +1,1 @@
-"""Data that are computed from other Data."""
+"""Engines: Data computed from other Data."""

@@ -1,1 +1,1 @@
-"""Mesh files."""
+"""Mesh loaders."""

@@ -1,4 +1,4 @@
-"""Loaders: mesh files as Data that topologies and states link to."""
+"""Mesh loaders: mesh files as Data that topologies and states link to."""
 
 from __future__ import annotations
 

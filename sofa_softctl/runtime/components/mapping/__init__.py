@@ -1,1 +1,1 @@
-"""States that follow others."""
+"""Mappings."""

@@ -1,4 +1,4 @@
-"""Points that are carried by the elements of a mesh."""
+"""BarycentricMapping: points carried by the elements of a mesh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What mappings share whose followers copy nodes of the drivers."""
+"""Base class of mappings that copy nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stiffness that a turning body makes of forces that do not turn."""
+"""Geometric stiffness of rigid mappings."""
 
 from __future__ import annotations
 

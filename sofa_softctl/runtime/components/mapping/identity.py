@@ -1,4 +1,4 @@
-"""A state that copies another."""
+"""IdentityMapping."""
 
 from __future__ import annotations
 

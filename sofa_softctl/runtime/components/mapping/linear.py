@@ -1,4 +1,4 @@
-"""What mappings with constant weights share."""
+"""Base class of mappings with constant weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points and bodies that are carried by rigid bodies."""
+"""RigidMapping: points and bodies carried by rigid bodies."""
 
 from __future__ import annotations
 

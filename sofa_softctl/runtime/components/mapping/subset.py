@@ -1,4 +1,4 @@
-"""A state that copies some nodes of another."""
+"""SubsetMapping: copies of some nodes."""
 
 from __future__ import annotations
 

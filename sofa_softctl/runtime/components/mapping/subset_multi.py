@@ -1,4 +1,4 @@
-"""A state that collects nodes of several others."""
+"""SubsetMultiMapping: nodes collected from several states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mass with the coupling between the nodes of an element."""
+"""MeshMatrixMass: consistent mass, with coupling between nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mass lumped to the nodes of the elements."""
+"""DiagonalMass: mass lumped to nodes."""
 
 from __future__ import annotations
 

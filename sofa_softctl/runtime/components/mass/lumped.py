@@ -1,4 +1,4 @@
-"""What masses without coupling between nodes share."""
+"""Base class of masses without coupling between nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mass of a rigid body as Data: one text that holds mass, volume and inertia, as in SOFA."""
+"""Data type of the mass of rigid bodies: mass, volume and inertia in one text."""
 
 from __future__ import annotations
 

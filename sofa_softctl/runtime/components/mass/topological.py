@@ -1,4 +1,4 @@
-"""What masses that are spread over the elements of a topology share."""
+"""Base class of masses spread over the elements of a topology."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same mass at every node."""
+"""UniformMass: the same mass at every node."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Held degrees of freedom."""
+"""Projective constraints."""

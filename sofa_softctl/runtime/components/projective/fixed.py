@@ -1,4 +1,4 @@
-"""Nodes that are held."""
+"""Fixed and partially fixed nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes and elements inside boxes."""
+"""BoxROI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes and elements inside spheres."""
+"""SphereROI."""
 
 from __future__ import annotations
 

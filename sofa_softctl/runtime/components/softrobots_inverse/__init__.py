@@ -1,1 +1,1 @@
-"""Actuators, effectors and equalities of inverse problems."""
+"""Components of SoftRobots.Inverse: actuators, effectors, equalities, the QP solver."""

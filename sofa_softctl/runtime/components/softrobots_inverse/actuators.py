@@ -1,4 +1,4 @@
-"""Cables whose tension inverse control seeks."""
+"""CableActuator, CableEquality and PositionEquality."""
 
 from __future__ import annotations
 

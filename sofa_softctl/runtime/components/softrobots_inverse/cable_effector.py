@@ -1,4 +1,4 @@
-"""Cables whose length shall reach a goal, or is measured."""
+"""CableEffector and CableSensor: the length of a cable as goal or measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What actuators share that push nodes along a direction."""
+"""Base class of actuators that push nodes along a direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What inverse control looks at: positions that have a goal."""
+"""PositionEffector and BarycentricCenterEffector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forces on nodes that inverse control seeks."""
+"""ForcePointActuator."""
 
 from __future__ import annotations
 

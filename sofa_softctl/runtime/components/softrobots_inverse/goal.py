@@ -1,4 +1,4 @@
-"""How far a goal that is one number may be from where the effector is."""
+"""Limit scalar effector goals by maxShiftToTarget and maxSpeed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contacts of a step, as QPInverseProblemSolver hands them to the inverse problem."""
+"""Contacts of a step in the inverse problem of QPInverseProblemSolver."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def inverse_contacts(
 def _identities(
     contacts: Sequence[UnilateralLagrangianConstraint],
 ) -> list[tuple[int, int, int]]:
-    """What tells each contact from the others: its elements, counted where they touch twice."""
+    """Key of each contact: its elements, numbered where they touch twice."""
     seen: dict[tuple[int, int], int] = {}
     names = []
     for entry in contacts:

@@ -1,4 +1,4 @@
-"""Joints whose effort inverse control seeks."""
+"""JointActuator."""
 
 from __future__ import annotations
 

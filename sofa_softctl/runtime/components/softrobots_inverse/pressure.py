@@ -1,4 +1,4 @@
-"""Cavities whose pressure inverse control seeks, is given, or looks at."""
+"""Surface pressure as actuator, equality and sensor."""
 
 from __future__ import annotations
 

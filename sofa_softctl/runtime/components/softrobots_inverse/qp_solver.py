@@ -1,4 +1,4 @@
-"""The constraint solver of scenes written for SoftRobots.Inverse."""
+"""QPInverseProblemSolver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a row of the constraint system is to the inverse problem."""
+"""Role of a constraint row in the inverse problem."""
 
 from __future__ import annotations
 

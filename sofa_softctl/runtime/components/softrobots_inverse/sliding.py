@@ -1,4 +1,4 @@
-"""Slides: nodes that inverse control moves along a direction."""
+"""SlidingActuator."""
 
 from __future__ import annotations
 

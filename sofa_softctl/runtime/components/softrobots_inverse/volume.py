@@ -1,4 +1,4 @@
-"""A cavity whose volume shall reach a goal."""
+"""VolumeEffector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elasticity that inverse control makes stiffer or softer."""
+"""YoungModulusActuator."""
 
 from __future__ import annotations
 

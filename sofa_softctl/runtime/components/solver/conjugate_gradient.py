@@ -1,4 +1,4 @@
-"""The conjugate gradient solver, with SOFA's rules of when to stop."""
+"""CGLinearSolver, with SOFA's stopping rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop without constraints."""
+"""DefaultAnimationLoop: no Lagrangian constraints."""
 
 from __future__ import annotations
 

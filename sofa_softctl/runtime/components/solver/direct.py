@@ -1,4 +1,4 @@
-"""The direct linear solver behind all of SOFA's names for one."""
+"""Direct linear solvers, under all of SOFA's names."""
 
 from __future__ import annotations
 

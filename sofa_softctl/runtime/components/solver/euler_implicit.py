@@ -1,4 +1,4 @@
-"""Backward Euler."""
+"""EulerImplicitSolver: linearly implicit Euler, first and second order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop with constraints: free motion, multipliers, correction."""
+"""FreeMotionAnimationLoop: free motion, multipliers, correction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Newton's method, with SOFA's rules of when to stop."""
+"""NewtonRaphsonSolver, with SOFA's stopping rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statics: each step goes to an equilibrium."""
+"""StaticSolver: an equilibrium in each step."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ class StaticSolver(OdeSolver):
         values = {_RENAMED[name]: self._data[name].get() for name in old}
         newton = self._context.addObject("NewtonRaphsonSolver", **values)
         newton.init()
-        told = ", ".join(f"{name}={value:g}" for name, value in values.items()) or "its defaults"
+        given = ", ".join(f"{name}={value:g}" for name, value in values.items()) or "its defaults"
         message.warning(
             self,
             f"{describe(self._where)}: {self.describe()} has no NewtonRaphsonSolver; one was added "
-            f"with {told}.",
+            f"with {given}.",
         )
         return newton
 

@@ -1,4 +1,4 @@
-"""Springs to the rest position."""
+"""RestShapeSpringsForceField."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""States of bodies."""
+"""Mechanical states."""

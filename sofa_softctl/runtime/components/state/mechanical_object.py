@@ -1,4 +1,4 @@
-"""The state of a body: positions, velocities, forces."""
+"""MechanicalObject: positions, velocities, forces."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Meshes and their elements."""
+"""Topologies."""

@@ -1,4 +1,4 @@
-"""What all topologies share: positions, elements, and the kinds that follow from others."""
+"""Base class of topologies: positions, elements, derived elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topologies whose elements are of one kind, and the components that stand beside them."""
+"""Topology containers of one kind of element, with modifiers and algorithms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topology as a file or scene gives it."""
+"""MeshTopology."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A box of equal cells."""
+"""RegularGridTopology: a box of equal cells."""
 
 from __future__ import annotations
 

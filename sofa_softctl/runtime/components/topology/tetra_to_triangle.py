@@ -1,4 +1,4 @@
-"""The surface of a mesh of tetrahedra."""
+"""Tetra2TriangleTopologicalMapping: the surface of a tetrahedral mesh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Components that the embedded runtime accepts, checks and leaves alone: nothing is drawn."""
+"""Components that are accepted and checked but have no effect without a display."""
 
 from __future__ import annotations
 

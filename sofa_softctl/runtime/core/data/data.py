@@ -334,7 +334,7 @@ class Data:
 
 
 class WriteAccess:
-    """Gives the array of a Data for writing, and tells the Data when done."""
+    """Gives the array of a Data for writing, and notifies the Data when done."""
 
     def __init__(self, data: Data) -> None:
         self._data = data

@@ -1,4 +1,4 @@
-"""The types of Data that scripts add to objects."""
+"""Types of Data that scripts add to objects."""
 
 from __future__ import annotations
 

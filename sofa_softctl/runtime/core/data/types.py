@@ -1,4 +1,4 @@
-"""The types of Data, declared once per class; each is the Data's entry in the class's table.
+"""Types of Data, declared once per class as its attributes.
 
     class UniformMass(Mass):
         totalMass = Real(1.0, "Mass of the whole body.", unit="mass")

@@ -1,4 +1,4 @@
-"""The kinds of Data that SofaPython3 tells apart: texts, lists of texts, and arrays."""
+"""Kinds of Data in SofaPython3: texts, lists of texts, and arrays."""
 
 from __future__ import annotations
 

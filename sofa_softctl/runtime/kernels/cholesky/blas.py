@@ -1,4 +1,4 @@
-"""Dense linear algebra inside compiled kernels: SciPy's own BLAS and LAPACK, called directly.
+"""BLAS and LAPACK inside compiled kernels, called from SciPy's libraries.
 
 SciPy publishes the addresses of its Fortran routines for Cython; registered under a name with
 LLVM they are ordinary calls of a kernel that can still be kept on disk. All matrices are

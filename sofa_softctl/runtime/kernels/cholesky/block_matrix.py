@@ -1,4 +1,4 @@
-"""Symmetric sparse matrices of 3x3 blocks, one block for each pair of coupled nodes.
+"""Symmetric sparse matrices of 3x3 blocks.
 
 Only blocks with row >= column are stored; those of the diagonal are stored whole.
 """

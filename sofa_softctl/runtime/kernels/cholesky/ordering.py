@@ -1,4 +1,4 @@
-"""In which order to eliminate the nodes of a symmetric matrix, so that its factor stays sparse."""
+"""Fill-reducing elimination order."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def minimum_degree(graph: sparse.csr_array) -> np.ndarray:
     """Order by multiple minimum degree, shape (n,).
 
     SuperLU orders before it factorises, so it is given a diagonally dominant matrix of this graph
-    and told to drop everything: the order comes with next to no numerical work.
+    with a drop tolerance that drops everything: the order comes with next to no numerical work.
     """
     degree = graph.sum(axis=1)
     matrix = sparse.diags_array(degree + 1.0) - graph

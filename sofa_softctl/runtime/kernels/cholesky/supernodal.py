@@ -1,4 +1,4 @@
-"""Numbers of the sparse Cholesky factorisation A = L L^T, panel by panel (left-looking).
+"""Numerical sparse Cholesky factorisation A = L L^T, panel by panel (left-looking).
 
 Dense work is BLAS on the panels of `Supernodes`. Right-hand sides are row-major, so that one node
 is one run of memory; for BLAS they are column-major transposes. Vectors here are in the

@@ -1,4 +1,4 @@
-"""What a sparse Cholesky factorisation can know before it sees numbers: where L fills in.
+"""Symbolic sparse Cholesky factorisation: the fill of L.
 
 Everything here counts in nodes; each stands for three unknowns. Nodes are numbered by their place
 in the elimination order except where "of the matrix" is said.

@@ -1,1 +1,1 @@
-"""Rows of constraints, and the Gauss-Seidel method on them."""
+"""Constraint rows, and projected Gauss-Seidel."""

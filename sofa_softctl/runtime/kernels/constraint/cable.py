@@ -1,4 +1,4 @@
-"""Cables through points: length, and how it changes with each point."""
+"""Length of cables through points, with gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Surfaces that enclose a volume: how large it is, and how it changes with each node."""
+"""Volume inside a surface, with gradient."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Which surfaces are near each other, and where."""
+"""Collision detection."""

@@ -1,4 +1,4 @@
-"""Which elements of two meshes may be near each other: boxes, sorted and swept along one axis."""
+"""Broad phase: bounding boxes, sorted and swept along one axis."""
 
 from __future__ import annotations
 

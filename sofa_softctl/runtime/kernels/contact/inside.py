@@ -1,4 +1,4 @@
-"""How far points are from a surface, and which lie inside a closed one."""
+"""Distance of points to a surface, and which lie inside a closed one."""
 
 from __future__ import annotations
 

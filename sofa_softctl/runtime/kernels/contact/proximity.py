@@ -1,4 +1,4 @@
-"""Pairs of points where two surfaces are near each other.
+"""Narrow phase: closest point pairs of two surfaces.
 
 Elements are points, lines and triangles; a sphere is a point with a reach. What counts as a contact
 differs between the methods, which are SOFA's:

@@ -1,4 +1,4 @@
-"""On which side of a surface points lie, and which edges go through it; it may be open."""
+"""Side of a surface, open or closed, on which points lie; edges that cross it."""
 
 from __future__ import annotations
 

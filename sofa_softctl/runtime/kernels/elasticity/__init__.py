@@ -1,1 +1,1 @@
-"""Forces and stiffness of elements."""
+"""Element forces and stiffness."""

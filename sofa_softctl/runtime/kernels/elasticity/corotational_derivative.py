@@ -1,4 +1,4 @@
-"""How the elastic part of a time step changes with positions and stiffnesses, for tetrahedra.
+"""Derivatives of an elastic time step by positions and stiffnesses, for tetrahedra.
 
 A step of linearly implicit Euler has, of the elasticity, the residual
 

@@ -1,4 +1,4 @@
-"""What the stiffness of corotational tetrahedra leaves out: that their rotations turn with x.
+"""Exact tangent of corotational tetrahedra: the derivative of their rotations.
 
 When the nodes of an element move by dx_b, its rotation turns by omega = sum_b G_b dx_b. Its forces
 are f_a = -sum_b K_ab (x_b - R X_b), K_ab as in `corotational`, so that exactly

@@ -1,1 +1,1 @@
-"""Points that follow others."""
+"""Mappings."""

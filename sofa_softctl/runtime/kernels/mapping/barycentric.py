@@ -1,4 +1,4 @@
-"""Finding the element that carries a point, with SOFA's rule for points in none or in several."""
+"""Locate the element that carries a point, with SOFA's tie-breaking."""
 
 from __future__ import annotations
 
