@@ -25,7 +25,7 @@ from collections.abc import Sequence
 
 
 class SoftctlError(Exception):
-    """What every error of this package is."""
+    """Base class of all errors."""
 
 
 class SceneError(SoftctlError, ValueError):

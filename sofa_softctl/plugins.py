@@ -128,7 +128,7 @@ class Plugins:
 
 
 class Offers:
-    """What one plugin registers: checked at the call, taken in when all of it is fine."""
+    """Registrations of one plugin: checked at the call, added when all are valid."""
 
     def __init__(self, plugins: Plugins, plugin: str) -> None:
         self.plugins = plugins

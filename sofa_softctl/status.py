@@ -30,7 +30,7 @@ class Status(Enum):
 
     @property
     def verdict(self) -> Verdict:
-        """What it makes of a motion that consists of this one solve."""
+        """Verdict on a motion that consists of this one solve."""
         return _VERDICTS[self]
 
     @staticmethod
@@ -60,12 +60,12 @@ class Verdict(Enum):
 
     @property
     def exit_status(self) -> ExitStatus:
-        """What a command ends with that has come to this verdict."""
+        """Exit status of a command with this verdict."""
         return ExitStatus.DONE if self.ok else ExitStatus.NOT_REACHED
 
 
 class ExitStatus(IntEnum):
-    """What a command ends with."""
+    """Exit status of a command."""
 
     DONE = 0
     """It did what it was asked for."""

@@ -66,7 +66,7 @@ class Units:
         return f"1e{exponent} {unit}"
 
     def in_si(self, quantity: str) -> float:
-        """How much one unit of a quantity is in SI units."""
+        """One unit of a quantity in SI units."""
         base = {
             "length": LENGTHS[self.length],
             "mass": MASSES[self.mass],

@@ -22,7 +22,7 @@ TURN = 10
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two backends made of a scene."""
+    """Result of running a scene on both backends."""
 
     scene: str
     """The scene."""

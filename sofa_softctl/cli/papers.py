@@ -242,7 +242,7 @@ def _check_scenes(folder: Path) -> None:
 
 
 def _check_plot(plot: Path | None) -> None:
-    """Before the work: can a plot have that name?"""
+    """Check the name of a plot before the work."""
     from sofa_softctl.view.plots.plan import check_suffix
 
     if plot is not None:
@@ -258,7 +258,7 @@ def _show_study(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """A study, as picture, JSON or tables."""
+    """Show a study as picture, JSON or tables."""
     if plot is not None:
         save(plot, found)
     if as_json:
@@ -268,7 +268,7 @@ def _show_study(
 
 
 def _measure_coverage(show: Any, path: Path, *, quiet: bool, as_json: bool) -> None:
-    """How often 95 % intervals hold the truth."""
+    """Coverage of 95 % intervals."""
     from sofa_softctl.bench.papers.coverage import CASES, REPETITIONS, measure_coverage
     from sofa_softctl.view.plots import identification_study
 
@@ -296,5 +296,5 @@ def _measure_transfer(
 
 
 def _kept(path: Path) -> str:
-    """What is left of a study that was stopped."""
+    """Message for a study that was stopped."""
     return f"'{path}' has what was measured: the same command goes on with it."

@@ -22,7 +22,7 @@ WITHOUT = "--backend embedded runs without SOFA; 'softctl doctor' says more."
 
 @dataclass(frozen=True)
 class Backend:
-    """What runs the scenes of this process."""
+    """Backend of this process."""
 
     name: str
     """'embedded' or 'sofa'."""

@@ -72,17 +72,17 @@ class ComplianceSystem:
         return found
 
     def set_delta_free(self, rows: np.ndarray, delta: np.ndarray) -> None:
-        """What the solver shall take for the free motion of rows, before it solves."""
+        """Set the free motion of rows, before the solver runs."""
         self.solver.dfree()[rows] = delta
 
     def delta_by_others(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """What the present multipliers of other rows add to delta of `rows`, shape (n,)."""
+        """Contribution of the other rows' multipliers to delta of `rows`, shape (n,)."""
         W = np.asarray(self.solver.W())[np.ix_(rows, others)]
         added: np.ndarray = W @ np.asarray(self.solver.lambda_force())[others]
         return added
 
     def set_effort(self, rows: np.ndarray, effort: np.ndarray, factor: np.ndarray) -> None:
-        """What the correction will apply on the rows."""
+        """Set the efforts that the correction applies on the rows."""
         self.solver.lambda_force()[rows] = effort * factor
 
     def effort_factor(self, component: Any) -> float:

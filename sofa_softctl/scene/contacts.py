@@ -60,7 +60,7 @@ def contacts_of(system: ComplianceSystem) -> list[Contact]:
 
 
 def _from_runtime(owner: Any, rows: np.ndarray) -> list[Contact]:
-    """What the embedded runtime knows of its contacts."""
+    """Contacts in the embedded runtime."""
     near, count = owner.near, owner.rows_each
     states = (model.state for model in owner.models)
     bodies: Any = tuple(body_path(state) for state in states)

@@ -58,7 +58,7 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         """Leave the robot in a safe state: called when an event method fails."""
 
     def summary(self, history: History) -> Summary | None:
-        """What it says of a run, see `scene.report`; None: nothing."""
+        """Summary of a run, see `scene.report`; None: there is none."""
         del history
         return None
 
@@ -75,7 +75,7 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         return False
 
     def markers(self) -> Markers | None:
-        """What a movie shows of it after a step; None: nothing, in all steps."""
+        """Markers for a movie after a step; None: none in any step."""
         return None
 
 

@@ -25,7 +25,7 @@ def equilibrium_map(
     points: Sequence[str] = (),
     parameters: dict[str, Any] | None = None,
 ) -> EquilibriumMap:
-    """Where the robot of a scene rests under the tensions of its cables.
+    """Equilibrium of a scene's robot under the tensions of its cables.
 
     Args:
         scene: Scene file or createScene.

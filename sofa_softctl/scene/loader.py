@@ -93,7 +93,7 @@ _OF_INVERSE = ("Actuator", "Effector", "Sensor", "Equality", "QPInverseProblemSo
 
 
 def arguments_of(create: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What to call a createScene with; texts become what the parameters' defaults are.
+    """Arguments of a createScene; texts are converted to the types of the defaults.
 
     Raises:
         SceneError: createScene takes no parameter of that name, or needs one that is not given.

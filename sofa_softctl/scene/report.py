@@ -19,7 +19,7 @@ from sofa_softctl.units import Units
 
 @dataclass(frozen=True)
 class History:
-    """What a controller's outputs were after every step of a run."""
+    """Outputs of a controller after every step of a run."""
 
     time: np.ndarray
     """Time after each step [time], shape (n,)."""
@@ -57,7 +57,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What the command line prints of a controller after a run."""
+    """Tables and lines that the command line prints of a controller after a run."""
 
     tables: list[Table] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
@@ -73,11 +73,11 @@ class Summary(ABC):
 
     @abstractmethod
     def report(self, units: dict[str, str]) -> Report:
-        """What the command line prints; `units` has the words for length, time and force."""
+        """Report for the command line; `units` has the words for length, time and force."""
 
 
 class Markers(NamedTuple):
-    """What a movie shows of a controller after a step."""
+    """Markers of a controller in a movie, after a step."""
 
     goals: np.ndarray
     """Where effectors shall be [length], shape (n, 3)."""

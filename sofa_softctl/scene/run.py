@@ -19,7 +19,7 @@ from sofa_softctl.units import symbol
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What is to be said about a run."""
+    """Summary of a run."""
 
     scene: str
     """Scene file or function."""
@@ -42,7 +42,7 @@ class RunSummary:
 
     @property
     def inverse(self) -> list[Any]:
-        """What the inverse controllers say."""
+        """Summaries of the inverse controllers."""
         return [said for said in self.controllers.values() if hasattr(said, "limits_met")]
 
     @property

@@ -34,7 +34,7 @@ OF_EVERY_CONTROLLER = frozenset("name printLog tags bbox componentState listenin
 
 @dataclass(frozen=True)
 class SceneState:
-    """Where a scene stands, between two steps or at the begin of one."""
+    """State of a scene, between two steps or at the begin of one."""
 
     root: dict[str, Any]
     """Data of the root by name."""
@@ -45,7 +45,7 @@ class SceneState:
 
 
 def state_of(root: Any) -> SceneState:
-    """Where a scene stands, on either backend; copies."""
+    """State of a scene on either backend, as copies."""
     values = {name: _copied(root.findData(name).value) for name in ROOT if root.findData(name)}
     data: dict[tuple[str, str], Any] = {}
     for path, state in _states(root).items():

@@ -168,7 +168,7 @@ class StepModel:
         return sparse.csr_array((weights.ravel(), (rows, nodes)), shape=shape)
 
     def outside(self, weights: sparse.csr_array) -> np.ndarray:
-        """How far points are from the robot's tetrahedra as the scene starts [length], shape (p,).
+        """Distance of points to the robot's tetrahedra at the start [length], shape (p,).
 
         Args:
             weights: Of the robot's nodes in each point, shape (p, n).

@@ -17,7 +17,7 @@ EXCEEDED = 1e-5
 
 @dataclass(frozen=True)
 class AnswerCheck:
-    """What an answer's efforts and contact forces come to."""
+    """Residuals of an answer's efforts and contact forces."""
 
     objective: float
     """Objective [displacement^2]."""
@@ -55,7 +55,7 @@ def check_answer(problem: InverseProblem, solution: InverseSolution) -> AnswerCh
 
 
 def _words(problem: InverseProblem, label: str) -> str:
-    """How an answer's report of a limit begins, from its label in `Soft`."""
+    """Prefix of a limit in an answer's report, from its label in `Soft`."""
     quantity, *_, number = label.split()
     if quantity == "sum":
         assert problem.contacts is not None

@@ -181,7 +181,7 @@ def _load(arrays: Any, at: str) -> InverseProblem:
 def measure(
     problems: Iterable[InverseProblem], search: Search, reference: Search | None = None
 ) -> dict[str, float]:
-    """How near to the best answers a search comes, and how long it takes.
+    """Measure optimality gap and time of a search.
 
     Args:
         problems: Problems with contacts.
@@ -220,7 +220,7 @@ def measure(
 
 
 def statistics(gaps: Sequence[float]) -> dict[str, float]:
-    """How far answers are from the best ones: share that is (to 1e-6), quantiles, the largest."""
+    """Statistics of the gaps: share of optimal answers (to 1e-6), quantiles, maximum."""
     values = np.asarray(gaps, dtype=float)
     return {
         "count": float(len(values)),

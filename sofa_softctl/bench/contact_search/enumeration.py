@@ -107,7 +107,7 @@ class _Local(NamedTuple):
 
 
 class _Tree:
-    """What is known of the contacts, node by node, lowest bound first."""
+    """Search tree over contact modes, best bound first."""
 
     def __init__(self, stated: Stated, gap: float, nodes: int, starts: int) -> None:
         self.stated, self.st = stated, stated.statement

@@ -60,7 +60,7 @@ class Stated:
         return (value + self.constant) * self.weight
 
     def excess(self, x: np.ndarray) -> float:
-        """How much x exceeds the limits, in units of x."""
+        """Violation of the limits by x, in units of x."""
         st = self.statement
         return float((st.G @ x - st.h).max(initial=0.0))
 

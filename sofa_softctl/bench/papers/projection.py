@@ -23,7 +23,7 @@ FAINT = 1e-5
 
 
 class Swing(NamedTuple):
-    """How a robot swings that was let go."""
+    """Free swing of a robot."""
 
     frequency: float
     """Swings a unit of time, as they are seen [1 / time]."""
@@ -96,7 +96,7 @@ class Comparison:
 
     @property
     def errors(self) -> dict[str, np.ndarray]:
-        """What each approximation moves the tip by, relative to `size` [-], each of shape (K,).
+        """Tip error of each approximation, relative to `size` [-], each of shape (K,).
 
         linearisation of the full step, modelling by the projection, and interpolation; total is
         from the scene's own steps to the grid, linearisation included.
@@ -126,7 +126,7 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """What projecting the dynamics costs, measured on the arm with a laser."""
+    """Cost and error of projected dynamics on the arm with a laser."""
 
     release: Comparison
     """Let go from the shape that one line bends it to: nothing pulls, energy may not grow."""

@@ -99,7 +99,7 @@ def _of_times(run: RunMeasures) -> dict[str, Any]:
 
 
 def _why_not(robot: Robot, row: dict[str, Any]) -> str:
-    """What keeps a run from success; empty if nothing does."""
+    """Reason why a run failed; empty if it succeeded."""
     missed = []
     for name, limit in robot.limits.items():
         if np.isnan(row[name]):

@@ -46,7 +46,7 @@ class LagrangianConstraint(SingleStateComponent):
         raise NotImplementedError
 
     def resolution(self) -> np.ndarray:
-        """How Gauss-Seidel treats each row, shape (row_count, 6); see kernels/gauss_seidel."""
+        """Gauss-Seidel treatment of each row, shape (row_count, 6); see kernels/gauss_seidel."""
         raise NotImplementedError
 
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:

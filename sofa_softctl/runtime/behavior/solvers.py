@@ -19,7 +19,7 @@ from sofa_softctl.runtime.core.node import Node
 
 
 class MechanicalSystem:
-    """What one time integrator moves.
+    """States, masses and forces of one time integrator.
 
     The vectors of all independent states lie one after the other in arrays of shape (size, 3), of
     which each state's own arrays are views: `v`, `v_free`, `force`. Mapped states have their own.

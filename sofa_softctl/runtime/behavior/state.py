@@ -33,7 +33,7 @@ class MechanicalState(Component):
 
     @property
     def kind(self) -> DofType:
-        """What a node is.
+        """Type of its degrees of freedom.
 
         Raises:
             SceneError: the template is unknown.

@@ -247,7 +247,7 @@ class Base:
         return SceneError(f"{describe(self._where)}: {self.describe()} {problem}")
 
     def resolve(self, path: str, *, data: bool = False) -> Any:
-        """What a link leads to, None when it leads nowhere."""
+        """Target of a link, None when there is none."""
         return follow(path, self._node, data=data)
 
     def explain_link(self, path: str, *, data: bool = False) -> str:

@@ -103,7 +103,7 @@ class Component(Base):
             data.set(np.copy(value) if isinstance(value, np.ndarray) else value)
 
     def snapshot(self) -> dict[str, Any]:
-        """What besides Data the component carries from step to step."""
+        """State besides Data that persists over steps."""
         return {}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -117,7 +117,7 @@ class Component(Base):
 
     @classmethod
     def getCategories(cls) -> list[str]:
-        """What kinds of object it is, in SOFA's words; empty for what only holds data."""
+        """SOFA's categories of the object; empty for pure data."""
         return [_CATEGORIES[cls.category]] if cls.category in _CATEGORIES else []
 
     def getMaster(self) -> Component | None:

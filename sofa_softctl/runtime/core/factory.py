@@ -72,7 +72,7 @@ def find(name: str) -> type[Component] | None:
 
 
 def categories_of(name: str) -> list[str]:
-    """What kinds of object the class of that name is, in SOFA's words; none when it is unknown."""
+    """SOFA's categories of a class by name; none when it is unknown."""
     kind = find(name)
     return [] if kind is None else kind.getCategories()
 
@@ -117,7 +117,7 @@ def take_over_source(component: Component) -> None:
 
 @dataclass(frozen=True)
 class ClassEntry:
-    """What the factory knows of a component."""
+    """Registry entry of a component."""
 
     className: str
     """Its name."""

@@ -85,7 +85,7 @@ class Link:
         return self.type.name
 
     def getHelp(self) -> str:
-        """What it means."""
+        """Help text."""
         return self.type.help
 
     def getLinkedPath(self) -> str:
@@ -142,7 +142,7 @@ class Link:
         return f"{self.owner.getPathName()}.{self.type.name}"
 
     def getSize(self) -> int:
-        """How many objects it leads to."""
+        """Number of linked objects."""
         return len(self.path.split()) if self.type.many else int(bool(self.path))
 
     def isMultiLink(self) -> bool:

@@ -342,7 +342,7 @@ class EquilibriumMap:
         return system.force.copy()
 
     def _moved(self, state: Any, x_u: np.ndarray) -> np.ndarray:
-        """How a mapped state follows the derivative of the independent ones, (p, 3, d)."""
+        """Derivative of a mapped state from that of the independent ones, (p, 3, d)."""
         out = np.empty((state.count, 3, self.dimension))
         for j in range(self.dimension):
             self.system.v[:] = x_u[:, :, j]

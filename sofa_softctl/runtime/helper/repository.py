@@ -30,15 +30,15 @@ class FileRepository:
         self.paths.clear()
 
     def getFirstPath(self) -> str:
-        """Where is looked first."""
+        """First search path."""
         return self.paths[0] if self.paths else ""
 
     def getPaths(self) -> list[str]:
-        """Where is looked."""
+        """Search paths."""
         return list(self.paths)
 
     def getPathsJoined(self) -> str:
-        """Where is looked, as one text."""
+        """Search paths, as one text."""
         return os.pathsep.join(self.paths)
 
     def findFile(self, name: str, folder: str = "") -> bool:

@@ -102,7 +102,7 @@ def stepEnd(name: str) -> None:
 
 
 def getRecords(name: str) -> Records:
-    """What a timer recorded so far, or until it was stopped; empty when it was never begun."""
+    """Records of a timer so far, or until it was stopped; empty when it was never begun."""
     records = running[name].records if name in running else _finished.get(name, {})
     return copy.deepcopy(records)
 

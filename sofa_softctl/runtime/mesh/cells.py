@@ -102,7 +102,7 @@ def _check_cells(cells: Cells, path: Path) -> None:
 
 
 def _corners(cell_type: int, size: int) -> tuple[str, np.ndarray]:
-    """What a cell becomes, and which of its points each element takes, shape (k, vertices)."""
+    """Elements that a cell is split into, and their points, shape (k, vertices)."""
     if cell_type in FIXED:
         _, kind, corners = FIXED[cell_type]
         return kind, np.array([corners])

@@ -20,7 +20,7 @@ CUT_SHORT = "The file is cut short or damaged: copy or export it again."
 
 
 def fault(path: Path, problem: str, advice: str = CUT_SHORT) -> MeshError:
-    """What is wrong with a mesh file, and what to do, as an error to raise."""
+    """MeshError with the fault of a mesh file and what to do."""
     return MeshError(f"{path}: {problem}. {advice}")
 
 

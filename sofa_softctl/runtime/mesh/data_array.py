@@ -40,7 +40,7 @@ DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
 
 @dataclass(frozen=True)
 class Decoder:
-    """How one file stores its arrays."""
+    """Decoder of the arrays of one file."""
 
     path: Path
     """The file, for messages."""
@@ -137,7 +137,7 @@ def _split(stored: bytes, length: int, raw: bool) -> tuple[bytes, bytes]:
 
 
 def _encoded(length: int) -> int:
-    """How many characters of base64 hold so many bytes."""
+    """Number of base64 characters of so many bytes."""
     return -(-length // 3) * 4
 
 

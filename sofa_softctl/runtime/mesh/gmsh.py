@@ -204,7 +204,7 @@ def _find(cursor: Cursor, name: bytes) -> None:
 
 
 def _size(gmsh_type: int, path: Path) -> int:
-    """How many points an element of this type has."""
+    """Number of points of an element type."""
     if gmsh_type not in TYPES:
         raise fault(
             path,
@@ -216,7 +216,7 @@ def _size(gmsh_type: int, path: Path) -> int:
 
 
 def _places(tags: np.ndarray, wanted: np.ndarray, path: Path) -> np.ndarray:
-    """Where in the list of points the point of each wanted tag stands."""
+    """Index of the point of each tag."""
     order = np.argsort(tags, kind="stable")
     known = tags[order]
     if np.any(known[1:] == known[:-1]):

@@ -83,7 +83,7 @@ def _content(path: Path) -> bytes:
 
 
 def _hint(path: Path) -> str:
-    """What there is instead of a missing file."""
+    """Suggestion for a missing file."""
     folder, name = os.path.split(os.path.abspath(path))
     try:
         names = sorted(os.listdir(folder))

@@ -142,7 +142,7 @@ class ConstraintProblem(ConstraintSystem):
 
 
 class RowPullback:
-    """Where the entries of a constraint's state end up: J^T of the mappings in between, by nodes.
+    """J^T of the mappings between a constraint's state and the independent ones, by nodes.
 
     A constraint mostly names the same nodes as before: where they end up is then known. If all
     mappings have constant weights, so are the weights of the directions; else (a body turns) the
@@ -204,7 +204,7 @@ class RowPullback:
 
 
 class ConstraintBlock(NamedTuple):
-    """What one constraint adds to the rows of a system."""
+    """Rows of one constraint in a system."""
 
     start: int
     """Its first row."""

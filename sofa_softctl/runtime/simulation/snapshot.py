@@ -15,7 +15,7 @@ from sofa_softctl.runtime.core.node import Node
 
 @dataclass(frozen=True)
 class Part:
-    """What one node or component is like at a moment."""
+    """State of one node or component."""
 
     name: str
     """Class and path: what it must be in the graph to which the state returns."""

@@ -143,7 +143,7 @@ def mappings_above(state: MechanicalState, system: MechanicalSystem) -> list[Map
 
 
 def total_jacobian(state: MechanicalState, system: MechanicalSystem) -> sparse.csr_array:
-    """How a state depends now on all independent ones, shape (3 n_child, 3 n)."""
+    """Jacobian of a state by all independent ones, shape (3 n_child, 3 n)."""
     start = system.offset.get(id(state))
     if start is not None:
         return sparse.eye_array(3 * state.block_count, 3 * system.size, k=3 * start, format="csr")
@@ -173,7 +173,7 @@ def total_reach(state: MechanicalState, system: MechanicalSystem) -> sparse.csr_
 
 
 def _by_nodes(jacobian: sparse.csr_array) -> sparse.csr_array:
-    """Where a matrix of scalars has entries, also entries that are zero now, by nodes."""
+    """Sparsity by nodes of a scalar matrix, explicit zeros included."""
     entries = jacobian.tocoo()
     shape = (jacobian.shape[0] // 3, jacobian.shape[1] // 3)
     places = (entries.row // 3, entries.col // 3)

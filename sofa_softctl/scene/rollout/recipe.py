@@ -16,7 +16,7 @@ from sofa_softctl.runtime.simulation.scene_file import import_scene
 
 @dataclass(frozen=True)
 class Recipe:
-    """What makes the same scene again."""
+    """How to make the same scene again."""
 
     create: Callable[..., Any]
     """Its createScene."""
@@ -65,7 +65,7 @@ def remember_recipe(root: Any, recipe: Recipe) -> None:
 
 
 def recipe_of(root: Any) -> Recipe:
-    """How a scene was made.
+    """Recipe of a scene.
 
     Raises:
         SceneError: nobody knows.

@@ -18,7 +18,7 @@ class Copy(Protocol):
         """The present state of the scene that runs."""
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """What work(copied, *arguments) returns, where `copied` is the `CopiedScene`.
+        """Result of work(copied, *arguments), where `copied` is the `CopiedScene`.
 
         Args:
             work: A function of a module.

@@ -28,7 +28,7 @@ def diagnose() -> list[Finding]:
 
 
 def _backend(tried: Probe | None) -> Finding:
-    """What scenes run in, found without starting SOFA here."""
+    """Check of the backend, without starting SOFA here."""
     asked = os.environ.get("SOFTCTL_BACKEND", "auto").lower()
     by = ", by SOFTCTL_BACKEND" if asked != "auto" else ""
     if asked not in CHOICES:

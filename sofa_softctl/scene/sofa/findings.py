@@ -46,7 +46,7 @@ MEANWHILE = "Until then --backend embedded (or SOFTCTL_BACKEND=embedded) runs wi
 
 
 def sofa_findings() -> tuple[list[Finding], Probe | None]:
-    """What was found, and how far SOFA came in a process of its own; None when it was not tried."""
+    """Check the installation, and import it in a child process; None where that was not tried."""
     found = find_installation()
     if found is None:
         return [_absent(), *_run_sofa(None)], None

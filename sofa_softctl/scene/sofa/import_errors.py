@@ -11,7 +11,7 @@ from sofa_softctl.scene.sofa.problems import conda
 
 
 def explain(module: str, error: str, found: Installation | None) -> str:
-    """What an error at the import of one of SOFA's modules means, and what to do."""
+    """Explain an error at the import of one of SOFA's modules, and what to do."""
     where = f"SOFA in '{found.packages}'" if found is not None else "SOFA"
     text = f"{where} was found, but '{module}' cannot be imported: {error.rstrip('.')}."
     return f"{text} {_remedy(error, found)}".strip()

@@ -56,7 +56,7 @@ class Installation:
 
     @property
     def kinds(self) -> list[str]:
-        """What Sofa.Core is compiled for, such as 'cpython-312-x86_64-linux-gnu'."""
+        """ABI of Sofa.Core, such as 'cpython-312-x86_64-linux-gnu'."""
         names = sorted(file.name for file in (self.packages / "Sofa").glob("Core.*.*"))
         return [name.split(".")[1] for name in names if name.endswith((".so", ".pyd"))]
 

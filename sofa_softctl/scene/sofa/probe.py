@@ -25,7 +25,7 @@ LINES = 6
 
 @dataclass(frozen=True)
 class Probe:
-    """How far SOFA came."""
+    """Result of a trial import."""
 
     passed: tuple[str, ...]
     """Stages that went well, of STAGES."""

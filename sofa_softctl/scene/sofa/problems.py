@@ -85,7 +85,7 @@ def _too_old(found: Installation) -> str | None:
 
 
 def _two_sofas(found: Installation) -> str | None:
-    """What is loaded twice hangs or crashes, even two copies of the same build."""
+    """Two copies of SOFA in one process hang or crash, even of the same build."""
     given = sofa_root()
     if given is None or found.root is None or given.resolve() == found.root.resolve():
         return None

@@ -56,7 +56,7 @@ class Camera:
         self._frames.append(frame)
 
     def animation(self) -> Animation:
-        """What was seen."""
+        """The captured animation."""
 
         def over_time(kind: str, number: int) -> np.ndarray:
             return np.array([frame[kind, number] for frame in self._frames])

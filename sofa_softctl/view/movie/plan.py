@@ -52,7 +52,7 @@ def check_plan_movie(path: Path) -> None:
 
 
 def plan_animation(found: Any) -> Animation:
-    """What a `ScenePlan` plans, in as many frames as its movie shows.
+    """Animation of a `ScenePlan`.
 
     The robot and its lines are placed in a copy of the scene, so that all that they carry follows.
     """

@@ -89,7 +89,7 @@ def _plot_tensions(axes: Axes, found: Any) -> None:
 
 
 def _plot_evaluations(axes: Axes, found: Any) -> None:
-    """What was solved, and what the same iterations would take without a grid.
+    """Equilibria solved, with the grid and without.
 
     That is K an iteration, as the paper counts; steps that are tried and not taken come on top.
     """

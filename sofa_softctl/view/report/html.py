@@ -50,7 +50,7 @@ def section(title: str, body: str, note: str = "") -> str:
 
 
 def folded(summary: str, body: str) -> str:
-    """What opens when its summary is clicked."""
+    """Section that folds out."""
     return f"<details><summary>{escape(summary)}</summary>{body}</details>"
 
 

@@ -46,7 +46,7 @@ def show_robust(found: Sequence[Robustness]) -> None:
 
 
 def _column(one: Robustness) -> list[dict[str, str]]:
-    """What the table says of a robot, in sections."""
+    """Column of one robot, in sections."""
     rate = f"{one.reached} ({one.reached / max(one.runs, 1):.0%})"
     return [
         {"runs": f"{one.runs}", "reached": rate},

@@ -231,9 +231,7 @@ def test_an_unknown_version_is_no_obstacle(doctor, make_sofa, monkeypatch):
     monkeypatch.syspath_prepend(root / BELOW)
     found = doctor(PYTHONPATH=root / BELOW, SOFA_PLUGIN_PATH=root / "lib")
     assert found["SOFA"].text == f"unknown version, SofaPython3 in {root / BELOW}"
-    assert found["SOFA"].advice == (
-        "Its files do not say its version; v25.06 or newer is needed."
-    )
+    assert found["SOFA"].advice == ("Its files do not say its version; v25.06 or newer is needed.")
     assert found["SOFA tried"].good
 
 

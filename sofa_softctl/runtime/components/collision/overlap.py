@@ -18,7 +18,7 @@ from sofa_softctl.runtime.kernels.contact.sides import SAME, crossings, heights,
 
 
 class Body(NamedTuple):
-    """What one node has to touch with."""
+    """Collision models of one node."""
 
     model: CollisionModel
     """One of its collision models."""
@@ -33,7 +33,7 @@ class Body(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """How a body lies to a surface."""
+    """Relative position of a body and a surface."""
 
     depth: np.ndarray
     """How far each point is beyond the surface [length], shape (m,). 0: it is not."""
@@ -204,7 +204,7 @@ def _is_carried(body: Body) -> bool:
 
 
 def _describe(around: CollisionModel, body: Body, found: Overlap, keep: float) -> str:
-    """What to say of points on the wrong side, or on the surface; empty if there are none."""
+    """Text on points on the wrong side, or on the surface; empty if there are none."""
     count, touching = np.count_nonzero(found.depth), np.count_nonzero(found.touching)
     points = f"of {len(body.nodes)} points of {body.model.state.describe()} start"
     group = "if they belong into each other, give their models a common 'group'."

@@ -183,7 +183,7 @@ class CollisionPipeline(ContactDetection):
         return made
 
     def _name(self, near: Proximities, key: tuple[int, int]) -> np.ndarray:
-        """What the two elements are called, the same from step to step, shape (p, 2)."""
+        """Keys of the two elements, constant over steps, shape (p, 2)."""
         return near.element + [self._first_element[part] for part in key]
 
     def _show(self, contacts: list[UnilateralLagrangianConstraint]) -> None:

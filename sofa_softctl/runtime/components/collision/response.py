@@ -15,7 +15,7 @@ _RULE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)")
 
 
 class Response(NamedTuple):
-    """How two models push each other."""
+    """Contact response of two models."""
 
     kind: str
     """Name of the response, such as FrictionContactConstraint; 'nullptr' for none."""

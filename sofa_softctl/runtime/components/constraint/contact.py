@@ -95,7 +95,7 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         return model.state, row[kept], node[kept], directions[kept]
 
     def _motion(self, side: int) -> np.ndarray:
-        """How far each contact point moves in the free motion, shape (p, 3)."""
+        """Free motion of each contact point, shape (p, 3)."""
         model = self.models[side]
         data = model.state._data
         nodes = model.elements[self.near.element[:, side]]

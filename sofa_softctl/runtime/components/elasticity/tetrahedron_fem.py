@@ -204,7 +204,7 @@ class TetrahedronFEMForceField(TetrahedralForceField):
         tangent.add_turning_product(v, self.elements, *self._turns, 0.5, -1.0, out)
 
     def _turning(self) -> tuple[np.ndarray, np.ndarray]:
-        """How the rotations turn, and what that does to the forces; see corotational_tangent."""
+        """Derivative of the rotations and its effect on forces; see corotational_tangent."""
         B, G = np.empty((2, len(self.elements), 4, 3, 3))
         x = self.state._data["position"].get()
         tangent.turning(

@@ -61,7 +61,7 @@ class CableEquality(CableModel):
     constrainAtTime = Real(0.0, "Time before which nothing is given.", unit="time")
 
     def limits(self) -> dict[str, float]:
-        """What is given in this step, by the names of InverseProblem."""
+        """Limits and given values of this step, by the names of InverseProblem."""
         assert self._context is not None
         if self._context._data["time"].get() < self.constrainAtTime.get():
             return {}
@@ -96,7 +96,7 @@ class PositionEquality(PositionModel):
         return self.free_motion() + self.along(self.positions())
 
     def limits(self) -> dict[str, float]:
-        """What is given in this step, by the names of InverseProblem."""
+        """Limits and given values of this step, by the names of InverseProblem."""
         assert self._context is not None
         if self._context._data["time"].get() < self.constrainAtTime.get():
             return {}

@@ -46,7 +46,7 @@ class PositionEffector(PositionModel):
         self._goal = snapshot["goal"].copy()
 
     def targets(self) -> np.ndarray:
-        """What shall reach the goals, shape (n, coord_size)."""
+        """Points to be led to the goals, shape (n, coord_size)."""
         return self.state._data["position"].get()[self.indices.get()]
 
     def data_changed(self, data: Data) -> None:

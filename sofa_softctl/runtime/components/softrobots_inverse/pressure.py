@@ -61,7 +61,7 @@ class SurfacePressureEquality(SurfacePressureModel):
     inverse_role = InverseRole.EQUALITY
 
     def limits(self) -> dict[str, float]:
-        """What is given in this step, by the names of InverseProblem."""
+        """Limits and given values of this step, by the names of InverseProblem."""
         found = {}
         if self.eqVolumeGrowth.isSet():
             found["displacement_fixed"] = self.eqVolumeGrowth.get()

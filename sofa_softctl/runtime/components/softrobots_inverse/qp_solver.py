@@ -221,7 +221,7 @@ class QPInverseProblemSolver(ConstraintSolver):
 
 
 def role_of(constraint: LagrangianConstraint) -> InverseRole:
-    """What the constraint is to the inverse problem."""
+    """Role of the constraint in the inverse problem."""
     return constraint.inverse_role  # type: ignore[attr-defined]
 
 

@@ -106,7 +106,7 @@ class Data:
         self.name = name
 
     def getHelp(self) -> str:
-        """What it means."""
+        """Help text."""
         return self.type.help
 
     def getOwner(self) -> Any:
@@ -185,7 +185,7 @@ class Data:
         self.persistent = persistent
 
     def getCounter(self) -> int:
-        """How often the value changed."""
+        """Number of changes of the value."""
         self.get()
         return self._counter
 

@@ -76,7 +76,7 @@ class DataType:
         raise NotImplementedError
 
     def expectation(self, owner: Any) -> str:
-        """What a scene must give, to go into an error: 'takes one number'."""
+        """Expected value, for errors: 'takes one number'."""
         raise NotImplementedError
 
     def sofa_name(self, owner: Any) -> str:

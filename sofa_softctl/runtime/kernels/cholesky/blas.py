@@ -115,7 +115,7 @@ def _address(kind: Any) -> Any:
 
 
 def _target(typing_context: Any, pointer: Any) -> Any:
-    """What a pointer points to."""
+    """Value behind a pointer."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.load(arguments[0])

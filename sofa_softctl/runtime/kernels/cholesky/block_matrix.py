@@ -15,7 +15,7 @@ from sofa_softctl._internal.jit import njit
 
 @dataclass(frozen=True)
 class BlockPattern:
-    """Where the blocks of a symmetric matrix are: its lower triangle by block rows.
+    """Sparsity pattern of a symmetric block matrix: its lower triangle by block rows.
 
     Block k of a value array of shape (n_blocks, 3, 3) is at column `indices[k]` of the row i with
     `indptr[i] <= k < indptr[i + 1]`.

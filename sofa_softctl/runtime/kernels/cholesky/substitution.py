@@ -87,7 +87,7 @@ def solve_columns(
 
 @njit
 def first_places(place: np.ndarray, row: np.ndarray, node: np.ndarray, first: np.ndarray) -> bool:
-    """Where in the elimination order each constraint row begins.
+    """First position of each constraint row in the elimination order.
 
     Args:
         place: Place of each node of the matrix, -1 if it has none, shape (n_nodes,).

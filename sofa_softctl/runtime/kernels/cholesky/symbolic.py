@@ -40,7 +40,7 @@ class Supernodes(NamedTuple):
 
 
 class BlockMap(NamedTuple):
-    """Where the blocks of the matrix go in L, in the order of L."""
+    """Position of the matrix' blocks in L, in the order of L."""
 
     start: np.ndarray
     """First block of each supernode, shape (n_super + 1,)."""
@@ -156,7 +156,7 @@ def _graph(n: int, rows: np.ndarray, cols: np.ndarray) -> sparse.csr_array:
 def _map_blocks(
     supernodes: Supernodes, source: np.ndarray, rows: np.ndarray, cols: np.ndarray
 ) -> BlockMap:
-    """Where the blocks of the pairs (rows, cols) go; those above the diagonal go transposed."""
+    """Position of the blocks of the pairs (rows, cols); those above the diagonal transposed."""
     n = supernodes.of_node.size
     transposed = rows < cols
     rows, cols = np.maximum(rows, cols), np.minimum(rows, cols)

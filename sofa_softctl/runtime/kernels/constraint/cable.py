@@ -62,7 +62,7 @@ def segment_stiffness(
     has_pull_point: bool,
     blocks: np.ndarray,
 ) -> None:
-    """How the directions of `cable_geometry` turn: the second derivative of the length.
+    """Derivative of the directions of `cable_geometry`: the second derivative of the length.
 
     Segment k joins point k to the one before it; blocks[k] = (I - u_k u_k^T) / length. Under unit
     tension the points k - 1 and k have the stiffness [[b, -b], [-b, b]].
