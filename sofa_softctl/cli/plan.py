@@ -55,7 +55,6 @@ def plan(
 
     Ends with status 3 when the goals are out of reach, or the plan must not be executed.
     """
-    from sofa_softctl._internal.atomic_file import check_writable
     from sofa_softctl.surrogate.plan_scene import prepare_scene
     from sofa_softctl.view.movie import plan as plan_movie
     from sofa_softctl.view.plots import plan as plans
@@ -69,12 +68,7 @@ def plan(
         _check_exact(estimate=estimate, store=store, tolerance=tolerance, workers=workers)
     if tolerance is not None and not tolerance > 0.0:
         raise SoftctlError(f"--tolerance must be positive, got {tolerance:g}.")
-    if movie is not None:
-        plan_movie.check_plan_movie(movie)
-    if plot is not None:
-        plans.check_suffix(plot)
-    for file in filter(None, (out, plot, movie)):
-        check_writable(file)
+    _check_files(out, plot, movie)
     show = terminal.Terminal(quiet=quiet or as_json)
     with (
         stopping(kept),
@@ -118,6 +112,20 @@ def plan(
             plan_movie.save_plan_movie(movie, found, progress=advance)
         show.console.print(f"Movie: {movie}", highlight=False, markup=False)
     raise typer.Exit(found.plan.status.verdict.exit_status)
+
+
+def _check_files(out: Path | None, plot: Path | None, movie: Path | None) -> None:
+    """SoftctlError for files that could not be written after the work."""
+    from sofa_softctl._internal.atomic_file import check_writable
+    from sofa_softctl.view.movie import plan as plan_movie
+    from sofa_softctl.view.plots import plan as plans
+
+    if movie is not None:
+        plan_movie.check_plan_movie(movie)
+    if plot is not None:
+        plans.check_suffix(plot)
+    for file in filter(None, (out, plot, movie)):
+        check_writable(file)
 
 
 def _check_exact(*, estimate: bool, **about_the_grid: Any) -> None:
