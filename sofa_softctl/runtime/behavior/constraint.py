@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import ClassVar
 
 import numpy as np
@@ -16,10 +17,25 @@ StateRows = tuple[MechanicalState, np.ndarray, np.ndarray, np.ndarray]
 """Directions on a state, as triplets: the state, row (k,), node (k,), direction (k, 3)."""
 
 
+class InverseRole(Enum):
+    """Whether inverse control seeks a constraint's multiplier, and whether its delta shall vanish.
+
+    Without inverse control such a constraint does nothing.
+    """
+
+    ACTUATOR = "sought, within limits"
+    EFFECTOR = "zero, its delta shall vanish"
+    SENSOR = "zero, its delta is only looked at"
+    EQUALITY = "sought, its delta or itself is given"
+
+
 class LagrangianConstraint(SingleStateComponent):
     """Rows of the constraint system, solved for their multipliers in every step."""
 
     category: ClassVar[str] = "constraint"
+
+    inverse_role: ClassVar[InverseRole | None] = None
+    """Role of its rows in inverse control; None: they are solved forward."""
 
     constraintIndex = Int(0, "First row of the constraint in this step.", read_only=True)
     endTime = Real(-1.0, "Time from which on the constraint no longer acts; -1: never.")

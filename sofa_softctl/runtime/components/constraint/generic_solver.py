@@ -61,8 +61,8 @@ class GenericConstraintSolver(ConstraintSolver):
         """
         super().attach(problem)
         for constraint in problem.constraints:
-            role = hasattr(type(constraint), "inverse_role")
-            if role and not getattr(type(constraint), "effort_is_a_change", False):
+            inverse = constraint.inverse_role is not None
+            if inverse and not getattr(type(constraint), "effort_is_a_change", False):
                 raise constraint.fault(
                     f"is for inverse control, but {self.describe()} solves forward: use "
                     "QPInverseProblemSolver instead, or CableConstraint and PositionConstraint."

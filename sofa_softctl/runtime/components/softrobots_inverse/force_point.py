@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.constraint import InverseRole
 from sofa_softctl.runtime.components.softrobots_inverse.directed import DirectedActuator
-from sofa_softctl.runtime.components.softrobots_inverse.role import InverseRole
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.constraint import InverseRole
 from sofa_softctl.runtime.components.constraint.joint_model import JointModel
-from sofa_softctl.runtime.components.softrobots_inverse.role import InverseRole
 from sofa_softctl.runtime.core.data.types import Bool, Real
 
 

@@ -11,14 +11,17 @@ from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.search_options import Search
 from sofa_softctl.qpcc.solution import InverseSolution
 from sofa_softctl.qpcc.solve import solve
-from sofa_softctl.runtime.behavior.constraint import ConstraintSystem, LagrangianConstraint
+from sofa_softctl.runtime.behavior.constraint import (
+    ConstraintSystem,
+    InverseRole,
+    LagrangianConstraint,
+)
 from sofa_softctl.runtime.behavior.solvers import ConstraintSolver
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
 from sofa_softctl.runtime.components.softrobots_inverse.inverse_contacts import (
     inverse_contacts,
     rows_of_contacts,
 )
-from sofa_softctl.runtime.components.softrobots_inverse.role import InverseRole
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals, Text
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.status import Status
@@ -85,7 +88,7 @@ class QPInverseProblemSolver(ConstraintSolver):
         """
         super().attach(problem)
         for constraint in problem.constraints:
-            if not hasattr(constraint, "inverse_role"):
+            if constraint.inverse_role is None:
                 raise constraint.fault(
                     "cannot be combined with QPInverseProblemSolver: it is neither actuator, nor "
                     "effector, nor equality. Use an actuator or equality instead, such as "
@@ -154,7 +157,7 @@ class QPInverseProblemSolver(ConstraintSolver):
                 limits[name][start:stop] = value
             names += [self._names[id(constraint)]] * constraint.row_count
             if energy is not None:
-                energy[start:stop] = role_of(constraint) is InverseRole.ACTUATOR
+                energy[start:stop] = constraint.inverse_role is InverseRole.ACTUATOR
             start = stop
         W = problem.W
         contacts = self._contacts(problem, touching, a, e) if touching else None
@@ -220,15 +223,8 @@ class QPInverseProblemSolver(ConstraintSolver):
         self.solution = snapshot["solution"]
 
 
-def role_of(constraint: LagrangianConstraint) -> InverseRole:
-    """Role of the constraint in the inverse problem."""
-    return constraint.inverse_role  # type: ignore[attr-defined]
-
-
 def _in_roles(problem: ConstraintSystem, *roles: InverseRole) -> list[LagrangianConstraint]:
-    return [
-        entry for entry in problem.active if getattr(type(entry), "inverse_role", None) in roles
-    ]
+    return [entry for entry in problem.active if entry.inverse_role in roles]
 
 
 def _held(effort: np.ndarray, variables: list[LagrangianConstraint]) -> np.ndarray:
