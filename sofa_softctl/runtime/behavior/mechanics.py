@@ -152,6 +152,10 @@ class ForceField(Contribution):
         """df/dx, as in SOFA the negative of K; shape (3 n, 3 n)."""
         return self.assembled(-1.0)
 
+    def inverted_elements(self) -> int:
+        """Number of its elements that are turned inside out at the state's position."""
+        return 0
+
 
 class ProjectiveConstraint(SingleStateComponent):
     """Holds scalar degrees of freedom."""

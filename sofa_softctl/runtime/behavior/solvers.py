@@ -14,6 +14,7 @@ from sofa_softctl.runtime.behavior.constraint import ConstraintRows, ConstraintS
 from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Mass, ProjectiveConstraint
 from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.node import Node
 
@@ -170,6 +171,44 @@ class LinearSolver(Component):
         """Solution of the last solve, shape (3 n,)."""
         raise NotImplementedError
 
+    def require_direct(self, purpose: str) -> DirectLinearSolver:
+        """This solver, if it is a direct one.
+
+        Args:
+            purpose: What needs factors, for the message: "equilibria".
+
+        Raises:
+            SceneError: It is iterative.
+        """
+        raise self.fault(
+            f"is iterative, but {purpose} need factors: use a direct solver, such as "
+            f"{factory.implementing(LinearSolver, 'require_direct')}."
+        )
+
+
+class DirectLinearSolver(LinearSolver):
+    """A linear solver that keeps the factors of the last `set_matrix`."""
+
+    @property
+    def positive_definite(self) -> bool:
+        """Whether the matrix of the last `set_matrix` was."""
+        raise NotImplementedError
+
+    def solve_columns(self, b: np.ndarray) -> np.ndarray:
+        """A^-1 b for several right-hand sides, shape (3 n, m)."""
+        raise NotImplementedError
+
+    def product(self, m: float, k: float, h: float, v: np.ndarray) -> np.ndarray:
+        """(m M + k K) v without a factorisation, held rows as identity, shape (n, 3).
+
+        The factors of the last `set_matrix` stay.
+        """
+        raise NotImplementedError
+
+    def require_direct(self, purpose: str) -> DirectLinearSolver:
+        """See LinearSolver."""
+        return self
+
 
 class ConstraintCorrection(Component):
     """Turns multipliers into motion: W and the corrected state."""
@@ -193,7 +232,7 @@ class ConstraintCorrection(Component):
 
 
 class ConstraintSolver(Component):
-    """Finds the multipliers; shows W, delta_free and lambda to those who look on."""
+    """Finds the multipliers; exposes W, delta_free and lambda as writable views."""
 
     category: ClassVar[str] = "constraint solver"
 

@@ -92,6 +92,18 @@ def components() -> dict[str, type[Component]]:
     return dict(_known)
 
 
+def implementing(role: type[Component], method: str) -> str:
+    """For messages: the components of a role that have a method of their own, 'A, B and C'."""
+    names = sorted(
+        {
+            kind.__name__
+            for kind in components().values()
+            if issubclass(kind, role) and getattr(kind, method) is not getattr(role, method)
+        }
+    )
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]])) or "none"
+
+
 def take_over_source(component: Component) -> None:
     """Link every Data that the loader named by `src` has too, unless the scene gave it."""
     path = component._data["src"].get()

@@ -7,7 +7,6 @@ import scipy.sparse.linalg as sparse_linalg
 
 from sofa_softctl.errors import MapError
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
-from sofa_softctl.runtime.components.solver.direct import SparseLDLSolver
 
 ACCEPTED = 1e-8
 """Largest error of a solution with what is not symmetric [-]."""
@@ -30,11 +29,7 @@ class ExactTangent:
 
     def __init__(self, system: MechanicalSystem) -> None:
         self.system = system
-        if not isinstance(system.linear_solver, SparseLDLSolver):
-            raise system.linear_solver.fault(
-                "is iterative, but equilibria need factors: use a SparseLDLSolver."
-            )
-        self.solver: SparseLDLSolver = system.linear_solver
+        self.solver = system.linear_solver.require_direct("equilibria")
         for field in system.force_fields:
             field.exact_tangent = True
         self.skew = any(field.skew for field in system.force_fields)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.cable import Cable
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
-from sofa_softctl.runtime.components.constraint.cable_model import CableModel
 from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry, segment_stiffness
 
 
@@ -20,7 +20,7 @@ class LineTension(ForceField):
 
     exact_tangent = True
 
-    def __init__(self, cable: CableModel, **values: Any) -> None:
+    def __init__(self, cable: Cable, **values: Any) -> None:
         super().__init__(**values)
         self.cable = cable
         self.tension = 0.0

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sofa_softctl.errors import MapError, SceneError
+from sofa_softctl.runtime.behavior.cable import Cable
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
-from sofa_softctl.runtime.components.constraint.cable_model import CableModel
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.equilibrium.curvature import curvature
 from sofa_softctl.runtime.equilibrium.exact_tangent import ExactTangent
@@ -76,7 +76,7 @@ class EquilibriumMap:
     robot snaps to another shape. dx/du by implicit differentiation with the last tangent.
 
     Changes the scene: it gets force fields for the lines, and positions are those of the last
-    equilibrium. Take a copy of one that shall run.
+    equilibrium. Use a copy of one that is to run.
 
     Args:
         root: Root of an initialised scene of the embedded runtime.
@@ -94,7 +94,7 @@ class EquilibriumMap:
     def __init__(
         self,
         root: Node,
-        cables: Sequence[CableModel] | None = None,
+        cables: Sequence[Cable] | None = None,
         *,
         scale: float = 1.0,
         points: Sequence[Any] = (),
@@ -102,7 +102,7 @@ class EquilibriumMap:
     ) -> None:
         self.scale, self.tolerance, self.watched = scale, tolerance, list(points)
         found = [entry for node in root.walk() for entry in node.of("constraint")]
-        self.cables: list[Any] = [c for c in found if isinstance(c, CableModel)]
+        self.cables: list[Any] = [c for c in found if isinstance(c, Cable)]
         self.cables = self.cables if cables is None else list(cables)
         if not self.cables:
             raise SceneError("The scene has no cables: an equilibrium map needs lines to pull.")
@@ -162,7 +162,7 @@ class EquilibriumMap:
         if not self._is_stable():
             steps += self._leave(u, x)
         self.count += 1
-        return self._told(u, steps)
+        return self._present(u, steps)
 
     def _is_stable(self) -> bool:
         """Whether it rests here; the tangent is then that of this position."""
@@ -305,7 +305,7 @@ class EquilibriumMap:
         self.system.project(force)
         return force
 
-    def _told(self, u: np.ndarray, steps: int) -> Equilibrium:
+    def _present(self, u: np.ndarray, steps: int) -> Equilibrium:
         """The equilibrium at the present position, with its derivatives."""
         residual = _largest(self.residual()) / self.unit_force
         unit = [self.line_force(line) for line in self.lines]
@@ -354,14 +354,10 @@ class EquilibriumMap:
 
     def _check_inside_out(self, u: np.ndarray) -> None:
         for field in self.system.force_fields:
-            elements = getattr(field, "elements", None)
-            if elements is None or elements.shape[1] != 4:
-                continue
-            x, x0 = field.state._data["position"].get(), field.state._data["rest_position"].get()
-            flips = _volumes(x, elements) * _volumes(x0, elements) <= 0.0
-            if flips.any():
+            flips = field.inverted_elements()
+            if flips:
                 raise MapError(
-                    f"At u = {np.round(u, 6).tolist()} {int(flips.sum())} tetrahedra of "
+                    f"At u = {np.round(u, 6).tolist()} {flips} elements of "
                     f"{field.describe()} are turned inside out: the mesh is too coarse for so "
                     "large a motion, or the lines pull too hard. Give narrower limits."
                 )
@@ -397,9 +393,3 @@ class EquilibriumMap:
 
 def _largest(force: np.ndarray) -> float:
     return float(np.sqrt((force**2).sum(axis=1).max()))
-
-
-def _volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
-    edges = x[elements[:, 1:]] - x[elements[:, :1]]
-    found: np.ndarray = np.linalg.det(edges)
-    return found

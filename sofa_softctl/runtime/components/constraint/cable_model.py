@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
+from sofa_softctl.runtime.behavior.cable import Cable
 from sofa_softctl.runtime.core.data.types import (
     Bool,
     Choice,
-    Integers,
     Real,
     Reals,
     Vector,
@@ -18,7 +17,7 @@ from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry
 
 
-class CableModel(LagrangianConstraint):
+class CableModel(Cable):
     """An inextensible cable without friction through points of a state: one row.
 
     delta = L0 - L, positive when the cable is pulled in; lambda > 0 is tension. `force` and the
@@ -27,10 +26,6 @@ class CableModel(LagrangianConstraint):
     Source: SoftRobots' CableModel.
     """
 
-    indices = Integers([0], "Points of the cable, from the pull point on.")
-    pullPoint = Vector(3, [0.0, 0.0, 0.0], "Fixed point from which it is pulled.", unit="length")
-    hasPullPoint = Bool(True, "Whether it is pulled from a fixed point.")
-    cableInitialLength = Real(0.0, "Length without tension; that at init by default.")
     cableLength = Real(0.0, "Length at the start of the last step.", read_only=True)
     method = Choice(
         "point",
@@ -53,8 +48,6 @@ class CableModel(LagrangianConstraint):
     drawPoints = Bool(True, "Draw the points.")
     drawPulledAreas = Bool(False, "Draw the areas.")
     color = Vector(4, [0.4, 0.4, 0.4, 1.0], "Color of the cable.")
-
-    row_count = 1
 
     def init(self) -> None:
         """Check the points and measure the length at rest.
@@ -111,6 +104,11 @@ class CableModel(LagrangianConstraint):
         motion = state["free_position"].get()[points] - state["position"].get()[points]
         gap = self.cableInitialLength.get() - self.cableLength.get()
         return np.array([np.vdot(self.directions, motion) + gap])
+
+    @property
+    def only_pulls(self) -> bool:
+        """See Cable: minForce says so."""
+        return self.minForce.isSet() and self.minForce.get() >= 0.0
 
     def limit(self, name: str, unset: float) -> float:
         """A limit that a scene may leave unset."""

@@ -14,6 +14,9 @@ from sofa_softctl.runtime.core.link import LinkType
 class TetrahedralForceField(ForceField):
     """A force field on the tetrahedra of a topology; rest shape: the state's rest_position."""
 
+    elements: np.ndarray
+    """From `find_elements`, shape (m, 4)."""
+
     topology = LinkType(
         "Topology that holds the tetrahedra; the node's own by default.", kind="topology"
     )
@@ -39,6 +42,15 @@ class TetrahedralForceField(ForceField):
         self._check_volumes(elements)
         return elements
 
+    def inverted_elements(self) -> int:
+        """See ForceField."""
+        data = self.state._data
+        now, rest = (
+            _signed_volumes(data[name].get(), self.elements)
+            for name in ("position", "rest_position")
+        )
+        return int((now * rest <= 0.0).sum())
+
     def _find_topology(self) -> Topology:
         found: Any = self._links["topology"].getLinkedBase()
         if found is None and self._context is not None:
@@ -62,3 +74,10 @@ class TetrahedralForceField(ForceField):
                 f"tetrahedra[{first}] = {elements[first].tolist()}. Repair the mesh: a flat "
                 "tetrahedron has no stiffness."
             )
+
+
+def _signed_volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    """Six times the volume of each tetrahedron, negative where it is inside out, shape (m,)."""
+    edges = x[elements[:, 1:]] - x[elements[:, :1]]
+    found: np.ndarray = np.linalg.det(edges)
+    return found

@@ -9,13 +9,13 @@ import scipy.sparse as sparse
 import scipy.sparse.linalg as sparse_linalg
 
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
-from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
+from sofa_softctl.runtime.behavior.solvers import DirectLinearSolver, MechanicalSystem
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text
 from sofa_softctl.runtime.kernels.cholesky.cholesky import BlockCholesky
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 
-class SparseLDLSolver(LinearSolver):
+class SparseLDLSolver(DirectLinearSolver):
     """Sparse factorisation of the system matrix.
 
     Cholesky with a fill-reducing ordering and symbolic analysis that are computed once; a matrix
@@ -60,10 +60,7 @@ class SparseLDLSolver(LinearSolver):
         self._x: np.ndarray = np.zeros((system.size, 3))
 
     def product(self, m: float, k: float, h: float, v: np.ndarray) -> np.ndarray:
-        """(m M + k K) v without a factorisation, held rows as identity, shape (n, 3).
-
-        The factors of the last `set_matrix` stay.
-        """
+        """See DirectLinearSolver."""
         self.matrix.assemble(m, k, h)
         return (self.A() @ v.ravel()).reshape(v.shape)
 
@@ -80,7 +77,7 @@ class SparseLDLSolver(LinearSolver):
 
     @property
     def positive_definite(self) -> bool:
-        """Whether the matrix of the last `set_matrix` was."""
+        """See DirectLinearSolver."""
         return self._lu is None
 
     def _factorize_indefinite(self) -> None:
@@ -105,7 +102,7 @@ class SparseLDLSolver(LinearSolver):
         return self._x
 
     def solve_columns(self, b: np.ndarray) -> np.ndarray:
-        """A^-1 b for several right-hand sides, shape (3 n, m)."""
+        """See DirectLinearSolver."""
         return self._lu.solve(b) if self._lu is not None else self._factor.solve(b)
 
     def delassus(self, rows: ConstraintRows) -> np.ndarray:

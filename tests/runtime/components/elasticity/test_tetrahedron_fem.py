@@ -153,6 +153,17 @@ def test_a_stiffness_that_is_none_is_an_error(values, message, pieces):
         pieces(2, **values)
 
 
+def test_elements_that_are_turned_inside_out_are_counted(pieces):
+    """Three are mirrored, the second one at rest too: its volume keeps its sign."""
+    field = pieces(3)
+    x, rest = field.state.position.value.copy(), field.state.rest_position.value.copy()
+    assert field.inverted_elements() == 0
+    x[:, 0] *= -1.0
+    rest[4:8, 0] *= -1.0
+    field.state.position.value, field.state.rest_position.value = x, rest
+    assert field.inverted_elements() == 2
+
+
 def test_a_flat_tetrahedron_is_an_error_that_names_it(elastic):
     points = np.vstack([TETRAHEDRON, [[1.0, 1.0, 0.0]]])
     with pytest.raises(
