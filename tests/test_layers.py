@@ -30,8 +30,8 @@ RUNTIME = (
     ("core",),
     ("behavior",),
     ("simulation",),
-    ("components",),
-    ("bindings", "derivatives", "equilibrium"),
+    ("components", "derivatives", "equilibrium"),
+    ("bindings",),
 )
 """The same within the runtime."""
 AMONG_THEMSELVES = {

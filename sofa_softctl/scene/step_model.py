@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.errors import BackendError, IdentificationError, SceneError
-from sofa_softctl.runtime.components.constraint.cable_model import CableModel
-from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
+from sofa_softctl.runtime.behavior.cable import Cable
+from sofa_softctl.runtime.behavior.elasticity import ElasticForceField
 from sofa_softctl.runtime.components.topology.base import boundary_triangles
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 from sofa_softctl.runtime.derivatives.outputs import StepOutputs
@@ -48,7 +48,7 @@ Box = Sequence[float]
 
 
 class StepModel:
-    """A scene in the embedded runtime, and what of it takes part in derivatives.
+    """A scene in the embedded runtime, with its outputs and its differentiable parameters.
 
     Components are named by their paths, such as "/finger/fem"; where a scene has only one of a
     kind the path may be left out.
@@ -82,13 +82,13 @@ class StepModel:
         self.step = ImplicitStep(self.root, cables, [imposed for _, imposed in driven])
 
     @property
-    def elastic(self) -> list[TetrahedronFEMForceField]:
+    def elastic(self) -> list[ElasticForceField]:
         """Force fields with a Young's modulus."""
-        return self._all("force field", TetrahedronFEMForceField)
+        return self._all("force field", ElasticForceField)
 
-    def cable(self, path: str | None = None) -> CableModel:
+    def cable(self, path: str | None = None) -> Cable:
         """The cable at a path."""
-        found: CableModel = self._pick(self._all("constraint", CableModel), path, "cable")
+        found: Cable = self._pick(self._all("constraint", Cable), path, "cable")
         return found
 
     def moduli(
@@ -105,7 +105,7 @@ class StepModel:
             boxes: Without any: all tetrahedra.
             elements: Numbers of tetrahedra, instead of boxes.
         """
-        field: TetrahedronFEMForceField = self._pick(self.elastic, path, "elastic force field")
+        field: ElasticForceField = self._pick(self.elastic, path, "elastic force field")
         if elements is not None:
             chosen = np.asarray(elements, dtype=int)
         else:

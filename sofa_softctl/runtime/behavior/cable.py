@@ -23,3 +23,6 @@ class Cable(LagrangianConstraint):
     def only_pulls(self) -> bool:
         """Whether it goes slack where it would have to push."""
         raise NotImplementedError
+
+    def check_differentiable(self) -> None:
+        """Its derivative is known: it follows from its points."""

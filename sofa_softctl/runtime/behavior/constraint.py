@@ -68,6 +68,19 @@ class LagrangianConstraint(SingleStateComponent):
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Take over the solved multipliers and what they made of delta."""
 
+    def check_differentiable(self) -> None:
+        """Check that the derivative of a time step is known with it.
+
+        Raises:
+            SceneError: It acts by itself and is no `Cable`.
+        """
+        if self.inverse_role is None:
+            raise self.fault(
+                "is a constraint that is no cable, and its derivative is not known: leave it out. "
+                "Cables may act; constraints of inverse control, and those with an imposed force "
+                "of 0, may stay."
+            )
+
 
 @dataclass(frozen=True)
 class ConstraintRows:

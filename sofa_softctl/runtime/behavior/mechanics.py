@@ -17,6 +17,8 @@ import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.dofs import KINDS, DofType
 from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.behavior.step_term import StepTerm
+from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real
 from sofa_softctl.runtime.core.link import LinkType
@@ -124,6 +126,21 @@ class Mass(Contribution):
         """M, shape (3 n, 3 n)."""
         return self.assembled(1.0)
 
+    def check_differentiable(self) -> None:
+        """Check that the derivative of a time step is known with it: M is constant.
+
+        Raises:
+            SceneError: It is not known, as by default.
+        """
+        raise self.fault(
+            "is a mass whose derivative is not known; it is known of "
+            f"{factory.implementing(Mass, 'check_differentiable')}."
+        )
+
+    def scale(self, factor: float) -> None:
+        """Multiply M by a factor, at once; Data stay as they are."""
+        raise NotImplementedError
+
 
 class ForceField(Contribution):
     """Forces f(x) on a state, and the stiffness that a time step uses."""
@@ -151,6 +168,21 @@ class ForceField(Contribution):
     def assembleKMatrix(self) -> sparse.csr_matrix:
         """df/dx, as in SOFA the negative of K; shape (3 n, 3 n)."""
         return self.assembled(-1.0)
+
+    def check_differentiable(self) -> None:
+        """Check that the derivative of a time step is known with it, for its present Data.
+
+        Raises:
+            SceneError: It is not known, as by default.
+        """
+        raise self.fault(
+            "is a force field whose second derivative is not known; it is known of "
+            f"{factory.implementing(ForceField, 'check_differentiable')}."
+        )
+
+    def step_term(self) -> StepTerm:
+        """Its term in the residual of a time step; asked for after `check_differentiable`."""
+        raise NotImplementedError
 
     def inverted_elements(self) -> int:
         """Number of its elements that are turned inside out at the state's position."""

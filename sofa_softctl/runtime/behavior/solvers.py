@@ -133,6 +133,20 @@ class OdeSolver(Component):
     def finish(self, h: float, v: np.ndarray) -> None:
         """Change the new velocity: without constraints after the states moved, else before."""
 
+    def check_differentiable(self) -> None:
+        """Check that its step is that of `derivatives.implicit_step`, for its present Data.
+
+        That is linearly implicit Euler with Rayleigh damping by its Data rayleighMass and
+        rayleighStiffness.
+
+        Raises:
+            SceneError: It is another one, as by default.
+        """
+        raise self.fault(
+            "is an integrator whose derivative is not known; it is known of "
+            f"{factory.implementing(OdeSolver, 'check_differentiable')}."
+        )
+
 
 class LinearSolver(Component):
     """Solves A x = b for an integrator, A = m M + k K with held degrees of freedom as identity."""

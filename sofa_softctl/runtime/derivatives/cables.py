@@ -1,4 +1,4 @@
-"""The geometry of several cables at once: lengths, rows, and how the rows turn."""
+"""Geometry of several cables at once: lengths, constraint rows and the rows' derivatives."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sparse
 
+from sofa_softctl.runtime.behavior.cable import Cable
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
-from sofa_softctl.runtime.components.constraint.cable_model import CableModel
 from sofa_softctl.runtime.simulation.system_matrix import mappings_above, total_jacobian
 
 
@@ -19,14 +19,14 @@ class Lines:
     d(H^T lam) = -B^T lam (I - u u^T) / l B dx. `measure` sets them at a position.
 
     Args:
-        system: What carries the cables.
+        system: That of the states on which the cables act.
         cables: They may have pull points, and hang on mapped states of constant weights.
 
     Raises:
         SceneError: a cable hangs on a body that turns, or on another system.
     """
 
-    def __init__(self, system: MechanicalSystem, cables: Sequence[CableModel]) -> None:
+    def __init__(self, system: MechanicalSystem, cables: Sequence[Cable]) -> None:
         self.system, self.cables = system, list(cables)
         blocks, fixed, owner = [], [], []
         for number, cable in enumerate(self.cables):
@@ -78,14 +78,14 @@ class Lines:
         return -np.bincount(self.owner, along, minlength=len(self.cables))
 
 
-def _segments(system: MechanicalSystem, cable: CableModel) -> tuple[sparse.csr_array, np.ndarray]:
+def _segments(system: MechanicalSystem, cable: Cable) -> tuple[sparse.csr_array, np.ndarray]:
     """B and s0 of one cable: each segment from a point to the one before it."""
     state = cable.state
     known = id(state) in system.offset or id(state) in system.mapping_of
     if not known or not all(mapping.weighted for mapping in mappings_above(state, system)):
         raise cable.fault(
-            "hangs on something else than points of the robot's mesh, such as a body that turns: "
-            "the derivatives of a step do not know that."
+            "hangs on something else than points of the robot's mesh, such as a body that turns, "
+            "for which the derivatives of a step are not known."
         )
     points = cable.indices.get()
     carried = sparse.csr_array(total_jacobian(state, system)[::3, ::3])[points]

@@ -10,10 +10,9 @@ import numpy as np
 import scipy.optimize as optimize
 
 from sofa_softctl.errors import DivergedError, SceneError
+from sofa_softctl.runtime.behavior.cable import Cable
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
-from sofa_softctl.runtime.components.constraint.cable_model import CableModel
-from sofa_softctl.runtime.components.solver.direct import SparseLDLSolver
-from sofa_softctl.runtime.components.solver.euler_implicit import EulerImplicitSolver
+from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.derivatives.cables import Lines
 from sofa_softctl.runtime.derivatives.supported import check_step
@@ -48,7 +47,7 @@ class ImplicitStep:
     step. Cables that are not driven are slack, scripts are not run, and limits of cables do not
     count: what is given is what acted.
 
-    Changes the positions in the scene; take a copy of one that shall run.
+    Changes the positions in the scene: use a copy of one that is to run.
 
     Args:
         root: Root of an initialised scene of the embedded runtime.
@@ -56,13 +55,14 @@ class ImplicitStep:
         imposed: Whether each is driven by displacement; by default none.
 
     Raises:
-        SceneError: the scene has something whose derivative is not known; see `check_step`.
+        SceneError: the scene has something whose derivative is not known (see `check_step`), or an
+            iterative linear solver.
     """
 
     def __init__(
         self,
         root: Node,
-        cables: Sequence[CableModel] = (),
+        cables: Sequence[Cable] = (),
         imposed: Sequence[bool] | None = None,
     ) -> None:
         self.root = root
@@ -75,16 +75,12 @@ class ImplicitStep:
             )
         self.system: MechanicalSystem = loop.systems[0]
         check_step(loop, self.system)
-        solver: Any = self.system.solver
-        self.ode: EulerImplicitSolver = solver
-        linear: Any = self.system.linear_solver
-        self.linear: SparseLDLSolver = linear
+        self.ode: Any = self.system.solver
+        self.linear = self.system.linear_solver.require_direct("derivatives of a step")
         self.lines = Lines(self.system, cables)
         count = len(self.lines.cables)
         self.imposed = np.array(imposed if imposed is not None else [False] * count, dtype=bool)
-        self.one_sided = np.array(
-            [c.minForce.isSet() and c.minForce.get() >= 0.0 for c in self.lines.cables], dtype=bool
-        )
+        self.one_sided = np.array([cable.only_pulls for cable in self.lines.cables], dtype=bool)
         self.x0 = np.concatenate([s._data["position"].get() for s in self.system.states])
         self.v0 = np.concatenate([s._data["velocity"].get() for s in self.system.states])
         self.system.project(self.v0)
@@ -95,8 +91,13 @@ class ImplicitStep:
         """Number of nodes that are not mapped."""
         return self.system.size
 
+    def rows(self, state: MechanicalState) -> slice:
+        """Rows of an independent state's nodes in arrays of all nodes."""
+        start = self.system.offset[id(state)]
+        return slice(start, start + state.count)
+
     def at(self, x: np.ndarray, h: float) -> None:
-        """Take everything at x, shape (n, 3), that a step of length h from there needs."""
+        """Evaluate at x, shape (n, 3), everything that a step of length h from there needs."""
         system = self.system
         for state in system.states:
             np.copyto(state._data["position"].get(), system.part(x, state))

@@ -1,4 +1,4 @@
-"""What is measured of a robot: points on it, and lengths of cables."""
+"""Measured outputs of a robot: points on it, and lengths of cables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.components.constraint.cable_model import CableModel
+from sofa_softctl.runtime.behavior.cable import Cable
 from sofa_softctl.runtime.derivatives.cables import Lines
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 
@@ -25,7 +25,7 @@ class StepOutputs:
         self,
         step: ImplicitStep,
         points: sparse.csr_array,
-        cables: Sequence[CableModel] = (),
+        cables: Sequence[Cable] = (),
     ) -> None:
         self.points, self.points_t = points, points.T.tocsr()
         self.lines = Lines(step.system, cables)

@@ -1,7 +1,7 @@
-"""What a time step depends on besides its state: moduli, Poisson's ratio, damping, mass.
+"""Parameters of a time step: moduli, Poisson's ratio, damping, mass.
 
-Of r = M v + h f + H^T lam - A w each kind knows its derivative, as a vector for the forward
-direction and as a sum over time steps for the backward one.
+Each gives its derivative of r = M v + h f + H^T lam - A w: a vector for the forward direction, a
+sum over time steps for the backward one.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
-from sofa_softctl.runtime.components.mass.lumped import LumpedMass
+from sofa_softctl.runtime.behavior.elasticity import ElasticForceField
+from sofa_softctl.runtime.behavior.mechanics import Mass
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.derivatives.step_derivative import StepDerivative
@@ -23,7 +23,7 @@ class Sums:
     """Derivatives of sum(y . r) over steps, from which those by all parameters follow."""
 
     stiffness: dict[int, np.ndarray] = field(default_factory=dict)
-    """By V lambda and V mu of the elements of each field, by its id; shape (m, 2)."""
+    """By the stiffnesses of each force field's term, by the field's id; see StepTerm."""
     mass: dict[int, float] = field(default_factory=dict)
     """By the relative change of each mass, by its id."""
     rayleigh_mass: float = 0.0
@@ -59,7 +59,7 @@ class Moduli:
         elements: Their numbers, shape (k,).
     """
 
-    def __init__(self, elastic: TetrahedronFEMForceField, elements: np.ndarray) -> None:
+    def __init__(self, elastic: ElasticForceField, elements: np.ndarray) -> None:
         self.elastic, self.elements = elastic, np.asarray(elements, dtype=int)
 
     def get(self) -> float:
@@ -93,17 +93,16 @@ class Moduli:
 class PoissonRatio:
     """Poisson's ratio of all elements of a field."""
 
-    def __init__(self, elastic: TetrahedronFEMForceField) -> None:
+    def __init__(self, elastic: ElasticForceField) -> None:
         self.elastic = elastic
 
     def get(self) -> float:
         """See StepParameter."""
-        return float(self.elastic.poissonRatio.get()[0])
+        return self.elastic.poisson_ratio()
 
     def set(self, value: float) -> None:
         """See StepParameter."""
-        self.elastic.poissonRatio.set([float(value)])
-        self.elastic.reinit()
+        self.elastic.set_poisson_ratio(float(value))
 
     def allowed(self, value: float) -> bool:
         """See StepParameter."""
@@ -127,24 +126,19 @@ class PoissonRatio:
 
 
 class TotalMass:
-    """A mass as a whole; its shares stay."""
+    """A mass as a whole, by its Data totalMass; its distribution stays."""
 
-    def __init__(self, mass: Any) -> None:
-        self.mass = mass
+    def __init__(self, mass: Mass) -> None:
+        self.mass, self.total = mass, mass._data["totalMass"]
 
     def get(self) -> float:
         """See StepParameter."""
-        return float(self.mass.totalMass.get())
+        return float(self.total.get())
 
     def set(self, value: float) -> None:
         """See StepParameter."""
-        ratio = float(value) / self.get()
-        if isinstance(self.mass, LumpedMass):
-            self.mass.masses = self.mass.masses * ratio
-        else:
-            for name in ("matrix", "row_sums", "_entries"):
-                setattr(self.mass, name, getattr(self.mass, name) * ratio)
-        self.mass.totalMass.set(float(value))
+        self.mass.scale(float(value) / self.get())
+        self.total.set(float(value))
 
     def allowed(self, value: float) -> bool:
         """See StepParameter."""

@@ -4,19 +4,20 @@ With w the velocity at the end of the step, lam the multipliers and rho the para
 
     r = M v + h f(x) + H(x)^T lam - A(x) w = 0,    x' = x + h w,    v' = w
 
-so that A dw = dr with w held. A holds SOFA's tangent K, f has another one: both are derived, with
-the turning of the rotations that K leaves out, K itself included. Where a cable's length is
-imposed, lam follows from c = h H(x) w + L0 - L(x), which joins r as a second equation.
+so that A dw = dr at constant w. A holds the step's stiffness K, which may leave out a part of
+-df/dx: the force fields' terms differentiate both f and K. Where a cable's length is imposed, lam
+follows from c = h H(x) w + L0 - L(x), which joins r as a second equation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.runtime.derivatives.force_terms import CorotationalTerm, terms_of
+from sofa_softctl.runtime.behavior.mechanics import ForceField, Mass
+from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep, StepState
 from sofa_softctl.runtime.derivatives.parameters import StepParameter, Sums
 
@@ -46,13 +47,16 @@ class StepDerivative:
 
     Args:
         step: The step.
-        parameters: What it is derived by.
+        parameters: By which it is differentiated.
     """
 
     def __init__(self, step: ImplicitStep, parameters: Sequence[StepParameter]) -> None:
         self.step, self.parameters = step, list(parameters)
-        self.terms = terms_of(step)
-        self._of = {id(term.field): term for term in self.terms}
+        self._terms: dict[int, tuple[slice, StepTerm]] = {
+            id(field): (step.rows(field.state), field.step_term())
+            for field in step.system.force_fields
+        }
+        """Nodes and term of each force field, by its id."""
 
     def at(self, taken: StepState, *, again: bool = True) -> None:
         """Take a step.
@@ -64,8 +68,8 @@ class StepDerivative:
         if again:
             self.step.at(taken.x, taken.h)
         self.taken = taken
-        for term in self.terms:
-            term.at(taken, self.step.beta)
+        for rows, term in self._terms.values():
+            term.at(taken.x[rows], taken.w[rows], taken.h, self.step.beta)
         if taken.held.any():
             self._Y, self._W = self.step.compliance(taken.held)
 
@@ -80,8 +84,8 @@ class StepDerivative:
         """
         step, taken, lines = self.step, self.taken, self.step.lines
         r = np.stack([step.mass_product(v) for v in before.v])  # (p, n, 3)
-        for term in self.terms:
-            term.add_by_positions(before.x, r)
+        for rows, term in self._terms.values():
+            term.add_by_positions(before.x[:, rows], r[:, rows])
         for k, parameter in enumerate(self.parameters):
             r[k] += parameter.residual(self)
         if lines.cables:
@@ -112,9 +116,8 @@ class StepDerivative:
     def sums(self) -> Sums:
         """Empty sums for `backward`."""
         sums = Sums()
-        for term in self.terms:
-            if isinstance(term, CorotationalTerm):
-                sums.stiffness[id(term.field)] = np.zeros_like(term.field.stiffness)
+        for key, (_, term) in self._terms.items():
+            sums.stiffness[key] = np.zeros(term.stiffness_shape)
         for mass in self.step.system.masses:
             sums.mass[id(mass)] = 0.0
         return sums
@@ -124,7 +127,7 @@ class StepDerivative:
 
         Args:
             after: Derivatives by the state at the end.
-            sums: Get what is to be known of the parameters.
+            sums: Get the step's share of the derivatives by the parameters.
 
         Returns:
             Derivatives by the state at the start, and by tensions and displacements, shape (k,).
@@ -141,9 +144,8 @@ class StepDerivative:
             y = y - taken.h * np.tensordot(mu[taken.held], self._Y, axes=1)
             by_x -= lines.push(mu) + taken.h * lines.turned(mu, taken.w)
             by_drive += mu
-        for term in self.terms:
-            by_stiffness = sums.stiffness.get(id(term.field), np.empty((0, 2)))
-            term.add_transposed(y, by_x, by_stiffness)
+        for key, (rows, term) in self._terms.items():
+            term.add_transposed(y[rows], by_x[rows], sums.stiffness[key])
         if lines.cables:
             by_x += lines.turned(taken.lam, y)
             by_drive += np.where(step.imposed, 0.0, taken.h * lines.rows(y))
@@ -161,21 +163,20 @@ class StepDerivative:
 
     # -- dr by what a step depends on -------------------------------------------------------------
 
-    def by_stiffness(self, field: Any, change: np.ndarray) -> np.ndarray:
-        """dr for a change of V lambda and V mu of a field's elements (m, 2), shape (n, 3)."""
+    def by_stiffness(self, field: ForceField, change: np.ndarray) -> np.ndarray:
+        """dr for a change of the stiffnesses of a field's term, shape (n, 3); see StepTerm."""
         out = np.zeros_like(self.taken.x)
-        term = self._of[id(field)]
-        assert isinstance(term, CorotationalTerm)
-        term.add_by_stiffness(change, out)
+        rows, term = self._terms[id(field)]
+        term.add_by_stiffness(change, out[rows])
         return out
 
-    def by_mass(self, mass: Any) -> np.ndarray:
+    def by_mass(self, mass: Mass) -> np.ndarray:
         """dr for a relative change of a mass: M (v + h g - (1 + h alpha) w), shape (n, 3)."""
         step, taken = self.step, self.taken
         out = np.zeros_like(taken.x)
         own = step.system.part(out, mass.state)
         change = taken.v - (1.0 + taken.h * step.alpha) * taken.w
-        mass.add_gravity(own, taken.h * mass._context._data["gravity"].get())
+        mass.add_gravity(own, taken.h * mass._context._data["gravity"].get())  # type: ignore[union-attr]
         mass.add_product(own, step.system.part(change, mass.state), 1.0)
         return out
 

@@ -31,7 +31,7 @@ class Trajectory:
     steps: list[StepState]
     """Its steps."""
     by_parameters: np.ndarray | None = None
-    """Derivative of the outputs, shape (k + 1, n_y, p), where it was asked for."""
+    """Derivatives of the outputs, shape (k + 1, n_y, p); None: they were not asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,8 @@ class TrajectoryModel:
     the others, so that the derivatives of the start come from them too.
 
     Args:
-        derivative: Of its steps.
-        outputs: What is told of it.
+        derivative: That of its steps.
+        outputs: What is measured of it.
         settled: Whether it starts at rest under the first drive.
     """
 
@@ -70,10 +70,10 @@ class TrajectoryModel:
         Args:
             drive: Tension or displacement of each cable at the start, under which a settled robot
                 rests, and at the end of each step, shape (k + 1, n_cables).
-            sensitivities: Whether derivatives by the parameters are wanted, forward in time.
+            sensitivities: Also compute derivatives by the parameters, forward in time.
 
         Raises:
-            SimulationError: The robot comes not to rest, or its state became infinite.
+            SimulationError: The robot does not come to rest, or its state became infinite.
         """
         with one_blas_thread():
             return self._run(drive, sensitivities)
@@ -147,7 +147,7 @@ class TrajectoryModel:
 
         Args:
             motion: From `run`, with the present parameters.
-            by_outputs: Its derivative by the outputs, shape (k + 1, n_y).
+            by_outputs: Derivative of the number by the outputs, shape (k + 1, n_y).
         """
         with one_blas_thread():
             return self._pull_back(motion, by_outputs)

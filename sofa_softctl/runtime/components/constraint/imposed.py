@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
+
+
+def only_watches(constraint: LagrangianConstraint) -> bool:
+    """Whether it imposes a force of 0: it moves nothing, and gives inverse control its rows."""
+    data = constraint._data
+    return data["valueType"].get() == "force" and not np.any(data["value"].get())
 
 
 def imposed_value(constraint: LagrangianConstraint) -> float:

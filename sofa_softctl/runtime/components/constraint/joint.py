@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from sofa_softctl.runtime.components.constraint.imposed import only_watches
 from sofa_softctl.runtime.components.constraint.joint_model import JointModel
 from sofa_softctl.runtime.core.data.types import Choice, Real
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
@@ -49,6 +50,11 @@ class JointConstraint(JointModel):
             return row_parameters(IMPOSE_LAMBDA, value, delta_min=ways[0], delta_max=ways[1])[None]
         value = min(max(value, ways[0]), ways[1])
         return row_parameters(IMPOSE_DELTA, value, *forces)[None]
+
+    def check_differentiable(self) -> None:
+        """See LagrangianConstraint; known where it only watches."""
+        if not only_watches(self):
+            super().check_differentiable()
 
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """See LagrangianConstraint."""

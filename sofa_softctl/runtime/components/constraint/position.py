@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.components.constraint.imposed import imposed_value
+from sofa_softctl.runtime.components.constraint.imposed import imposed_value, only_watches
 from sofa_softctl.runtime.components.constraint.position_model import PositionModel
 from sofa_softctl.runtime.core.data.types import Choice, Int, Real, Reals
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
@@ -68,6 +68,11 @@ class PositionConstraint(PositionModel):
     def _limit(self, name: str, unset: float) -> float:
         data = self._data[name]
         return data.get() if data.isSet() else unset
+
+    def check_differentiable(self) -> None:
+        """See LagrangianConstraint; known where it only watches."""
+        if not only_watches(self):
+            super().check_differentiable()
 
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """See LagrangianConstraint."""

@@ -6,7 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.elasticity import ElasticForceField
 from sofa_softctl.runtime.behavior.mechanics import Pairs
+from sofa_softctl.runtime.behavior.step_term import StepTerm
+from sofa_softctl.runtime.components.elasticity.corotational_term import CorotationalTerm
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Vectors
 from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
@@ -15,7 +18,7 @@ from sofa_softctl.runtime.kernels.elasticity import corotational_tangent as tang
 _STIFFNESS = ("unit_stiffness", "stiffness", "_young")
 
 
-class TetrahedronFEMForceField(TetrahedralForceField):
+class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
     """Linear elasticity in the rotated frame of each tetrahedron.
 
     The stiffness leaves out the derivative of the rotations, as SOFA's does. Rest shape: the
@@ -63,7 +66,7 @@ class TetrahedronFEMForceField(TetrahedralForceField):
         """Prepare the elements.
 
         Raises:
-            SceneError: no tetrahedra, flat tetrahedra, or a stiffness that is no stiffness.
+            SceneError: no tetrahedra, flat tetrahedra, or moduli out of range.
         """
         if self.plasticMaxThreshold.get() > 0.0:
             raise self.fault("does not support plasticity: leave plasticMaxThreshold at 0.")
@@ -125,17 +128,26 @@ class TetrahedronFEMForceField(TetrahedralForceField):
             setattr(self, name, snapshot[name])
 
     def moduli(self) -> np.ndarray:
-        """Young's modulus of each element as it acts now, without localStiffnessFactor."""
+        """See ElasticForceField; without localStiffnessFactor."""
         return self._young
 
     def set_moduli(self, elements: np.ndarray | slice, young: np.ndarray | float) -> None:
-        """Change Young's modulus of some elements, at once; youngModulus shows it."""
+        """See ElasticForceField; youngModulus shows it."""
         moduli, stiffness = self._young.copy(), self.stiffness.copy()
         moduli[elements] = young
         stiffness[elements] = self.unit_stiffness[elements] * moduli[elements][:, None]
         self._young, self.stiffness = moduli, stiffness
         self.youngModulus.set(moduli.copy() if np.ptp(moduli) else moduli[:1].copy())
         self._young_seen = self.youngModulus.getCounter()
+
+    def poisson_ratio(self) -> float:
+        """See ElasticForceField; that of the first element."""
+        return float(self.poissonRatio.get()[0])
+
+    def set_poisson_ratio(self, value: float) -> None:
+        """See ElasticForceField."""
+        self.poissonRatio.set([value])
+        self.reinit()
 
     def add_force_per_modulus(self, elements: np.ndarray | slice, force: np.ndarray) -> None:
         """force += df/dE of some elements at the position of the last `add_force`."""
@@ -193,6 +205,15 @@ class TetrahedronFEMForceField(TetrahedralForceField):
         if self.exact_tangent:
             self._turns = self._turning()
             tangent.add_turning_matrix(*self._turns, factor, slots.reshape(-1, 10), values)
+
+    def check_differentiable(self) -> None:
+        """See ForceField."""
+        if self.method_number == kernel.SVD:
+            raise self.fault("has method 'svd', which is not smooth: use 'large' or 'polar'.")
+
+    def step_term(self) -> StepTerm:
+        """See ForceField."""
+        return CorotationalTerm(self)
 
     @property
     def skew(self) -> bool:  # type: ignore[override]

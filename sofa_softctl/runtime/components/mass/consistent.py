@@ -11,6 +11,8 @@ from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.components.mass.topological import TopologicalMass
 from sofa_softctl.runtime.core.data.types import Bool, Reals
 
+_MATRIX = ("matrix", "row_sums", "_entries")
+
 
 class MeshMatrixMass(TopologicalMass):
     """The consistent mass matrix of linear elements.
@@ -48,7 +50,7 @@ class MeshMatrixMass(TopologicalMass):
 
     def snapshot(self) -> dict[str, Any]:
         """See Component."""
-        return {name: vars(self)[name] for name in ("matrix", "row_sums", "_entries")}
+        return {name: vars(self)[name] for name in _MATRIX}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """See Component."""
@@ -61,6 +63,14 @@ class MeshMatrixMass(TopologicalMass):
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
         """See Contribution."""
         out += factor * (self.matrix @ v)
+
+    def check_differentiable(self) -> None:
+        """See Mass."""
+
+    def scale(self, factor: float) -> None:
+        """See Mass."""
+        for name in _MATRIX:
+            setattr(self, name, getattr(self, name) * factor)
 
     def pairs(self) -> Pairs:
         """See Contribution."""

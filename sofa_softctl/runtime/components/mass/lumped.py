@@ -38,6 +38,15 @@ class LumpedMass(Mass):
         else:
             out += (factor * self.masses) * v
 
+    def check_differentiable(self) -> None:
+        """See Mass."""
+
+    def scale(self, factor: float) -> None:
+        """See Mass."""
+        self.masses = self.masses * factor
+        if "moments" in vars(self):
+            self.moments = self.moments * factor
+
     def pairs(self) -> Pairs:
         """See Contribution."""
         nodes = np.arange(self.state.block_count)

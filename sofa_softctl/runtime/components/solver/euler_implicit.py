@@ -58,6 +58,12 @@ class EulerImplicitSolver(OdeSolver):
         """lambda of one unit of effort: h in second order (an impulse), 1 in first order."""
         return 1.0 if self.firstOrder.get() else self.position_factor
 
+    def check_differentiable(self) -> None:
+        """See OdeSolver; known for the second order, without decay and averages."""
+        for name in ("firstOrder", "trapezoidalScheme", "vdamping"):
+            if self._data[name].get():
+                raise self.fault(f"has '{name}' set: derivatives are known of the step without it.")
+
     def solve(self, h: float) -> None:
         """See OdeSolver."""
         system = self.system

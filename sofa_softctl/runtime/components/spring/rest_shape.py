@@ -6,6 +6,7 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.behavior.step_term import ConstantStiffnessTerm, StepTerm
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Integers, Reals, Vector
 from sofa_softctl.runtime.core.link import LinkType
 
@@ -113,6 +114,13 @@ class RestShapeSpringsForceField(ForceField):
         k[:, 3:] *= self._active()[3:]
         rows, axes = np.divmod(width * self.nodes[:, None] + np.arange(width), 3)
         np.add.at(values, (slots[rows], axes, axes), factor * k)
+
+    def check_differentiable(self) -> None:
+        """See ForceField: on points its stiffness is constant."""
+
+    def step_term(self) -> StepTerm:
+        """See ForceField."""
+        return ConstantStiffnessTerm(self.add_product)
 
 
 def _at(values: np.ndarray, places: np.ndarray) -> np.ndarray:

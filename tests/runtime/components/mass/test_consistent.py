@@ -99,3 +99,18 @@ def test_lumping_moves_the_rows_to_the_diagonal(body, dense, product, root, run)
     v = np.random.default_rng(0).uniform(-1.0, 1.0, points.shape)
     assert dense(mass) == pytest.approx(dense(lumped), abs=1e-13 * TOTAL)
     assert product(mass, v) == pytest.approx(product(lumped, v), abs=1e-13 * TOTAL)
+
+
+@pytest.mark.parametrize("kind", ["MeshMatrixMass", "DiagonalMass"])
+def test_a_scaled_mass_is_that_of_a_denser_body(body, dense, product, root, run, kind):
+    """Matrix, product and weight are those of three times the density; up to rounding."""
+    mass, points = body(kind)
+    run(root)
+    M, v, g = dense(mass), np.arange(3.0 * len(points)).reshape(-1, 3), np.array([0.1, -9.81, 2.0])
+    before, after = np.zeros((2, *points.shape))
+    mass.add_gravity(before, g)
+    mass.scale(3.0)
+    mass.add_gravity(after, g)
+    assert dense(mass) == pytest.approx(3.0 * M, rel=1e-14)
+    assert product(mass, v, 1.0).ravel() == pytest.approx(3.0 * M @ v.ravel(), rel=1e-12)
+    assert after == pytest.approx(3.0 * before, rel=1e-14)

@@ -112,3 +112,10 @@ def test_the_text_holds_every_digit():
     """What is linked as a text loses nothing."""
     mass = RigidMass(1.0 / 3.0, 2.0 / 7.0, tuple(np.random.default_rng(0).normal(size=9)))
     assert RigidMass.of(str(mass)) == mass
+
+
+def test_a_scaled_mass_scales_the_moments_of_inertia_too(body):
+    mass = body(vertexMass=MASS).mass
+    before = mass.assembleMMatrix().toarray()
+    mass.scale(0.5)
+    assert mass.assembleMMatrix().toarray() == pytest.approx(0.5 * before)

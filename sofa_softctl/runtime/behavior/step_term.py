@@ -1,0 +1,71 @@
+"""Term of a force field in the residual of a time step, with its derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+
+class StepTerm:
+    """Term of one force field in the residual of a linearly implicit time step.
+
+    The step solves r = 0 for w, the velocity at its end. A field with forces f(x), and with the
+    stiffness K(x) that its `add_product` gives the step, whether that is all of -df/dx or not, has
+
+        r(x) = h f(x) - h (h + beta) K(x) w.
+
+    Derivatives are those at constant w. All vectors are those of the field's own state, n nodes.
+    """
+
+    stiffness_shape: tuple[int, ...] = (0,)
+    """Shape of the stiffnesses by which r can be differentiated; by default there are none."""
+
+    def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
+        """Take a step; the field's last `add_force` was at its start.
+
+        Args:
+            x: Positions at its start [length], shape (n, 3).
+            w: Velocities at its end [length/time], shape (n, 3).
+            h: Its length [time].
+            beta: The integrator's rayleighStiffness [time].
+        """
+        raise NotImplementedError
+
+    def add_by_positions(self, dx: np.ndarray, out: np.ndarray) -> None:
+        """out += dr/dx dx, both of shape (p, n, 3): p directions at once."""
+        raise NotImplementedError
+
+    def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
+        """out += (dr/dx)^T y, both of shape (n, 3); by_stiffness += d(y . r)/d(stiffness)."""
+        raise NotImplementedError
+
+    def add_by_stiffness(self, change: np.ndarray, out: np.ndarray) -> None:
+        """out += dr for a change of the stiffnesses, shapes `stiffness_shape` and (n, 3)."""
+        raise NotImplementedError
+
+
+class ConstantStiffnessTerm(StepTerm):
+    """Term of forces with a constant, symmetric stiffness K = -df/dx: dr = -h K dx.
+
+    Args:
+        add_product: That of the force field: out += factor K v.
+    """
+
+    def __init__(self, add_product: Callable[[np.ndarray, np.ndarray, float], None]) -> None:
+        self.add_product = add_product
+
+    def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
+        """See StepTerm."""
+        del x, w, beta  # K is constant
+        self.h = h
+
+    def add_by_positions(self, dx: np.ndarray, out: np.ndarray) -> None:
+        """See StepTerm."""
+        for one, own in zip(dx, out, strict=True):
+            self.add_product(own, one, -self.h)
+
+    def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
+        """See StepTerm."""
+        del by_stiffness  # there are none
+        self.add_product(out, y, -self.h)
