@@ -28,9 +28,9 @@ FILES = ("errors", "hooks", "identification.problems.loop.robot", "status", "uni
 def users_code():
     """Text of each file that shows users how to write theirs."""
     found = {}
-    for pattern in ("scenes/*.py", "plugins/*/*.py", "docs/*.py"):
+    for pattern in ("scenes/*.py", "plugins/*/*.py", "docs/figures/*.py"):
         found |= {path: path.read_text() for path in ROOT.glob(pattern)}
-    for path in (ROOT / "README.md", *ROOT.glob("docs/*.md")):
+    for path in (ROOT / "README.md", *ROOT.glob("docs/**/*.md")):
         found[path] = "\n".join(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
     return found
 

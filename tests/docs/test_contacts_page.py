@@ -1,23 +1,17 @@
-"""docs/contacts.md: its code runs, and its numbers are what the runtime gives."""
+"""docs/how-to/choose-contacts.md: its code runs, and its numbers are what the runtime gives."""
 
 import importlib.util
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "contacts.md").read_text()
+from tests.docs.pages import DOCS, run
 
 
 @pytest.fixture(scope="module")
 def page(embedded):
-    """What the page's code defines."""
-    names = {}
-    for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
-        exec(block, names)
-    return names
+    """What the page's code defines, and that of the page that leads to it."""
+    return run("how-to/choose-contacts", "how-to/control-through-contacts")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +24,9 @@ def embedded():
 @pytest.fixture(scope="module")
 def picture(embedded):
     """The script that makes the page's picture."""
-    spec = importlib.util.spec_from_file_location("contacts_picture", DOCS / "contacts.py")
+    spec = importlib.util.spec_from_file_location(
+        "contacts_picture", DOCS / "figures" / "contacts.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -43,6 +39,7 @@ def test_the_scene_and_the_ways_to_read_contacts_work(embedded, page):
     page["createScene"](root)
     scale = root.addObject(page["Scale"](root))
     listener = page["listen"](root)
+    page["add_friction"](root)
     embedded.Simulation.init(root)
     for _ in range(20):
         embedded.Simulation.animate(root, root.dt.value)

@@ -1,16 +1,22 @@
 """The documentation says what there is."""
 
+import importlib
 import inspect
-from pathlib import Path
+import re
 
 import pytest
 
 import sofa_softctl
 from sofa_softctl import hooks
+from sofa_softctl.units import Units
+from tests._internal.test_public import PACKAGES
+from tests.docs.pages import ROOT, text
 
-ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 PACKAGE = ROOT / "sofa_softctl"
+UNITS = "reference/components-and-units"
+WITHOUT_PAGE = ("identification.problems.loop",)
+"""Public packages without a page: problems that are built in."""
 
 
 def hook_functions():
@@ -18,21 +24,10 @@ def hook_functions():
 
 
 @pytest.mark.parametrize("hook", hook_functions(), ids=lambda hook: hook.__name__)
-def test_every_hook_is_in_the_readme_with_its_arguments(hook):
+def test_every_hook_is_on_its_page_with_its_arguments(hook):
     arguments = ", ".join(inspect.signature(hook).parameters)
-    assert f"`{hook.__name__}({arguments})`" in README
+    assert f"`{hook.__name__}({arguments})`" in text("reference/hooks")
     assert len(inspect.getdoc(hook)) > 100
-
-
-def commands():
-    from sofa_softctl.cli.app import app
-
-    return [entry.name or entry.callback.__name__ for entry in app.registered_commands]
-
-
-@pytest.mark.parametrize("command", commands())
-def test_every_command_is_in_the_readme(command):
-    assert f"softctl {command}" in README
 
 
 @pytest.mark.parametrize("name", sofa_softctl.__all__)
@@ -40,8 +35,36 @@ def test_every_public_name_is_there(name):
     assert getattr(sofa_softctl, name) is not None
 
 
+@pytest.mark.parametrize("name", sofa_softctl.__all__)
+def test_every_public_name_is_on_its_page(name):
+    page = text("reference/python/sofa_softctl")
+    assert (
+        f":: sofa_softctl.{name}\n" in page
+        or f"`sofa_softctl.{name}`" in page
+        or f"`{name}`" in page
+    )
+
+
+@pytest.mark.parametrize("name", sorted({*PACKAGES} - {*WITHOUT_PAGE}))
+def test_every_public_package_has_a_page(name):
+    module = importlib.import_module(f"sofa_softctl.{name}")
+    (page,) = [
+        path
+        for path in (ROOT / "docs/reference/python").glob("*.md")
+        if f"automodule:: {module.__name__}\n" in path.read_text()
+    ]
+    assert f"[`{module.__name__}`]({page.name})" in text("reference/python/index")
+
+
 def test_public_names_are_sorted_by_capitals_then_letters():
     assert sofa_softctl.__all__ == sorted(sofa_softctl.__all__)
+
+
+@pytest.mark.parametrize(
+    "scene", sorted((ROOT / "scenes").glob("*.py")), ids=lambda path: path.stem
+)
+def test_every_scene_is_on_its_page(scene):
+    assert f"| `{scene.name}` |" in text("reference/scenes")
 
 
 def test_the_readme_names_the_command_that_ci_runs():
@@ -49,6 +72,21 @@ def test_the_readme_names_the_command_that_ci_runs():
     assert "make test" in (ROOT / ".ci" / "run").read_text()
 
 
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= 150
+
+
 def test_the_patent_is_stated_where_users_look():
     assert "patent" in README
     assert "FR3002047" in (ROOT / "NOTICE").read_text()
+
+
+def test_units_follow_from_those_of_length_mass_and_time():
+    rows = re.findall(
+        r"^\| (\w+, \w+, s) \| (\w+) \| (\w+) \| ([\d.]+) \|$", text(UNITS), re.MULTILINE
+    )
+    assert len(rows) == 3
+    for names, force, pressure, gravity in rows:
+        units = Units.parse(names)
+        assert (units.symbol("force"), units.symbol("pressure")) == (force, pressure)
+        assert float(gravity) * units.in_si("length") == pytest.approx(9.81)

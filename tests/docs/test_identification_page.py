@@ -1,8 +1,8 @@
-"""docs/identification.md: its code runs, and what it says of it holds."""
+"""The pages on identification: their code runs, and what they say of it holds."""
 
+import inspect
 import re
 from contextlib import chdir
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,19 +10,23 @@ import pytest
 from sofa_softctl.identification.data.table import read_csv
 from sofa_softctl.identification.data.units import SIZES
 from sofa_softctl.identification.fitting.status import EstimateStatus
+from tests.docs.pages import ROOT, blocks, run, text
 
-PAGE = (Path(__file__).parents[2] / "docs" / "identification.md").read_text()
+DATA = text("reference/identification-data")
+PAGES = (
+    "how-to/identify-a-model",
+    "how-to/identify-a-mechanism",
+    "how-to/identify-in-a-scene",
+    "how-to/identify-while-moving",
+)
 TRUTH = {"lag": 0.3, "gain": 1.8}
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """What the page's code defines; its recording bend.csv is made of its own model."""
-    names = {"__name__": "page"}
+    """What the pages' code defines; their recording bend.csv is made of their own model."""
     with chdir(tmp_path_factory.mktemp("page")):
-        for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
-            exec(block, names)
-    return names
+        return run(*PAGES, __name__="page")
 
 
 def test_the_finger_of_the_page_is_identified(page):
@@ -31,6 +35,15 @@ def test_the_finger_of_the_page_is_identified(page):
     half = (page["high"] - page["low"]) / 2.0
     assert abs(page["lag"] - TRUTH["lag"]) < 3.0 * half < 0.1
     assert not [one for one in page["report"].findings if one.level == "bad"]
+
+
+def test_the_sections_of_the_report_are_those_of_the_page(page):
+    from sofa_softctl.view.report import identification as view
+
+    report = inspect.getsource(view)
+    headings = re.findall(r"^- \*\*(.+?)\*\*", text(PAGES[0]), re.MULTILINE)
+    assert headings[0] == "What was found" and len(headings) == 5
+    assert all(f'section("{heading}"' in report for heading in headings)
 
 
 def test_its_descent_comes_to_the_same_place(page):
@@ -60,8 +73,8 @@ def test_the_pull_back_of_the_page_is_the_transpose_of_its_sensitivities(page):
 
 
 def test_the_recording_of_the_page_can_be_read(tmp_path):
-    (text,) = re.findall(r"```csv\n(.*?)```", PAGE, re.DOTALL)
-    (tmp_path / "page.csv").write_text(text)
+    (table,) = blocks("how-to/identify-a-model", "csv")
+    (tmp_path / "page.csv").write_text(table)
     table = read_csv(tmp_path / "page.csv")
     assert table.units == {"time": "s", "pressure": "mbar", "bend": "deg"}
     assert np.isnan(table.columns["bend"][1])
@@ -69,11 +82,11 @@ def test_the_recording_of_the_page_can_be_read(tmp_path):
 
 def test_every_status_is_on_the_page():
     for status in EstimateStatus:
-        assert f"`{status.name}`" in PAGE
+        assert f"`{status.name}`" in DATA
 
 
 def test_every_unit_on_the_page_is_known():
-    table = PAGE[PAGE.index("| time | s, ms") : PAGE.index("MCAP files")]
+    table = DATA[DATA.index("| time | s, ms") : DATA.index("## What becomes of bad data")]
     known = {unit for units in SIZES.values() for unit in units}
     for row in table.strip().split("\n"):
         cells = re.split("[,;] ", row.split("|")[2].strip())
@@ -100,7 +113,7 @@ def test_the_arm_of_the_page_is_its_files_problem(page):
 
 
 def test_the_finger_of_finite_elements_of_the_page_is_one_too(page):
-    with chdir(Path(__file__).parents[2]):
+    with chdir(ROOT):
         problem = page["finger"]()
         assert [one.name for one in problem.channels][:3] == ["end.x", "end.y", "end.z"]
         assert len(problem.derivative.parameters) == 4

@@ -1,24 +1,21 @@
-"""docs/libraries.md: its code runs, and what it says of it holds."""
+"""The pages on libraries: their code runs, and what they say of it holds."""
 
-import re
 from contextlib import chdir
 from dataclasses import fields, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-PAGE = (Path(__file__).parents[2] / "docs" / "libraries.md").read_text()
+from tests.docs.pages import run, text
+
+PROBLEMS = text("reference/optimal-control-problems")
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """What the page's code defines; its files are written elsewhere."""
-    names = {}
+    """What the pages' code defines; its files are written elsewhere."""
     with chdir(tmp_path_factory.mktemp("page")):
-        for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
-            exec(block, names)
-    return names
+        return run("how-to/build-a-library", "reference/optimal-control-problems")
 
 
 def test_the_library_of_the_page_answers(page):
@@ -62,7 +59,7 @@ def test_the_price_is_the_change_of_the_cost(page):
 
 def test_every_field_of_a_declaration_is_on_the_page(page):
     for field in fields(page["crane"]):
-        assert f"`{field.name}`" in PAGE or f"{field.name}=" in PAGE
+        assert f"`{field.name}`" in PROBLEMS
 
 
 def test_sizes_in_the_table_of_times_are_those_of_the_programs():
@@ -76,4 +73,4 @@ def test_sizes_in_the_table_of_times_are_those_of_the_programs():
         "flexible cart": flexible_cart(),
     }
     for name, problem in problems.items():
-        assert f"| {name} | {Program(problem).size} |" in PAGE
+        assert f"| {name} | {Program(problem).size} |" in PROBLEMS

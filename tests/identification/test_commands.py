@@ -110,7 +110,7 @@ def test_problems_are_found_by_name(tmp_path):
     with pytest.raises(IdentificationError, match="This package has no problem 'nothing'"):
         load_problem("nothing")
     (tmp_path / "none.py").write_text("")
-    with pytest.raises(IdentificationError, match="It has: none.*see docs/identification.md"):
+    with pytest.raises(IdentificationError, match="It has: none.*see docs/how-to/identify"):
         load_problem(str(tmp_path / "none.py"))
 
 

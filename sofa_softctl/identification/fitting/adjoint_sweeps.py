@@ -46,5 +46,6 @@ def adjoint_gradient(
         why = f"its pull_back gives {type(found).__name__}"
     raise IdentificationError(
         f"{experiment.name}: expected methods pull_back, which gives PulledBack, and "
-        f"measured_by_inputs; {why}. See docs/identification.md, what an experiment needs."
+        f"measured_by_inputs; {why}. See "
+        "docs/how-to/identify-a-model.md#what-an-experiment-needs."
     )

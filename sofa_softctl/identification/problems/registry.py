@@ -30,7 +30,7 @@ def load_problem(name: str) -> Problem:
         name,
         built_in(),
         error=IdentificationError,
-        page="docs/identification.md",
+        page="docs/how-to/identify-a-model.md#declare-a-problem",
         has=("name", "parameters", "inputs", "channels", "experiment"),
     )
     return found

@@ -36,7 +36,7 @@ def load_problem(name: str) -> OptimalControlProblem:
         name,
         built_in(),
         error=LibraryError,
-        page="docs/libraries.md",
+        page="docs/how-to/build-a-library.md#declare-a-problem",
         has=("name", "states", "inputs", "parameters", "dynamics"),
     )
     return found

@@ -1,7 +1,7 @@
-"""Makes docs/contacts.png: what the three intersection methods make of a flat block on a floor.
+"""Makes docs/figures/contacts.png: a flat block on a floor, by three intersection methods.
 
 A soft block, 40 x 40 x 15 mm (mm, g, s), is set down flat, and slides down a floor at 25 degrees
-whose two triangles share an edge that it crosses. Run: `python docs/contacts.py`
+whose two triangles share an edge that it crosses. Run: `python docs/figures/contacts.py`
 """
 
 import itertools

@@ -1,14 +1,14 @@
 """The page on success rates lists the runs that there are."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from sofa_softctl.bench.robust.cases import ROBOTS, cases_of
+from tests.docs.pages import text
 from tests.rounding import CORES
 
-PAGE = (Path(__file__).parents[2] / "docs" / "robustness.md").read_text()
+PAGE = text("reference/success-rates")
 
 
 @pytest.mark.parametrize("name", ROBOTS)
