@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-rounding lint clean
+.PHONY: demo test test-rounding lint docs clean
 
 demo: .venv/.demo
 	$(BIN)/softctl run scenes/trunk.py --record out/trunk.mcap --plot out/trunk.png --movie out/trunk.gif
@@ -19,6 +19,9 @@ lint: .venv/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: .venv/.docs
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs out/docs
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
@@ -29,6 +32,10 @@ lint: .venv/.dev
 
 .venv/.dev: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[dev,view]"
+	touch $@
+
+.venv/.docs: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	touch $@
 
 clean:
