@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import RecordError, SceneError
-from sofa_softctl.record.record import RecordWriter
+from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import Channel, channels_of, nodes_of, own_state

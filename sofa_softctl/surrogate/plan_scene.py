@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl._internal.processes import workers as workers_of
-from sofa_softctl.record.record import RecordWriter
+from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.surrogate.planning.cost_estimate import Estimate, estimate
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
