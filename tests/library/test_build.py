@@ -201,9 +201,16 @@ def test_tasks_in_a_chain_start_where_the_last_one_that_was_done_ended(program, 
 def test_a_file_that_is_no_library_is_refused_and_left_alone(tmp_path, content):
     path = tmp_path / "a"
     path.write_bytes(content)
-    with pytest.raises(LibraryError, match="expected a library of motions"):
+    with pytest.raises(LibraryError, match="expected a library of motions|is no SQLite file"):
         load(path)
     assert path.read_bytes() == content
+
+
+def test_a_library_that_cannot_be_written_is_told_and_leaves_nothing(program, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(LibraryError, match=r"Cannot write '.*file/library': File exists"):
+        made(tmp_path / "file" / "library", program)
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_missing_truncated_damaged_or_newer_file_is_told(program, tmp_path):
