@@ -18,7 +18,7 @@ from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, modes_
 from sofa_softctl.qpcc.pieces.piece import Answer, Pieces, final_qp
 from sofa_softctl.qpcc.pieces.statement import Limits, least_excess, tracking
 from sofa_softctl.qpcc.search.pivoting import Start
-from sofa_softctl.qpcc.search.strategy import FAR, Found, search_modes
+from sofa_softctl.qpcc.search.strategy import FAR, Found, SearchContext, search_modes
 from sofa_softctl.qpcc.search_options import ContactWarm, Search
 
 WORSE = 1.1
@@ -149,17 +149,20 @@ class Step:
         nodes: int | None = None
         if self.search.strategy != "exact":
             nodes = self.search.confirm_nodes if confirm else (None if start is None else 0)
-        found = search_modes(
-            pieces,
-            self.search,
+        context = SearchContext(
+            pairs=self.mechanics.contacts.pairs,
             recalled=recalled,
             surprised=start is None and self.past is not None and not self.past.complete,
             expected=math.inf if start is not None else (-math.inf if confirm else self.expected),
             usual=math.inf if start is not None or confirm else self.usually,
+            idle=self._idle if start is None and not confirm else _never,
+        )
+        found = search_modes(
+            pieces,
+            self.search,
+            context,
             starts=self._starts(),
             resort=self._resort(),
-            pairs=self.mechanics.contacts.pairs,
-            idle=self._idle if start is None and not confirm else _never,
             enough=0.5 * (NO_EXCESS * self._size) ** 2 if confirm else -math.inf,
             nodes=nodes,
             deadline=self.deadline,
