@@ -33,7 +33,7 @@ from sofa_softctl.inverse.summary import InverseSummary, summarise
 from sofa_softctl.qpcc.contacts import Law
 from sofa_softctl.qpcc.preparation import prepare
 from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solution import InverseSolution
 from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.scene.contacts import body_path
@@ -71,7 +71,7 @@ class InverseController(SceneController):
             whatever pulls along them, as in the paper), or 'forward' (not as variables: as the
             forward solver finds them with the last efforts).
         grasps: Objects whose summed contact force is bounded, see `Grasp`.
-        search: How long, and how, the modes of the contacts are searched; see `Search`.
+        search: How long, and how, the modes of the contacts are searched; see `SearchOptions`.
         solver: QP solver: 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a plugin.
         look_ahead: Whether, and how, the controller looks further than a step when nothing is
             gained any more, by rollouts on a copy of the scene; see `LookAhead`.
@@ -99,7 +99,7 @@ class InverseController(SceneController):
         motor_speed: float | np.ndarray | None = None,
         contacts: str = "coulomb",
         grasps: Sequence[Grasp] = (),
-        search: Search | None = None,
+        search: SearchOptions | None = None,
         solver: str = "daqp",
         look_ahead: LookAhead | None = None,
         names: Sequence[str] | None = None,
@@ -118,7 +118,7 @@ class InverseController(SceneController):
         self.solver = solver
         self.contacts = checked_contacts(contacts)
         self.law = Law("sticking" if contacts == "sticking" else "coulomb")
-        self.search = Search() if search is None else search
+        self.search = SearchOptions() if search is None else search
         self.grasps = list(grasps)
         self.lost = LostObjects(grasps=self.grasps)
         self.goal_tolerance = checked_tolerance(goal_tolerance)

@@ -19,7 +19,7 @@ from sofa_softctl.qpcc.pieces.piece import Answer, Pieces, final_qp
 from sofa_softctl.qpcc.pieces.statement import Limits, least_excess, tracking
 from sofa_softctl.qpcc.search.pivoting import Start
 from sofa_softctl.qpcc.search.strategy import FAR, Found, SearchContext, search_modes
-from sofa_softctl.qpcc.search_options import ContactWarm, Search
+from sofa_softctl.qpcc.search_options import ContactWarm, SearchOptions
 
 WORSE = 1.1
 """Rise of the objective from step to step from which on pivoting also starts anew [-]."""
@@ -60,7 +60,7 @@ class Step:
 
     mechanics: Mechanics
     limits: Limits
-    search: Search
+    search: SearchOptions
     warm: ContactWarm | None
     before: np.ndarray
     """Efforts of the step before in units of energy, shape (n_a,)."""

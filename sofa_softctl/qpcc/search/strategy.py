@@ -13,7 +13,7 @@ from sofa_softctl.qpcc.search.multistart import Multistart
 from sofa_softctl.qpcc.search.pivoting import Start, pivot
 from sofa_softctl.qpcc.search.relaxation import Relaxation
 from sofa_softctl.qpcc.search.suggested_starts import suggested_starts
-from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.search_options import SearchOptions
 
 FAR = 3.0
 """Rise of the objective above what is usual from which on an object may be lost [-]."""
@@ -61,7 +61,7 @@ class SearchContext:
 
 def search_modes(
     pieces: Pieces,
-    options: Search,
+    options: SearchOptions,
     context: SearchContext,
     *,
     starts: Iterable[Start],
@@ -109,7 +109,7 @@ class _Effort(NamedTuple):
 class _Strategy:
     """The steps of one search, in their order."""
 
-    options: Search
+    options: SearchOptions
     context: SearchContext
     relaxation: Relaxation
     multistart: Multistart
@@ -212,7 +212,7 @@ class _Strategy:
         return self.relaxation.least < (1.0 - GAIN) * best.objective
 
 
-def _nodes(options: Search, contacts: int, *, known: bool, poor: bool) -> int:
+def _nodes(options: SearchOptions, contacts: int, *, known: bool, poor: bool) -> int:
     """Relaxations that branch and bound may solve.
 
     Args:
