@@ -15,7 +15,7 @@ from sofa_softctl.qpcc.modes import Modes
 from sofa_softctl.qpcc.pieces.contact_law import complementarity, cone_violation, law_error
 from sofa_softctl.qpcc.pieces.kernels import LAW_ACCEPTED
 from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, mechanics_of, modes_at
-from sofa_softctl.qpcc.pieces.statement import Limits
+from sofa_softctl.qpcc.pieces.statement import ProblemLimits
 from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.search_options import ContactWarm, SearchOptions
 from sofa_softctl.qpcc.solution import InverseSolution
@@ -56,7 +56,7 @@ def solve_qpcc(
     before = np.clip(before, *effort_box(problem))
     mechanics = mechanics_of(problem, contacts, before)
     minimum, maximum = (np.array([s[k] for s in contacts.sums]) for k in (2, 3))
-    limits = Limits(limits_of(problem), minimum, maximum)
+    limits = ProblemLimits(limits_of(problem), minimum, maximum)
     middle = perf_counter()
     step = Step(mechanics, limits, search, warm, before / mechanics.a_unit, ask)
     step.deadline = middle + search.budget

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import LibraryError, WorkerError
-from sofa_softctl.library.build import Builder, Chain, solve
+from sofa_softctl.library.build import Builder, TaskChain, solve
 from sofa_softctl.library.library import shape_of
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.storage import FORMAT, LibraryFile, load
@@ -149,7 +149,7 @@ def test_a_library_of_another_problem_is_refused(program, tmp_path):
 def test_problems_without_a_solution_are_counted_skipped_and_listed(program, tmp_path):
     """With 9 N m the pendulum does not turn 40 rad in a second."""
     builder = made(tmp_path / "a", program)
-    chain = Chain(np.random.default_rng(0))
+    chain = TaskChain(np.random.default_rng(0))
     found = solve(program, np.array([0.0, 40.0]))
     assert not found.status.ok and found.entry is None
     assert builder._take(chain, np.array([0.0, 40.0]), found) is None

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from sofa_softctl.qpcc.pieces.piece import Answer, Pieces
-from sofa_softctl.qpcc.search.pivoting import Start, pivot
+from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
+from sofa_softctl.qpcc.search.pivoting import PivotStart, pivot
 
 
 @dataclass(eq=False)
@@ -21,13 +21,13 @@ class Multistart:
     """Reading of `perf_counter` at which to end [s]."""
     last: int
     """Number of solved pieces at which to end."""
-    best: Answer | None = None
+    best: PieceAnswer | None = None
     complete: bool = True
     """Whether all starts, and what they led to, were tried."""
     tried: set[bytes] = field(default_factory=set)
     """Keys of modes that were tried."""
 
-    def go(self, starts: Iterable[Start], flips: int) -> None:
+    def go(self, starts: Iterable[PivotStart], flips: int) -> None:
         """Pivot from further starts."""
         for start in starts:
             if self.best is not None and self.best.objective <= self.enough:

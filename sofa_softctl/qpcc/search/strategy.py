@@ -7,10 +7,10 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sofa_softctl.qpcc.pieces.piece import Answer, Pieces
+from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
 from sofa_softctl.qpcc.search.branch_and_bound import branch
 from sofa_softctl.qpcc.search.multistart import Multistart
-from sofa_softctl.qpcc.search.pivoting import Start, pivot
+from sofa_softctl.qpcc.search.pivoting import PivotStart, pivot
 from sofa_softctl.qpcc.search.relaxation import Relaxation
 from sofa_softctl.qpcc.search.suggested_starts import suggested_starts
 from sofa_softctl.qpcc.search_options import SearchOptions
@@ -26,7 +26,7 @@ not to be worth a search [-]."""
 class Found:
     """What a search came to."""
 
-    answer: Answer | None
+    answer: PieceAnswer | None
     """The best answer; None: no modes were found that the limits allow."""
     converged: bool
     """Whether the strategy came to its end."""
@@ -44,7 +44,7 @@ class SearchContext:
 
     pairs: Sequence[Hashable]
     """Which two bodies touch, of each contact."""
-    recalled: Start | None
+    recalled: PivotStart | None
     """The modes of the step before, if it knew any contact."""
     surprised: bool
     """Whether it did not know all of them."""
@@ -53,7 +53,7 @@ class SearchContext:
     usual: float
     """What objectives were before they rose. Where they are `FAR` above, it is searched for as long
     as where no contact was known, until it comes to that."""
-    idle: Callable[[Answer], bool] = lambda answer: False
+    idle: Callable[[PieceAnswer], bool] = lambda answer: False
     """Whether an answer is hardly better than to do nothing. Where that is so, or the answer is far
     from what was expected, and a relaxation says that much more may be possible, it is searched for
     whatever the number of contacts."""
@@ -64,8 +64,8 @@ def search_modes(
     options: SearchOptions,
     context: SearchContext,
     *,
-    starts: Iterable[Start],
-    resort: Iterable[Start],
+    starts: Iterable[PivotStart],
+    resort: Iterable[PivotStart],
     enough: float = -math.inf,
     nodes: int | None = None,
     deadline: float = math.inf,
@@ -114,7 +114,7 @@ class _Strategy:
     relaxation: Relaxation
     multistart: Multistart
 
-    def pivot(self, starts: Iterable[Start], resort: Iterable[Start]) -> None:
+    def pivot(self, starts: Iterable[PivotStart], resort: Iterable[PivotStart]) -> None:
         """Pivot from what is recalled, and from further starts while the answer is poor."""
         options, context, multistart = self.options, self.context, self.multistart
         if context.recalled is not None:
@@ -171,15 +171,15 @@ class _Strategy:
         found = None if found is None else pieces.settled(found)
         return Found(found, ended, "exact", proof.bound, proof.complete)
 
-    def _at_its_optimum(self, found: Answer) -> Answer:
+    def _at_its_optimum(self, found: PieceAnswer) -> PieceAnswer:
         """The best answer that pivoting comes to from another one."""
         pieces, deadline = self.multistart.pieces, self.multistart.deadline
-        start, flips = Start(found.modes, found.force), self.options.warm_flips
+        start, flips = PivotStart(found.modes, found.force), self.options.warm_flips
         most = self.options.pieces
         descended, _ = pivot(pieces, [start], most=most, flips=flips, deadline=deadline)
         return descended if descended is not None and pieces.better(descended, found) else found
 
-    def _suggested(self) -> Iterable[Start]:
+    def _suggested(self) -> Iterable[PivotStart]:
         """Modes that relaxations suggest."""
         pieces, best = self.multistart.pieces, self.multistart.best
         return suggested_starts(pieces, self.relaxation, best, self.context.pairs)

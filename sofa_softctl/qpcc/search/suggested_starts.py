@@ -7,15 +7,15 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 
 from sofa_softctl.qpcc.modes import OPEN, SLIDING, STICKING, TOUCHING, Modes
-from sofa_softctl.qpcc.pieces.piece import Answer, Pieces
+from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
 from sofa_softctl.qpcc.search.neighbours import rounded
-from sofa_softctl.qpcc.search.pivoting import Start
+from sofa_softctl.qpcc.search.pivoting import PivotStart
 from sofa_softctl.qpcc.search.relaxation import Relaxation
 
 
 def suggested_starts(
-    pieces: Pieces, relaxation: Relaxation, best: Answer | None, pairs: Sequence[Hashable]
-) -> Iterator[Start]:
+    pieces: Pieces, relaxation: Relaxation, best: PieceAnswer | None, pairs: Sequence[Hashable]
+) -> Iterator[PivotStart]:
     """Modes next to relaxations: of all contacts, of one body's, and of those of one pair.
 
     What a relaxation is free to do shows which contacts begin to slide together. The other
@@ -38,7 +38,7 @@ def suggested_starts(
         if relaxed is not None:
             for sliding in (True, False):
                 at = relaxed.effort, relaxed.force
-                yield Start(rounded(pieces, modes, *at, sliding=sliding), relaxed.force)
+                yield PivotStart(rounded(pieces, modes, *at, sliding=sliding), relaxed.force)
 
 
 def _of_bodies(pairs: Sequence[Hashable]) -> list[np.ndarray]:

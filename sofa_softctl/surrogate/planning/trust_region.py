@@ -44,7 +44,7 @@ class Settings:
     """Sparse QP solvers, in the order in which they are asked."""
 
 
-class Stage(NamedTuple):
+class TrustRegionIteration(NamedTuple):
     """An iteration as `planner.Iteration` has it."""
 
     merit: float
@@ -77,7 +77,7 @@ def optimise(
     problem: PlanningProblem,
     trial: Trial,
     settings: Settings,
-    tell: Callable[[Stage], None],
+    tell: Callable[[TrustRegionIteration], None],
 ) -> Ended:
     """A local optimum of the problem from a trial whose tensions are within their limits.
 
@@ -96,7 +96,7 @@ def optimise(
         radius = search.radius
         accepted = search.iterate()
         trial = search.trial
-        tell(Stage(search.merit, trial.cost, trial.defect, radius, accepted))
+        tell(TrustRegionIteration(search.merit, trial.cost, trial.defect, radius, accepted))
         if search.converged or search.stuck:
             break
     return Ended(

@@ -11,7 +11,7 @@ from sofa_softctl.qpcc.modes import SLIDING
 from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of, modes_at
 from sofa_softctl.qpcc.pieces.piece import Pieces, final_qp
 from sofa_softctl.qpcc.pieces.sequence import LAST_ROUNDS
-from sofa_softctl.qpcc.pieces.statement import Limits, tracking
+from sofa_softctl.qpcc.pieces.statement import ProblemLimits, tracking
 from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 
@@ -27,7 +27,7 @@ def sliding_piece(seed):
     if error > 1e-8 or not (modes.kind == SLIDING).any():
         return None
     none = np.array([])
-    statement = tracking(m, Limits(limits_of(p), none, none))
+    statement = tracking(m, ProblemLimits(limits_of(p), none, none))
     return m, Pieces(statement, np.zeros(len(statement.lower))), modes, force, rng
 
 
