@@ -7,6 +7,7 @@ and every name below is loaded when it is first used.
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import Any
 
 from sofa_softctl._internal.late_names import when_unknown
@@ -33,7 +34,7 @@ _HOMES = {
     "Playback": "sofa_softctl.scene.playback",
     "Record": "sofa_softctl.record.record",
     "SceneController": "sofa_softctl.scene.controller",
-    "Search": "sofa_softctl.qpcc.search_options",
+    "SearchOptions": "sofa_softctl.qpcc.search_options",
     "Session": "sofa_softctl.scene.session",
     "Sofa": "Sofa",
     "Status": "sofa_softctl.status",
@@ -49,6 +50,9 @@ _HOMES = {
     "read_record": "sofa_softctl.record.record",
     "solve_inverse": "sofa_softctl.qpcc.solve",
 }
+
+_RENAMED = {"Search": "SearchOptions"}
+"""Public names of version 0.1 that are others now: each works with a warning until version 0.3."""
 
 _ON_BACKEND = (
     "FrictionWithoutCreep",
@@ -74,7 +78,7 @@ __all__ = [  # noqa: F822  (loaded by __getattr__)
     "Playback",
     "Record",
     "SceneController",
-    "Search",
+    "SearchOptions",
     "Session",
     "Sofa",
     "Status",
@@ -93,6 +97,13 @@ __all__ = [  # noqa: F822  (loaded by __getattr__)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _RENAMED:
+        old, name = name, _RENAMED[name]
+        warnings.warn(
+            f"sofa_softctl.{old} is now sofa_softctl.{name}; the old name works until version 0.3.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
     if name not in _HOMES:
         raise AttributeError(f"module 'sofa_softctl' has no attribute '{name}'")
     if name in _ON_BACKEND:

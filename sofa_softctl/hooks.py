@@ -13,12 +13,9 @@ A plugin is a module or object with such functions: named as an entry point of t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pluggy
-
-if TYPE_CHECKING:
-    from sofa_softctl.qp.problem import QP, QPResult
 
 PROJECT = "sofa_softctl"
 
@@ -38,14 +35,13 @@ def softctl_register_controllers(register: Callable[[str, Callable[..., Any]], N
 
 
 @hookspec
-def softctl_register_qp_solvers(
-    register: Callable[[str, Callable[[QP, QPResult | None], QPResult]], None],
-) -> None:
+def softctl_register_qp_solvers(register: Callable[..., None]) -> None:
     """Make QP solvers known by name, for the option `solver` of inverse control.
 
-    Called once, before the first QP. Call `register(name, solve)`: `solve(qp, warm)` takes a
-    `sofa_softctl.qp.problem.QP` and the last result or None, and returns a `QPResult`. Every answer
-    is checked by the caller, so a solver need not check its own.
+    Called once, when a solver is first asked for that is not built in. Call `register(name,
+    solve)`: `solve(qp, warm)` takes a `sofa_softctl.qp.problem.QP` and the last result or None, and
+    returns a `QPResult`. Every answer is checked by the caller, so a solver need not check its own.
+    With `register(name, solve, sparse=True)` it takes a `SparseQP`: for planning.
     """
 
 

@@ -173,12 +173,13 @@ class Offers:
         entry = Registered(name, controller, self.plugin)
         self.taken.append(lambda: self.plugins.controllers.update({name: entry}))
 
-    def qp_solver(self, name: str, solve: Callable[..., Any]) -> None:
+    def qp_solver(self, name: str, solve: Callable[..., Any], *, sparse: bool = False) -> None:
         """See `hooks.softctl_register_qp_solvers`."""
         from sofa_softctl.qp import solvers
 
-        self._claim("QP solver", name, name in solvers.qp_solvers)
-        self.taken.append(lambda: solvers.register(name, solve))
+        known = solvers.sparse_qp_solvers if sparse else solvers.qp_solvers
+        self._claim("sparse QP solver" if sparse else "QP solver", name, name in known)
+        self.taken.append(lambda: solvers.register(name, solve, sparse=sparse))
 
     def component(self, component: type[Any]) -> None:
         """See `hooks.softctl_register_components`."""

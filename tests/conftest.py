@@ -9,7 +9,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from sofa_softctl.qp.solvers import qp_solvers, register
+from sofa_softctl.qp.solvers import qp_solvers, register, sparse_qp_solvers
 from sofa_softctl.scene.backend import find_backend
 
 LENGTH, WIDTH = 90.0, 20.0
@@ -149,7 +149,8 @@ def fresh():
 @pytest.fixture
 def register_solver():
     """`register`, undone after the test."""
-    before = dict(qp_solvers)
+    before = [(known, dict(known)) for known in (qp_solvers, sparse_qp_solvers)]
     yield register
-    qp_solvers.clear()
-    qp_solvers.update(before)
+    for known, entries in before:
+        known.clear()
+        known.update(entries)

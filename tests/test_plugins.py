@@ -23,12 +23,14 @@ from sofa_softctl.runtime.core.data import types as data_types
 def fresh(monkeypatch):
     """A manager of its own; what plugins put into the tables of the process is taken out again."""
     monkeypatch.setattr(factory, "_known", factory.components())
-    solvers = dict(qp_solvers.qp_solvers)
+    tables = (qp_solvers.qp_solvers, qp_solvers.sparse_qp_solvers)
+    before = [dict(table) for table in tables]
     found = Plugins()
     found.add(plugins_module._BuiltIn(), "built-in")
     yield found
-    qp_solvers.qp_solvers.clear()
-    qp_solvers.qp_solvers.update(solvers)
+    for table, entries in zip(tables, before, strict=True):
+        table.clear()
+        table.update(entries)
 
 
 class Follower:
@@ -68,6 +70,7 @@ class QPSolvers:
     @hookimpl
     def softctl_register_qp_solvers(self, register):
         register(self.name, solve_nothing)
+        register(self.name, solve_nothing, sparse=True)
 
 
 # -- what plugins bring --------------------------------------------------------------------------
@@ -99,7 +102,7 @@ def test_a_plugin_brings_components(fresh, root):
 
 def test_a_plugin_brings_qp_solvers(fresh):
     fresh.add(QPSolvers("mine"), "mine")
-    assert qp_solvers.find("mine") is solve_nothing
+    assert qp_solvers.find("mine") is qp_solvers.find("mine", sparse=True) is solve_nothing
 
 
 def test_the_built_in_controller_comes_through_the_same_door():

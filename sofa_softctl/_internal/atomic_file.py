@@ -1,4 +1,4 @@
-"""Files that appear when they are complete."""
+"""Files that take their names when they are complete."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ from sofa_softctl.errors import SoftctlError
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A name to write to; what was written takes the target's place when all went well."""
-    with _writing(path):
+def replacing(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[Path]:
+    """A temporary name beside `path`; the file written there replaces `path` if the block succeeds.
+
+    Args:
+        path: The file to write; folders that are missing are made.
+        error: Raised where it cannot be written.
+    """
+    with writing(path, error):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}-", path.parent)
         os.close(handle)
@@ -30,7 +35,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def check_writable(path: Path) -> None:
     """SoftctlError when no file of that name can be written: before the work, not after it."""
-    with _writing(path):
+    with writing(path):
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,11 +43,12 @@ def check_writable(path: Path) -> None:
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def writing(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[None]:
+    """Raise an OSError of the block as `error`, which names the file and what to do."""
     try:
         yield
-    except OSError as error:
-        raise SoftctlError(
-            f"Cannot write '{path}': {error.strerror or error}. Choose a folder that may be "
+    except OSError as reason:
+        raise error(
+            f"Cannot write '{path}': {reason.strerror or reason}. Choose a folder that may be "
             "written to and has space left."
-        ) from error
+        ) from reason

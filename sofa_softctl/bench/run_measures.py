@@ -13,7 +13,7 @@ from sofa_softctl.bench.contact_search.corpus import random_problem
 from sofa_softctl.bench.pose_error import PoseError, angle_about, pose_error, rotation_between
 from sofa_softctl.errors import SceneError
 from sofa_softctl.qpcc.contacts import Law
-from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.scene.session import Session
 
@@ -30,7 +30,10 @@ def load_kernels() -> None:
     for law in (Law("coulomb"), Law("sticking")):
         for strategy in ("pivoting", "exact"):
             for count in (1, 3):
-                solve(random_problem(rng, n_c=count, law=law), search=Search(strategy, nodes=20))
+                solve(
+                    random_problem(rng, n_c=count, law=law),
+                    search=SearchOptions(strategy, nodes=20),
+                )
 
 
 class RunMeasures:

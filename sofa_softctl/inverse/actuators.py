@@ -118,6 +118,11 @@ class Actuators:
             for i in np.flatnonzero(self.changes):
                 found[name][i] = self.components[i].limits()[name] / factor[i]
 
+    def lasting(self, effort: np.ndarray) -> np.ndarray:
+        """The efforts that go on as they are, shape (n_a,): changes end."""
+        found: np.ndarray = np.where(self.changes, 0.0, effort)
+        return found
+
     def keep(self, multiplier: np.ndarray) -> None:
         """Let the forward solver impose these multipliers on its own, shape (n_a,)."""
         for (entry, kind), value in zip(self._both(), multiplier, strict=True):

@@ -11,9 +11,9 @@ import Sofa
 from sofa_softctl.errors import DivergedError, SceneError
 from sofa_softctl.inverse.look_ahead import (
     Candidate,
-    Choice,
+    GoalProgress,
     LookAhead,
-    Progress,
+    LookAheadChoice,
     Rollout,
     choose,
     turned,
@@ -41,12 +41,12 @@ class Foresight:
     def forget(self) -> None:
         """Begin anew."""
         self.candidate, self.active_for, self.committed_for, self.spent = GO_ON, 0, 0, 0
-        self.choices: list[tuple[float, Choice]] = []
+        self.choices: list[tuple[float, LookAheadChoice]] = []
         """Time and outcome of each look-ahead so far."""
         self.tip: np.ndarray | None = None
         """Where the effectors were a step before the last one [length], shape (n, 3)."""
         limits = self.options if self.options is not None else LookAhead()
-        self.progress = Progress(limits.patience, limits.progress)
+        self.progress = GoalProgress(limits.patience, limits.progress)
 
     def before_step(self) -> None:
         """Look ahead if it is time to; called before anything of the step has happened."""
@@ -81,7 +81,7 @@ class Foresight:
             Sofa.msg_warning(self.controller, text)
         self.controller.outputs["look_ahead"].value = text
 
-    def _sentence(self, choice: Choice) -> str:
+    def _sentence(self, choice: LookAheadChoice) -> str:
         assert self.options is not None
         now = self.controller.time.value
         if choice.candidate == self.options.candidates[0]:

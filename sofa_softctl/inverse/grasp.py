@@ -74,14 +74,18 @@ class Grasp:
             for held, holder in ((one, other), (other, one))
         )
 
-    def look(self, time: float, normal: np.ndarray, slide: np.ndarray) -> None:
+    def look(self, time: float, normal: np.ndarray, slide: np.ndarray) -> bool:
         """Take over the contacts on the object after a step.
 
         Args:
             time: Time at the end of the step.
             normal: Normal force of each contact [force], shape (n,).
             slide: How far each slid in this step [length], shape (n,).
+
+        Returns:
+            Whether it was dropped in this step.
         """
+        dropped = False
         pushing = normal > 0.0
         total = float(normal.sum())
         if pushing.any():
@@ -90,9 +94,13 @@ class Grasp:
         elif self.let_go:
             self.held = None
         elif self.held is not None and self.dropped_at is None:
-            self.dropped_at = time
+            self.dropped_at, dropped = time, True
         if pushing.any() or self.held is not None:
             self.held = total
+        self._calibrate(time, total)
+        return dropped
+
+    def _calibrate(self, time: float, total: float) -> None:
         if self.calibrate is None:
             return
         start, end = self.calibrate

@@ -76,7 +76,7 @@ class LookAhead:
 
 
 @dataclass(frozen=True)
-class Choice:
+class LookAheadChoice:
     """What a look-ahead came to."""
 
     candidate: Candidate
@@ -95,7 +95,7 @@ Rollout = Callable[[Candidate, int], np.ndarray]
 """Rolls a candidate out for some steps: error after each of them [length], shape (n,)."""
 
 
-class Progress:
+class GoalProgress:
     """Whether effectors still come nearer to their goals, which may move meanwhile."""
 
     def __init__(self, patience: int, share: float) -> None:
@@ -121,7 +121,7 @@ class Progress:
         return self.since >= self.patience
 
 
-def choose(options: LookAhead, rollout: Rollout, left: int) -> Choice | None:
+def choose(options: LookAhead, rollout: Rollout, left: int) -> LookAheadChoice | None:
     """Roll candidates out, and choose.
 
     A candidate is as good as its mean error over the last quarter of the horizon: its least one
@@ -136,7 +136,7 @@ def choose(options: LookAhead, rollout: Rollout, left: int) -> Choice | None:
     Returns:
         The choice; None where the budget does not suffice for one candidate beside the first.
     """
-    found: Choice | None = None
+    found: LookAheadChoice | None = None
     rolled, without = 0, math.inf
     for candidate in options.candidates:
         if rolled + options.horizon > left:
@@ -148,10 +148,10 @@ def choose(options: LookAhead, rollout: Rollout, left: int) -> Choice | None:
         if found is None:
             without = error
         if found is None or error < (1.0 - options.margin) * found.error:
-            found = Choice(candidate, options.horizon, error, without, rolled)
+            found = LookAheadChoice(candidate, options.horizon, error, without, rolled)
     if found is None or rolled <= options.horizon:
         return None
-    return Choice(found.candidate, found.steps, found.error, without, rolled)
+    return LookAheadChoice(found.candidate, found.steps, found.error, without, rolled)
 
 
 def turned(way: np.ndarray, up: np.ndarray, turn: tuple[float, float]) -> np.ndarray:

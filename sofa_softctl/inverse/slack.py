@@ -48,7 +48,7 @@ class Slack:
 
     def look(
         self, limits: dict[str, Any], displacement: np.ndarray, before: Any, time: float
-    ) -> None:
+    ) -> list[str]:
         """Find the limits that could not be kept in a step.
 
         Args:
@@ -56,7 +56,11 @@ class Slack:
             displacement: What came out [length], shape (n_a,).
             before: Displacement of the step before [length].
             time: Time at the start of the step.
+
+        Returns:
+            Names of the cables that became slack.
         """
+        slack = self.until > time
         low = np.maximum(limits["displacement_min"], before - limits["displacement_rate"])
         high = np.minimum(limits["displacement_max"], before + limits["displacement_rate"])
         excess = np.maximum(low - displacement, displacement - high)
@@ -65,7 +69,4 @@ class Slack:
         if over.any():
             until = time + np.where(over, excess, 0.0) / self.motor_speed
             self.until = np.where(over, np.maximum(self.until, until), self.until)
-
-    def slack_now(self, time: float) -> list[str]:
-        """Names of the cables that are slack."""
-        return [self.names[int(i)] for i in np.flatnonzero(self.until > time)]
+        return [self.names[int(i)] for i in np.flatnonzero((self.until > time) & ~slack)]

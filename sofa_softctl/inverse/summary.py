@@ -54,7 +54,7 @@ class SearchSummary:
     steps: int
     """Steps with contacts."""
     proven: int
-    """Steps whose gap is within that of `Search`: nothing better exists than what was found."""
+    """Steps whose gap is within that of `SearchOptions`: nothing better exists."""
     unbounded: int
     """Steps without a bound: something better may exist, by an unknown amount."""
     gap_median: float | None

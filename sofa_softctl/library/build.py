@@ -26,7 +26,7 @@ KEEP_EVERY = 2.0
 
 
 @dataclass
-class Counts:
+class BuildCounts:
     """What building did so far, over all its runs."""
 
     plannings: int = 0
@@ -50,7 +50,7 @@ class Counts:
 
 
 @dataclass
-class Chain:
+class TaskChain:
     """Tasks in a row, each from where the last one ended."""
 
     rng: np.random.Generator
@@ -79,12 +79,12 @@ class Chain:
         return {"rng": self.rng.bit_generator.state, "state": self.state, "end": end}
 
     @staticmethod
-    def from_json(told: dict[str, Any]) -> Chain:
+    def from_json(told: dict[str, Any]) -> TaskChain:
         """What `to_json` told."""
         rng = np.random.default_rng()
         rng.bit_generator.state = told["rng"]
         end = None if told["end"] is None else np.array(told["end"])
-        return Chain(rng, told["state"], end)
+        return TaskChain(rng, told["state"], end)
 
 
 class Solved(NamedTuple):
@@ -101,12 +101,12 @@ class Solved(NamedTuple):
 
 
 @dataclass
-class Progress:
+class BuildProgress:
     """Where building is, for people."""
 
     motions: int
     """In the library."""
-    counts: Counts
+    counts: BuildCounts
     """What was done."""
     wanted: int
     """Successes in a row at which it ends."""
@@ -143,8 +143,8 @@ class Builder:
     make: Callable[[], OptimalControlProblem] | None = None
     """Makes the problem anew in a worker; it must be picklable."""
     library: TrajectoryLibrary = field(init=False)
-    counts: Counts = field(init=False)
-    chains: list[Chain] = field(init=False)
+    counts: BuildCounts = field(init=False)
+    chains: list[TaskChain] = field(init=False)
     recent: deque[bool] = field(init=False)
     """Whether each of the last thousand tasks needed no new motion."""
     skipped: list[list[float]] = field(init=False)
@@ -157,11 +157,11 @@ class Builder:
         told = self.file.about("state")
         if told is None:
             seeds = np.random.SeedSequence(self.seed).spawn(CHAINS)
-            self.chains = [Chain(np.random.default_rng(seed)) for seed in seeds]
-            self.counts, self.skipped = Counts(), []
+            self.chains = [TaskChain(np.random.default_rng(seed)) for seed in seeds]
+            self.counts, self.skipped = BuildCounts(), []
         else:
-            self.chains = [Chain.from_json(each) for each in told["chains"]]
-            self.counts, self.skipped = Counts(**told["counts"]), told["skipped"]
+            self.chains = [TaskChain.from_json(each) for each in told["chains"]]
+            self.counts, self.skipped = BuildCounts(**told["counts"]), told["skipped"]
 
     @property
     def done(self) -> bool:
@@ -185,7 +185,7 @@ class Builder:
             expected = (np.exp(wanted) - np.exp(had)) / unknown
         return float(expected) if np.isfinite(expected) else float("inf")
 
-    def build(self, progress: Callable[[Progress], None] | None = None) -> TrajectoryLibrary:
+    def build(self, progress: Callable[[BuildProgress], None] | None = None) -> TrajectoryLibrary:
         """Go on until it is done.
 
         Raises:
@@ -202,7 +202,7 @@ class Builder:
                 self.keep(new)
                 kept = now
             if progress is not None:
-                progress(Progress(len(self.library), self.counts, self.successes))
+                progress(BuildProgress(len(self.library), self.counts, self.successes))
         return self.library
 
     def keep(self, new: list[Entry]) -> None:
@@ -238,7 +238,7 @@ class Builder:
                 new.append(entry)
         return new
 
-    def _answered(self, chain: Chain, p: np.ndarray) -> Correction | None:
+    def _answered(self, chain: TaskChain, p: np.ndarray) -> Correction | None:
         """How the library answers, if well enough; the chain then goes on from there."""
         if not len(self.library):
             return None
@@ -254,7 +254,7 @@ class Builder:
         chain.finish(self.program.simulate(answer.v, p)[-1])
         return answer.correction
 
-    def _take(self, chain: Chain, p: np.ndarray, solved: Solved) -> Entry | None:
+    def _take(self, chain: TaskChain, p: np.ndarray, solved: Solved) -> Entry | None:
         """Count what was solved; the new motion, if there is one."""
         self.counts.solved += 1
         if solved.end is not None:

@@ -8,38 +8,36 @@ motions and the state of the making are written in one transaction.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
+from sofa_softctl._internal.atomic_file import replacing
+from sofa_softctl._internal.sqlite_file import SqliteFile, SqliteSchema
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.entry import Entry
 from sofa_softctl.library.library import Shape, Signs, TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Parameter
 
-APPLICATION = 0x6C696272
-"""SQLite's application_id of our files, "libr"."""
 FORMAT = 1
 """Version of the tables, SQLite's user_version."""
-PATIENCE = 30.0
-"""How long to wait for another process that writes to the same file [s]."""
 
-_TABLES = f"""
-BEGIN IMMEDIATE;
+_SCHEMA = SqliteSchema(
+    name="library",
+    content="a library of motions",
+    application=0x6C696272,  # "libr"
+    version=FORMAT,
+    tables="""
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE entries (id INTEGER PRIMARY KEY, data BLOB NOT NULL, error REAL);
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {FORMAT};
-COMMIT;
-"""
+""",
+    error=LibraryError,
+)
 
 
 class LibraryFile:
@@ -58,17 +56,7 @@ class LibraryFile:
             raise LibraryError(
                 f"{path}: there is no such library. Make it with softctl library build."
             )
-        if self.path.read_bytes()[68:72] != APPLICATION.to_bytes(4, "big"):
-            raise LibraryError(f"{path}: expected a library of motions. Choose another file.")
-        with self._using():
-            self._database = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
-            found = self._database.execute("PRAGMA user_version").fetchone()[0]
-        if found > FORMAT:
-            self.close()
-            raise LibraryError(
-                f"{path}: the library has format {found}, this version of softctl reads formats up "
-                f"to {FORMAT}. Update softctl or choose another file."
-            )
+        self._file = SqliteFile(self.path, _SCHEMA)
 
     @staticmethod
     def create(path: str | os.PathLike[str], name: str, digest: str, shape: Shape) -> LibraryFile:
@@ -79,8 +67,6 @@ class LibraryFile:
         """
         if Path(path).exists():
             raise LibraryError(f"{path} exists already. Choose another file, or go on with it.")
-        made = Path(f"{path}.new")
-        made.unlink(missing_ok=True)
         about = {
             "version": version("sofa-softctl"),
             "problem": name,
@@ -88,25 +74,18 @@ class LibraryFile:
             "shape": _shape_to_json(shape),
             "state": None,
         }
-        try:
-            with contextlib.closing(sqlite3.connect(made, isolation_level=None)) as database:
-                database.executescript(_TABLES)
-                rows = [(key, json.dumps(value)) for key, value in about.items()]
-                database.execute("BEGIN")
-                database.executemany("INSERT INTO about VALUES (?, ?)", rows)
-                database.execute("COMMIT")
-            made.replace(path)
-        except (sqlite3.Error, OSError) as error:
-            made.unlink(missing_ok=True)
-            raise LibraryError(
-                f"{path}: the library cannot be made ({error}). Choose a folder that exists, may "
-                "be written to and has room."
-            ) from error
+        with (
+            replacing(Path(path), LibraryError) as temporary,
+            SqliteFile(temporary, _SCHEMA, create=True) as file,
+            file.transaction(),
+        ):
+            for key, value in about.items():
+                file.execute("INSERT INTO about VALUES (?, ?)", key, json.dumps(value))
         return LibraryFile(path)
 
     def about(self, name: str) -> Any:
         """A value by its name: version, problem, digest, state."""
-        row = self._run("SELECT value FROM about WHERE name = ?", name).fetchone()
+        row = self._file.row("SELECT value FROM about WHERE name = ?", name)
         if row is None:
             raise LibraryError(f"{self.path}: the library is damaged: it has no {name}.")
         return json.loads(row[0])
@@ -127,13 +106,13 @@ class LibraryFile:
             )
 
     def __len__(self) -> int:
-        return int(self._run("SELECT COUNT(*) FROM entries").fetchone()[0])
+        return int(self._file.row("SELECT COUNT(*) FROM entries")[0])
 
     def library(self) -> TrajectoryLibrary:
         """All motions, in memory."""
-        rows = self._run("SELECT id, data, error FROM entries ORDER BY id").fetchall()
         entries, errors = [], []
-        for number, data, error in rows:
+        query = "SELECT id, data, error FROM entries ORDER BY id"
+        for number, data, error in self._file.rows(query):
             try:
                 entries.append(Entry.from_bytes(data))
             except (ValueError, KeyError, OSError) as reason:
@@ -155,53 +134,23 @@ class LibraryFile:
         Raises:
             LibraryError: It could not be written; the file is as it was.
         """
-        told = [(None if np.isnan(e) else float(e), k + 1) for k, e in enumerate(errors)]
-        with self._using():
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                self._database.executemany(
-                    "INSERT INTO entries (data) VALUES (?)",
-                    [(each.to_bytes(),) for each in entries],
-                )
-                self._database.executemany("UPDATE entries SET error = ? WHERE id = ?", told)
-                self._database.execute(
-                    "UPDATE about SET value = ? WHERE name = 'state'", (json.dumps(state),)
-                )
-                self._database.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    self._database.execute("ROLLBACK")
-                raise
+        with self._file.transaction():
+            for entry in entries:
+                self._file.execute("INSERT INTO entries (data) VALUES (?)", entry.to_bytes())
+            for number, error in enumerate(errors, 1):
+                value = None if np.isnan(error) else float(error)
+                self._file.execute("UPDATE entries SET error = ? WHERE id = ?", value, number)
+            self._file.execute("UPDATE about SET value = ? WHERE name = 'state'", json.dumps(state))
 
     def close(self) -> None:
         """Close the file. A second call does nothing."""
-        self._database.close()
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _run(self, statement: str, *arguments: Any) -> sqlite3.Cursor:
-        with self._using():
-            return self._database.execute(statement, arguments)
-
-    @contextlib.contextmanager
-    def _using(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise LibraryError(
-                f"{self.path}: the library cannot be used ({error}). What was kept before is "
-                "intact unless the file is damaged: free space, check who else uses it, or restore "
-                "it from a copy."
-            ) from error
 
 
 def load(path: str | os.PathLike[str]) -> TrajectoryLibrary:

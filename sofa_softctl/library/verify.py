@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.library.build import Chain
+from sofa_softctl.library.build import TaskChain
 from sofa_softctl.library.entry import Entry
 from sofa_softctl.library.library import CANDIDATES, Answer, TrajectoryLibrary
 from sofa_softctl.library.ocp.shooting import Optimum, Program
@@ -99,7 +99,7 @@ def verify(
         progress: Called after each with how many are done.
     """
     library.prepare()
-    chain = Chain(np.random.default_rng([7, seed]))
+    chain = TaskChain(np.random.default_rng([7, seed]))
     rows: list[tuple[float, ...]] = []
     asked: list[np.ndarray] = []
     statuses: Counter[str] = Counter()
@@ -214,7 +214,7 @@ def estimate(program: Program, tasks: int = 5) -> tuple[float, int]:
     """Time to solve a task and make its motion [s], and its size in the file [bytes]."""
     from sofa_softctl.library.build import solve
 
-    chain, seconds, sizes = Chain(np.random.default_rng(0)), [], []
+    chain, seconds, sizes = TaskChain(np.random.default_rng(0)), [], []
     for _ in range(tasks):
         start = perf_counter()
         found = solve(program, chain.draw(program.problem))

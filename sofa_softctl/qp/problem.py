@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +25,22 @@ class QP:
     g: np.ndarray
     """Gradient at x = 0, shape (n,)."""
     A: np.ndarray
+    """Constraint rows, shape (m, n)."""
+    lower: np.ndarray
+    """Lower limits of the n variables, then of the m rows, shape (n + m,)."""
+    upper: np.ndarray
+    """Upper limits of the n variables, then of the m rows, shape (n + m,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class SparseQP:
+    """A `QP` of thousands of variables with sparse matrices."""
+
+    H: csc_array
+    """Hessian, both triangles, shape (n, n), positive semi-definite up to rounding."""
+    g: np.ndarray
+    """Gradient at x = 0, shape (n,)."""
+    A: csc_array
     """Constraint rows, shape (m, n)."""
     lower: np.ndarray
     """Lower limits of the n variables, then of the m rows, shape (n + m,)."""
@@ -46,7 +65,7 @@ class QPResult(NamedTuple):
 
 
 def no_answer(
-    qp: QP, outcome: Literal["infeasible", "failed"], iterations: int, message: str
+    qp: QP | SparseQP, outcome: Literal["infeasible", "failed"], iterations: int, message: str
 ) -> QPResult:
     """The result of a solver that has none: x and y are NaN."""
     x, y = np.full_like(qp.g, np.nan), np.full_like(qp.lower, np.nan)
@@ -56,9 +75,11 @@ def no_answer(
 QPSolver = Callable[[QP, "QPResult | None"], QPResult]
 """A function (qp, warm) -> QPResult. It must not change qp. `warm` is the result for a similar
 QP of the same size, or None: a hint. An answer that it spoils is asked for again without it."""
+SparseQPSolver = Callable[[SparseQP, "QPResult | None"], QPResult]
+"""The same for sparse QPs."""
 
 
-def kkt_residual(qp: QP, x: np.ndarray, y: np.ndarray) -> float:
+def kkt_residual(qp: QP | SparseQP, x: np.ndarray, y: np.ndarray) -> float:
     """Largest violation of the optimality conditions, relative to max(1, |x|, |y|).
 
     Two numbers in one, both zero at an optimum and nowhere else:

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from sofa_softctl.qp.problem import QP, QPResult, kkt_residual
+from sofa_softctl.qp.problem import QP, QPResult, SparseQP, kkt_residual
 from sofa_softctl.qp.solvers import find
 
 
@@ -29,7 +29,7 @@ class VerifiedResult:
 
 
 def solve_checked(
-    qp: QP,
+    qp: QP | SparseQP,
     *,
     solvers: Sequence[str],
     tolerance: float,
@@ -39,8 +39,8 @@ def solve_checked(
     """Ask the solvers, one after the other, until an answer passes the check.
 
     Args:
-        qp: A dimensionless QP.
-        solvers: Names of solvers, see `qp_solvers`.
+        qp: A dimensionless QP, dense or sparse.
+        solvers: Names of registered solvers that take such a QP.
         tolerance: Largest KKT residual of an answer that is taken [-].
         warm: Earlier result to start from. Ignored if its size does not fit.
         feasible: Whether it is known that the limits do not contradict each other. Otherwise the
@@ -48,17 +48,20 @@ def solve_checked(
 
     Returns:
         The first answer that passes, or the reasons why there is none.
+
+    Raises:
+        ProblemError: There is no such solver.
     """
     if (qp.lower > qp.upper).any():
         return VerifiedResult(None, np.inf, "", 0, ("The limits contradict each other.",))
     if warm is not None and (warm.x.shape != qp.g.shape or warm.y.shape != qp.lower.shape):
         warm = None
-    n = len(qp.g)
+    n, sparse = len(qp.g), isinstance(qp, SparseQP)
     residual, iterations = np.inf, 0
     notes: list[str] = []
     starts = (None,) if warm is None else (warm, None)
     for name, start in product(solvers, starts):
-        result = find(name)(qp, start)
+        result = find(name, sparse=sparse)(qp, start)
         iterations += result.iterations
         if result.x.shape == (n,):
             x = np.minimum(np.maximum(result.x, qp.lower[:n]), qp.upper[:n])

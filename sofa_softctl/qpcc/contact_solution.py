@@ -15,9 +15,9 @@ from sofa_softctl.qpcc.modes import Modes
 from sofa_softctl.qpcc.pieces.contact_law import complementarity, cone_violation, law_error
 from sofa_softctl.qpcc.pieces.kernels import LAW_ACCEPTED
 from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, mechanics_of, modes_at
-from sofa_softctl.qpcc.pieces.statement import Limits
+from sofa_softctl.qpcc.pieces.statement import ProblemLimits
 from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.search_options import ContactWarm, Search
+from sofa_softctl.qpcc.search_options import ContactWarm, SearchOptions
 from sofa_softctl.qpcc.solution import InverseSolution
 from sofa_softctl.qpcc.step import Answered, Step, normal_sums
 from sofa_softctl.status import Status
@@ -31,7 +31,7 @@ def solve_qpcc(
     contacts: Contacts,
     *,
     ask: Callable[..., VerifiedResult],
-    search: Search,
+    search: SearchOptions,
     warm: ContactWarm | None,
     held: np.ndarray,
     tolerance: float,
@@ -56,7 +56,7 @@ def solve_qpcc(
     before = np.clip(before, *effort_box(problem))
     mechanics = mechanics_of(problem, contacts, before)
     minimum, maximum = (np.array([s[k] for s in contacts.sums]) for k in (2, 3))
-    limits = Limits(limits_of(problem), minimum, maximum)
+    limits = ProblemLimits(limits_of(problem), minimum, maximum)
     middle = perf_counter()
     step = Step(mechanics, limits, search, warm, before / mechanics.a_unit, ask)
     step.deadline = middle + search.budget
@@ -161,7 +161,7 @@ def _notes(step: Step, answered: Answered | None, law: float) -> dict[str, None]
     elif step.excess is not None and not step.excess.complete:
         notes.append(
             "That no modes of the contacts keep all limits is not proven: the search ended at the "
-            "`nodes` of `Search`."
+            "`nodes` of `SearchOptions`."
         )
     if law > LAW_ACCEPTED:
         notes.append(
@@ -177,7 +177,7 @@ def _notes(step: Step, answered: Answered | None, law: float) -> dict[str, None]
     if not step.found.converged:
         notes.append(
             f"The search ended early, after {step.pieces} pieces: raise `pieces`, `nodes` or "
-            "`budget` of `Search`."
+            "`budget` of `SearchOptions`."
         )
     return dict.fromkeys(notes)
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from sofa_softctl.qpcc.examples.contacts import contact_problems
 from sofa_softctl.qpcc.examples.free import one_cable
-from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 
 
@@ -19,4 +19,4 @@ def prepare() -> None:
     """
     solve(one_cable().problem, solver="proxqp")
     for each in contact_problems():
-        solve(each.problem, search=Search("exact"))
+        solve(each.problem, search=SearchOptions("exact"))

@@ -12,7 +12,7 @@ from sofa_softctl.errors import ProblemError
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchOptions:
     """How the best modes of the contacts are looked for."""
 
     strategy: Literal["auto", "pivoting", "exact"] = "auto"

@@ -24,12 +24,12 @@ from sofa_softctl.qpcc.limits import (
     limits_of,
 )
 from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.search_options import ContactWarm, Search
+from sofa_softctl.qpcc.search_options import ContactWarm, SearchOptions
 from sofa_softctl.qpcc.solution import InverseSolution
 from sofa_softctl.qpcc.tracking_qp import InverseQP, build_qp, objective
 from sofa_softctl.status import Status
 
-_SEARCH = Search()
+_SEARCH = SearchOptions()
 
 
 def solve(
@@ -40,7 +40,7 @@ def solve(
     warm: QPResult | ContactWarm | None = None,
     held: np.ndarray | None = None,
     tolerance: float = 1e-8,
-    search: Search = _SEARCH,
+    search: SearchOptions = _SEARCH,
 ) -> InverseSolution:
     """Actuator efforts for one time step.
 

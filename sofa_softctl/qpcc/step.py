@@ -15,11 +15,11 @@ from sofa_softctl.qpcc.modes import INACTIVE, STICKING, Modes
 from sofa_softctl.qpcc.pieces.contact_law import law_error
 from sofa_softctl.qpcc.pieces.kernels import LAW_ACCEPTED, Statement
 from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, modes_at
-from sofa_softctl.qpcc.pieces.piece import Answer, Pieces, final_qp
-from sofa_softctl.qpcc.pieces.statement import Limits, least_excess, tracking
-from sofa_softctl.qpcc.search.pivoting import Start
-from sofa_softctl.qpcc.search.strategy import FAR, Found, search_modes
-from sofa_softctl.qpcc.search_options import ContactWarm, Search
+from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces, final_qp
+from sofa_softctl.qpcc.pieces.statement import ProblemLimits, least_excess, tracking
+from sofa_softctl.qpcc.search.pivoting import PivotStart
+from sofa_softctl.qpcc.search.strategy import FAR, Found, SearchContext, search_modes
+from sofa_softctl.qpcc.search_options import ContactWarm, SearchOptions
 
 WORSE = 1.1
 """Rise of the objective from step to step from which on pivoting also starts anew [-]."""
@@ -59,8 +59,8 @@ class Step:
     """The searches of one step."""
 
     mechanics: Mechanics
-    limits: Limits
-    search: Search
+    limits: ProblemLimits
+    search: SearchOptions
     warm: ContactWarm | None
     before: np.ndarray
     """Efforts of the step before in units of energy, shape (n_a,)."""
@@ -74,7 +74,7 @@ class Step:
     """What the search for the least excess came to, if the limits had to be exceeded."""
     pieces: int = 0
     """Pieces that were solved."""
-    starts: list[Start] | None = None
+    starts: list[PivotStart] | None = None
     """Modes to start from, once they were asked for."""
 
     def __post_init__(self) -> None:
@@ -122,7 +122,7 @@ class Step:
     def _tracked(self, statement: Statement, excess: Found) -> Answered | None:
         """The best tracking from an answer on; or else that answer, though it tracks less well."""
         assert excess.answer is not None
-        start = Start(excess.answer.modes, excess.answer.force)
+        start = PivotStart(excess.answer.modes, excess.answer.force)
         self.found = self._find(statement, start)
         answered = self._checked(statement, self.found)
         if answered is None:
@@ -135,7 +135,7 @@ class Step:
         return self.mechanics.size
 
     def _find(
-        self, statement: Statement, start: Start | None = None, *, confirm: bool = False
+        self, statement: Statement, start: PivotStart | None = None, *, confirm: bool = False
     ) -> Found:
         """Search the modes of a statement; `confirm` that its least objective is not zero."""
         before = np.zeros(len(statement.lower))
@@ -145,21 +145,24 @@ class Step:
         if start is not None:
             recalled = start
         elif self.past is not None and self.past.known:
-            recalled = Start(self.past.modes, self.past.force)
+            recalled = PivotStart(self.past.modes, self.past.force)
         nodes: int | None = None
         if self.search.strategy != "exact":
             nodes = self.search.confirm_nodes if confirm else (None if start is None else 0)
-        found = search_modes(
-            pieces,
-            self.search,
+        context = SearchContext(
+            pairs=self.mechanics.contacts.pairs,
             recalled=recalled,
             surprised=start is None and self.past is not None and not self.past.complete,
             expected=math.inf if start is not None else (-math.inf if confirm else self.expected),
             usual=math.inf if start is not None or confirm else self.usually,
+            idle=self._idle if start is None and not confirm else _never,
+        )
+        found = search_modes(
+            pieces,
+            self.search,
+            context,
             starts=self._starts(),
             resort=self._resort(),
-            pairs=self.mechanics.contacts.pairs,
-            idle=self._idle if start is None and not confirm else _never,
             enough=0.5 * (NO_EXCESS * self._size) ** 2 if confirm else -math.inf,
             nodes=nodes,
             deadline=self.deadline,
@@ -167,7 +170,7 @@ class Step:
         self.pieces += pieces.pieces
         return found
 
-    def _idle(self, answer: Answer) -> bool:
+    def _idle(self, answer: PieceAnswer) -> bool:
         """Whether an answer does nothing, and it is time to ask what begins to move the bodies.
 
         That is where no contact was known, and after `PATIENCE` steps that did nothing, after
@@ -199,13 +202,13 @@ class Step:
         residual = within.F_u @ self.before + within.F_c @ force + within.f
         return bool(objective >= NO_BETTER * 0.5 * float(residual @ residual))
 
-    def _starts(self) -> Iterator[Start]:
+    def _starts(self) -> Iterator[PivotStart]:
         """See `_starts`; found when first asked for."""
         if self.starts is None:
             self.starts = list(_starts(self.mechanics, self.before, self.past))
         yield from self.starts
 
-    def _resort(self) -> Iterator[Start]:
+    def _resort(self) -> Iterator[PivotStart]:
         """What the contacts do at the efforts of the step before, to the last digits.
 
         Then the same with one contact in other modes, those first that are nearest to them: where
@@ -214,12 +217,12 @@ class Step:
         m = self.mechanics
         force, _ = contact_forces(m, self.before)
         modes = modes_at(m, self.before, force)
-        yield Start(modes, force, obeyed=True)
+        yield PivotStart(modes, force, obeyed=True)
         n = m.contacts.starts
         near = np.maximum(force[n], np.abs(m.delta_c(self.before, force)[n]))
         for i in np.argsort(np.round(near / m.size, 6), kind="stable"):
             other = STICKING if modes.kind[i] == INACTIVE else INACTIVE
-            yield Start(modes.with_contact(i, other), force)
+            yield PivotStart(modes.with_contact(i, other), force)
 
     def _checked(self, statement: Statement, found: Found) -> Answered | None:
         """The answer as a QP solver confirms it: the optimum of its piece."""
@@ -243,14 +246,14 @@ class Step:
         return Answered(answer.modes, effort, force, checked, scale)
 
 
-def _as_tracking(within: Statement, kept: Answer) -> Answer:
+def _as_tracking(within: Statement, kept: PieceAnswer) -> PieceAnswer:
     """An answer that keeps the limits, as one of the statement that tracks."""
     effort = kept.effort[: len(within.lower)]
     residual = within.F_u @ effort + within.F_c @ kept.force + within.f
     return replace(kept, effort=effort, objective=0.5 * float(residual @ residual))
 
 
-def _never(answer: Answer) -> bool:
+def _never(answer: PieceAnswer) -> bool:
     return False
 
 
@@ -266,7 +269,7 @@ class Past(NamedTuple):
     """Whether it knew all of them."""
 
 
-def _starts(m: Mechanics, before: np.ndarray, past: Past | None) -> Iterator[Start]:
+def _starts(m: Mechanics, before: np.ndarray, past: Past | None) -> Iterator[PivotStart]:
     """Modes to start from: those at the efforts of the step before, roughly, and all sticking.
 
     The forces of contacts that depend on each other are not unique: those that are found from the
@@ -274,8 +277,8 @@ def _starts(m: Mechanics, before: np.ndarray, past: Past | None) -> Iterator[Sta
     """
     for known in [None] if past is None else [past.force, None]:
         force, _ = contact_forces(m, before, known, sweeps=START_SWEEPS)
-        yield Start(modes_at(m, before, force), force)
-    yield Start(Modes.of(np.full(m.contacts.n_c, STICKING)))
+        yield PivotStart(modes_at(m, before, force), force)
+    yield PivotStart(Modes.of(np.full(m.contacts.n_c, STICKING)))
 
 
 def _recalled(m: Mechanics, warm: ContactWarm) -> Past:
@@ -295,7 +298,7 @@ def _recalled(m: Mechanics, warm: ContactWarm) -> Past:
     return Past(modes, force / m.c_unit, known, complete)
 
 
-def _widened(m: Mechanics, limits: Limits, least: Answer) -> Limits:
+def _widened(m: Mechanics, limits: ProblemLimits, least: PieceAnswer) -> ProblemLimits:
     """The limits, widened just enough for this answer to satisfy them."""
     n_a = len(m.a_unit)
     effort, force = least.effort[:n_a], least.force
@@ -313,7 +316,7 @@ def _widened(m: Mechanics, limits: Limits, least: Answer) -> Limits:
             )
         widened.append(limit)
     total, least_unit = normal_sums(m, force), slack * float(m.c_unit.max())
-    return Limits(
+    return ProblemLimits(
         widened,
         np.minimum(limits.sum_minimum, total - least_unit),
         np.maximum(limits.sum_maximum, total + least_unit),

@@ -12,7 +12,7 @@ CONTACTS_KEPT = 64
 
 
 @dataclass(frozen=True)
-class Channel:
+class DataChannel:
     """One Data that is read after every step."""
 
     name: str
@@ -37,14 +37,14 @@ class Channel:
         return filled
 
 
-def channels_of(root: Any) -> list[Channel]:
+def channels_of(root: Any) -> list[DataChannel]:
     """Channels of a scene: positions of states, force and displacement of cables, controllers.
 
     A controller lists its own in the dict `recorded`, name of a Data -> (unit in words, meaning),
     and in `recorded_contacts` those for scenes that find contacts. Where the number of a Data's
     entries changes from step to step, a third value says how many are kept.
     """
-    found: list[Channel] = []
+    found: list[DataChannel] = []
     contacts = any(e.getClassName() == "CollisionPipeline" for e in root.objects)
     for node in nodes_of(root):
         for entry in node.objects:
@@ -72,7 +72,7 @@ def nodes_of(root: Any) -> list[Any]:
     return nodes
 
 
-def _recorded(controller: Any, contacts: bool) -> list[Channel]:
+def _recorded(controller: Any, contacts: bool) -> list[DataChannel]:
     own, touching = (
         named if isinstance(named := getattr(type(controller), name, None), dict) else {}
         for name in ("recorded", "recorded_contacts")
@@ -84,7 +84,7 @@ def _recorded(controller: Any, contacts: bool) -> list[Channel]:
     return found
 
 
-def _channel(component: Any, name: str, unit: str, help: str) -> Channel:
+def _channel(component: Any, name: str, unit: str, help: str) -> DataChannel:
     data = component.findData(name)
     path = f"{component.getPathName().lstrip('/')}.{name}"
-    return Channel(path, data, unit, np.shape(data.value), help)
+    return DataChannel(path, data, unit, np.shape(data.value), help)

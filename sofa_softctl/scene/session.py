@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import RecordError, SceneError
-from sofa_softctl.record.record import RecordWriter
+from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.channels import Channel, channels_of, nodes_of, own_state
+from sofa_softctl.scene.channels import DataChannel, channels_of, nodes_of, own_state
 from sofa_softctl.scene.loader import build_scene, load_scene
 from sofa_softctl.scene.sofa.steps import SofaSteps, controllers_of
 from sofa_softctl.units import symbol
@@ -74,7 +74,7 @@ class Session:
         self._animate = self._sofa.animate if self._sofa else partial(simulation.animate, self.root)
         self.step_count = 0
         self._writer: RecordWriter | None = None
-        self._channels: list[Channel] = []
+        self._channels: list[DataChannel] = []
         self._recording_seconds = 0.0
 
     @property
@@ -133,7 +133,7 @@ class Session:
             raise SceneError(f"{what} needs the embedded backend; this session runs in SOFA.")
 
     @contextmanager
-    def recording(self, path: str | Path) -> Iterator[list[Channel]]:
+    def recording(self, path: str | Path) -> Iterator[list[DataChannel]]:
         """Record every step to an MCAP file while the context is open.
 
         Gives the channels. The file is complete or has the suffix .part: see `RecordWriter`.

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl._internal.processes import workers as workers_of
-from sofa_softctl.record.record import RecordWriter
-from sofa_softctl.surrogate.planning.cost_estimate import Estimate, estimate
+from sofa_softctl.record.writer import RecordWriter
+from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, estimate
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
 from sofa_softctl.surrogate.scene_task import at_fault, make_task, read_task
@@ -35,7 +35,7 @@ class ScenePlan:
     """The plan."""
     spot: np.ndarray
     """Where the task's probe is at each instant [length], shape (K, 3)."""
-    estimate: Estimate | None
+    estimate: CostEstimate | None
     """What it was expected to take; None without a grid, or where that could not be found out."""
     seconds: float
     """Time that it took [s]."""
@@ -106,7 +106,7 @@ class Prepared:
     """The robot, with its grid."""
     rehearsal: Plan | None
     """The plan on the affine map; None if there is none."""
-    estimate: Estimate | None
+    estimate: CostEstimate | None
     """What the plan will take."""
     started: float
     """When that began, by `perf_counter` [s]."""

@@ -12,7 +12,7 @@ from sofa_softctl.scene.session import Session
 find_backend("embedded")
 
 from sofa_softctl import Grasp, InverseController, add_effector  # noqa: E402
-from sofa_softctl.qpcc.search_options import Search  # noqa: E402
+from sofa_softctl.qpcc.search_options import SearchOptions  # noqa: E402
 
 G = 9810.0  # [mm/s^2]
 MASS = 0.002  # of a ball [kg]
@@ -349,7 +349,7 @@ def test_a_controllers_reset_forgets_what_was_lost():
 
 def test_a_record_holds_the_gap_and_the_pieces_of_every_step(tmp_path):
     """The exact search proves its answers while the balls touch; afterwards there is none."""
-    session = shoving(search=Search("exact"))
+    session = shoving(search=SearchOptions("exact"))
     with session.recording(tmp_path / "shove.mcap"):
         summary, _ = run(session, 60)
     channels = read_record(tmp_path / "shove.mcap").channels
@@ -359,7 +359,7 @@ def test_a_record_holds_the_gap_and_the_pieces_of_every_step(tmp_path):
     assert found.steps >= touching.sum() > 10 and not touching[-1]
     assert (gap <= 1.000001e-4).all() and found.proven == found.steps and found.unbounded == 0
     assert (pieces[touching] > 0).all() and pieces[-1] == 0.0
-    inexact, _ = run(shoving(search=Search("pivoting")), 10)
+    inexact, _ = run(shoving(search=SearchOptions("pivoting")), 10)
     assert inexact.inverse[0].search.unbounded == inexact.inverse[0].search.steps == 10
 
 

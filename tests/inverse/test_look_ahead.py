@@ -6,8 +6,8 @@ import pytest
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.inverse.look_ahead import (
     Candidate,
+    GoalProgress,
     LookAhead,
-    Progress,
     choose,
     turned,
     weighted_error,
@@ -64,7 +64,7 @@ def test_the_budget_counts_steps():
 
 
 def test_progress_stops_after_its_patience():
-    progress = Progress(patience=3, share=0.1)
+    progress = GoalProgress(patience=3, share=0.1)
     steps = [(10.0, 0.0), (9.5, 0.5), (9.2, 0.3), (9.1, 0.1)]
     assert [progress.stopped(*step) for step in steps] == [False] * 3 + [True]
     assert not progress.stopped(8.9, 0.2)  # less than nine tenths of ten: it goes on
@@ -73,7 +73,7 @@ def test_progress_stops_after_its_patience():
 @pytest.mark.parametrize(("gained", "stopped"), [(0.3, False), (0.0, True), (-0.3, True)])
 def test_progress_is_towards_a_goal_that_moves(gained, stopped):
     """Its distance stays at 2: the robot follows, stands still as the goal returns, or flees it."""
-    progress = Progress(patience=5, share=0.1)
+    progress = GoalProgress(patience=5, share=0.1)
     assert any([progress.stopped(2.0, gained) for _ in range(20)]) is stopped
 
 

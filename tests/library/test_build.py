@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import LibraryError, WorkerError
-from sofa_softctl.library.build import Builder, Chain, solve
+from sofa_softctl.library.build import Builder, TaskChain, solve
 from sofa_softctl.library.library import shape_of
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.storage import FORMAT, LibraryFile, load
@@ -149,7 +149,7 @@ def test_a_library_of_another_problem_is_refused(program, tmp_path):
 def test_problems_without_a_solution_are_counted_skipped_and_listed(program, tmp_path):
     """With 9 N m the pendulum does not turn 40 rad in a second."""
     builder = made(tmp_path / "a", program)
-    chain = Chain(np.random.default_rng(0))
+    chain = TaskChain(np.random.default_rng(0))
     found = solve(program, np.array([0.0, 40.0]))
     assert not found.status.ok and found.entry is None
     assert builder._take(chain, np.array([0.0, 40.0]), found) is None
@@ -201,9 +201,16 @@ def test_tasks_in_a_chain_start_where_the_last_one_that_was_done_ended(program, 
 def test_a_file_that_is_no_library_is_refused_and_left_alone(tmp_path, content):
     path = tmp_path / "a"
     path.write_bytes(content)
-    with pytest.raises(LibraryError, match="expected a library of motions"):
+    with pytest.raises(LibraryError, match="expected a library of motions|is no SQLite file"):
         load(path)
     assert path.read_bytes() == content
+
+
+def test_a_library_that_cannot_be_written_is_told_and_leaves_nothing(program, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(LibraryError, match=r"Cannot write '.*file/library': File exists"):
+        made(tmp_path / "file" / "library", program)
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_missing_truncated_damaged_or_newer_file_is_told(program, tmp_path):

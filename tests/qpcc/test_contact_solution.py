@@ -21,12 +21,12 @@ from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
 from sofa_softctl.qpcc.examples.contacts import push_an_object, rod_against_a_wall
 from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of
 from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.status import Status
 
 STICKING = Law("sticking")
-PIVOTING = Search("pivoting")
+PIVOTING = SearchOptions("pivoting")
 
 
 def whole(p):
@@ -82,7 +82,7 @@ def test_exact_is_the_best_of_all_pieces(friction, law):
     rng = np.random.default_rng(1)
     for _ in range(150):
         p = random_problem(rng, n_c=3, friction=friction, law=law)
-        answer, best = solve(p, search=Search("exact")), by_enumeration(p)
+        answer, best = solve(p, search=SearchOptions("exact")), by_enumeration(p)
         if best is None:
             assert answer.status is not Status.SOLVED
             continue
@@ -99,7 +99,7 @@ def test_pivoting_is_never_better_than_exact_and_mostly_as_good(friction, law, s
     as_good = []
     for _ in range(80):
         p = random_problem(rng, n_c=5, friction=friction, law=law)
-        fast, exact = solve(p, search=PIVOTING), solve(p, search=Search("exact"))
+        fast, exact = solve(p, search=PIVOTING), solve(p, search=SearchOptions("exact"))
         if exact.status is not Status.SOLVED:
             continue
         if fast.status is Status.SOLVED:
@@ -146,7 +146,7 @@ def test_answers_obey_coulombs_law_and_the_limits(strategy):
     slides = 0
     for _ in range(25):
         p = random_problem(rng, n_c=3)
-        answer = solve(p, search=Search(strategy, nodes=60))
+        answer = solve(p, search=SearchOptions(strategy, nodes=60))
         slides += obeys_coulomb(p, answer)
         assert answer.law_error <= 1e-6
         assert answer.cone_violation <= 1e-6
@@ -166,7 +166,7 @@ def test_the_bound_is_below_every_motion_that_contacts_allow():
     gaps, compared = [], 0
     for _ in range(10):
         p = random_problem(rng, n_c=2, pull=False, energy=1e-2)
-        answer = solve(p, search=Search("exact", nodes=80))
+        answer = solve(p, search=SearchOptions("exact", nodes=80))
         m = mechanics_of(p, p.contacts, answer.effort)
         for spread in (1e-3, 1e-2, 0.1, 1.0):
             for _ in range(30):
@@ -191,7 +191,7 @@ def test_pivoting_finds_a_minimum_over_the_efforts():
     compared = 0
     for _ in range(10):
         p = random_problem(rng, n_c=3, pull=False, energy=1e-2)
-        answer = solve(p, search=Search("pivoting"))
+        answer = solve(p, search=SearchOptions("pivoting"))
         m = mechanics_of(p, p.contacts, answer.effort)
         for _ in range(40):
             effort = (answer.effort / m.a_unit) + 1e-3 * rng.normal(size=p.n_a)
@@ -402,15 +402,15 @@ def test_five_hundred_contacts_are_solved():
 
 def test_the_search_keeps_to_its_bounds_and_says_so():
     p = random_problem(np.random.default_rng(11), n_c=8)
-    answer = solve(p, search=Search("pivoting", new_pieces=2))
+    answer = solve(p, search=SearchOptions("pivoting", new_pieces=2))
     assert answer.pieces <= 2
     assert not answer.converged
     assert "The search ended early, after 2 pieces" in answer.message
-    exact = solve(p, search=Search("exact", nodes=3))
+    exact = solve(p, search=SearchOptions("exact", nodes=3))
     assert not exact.converged
     assert np.isfinite(exact.bound) and exact.bound <= exact.objective
     assert exact.gap > 1e-3  # far from a proof
-    best = solve(p, search=Search("exact", budget=0.0))
+    best = solve(p, search=SearchOptions("exact", budget=0.0))
     assert best.law_error <= 1e-6
 
 
@@ -430,8 +430,8 @@ def test_contacts_that_depend_on_each_other_change_nothing():
             friction=np.tile(c.friction, 2),
             law=law,
         )
-        here = solve(p, search=Search("exact"))
-        there = solve(replace(p, contacts=twice), search=Search("exact"))
+        here = solve(p, search=SearchOptions("exact"))
+        there = solve(replace(p, contacts=twice), search=SearchOptions("exact"))
         assert there.law_error <= 1e-6
         assert there.objective == pytest.approx(here.objective, rel=1e-6, abs=1e-9)
 
@@ -509,7 +509,7 @@ def test_auto_goes_on_to_a_proof_where_contacts_are_few():
     assert (cold.strategy, cold.gap) == ("exact", 0.0)
     many = random_problem(rng, n_c=17)
     assert solve(many).strategy == "pivoting" and solve(many).gap == np.inf
-    assert solve(many, search=Search(budget=10.0, nodes=20)).bound > -np.inf
+    assert solve(many, search=SearchOptions(budget=10.0, nodes=20)).bound > -np.inf
 
 
 def points_on_a_coarse_skin(seed):
@@ -585,7 +585,7 @@ def test_actuators_that_reach_nothing_rest(strategy):
         p = replace(p, W_ea=np.zeros_like(p.W_ea), contacts=contacts, energy=1e-4)
         p = replace(p, effort_min=-2.0, effort_max=2.0, effort_rate=np.inf)
         p = replace(p, displacement_min=-np.inf, displacement_max=np.inf)
-        answer = solve(p, search=Search(strategy))
+        answer = solve(p, search=SearchOptions(strategy))
         assert answer.status is Status.SOLVED
         assert np.abs(answer.effort).max() <= 1e-6
         assert not answer.active

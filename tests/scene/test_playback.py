@@ -7,7 +7,7 @@ import pytest
 
 from sofa_softctl import Session
 from sofa_softctl.errors import RecordError
-from sofa_softctl.record.record import RecordWriter
+from sofa_softctl.record.writer import RecordWriter
 
 SCENE = Path(__file__).parents[2] / "scenes" / "trunk_cup.py"
 PULLED = 2

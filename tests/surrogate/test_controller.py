@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import RecordError
-from sofa_softctl.record.record import RecordWriter
+from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.session import Session
 

@@ -9,7 +9,7 @@ import pytest
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.plan_scene import Prepared
-from sofa_softctl.surrogate.planning.cost_estimate import Estimate
+from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
 from sofa_softctl.surrogate.planning.trust_region import Settings
 from sofa_softctl.surrogate.robot import PlannedRobot
 from sofa_softctl.view.terminal.plan import Watch
@@ -56,7 +56,7 @@ def test_where_no_optimum_is_found_there_is_no_rehearsal(planned):
 
 def test_the_line_that_is_watched_counts_equilibria_between_iterations(planned):
     robot, task, rehearsal, found = planned
-    expected = Estimate({0: 16, 1: 15}, known=0, each=0.02, size=63_400)
+    expected = CostEstimate({0: 16, 1: 15}, known=0, each=0.02, size=63_400)
     watch = Watch(Prepared("arm.py", "circle", task, K, robot, rehearsal, expected, 0.0))
     solved = robot.evaluations
     assert watch.__rich__() == f"{solved} of ~31 equilibria"

@@ -11,7 +11,7 @@ import numpy as np
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
 from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.status import Status
 
@@ -179,7 +179,9 @@ def _load(arrays: Any, at: str) -> InverseProblem:
 
 
 def measure(
-    problems: Iterable[InverseProblem], search: Search, reference: Search | None = None
+    problems: Iterable[InverseProblem],
+    search: SearchOptions,
+    reference: SearchOptions | None = None,
 ) -> dict[str, float]:
     """Measure optimality gap and time of a search.
 
@@ -193,7 +195,7 @@ def measure(
         those that the reference solves and the search does not ("lost"), that are proven to be the
         best ones ("proven"), and the median time of each search [s].
     """
-    reference = reference or Search("exact", nodes=1000)
+    reference = reference or SearchOptions("exact", nodes=1000)
     gaps, times, best_times, proven = [], [], [], []
     lost = 0
     for problem in problems:

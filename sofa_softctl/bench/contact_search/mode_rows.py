@@ -14,7 +14,7 @@ FACETS = 8
 """Planes around every friction cone, beside those that answers add."""
 
 
-class Statement(NamedTuple):
+class EnumerationProblem(NamedTuple):
     """An inverse problem over x = (efforts, contact forces, excesses), free of units.
 
     Minimise 1/2 x' H x + g' x such that G x <= h, delta = C x + c, and every contact obeys its law.
@@ -56,7 +56,7 @@ def _row(R: np.ndarray, r: np.ndarray, at: int, row: np.ndarray, value: float) -
 
 @njit
 def _cone_rows(
-    st: Statement, i: int, cuts: np.ndarray, G: np.ndarray, h: np.ndarray, at: int
+    st: EnumerationProblem, i: int, cuts: np.ndarray, G: np.ndarray, h: np.ndarray, at: int
 ) -> int:
     """Planes p . lam_t <= mu lam_n around a cone: fixed ones, and those of `cuts`."""
     j = st.first + st.starts[i]
@@ -74,7 +74,7 @@ def _cone_rows(
 
 @njit
 def _sector_rows(
-    st: Statement, i: int, low: float, high: float, G: np.ndarray, h: np.ndarray, at: int
+    st: EnumerationProblem, i: int, low: float, high: float, G: np.ndarray, h: np.ndarray, at: int
 ) -> int:
     """Slip within a sector of angles, friction opposite, between the disc's arc and its chord."""
     j, t = st.first + st.starts[i], st.starts[i] + 1
@@ -101,7 +101,7 @@ def _sector_rows(
 
 @njit
 def assemble(
-    st: Statement, kind: np.ndarray, low: np.ndarray, high: np.ndarray, cuts: np.ndarray
+    st: EnumerationProblem, kind: np.ndarray, low: np.ndarray, high: np.ndarray, cuts: np.ndarray
 ) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Rows G x <= h and A x = b of what is known of the contacts; a negative flag: impossible."""
     n, n_c = len(st.g), len(st.mu)
@@ -142,7 +142,7 @@ def assemble(
 
 
 @njit
-def columns_of(st: Statement, kind: np.ndarray) -> np.ndarray:
+def columns_of(st: EnumerationProblem, kind: np.ndarray) -> np.ndarray:
     """Columns of x that may differ from zero."""
     used = np.ones(len(st.g), dtype=np.bool_)
     for i in range(len(st.mu)):
@@ -153,7 +153,7 @@ def columns_of(st: Statement, kind: np.ndarray) -> np.ndarray:
 
 
 @njit
-def law_errors(st: Statement, x: np.ndarray) -> np.ndarray:
+def law_errors(st: EnumerationProblem, x: np.ndarray) -> np.ndarray:
     """Distance of each contact from its law, shape (n_c,).
 
     The larger of |min(lam_n, delta_n)| and of the distance of lam_t from the projection of
@@ -183,7 +183,7 @@ def law_errors(st: Statement, x: np.ndarray) -> np.ndarray:
 
 @njit
 def turning(
-    st: Statement,
+    st: EnumerationProblem,
     kind: np.ndarray,
     cols: np.ndarray,
     place: np.ndarray,
@@ -245,7 +245,7 @@ def turning(
 
 @njit
 def add_curvature(
-    st: Statement,
+    st: EnumerationProblem,
     kind: np.ndarray,
     cols: np.ndarray,
     place: np.ndarray,

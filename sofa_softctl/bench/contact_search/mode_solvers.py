@@ -15,7 +15,7 @@ from sofa_softctl.bench.contact_search.interior_point import (
 from sofa_softctl.bench.contact_search.mode_rows import (
     INACTIVE,
     SLIDING,
-    Statement,
+    EnumerationProblem,
     add_curvature,
     assemble,
     turning,
@@ -29,7 +29,7 @@ MULTIPLIER = 1e3
 
 
 def relax(
-    st: Statement,
+    st: EnumerationProblem,
     kind: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
@@ -68,7 +68,7 @@ def relax(
     return status, bound, x
 
 
-def _columns(st: Statement, kind: np.ndarray) -> np.ndarray:
+def _columns(st: EnumerationProblem, kind: np.ndarray) -> np.ndarray:
     """Columns of x that may differ from zero: not the forces of inactive contacts."""
     used = np.ones(len(st.g), dtype=bool)
     for i in np.flatnonzero(kind == INACTIVE):
@@ -78,7 +78,7 @@ def _columns(st: Statement, kind: np.ndarray) -> np.ndarray:
 
 
 def descend(
-    st: Statement,
+    st: EnumerationProblem,
     kind: np.ndarray,
     angle: np.ndarray,
     x: np.ndarray,
@@ -163,7 +163,9 @@ def descend(
     return (SOLVED, value) if error < 1e-9 else (FAILED, math.inf)
 
 
-def _merit(st: Statement, x: np.ndarray, c: np.ndarray, h: np.ndarray, weight: float) -> float:
+def _merit(
+    st: EnumerationProblem, x: np.ndarray, c: np.ndarray, h: np.ndarray, weight: float
+) -> float:
     """Objective and broken curved conditions."""
     broken = np.abs(c).sum() + np.maximum(-h, 0.0).sum()
     return float(0.5 * (x @ (st.H @ x)) + st.g @ x + weight * broken)

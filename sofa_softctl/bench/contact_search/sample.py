@@ -28,7 +28,7 @@ STEPS, EVERY = 150, 25
 """Steps of each scene, and of how many one is kept."""
 
 
-class Sample(NamedTuple):
+class SolvedProblem(NamedTuple):
     """A problem with its best answer."""
 
     name: str
@@ -47,11 +47,11 @@ class Sample(NamedTuple):
     """Whether the enumeration came to its end."""
 
 
-def load_sample(folder: Path) -> list[Sample]:
+def load_sample(folder: Path) -> list[SolvedProblem]:
     """The sample that `write_sample` wrote."""
     entries = json.loads((folder / "contact_sample.json").read_text())
     problems = load_corpus(folder / "contact_sample.npz")
-    return [Sample(problem=p, **entry) for p, entry in zip(problems, entries, strict=True)]
+    return [SolvedProblem(problem=p, **entry) for p, entry in zip(problems, entries, strict=True)]
 
 
 def write_sample(folder: Path, scenes: Path) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.bench.contact_search.mode_rows import Statement
+from sofa_softctl.bench.contact_search.mode_rows import EnumerationProblem
 from sofa_softctl.qpcc.pieces.mechanics import Mechanics, mechanics_of
 from sofa_softctl.qpcc.problem import InverseProblem
 
@@ -35,7 +35,7 @@ class Stated:
 
     mechanics: Mechanics
     """The mechanics in units of energy."""
-    statement: Statement
+    statement: EnumerationProblem
     """What the kernels take."""
     soft: Soft
     """The soft limits."""
@@ -154,7 +154,7 @@ def state(problem: InverseProblem, *, violation: bool = False) -> Stated:
     norm = np.sqrt((G * G).sum(axis=1))
     norm[norm == 0.0] = 1.0
     weight = strongest * length**2
-    statement = Statement(
+    statement = EnumerationProblem(
         H=H / strongest,
         g=g / (strongest * length),
         C=np.concatenate((m.W_ac.T, m.W_cc, np.zeros((n_r, k))), axis=1),

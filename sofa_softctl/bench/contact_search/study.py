@@ -19,7 +19,7 @@ from sofa_softctl.bench.contact_search.enumeration import Best, enumerate_modes
 from sofa_softctl.bench.contact_search.random_problems import KINDS, kind_of, random_contact_problem
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.status import Status
 
@@ -35,7 +35,7 @@ class SearchRow(NamedTuple):
     """One answer of one search, beside the best one."""
 
     strategy: str
-    """`Search.strategy`."""
+    """`SearchOptions.strategy`."""
     seed: int
     """Of the corpus."""
     number: int
@@ -63,7 +63,7 @@ class SearchRow(NamedTuple):
     gap: float
     """What the answer says of its distance from its own bound [-]."""
     optimal: bool
-    """Whether the answer is called optimal: solved, with at most `Search.gap`."""
+    """Whether the answer is called optimal: solved, with at most `SearchOptions.gap`."""
     false_contradiction: bool
     """Whether it says that limits contradict each other, or nothing, where an answer exists."""
     unreported: int
@@ -82,7 +82,7 @@ class SearchRow(NamedTuple):
     """CPU time of the enumeration [ms]."""
 
 
-def compare_search(problem: InverseProblem, best: Best, search: Search) -> dict[str, Any]:
+def compare_search(problem: InverseProblem, best: Best, search: SearchOptions) -> dict[str, Any]:
     """The fields of a `SearchRow` that are known of any problem, without a corpus.
 
     Args:
@@ -146,7 +146,7 @@ def measure_search(
         problems: How many; problem k is `random_contact_problem(seed, k, contacts)`.
         seed: Of the corpus.
         contacts: Most contacts of a problem.
-        strategies: What `Search.strategy` is set to.
+        strategies: What `SearchOptions.strategy` is set to.
         workers: Processes that work at the same time; 0: this one.
 
     Raises:
@@ -207,7 +207,7 @@ def measure_problem(
     }
     rows = []
     for name in strategies:
-        search = Search(name)  # type: ignore[arg-type]
+        search = SearchOptions(name)  # type: ignore[arg-type]
         rows.append(SearchRow(**corpus, **compare_search(problem, best, search)))
     return rows
 

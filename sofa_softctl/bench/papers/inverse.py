@@ -14,7 +14,7 @@ from sofa_softctl.bench.robust.cases import ROBOTS
 from sofa_softctl.bench.run_measures import WARM_UP, RunMeasures
 from sofa_softctl.errors import SceneError
 from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.scene.run import step_count
 from sofa_softctl.scene.session import Session
 
@@ -156,9 +156,9 @@ def _known(value: float) -> float | None:
 
 
 STRATEGIES = {
-    "pivoting, as in the paper": Search("pivoting", flips=0, warm_flips=0),
-    "pivoting": Search("pivoting"),
-    "exact, 300 nodes": Search("exact", nodes=300),
+    "pivoting, as in the paper": SearchOptions("pivoting", flips=0, warm_flips=0),
+    "pivoting": SearchOptions("pivoting"),
+    "exact, 300 nodes": SearchOptions("exact", nodes=300),
 }
 """Searches that are compared with the exact one."""
 

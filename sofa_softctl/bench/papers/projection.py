@@ -22,7 +22,7 @@ FAINT = 1e-5
 """Share of the start's energy below which swings are not looked at."""
 
 
-class Swing(NamedTuple):
+class ReleasedSwing(NamedTuple):
     """Free swing of a robot."""
 
     frequency: float
@@ -56,7 +56,7 @@ class ProjectedMotion:
         """By how much the energy grows in a step at most, as a share of the first one [-]."""
         return float(np.diff(self.energy).max() / self.energy[0])
 
-    def swing(self) -> Swing:
+    def swing(self) -> ReleasedSwing:
         """Frequency and decay, from the instants at which the tip goes through its rest.
 
         An undamped oscillation of natural frequency w turns by arctan(w dt) in a step of implicit
@@ -73,11 +73,11 @@ class ProjectedMotion:
         frequency = swings / (crossings[-1] - crossings[0]) / self.dt
         turn = 2.0 * np.pi * frequency * self.dt
         decay = float(energy[0] - energy[-1]) / swings
-        return Swing(frequency, frequency * np.tan(turn) / turn, decay)
+        return ReleasedSwing(frequency, frequency * np.tan(turn) / turn, decay)
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class ApproximationComparison:
     """The same robot under the same tensions, with one approximation after the other."""
 
     full: ProjectedMotion
@@ -125,16 +125,16 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class Projection:
+class ProjectionStudy:
     """Cost and error of projected dynamics on the arm with a laser."""
 
-    release: Comparison
+    release: ApproximationComparison
     """Let go from the shape that one line bends it to: nothing pulls, energy may not grow."""
-    ramp: Comparison
+    ramp: ApproximationComparison
     """Under the tensions of the plan for the circle."""
     halved: dict[str, ProjectedMotion]
-    """The release with steps of half the length, by the names of `Comparison`; without that of the
-    exact map, as it is the grid's."""
+    """The release with steps of half the length, by the names of `ApproximationComparison`; without
+    that of the exact map, as it is the grid's."""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -154,7 +154,7 @@ def measure_projection(
     *,
     instants: int = 200,
     parameters: dict[str, Any] | None = None,
-) -> Projection:
+) -> ProjectionStudy:
     """Move the arm with a laser by full and by projected steps, let go and along the circle's plan.
 
     Args:
@@ -178,7 +178,7 @@ def measure_projection(
     twice = np.repeat(loose, 2, axis=0)
     names = ("full", "balanced", "grid")
     halved = {name: half.motion(name, "release, half the step", start, twice) for name in names}
-    return Projection(release, ramp, halved)
+    return ProjectionStudy(release, ramp, halved)
 
 
 class _Arm:
@@ -200,10 +200,10 @@ class _Arm:
         self.mass = exact.masses().reshape(-1, 3)
         self.still = self.exact.recover(np.zeros((1, self.dimension)))[0]
 
-    def compare(self, what: str, a: np.ndarray, u: np.ndarray) -> Comparison:
+    def compare(self, what: str, a: np.ndarray, u: np.ndarray) -> ApproximationComparison:
         """All motions from rest at a, shape (d,), under controls u, shape (K - 1, d)."""
         names = ("full", "balanced", "projected", "grid")
-        return Comparison(*(self.motion(name, what, a, u) for name in names))
+        return ApproximationComparison(*(self.motion(name, what, a, u) for name in names))
 
     def motion(self, name: str, what: str, a: np.ndarray, u: np.ndarray) -> ProjectedMotion:
         self.report(f"{what}: {name}")

@@ -117,7 +117,7 @@ class Reference:
 
 
 @dataclass
-class Motors:
+class AngleControl:
     """A PID controller of each motor's angle, with the gains that put three poles at -bandwidth.
 
     For the motor alone: the spring is a disturbance, which the integral takes. I s^3 + (F + k_d)

@@ -13,8 +13,8 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.problems.arm_dynamics import (
+    AngleControl,
     Command,
-    Motors,
     Reference,
     State,
     Torques,
@@ -40,7 +40,7 @@ class ArmState:
 
     x: State
     """q, dq, theta, dtheta [rad], [rad/s]."""
-    motors: Motors
+    motors: AngleControl
     """The motors' position control."""
     command: Command
     """What gives the torques: `motors`, or `Torques`."""
@@ -182,7 +182,7 @@ class ElasticArm(SceneController):
         """Back to rest at the first angles, the hand open, the objects where they were."""
         h = float(self.dt.value) / self.substeps
         still = np.array([self.start[4:6]] * 2)
-        motors = Motors(
+        motors = AngleControl(
             Reference(0.0, 1.0, still, np.zeros((2, 2))), h, self.bandwidth, self.torque_limit
         )
         hand, places = Hand(self.closing), self.laid.copy()

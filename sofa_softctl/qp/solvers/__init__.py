@@ -1,5 +1,5 @@
-"""Solvers for quadratic programs, one file each, all behind `qp.QPSolver`."""
+"""Solvers of quadratic programs, one file each, all behind `qp.QPSolver`."""
 
-from sofa_softctl.qp.solvers.registry import find, qp_solvers, register
+from sofa_softctl.qp.solvers.registry import find, qp_solvers, register, sparse_qp_solvers
 
-__all__ = ["find", "qp_solvers", "register"]
+__all__ = ["find", "qp_solvers", "register", "sparse_qp_solvers"]

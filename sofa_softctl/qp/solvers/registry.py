@@ -2,48 +2,76 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sofa_softctl._internal.late_names import look_further
 from sofa_softctl.errors import PluginError, ProblemError
-from sofa_softctl.qp.problem import QPSolver
+from sofa_softctl.qp.problem import QPSolver, SparseQPSolver
 from sofa_softctl.qp.solvers.daqp import solve_daqp
+from sofa_softctl.qp.solvers.osqp import solve_osqp
+from sofa_softctl.qp.solvers.piqp import solve_piqp
 from sofa_softctl.qp.solvers.proxqp import solve_proxqp
 from sofa_softctl.qp.solvers.qpsolvers_adapter import from_qpsolvers
 
 qp_solvers: dict[str, QPSolver] = {}
-"""The registered solvers. Read it freely; write it with `register`."""
+"""The registered solvers of dense QPs. Read it freely; write it with `register`."""
+sparse_qp_solvers: dict[str, SparseQPSolver] = {}
+"""Those of sparse QPs."""
 
 _ADAPTED = "qpsolvers:"
 
 
-def register(name: str, function: QPSolver) -> None:
+def register(name: str, function: QPSolver | SparseQPSolver, *, sparse: bool = False) -> None:
     """Make a QP solver available under a name.
 
     Args:
         name: What users write, as in `solve(problem, solver=name)`.
         function: Takes a QP and an earlier result or None, returns a QPResult. See `qp.QPSolver`.
+        sparse: Whether it takes a SparseQP; dense and sparse solvers have names of their own.
+
+    Raises:
+        PluginError: The name is taken.
     """
-    if name in qp_solvers or name.startswith(_ADAPTED):
-        taken_by = qp_solvers.get(name, from_qpsolvers)
+    known = _known(sparse)
+    if name in known or name.startswith(_ADAPTED):
+        taken_by = known.get(name, from_qpsolvers)
         raise PluginError(
-            f"There is already a QP solver '{name}', from {taken_by.__module__}. Register the one "
-            f"from {function.__module__} under another name."
+            f"There is already a {_kind(sparse)} '{name}', from {taken_by.__module__}. Register "
+            f"the one from {function.__module__} under another name."
         )
-    qp_solvers[name] = function
+    known[name] = function
 
 
-def find(name: str) -> QPSolver:
-    """The solver of that name. "qpsolvers:NAME" is any solver that qpsolvers can reach."""
-    if name not in qp_solvers and not name.startswith(_ADAPTED):
+def find(name: str, *, sparse: bool = False) -> Any:
+    """The solver of that name, for dense or sparse QPs.
+
+    "qpsolvers:NAME" is any solver of dense QPs that qpsolvers can reach.
+
+    Raises:
+        ProblemError: There is no such solver.
+    """
+    known, adapted = _known(sparse), name.startswith(_ADAPTED) and not sparse
+    if name not in known and not adapted:
         look_further()
-    if name in qp_solvers:
-        return qp_solvers[name]
-    if name.startswith(_ADAPTED):
+    if name in known:
+        return known[name]
+    if adapted:
         return from_qpsolvers(name.removeprefix(_ADAPTED))
+    further = "" if sparse else f", and {_ADAPTED}NAME for any solver of the package qpsolvers"
     raise ProblemError(
-        f"There is no QP solver '{name}'. Known: {', '.join(sorted(qp_solvers))}, and "
-        f"{_ADAPTED}NAME for any solver of the package qpsolvers."
+        f"There is no {_kind(sparse)} '{name}'. Known: {', '.join(sorted(known))}{further}."
     )
+
+
+def _known(sparse: bool) -> dict[str, Any]:
+    return sparse_qp_solvers if sparse else qp_solvers
+
+
+def _kind(sparse: bool) -> str:
+    return "sparse QP solver" if sparse else "QP solver"
 
 
 register("daqp", solve_daqp)
 register("proxqp", solve_proxqp)
+register("piqp", solve_piqp, sparse=True)
+register("osqp", solve_osqp, sparse=True)

@@ -5,21 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl._internal.jit import njit
-from sofa_softctl.qpcc.pieces.kernels import (
-    CONE,
-    FORCE,
-    GAP,
-    LIMIT,
-    SINGULAR,
-    SLIDING,
-    SLIP,
-    PieceRows,
-    Statement,
-    motion,
-    slide,
-    touching_rows,
-)
-from sofa_softctl.qpcc.pieces.small_algebra import applied, solve_in_place
+from sofa_softctl.qpcc.pieces.kernels import CONE, SLIDING, PieceRows, Statement, motion
+from sofa_softctl.qpcc.pieces.multipliers import law_multipliers
 
 
 @njit
@@ -48,48 +35,44 @@ def curvature(
 
     each times its multiplier. With it the sequence of QPs is Newton's method.
     """
-    n_v, n_r = X.shape[1], len(force)
-    K = np.zeros((n_v, n_v))
-    residual = s.f + applied(s.F_c, force) + applied(s.F_u, effort)
-    gradient = np.zeros(n_r)
-    for i in range(len(residual)):
-        for r in range(n_r):
-            gradient[r] += s.F_c[i, r] * residual[i]
+    K = np.zeros((X.shape[1], X.shape[1]))
+    _add_cones(K, s, rows, y, X, force)
+    if (kind == SLIDING).any():
+        nu = law_multipliers(s, kind, direction, balance, rows, y, effort, force)
+        _add_sliding(K, s, kind, nu, X, effort, force)
+    return K
+
+
+@njit
+def _add_cones(
+    K: np.ndarray, s: Statement, rows: PieceRows, y: np.ndarray, X: np.ndarray, force: np.ndarray
+) -> None:
+    n_v = len(K)
     for i in range(len(y)):
-        if y[i] == 0.0:
+        if y[i] == 0.0 or rows.what[i] != CONE:
             continue
-        if rows.what[i] == LIMIT:
-            for r in range(n_r):
-                gradient[r] -= y[i] * s.A_c[rows.of[i], r]
+        r = s.starts[rows.of[i]]
+        size = np.hypot(force[r + 1], force[r + 2])
+        if size <= 1e-6 * s.size:
             continue
-        if rows.what[i] > CONE:
-            continue
-        c = rows.of[i]
-        r = s.starts[c]
-        if rows.what[i] == GAP:
-            for j in range(n_r):
-                gradient[j] -= y[i] * s.W[r, j]
-        elif rows.what[i] == FORCE:
-            gradient[r] -= y[i]
-        elif rows.what[i] == SLIP:
-            for j in range(n_r):
-                along = direction[c, 0] * s.W[r + 1, j] + direction[c, 1] * s.W[r + 2, j]
-                gradient[j] -= y[i] * along
-        else:
-            size = np.hypot(force[r + 1], force[r + 2])
-            if size <= 1e-6 * s.size:
-                continue
-            p, q = force[r + 1] / size, force[r + 2] / size
-            gradient[r] -= y[i] * s.mu[c]
-            gradient[r + 1] += y[i] * p
-            gradient[r + 2] += y[i] * q
-            across = p * X[r + 2] - q * X[r + 1]
-            for a in range(n_v):
-                for b in range(n_v):
-                    K[a, b] += y[i] / size * across[a] * across[b]
-    if not (kind == SLIDING).any():
-        return K
-    nu = _law_multipliers(s, kind, direction, balance, gradient)
+        p, q = force[r + 1] / size, force[r + 2] / size
+        across = p * X[r + 2] - q * X[r + 1]
+        for a in range(n_v):
+            for b in range(n_v):
+                K[a, b] += y[i] / size * across[a] * across[b]
+
+
+@njit
+def _add_sliding(
+    K: np.ndarray,
+    s: Statement,
+    kind: np.ndarray,
+    nu: np.ndarray,
+    X: np.ndarray,
+    effort: np.ndarray,
+    force: np.ndarray,
+) -> None:
+    n_v, n_r = len(K), len(force)
     delta = motion(s, effort, force)
     for c in range(len(kind)):
         if kind[c] != SLIDING:
@@ -121,28 +104,3 @@ def curvature(
             for b in range(n_v):
                 cross = wX[a] * uD[b] - uX[a] * wD[b] + wX[b] * uD[a] - uX[b] * wD[a]
                 K[a, b] += weight * cross
-    return K
-
-
-@njit
-def _law_multipliers(
-    s: Statement,
-    kind: np.ndarray,
-    direction: np.ndarray,
-    balance: np.ndarray,
-    gradient: np.ndarray,
-) -> np.ndarray:
-    """Multipliers of the equations that `eliminate` solved, shape (n_r,), 0 on other rows."""
-    n_r = len(gradient)
-    rows, place, k = touching_rows(s, kind)
-    E, F = np.empty((k, k)), np.empty((k, 1))
-    for i in range(k):
-        F[i, 0] = gradient[rows[i]]
-        for j in range(k):
-            E[i, j] = s.W[rows[i], rows[j]]
-    slide(s, kind, direction, balance, place, E, np.zeros((k, 0)))
-    nu = np.zeros(n_r)
-    if solve_in_place(E.T.copy(), F) >= SINGULAR:  # else: dependent contacts, without multipliers
-        for i in range(k):
-            nu[rows[i]] = -F[i, 0]
-    return nu

@@ -23,7 +23,7 @@ CLOSE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class PieceAnswer:
     """The best efforts on a piece, in units of energy."""
 
     modes: Modes
@@ -71,7 +71,7 @@ class Pieces:
         worth: float = math.inf,
         rounds: int = ROUNDS,
         obeyed: bool = False,
-    ) -> Answer | None:
+    ) -> PieceAnswer | None:
         """The best efforts on the piece of these modes.
 
         Args:
@@ -100,7 +100,7 @@ class Pieces:
         if result.outcome != SOLVED:
             return None
         turned = modes._replace(direction=result.direction, balance=result.balance)
-        return Answer(
+        return PieceAnswer(
             turned,
             result.effort,
             result.force,
@@ -111,14 +111,14 @@ class Pieces:
             result.rounds < rounds,
         )
 
-    def settled(self, answer: Answer) -> Answer:
+    def settled(self, answer: PieceAnswer) -> PieceAnswer:
         """The answer, or one on the same piece that is better."""
         if answer.settled:
             return answer
         again = self.solve(answer.modes, force=answer.force, rounds=LAST_ROUNDS)
         return again if again is not None and self.better(again, answer) else answer
 
-    def better(self, one: Answer, other: Answer | None) -> bool:
+    def better(self, one: PieceAnswer, other: PieceAnswer | None) -> bool:
         """Whether an answer is better than another: objective, energy, continuity, with a margin.
 
         Where all three are as good, the other one stays, which was found first.
@@ -155,7 +155,7 @@ class FinalQP:
     """Shape (n_r,)."""
 
 
-def final_qp(s: Statement, answer: Answer) -> FinalQP | None:
+def final_qp(s: Statement, answer: PieceAnswer) -> FinalQP | None:
     """The QP whose optimum an answer must be: its piece, linearised about it.
 
     The Hessian's diagonal is one, the rows' norm is one, and one length scales all limits, so that

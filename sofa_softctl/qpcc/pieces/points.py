@@ -41,7 +41,7 @@ class Planes(NamedTuple):
     """Shape (k, 2)."""
 
 
-class Point(NamedTuple):
+class PiecePoint(NamedTuple):
     """Efforts, and the forces and sliding directions that obey the equations of the law there."""
 
     effort: np.ndarray
@@ -69,7 +69,7 @@ def point_at(
     effort: np.ndarray,
     force: np.ndarray,
     known: Planes,
-) -> Point:
+) -> PiecePoint:
     """The point of the law at these efforts; where none is found, `violated` is infinite."""
     direction, balance, force = direction.copy(), balance.copy(), force.copy()
     obeyed = _follow(s, kind, direction, balance, effort, force)
@@ -80,7 +80,7 @@ def point_at(
     objective = objective_at(s, effort, force)
     if not (obeyed and possible and np.isfinite(force).all()):
         violated = np.inf
-    return Point(effort, force, direction, balance, planes, qp, v, objective, violated)
+    return PiecePoint(effort, force, direction, balance, planes, qp, v, objective, violated)
 
 
 @njit

@@ -26,8 +26,8 @@ from sofa_softctl.qpcc.pieces.kernels import (
     motion,
 )
 from sofa_softctl.qpcc.pieces.points import (
+    PiecePoint,
     Planes,
-    Point,
     objective_at,
     penalties,
     planes_at,
@@ -119,7 +119,7 @@ def solve_piece(
     planes = planes_at(s, kind, force, Planes(np.empty(0, np.int64), np.empty((0, 2))))
     possible, qp = assemble(s, kind, direction, balance, planes.contact, planes.direction)
     v = variables_at(qp.X, effort, force)
-    here = Point(effort, force, direction, balance, planes, qp, v, np.inf, np.inf)
+    here = PiecePoint(effort, force, direction, balance, planes, qp, v, np.inf, np.inf)
     if not possible:
         return _result(s, INFEASIBLE, here, dual, border, 0)
     if obeyed:
@@ -189,7 +189,7 @@ def solve_piece(
 
 @njit
 def _gain(
-    here: Point, there: Point, H: np.ndarray, g: np.ndarray, v: np.ndarray, y: np.ndarray
+    here: PiecePoint, there: PiecePoint, H: np.ndarray, g: np.ndarray, v: np.ndarray, y: np.ndarray
 ) -> tuple[float, float, float]:
     """What the way from a point to another gains of the merit function.
 
@@ -217,7 +217,7 @@ def _gain(
 
 
 @njit
-def _better(s: Statement, point: Point, best: Point) -> bool:
+def _better(s: Statement, point: PiecePoint, best: PiecePoint) -> bool:
     """Whether a point that obeys every row, as well as the best one, has a lower objective."""
     if point.violated > LAW_ACCEPTED * s.size:
         return False
@@ -228,7 +228,7 @@ def _better(s: Statement, point: Point, best: Point) -> bool:
 
 @njit
 def _result(
-    s: Statement, outcome: int, p: Point, dual: np.ndarray, border: np.ndarray, rounds: int
+    s: Statement, outcome: int, p: PiecePoint, dual: np.ndarray, border: np.ndarray, rounds: int
 ) -> PieceResult:
     law = np.inf
     if outcome == SOLVED:

@@ -24,7 +24,7 @@ NO_EFFECT = 1e-12
 """A column of effectors below this fraction of the strongest one is rounding."""
 
 
-class Limits(NamedTuple):
+class ProblemLimits(NamedTuple):
     """The limits of a problem."""
 
     limits: Sequence[Limit]
@@ -44,7 +44,7 @@ class _Rows(NamedTuple):
     high: np.ndarray
 
 
-def tracking(mechanics: Mechanics, limits: Limits) -> Statement | None:
+def tracking(mechanics: Mechanics, limits: ProblemLimits) -> Statement | None:
     """The best tracking within all limits; None if limits of the efforts contradict each other."""
     m = mechanics
     n_a = len(m.a_unit)
@@ -66,7 +66,7 @@ def tracking(mechanics: Mechanics, limits: Limits) -> Statement | None:
     return _statement(m, F_u, F_c, f, lower, upper, rows, m.W_ac, ANCHOR)
 
 
-def least_excess(mechanics: Mechanics, limits: Limits) -> Statement | None:
+def least_excess(mechanics: Mechanics, limits: ProblemLimits) -> Statement | None:
     """The least excess of the limits that may be exceeded; None if there are none of these.
 
     The variables are the efforts and an excess for each such limit, in units of energy as in
@@ -164,7 +164,7 @@ def _efforts(m: Mechanics, limit: Limit) -> _Rows:
     return _Rows(A_u, A_c, limit.lower[kept] / unit, limit.upper[kept] / unit)
 
 
-def _sums(m: Mechanics, limits: Limits) -> _Rows:
+def _sums(m: Mechanics, limits: ProblemLimits) -> _Rows:
     """The bounds on sums of normal forces, as rows of norm one over the forces."""
     sums = m.contacts.sums
     A_c = np.zeros((len(sums), len(m.c_unit)))

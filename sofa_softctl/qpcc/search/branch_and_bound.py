@@ -11,7 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from sofa_softctl.qpcc.modes import INACTIVE, OPEN, SECTOR, STICKING, TOUCHING, Modes
-from sofa_softctl.qpcc.pieces.piece import Answer, Pieces
+from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
 from sofa_softctl.qpcc.search.neighbours import rounded
 from sofa_softctl.qpcc.search.relaxation import Relaxation, Relaxed
 
@@ -25,7 +25,7 @@ WORTHLESS = 1e-9
 class Proof:
     """The best answer, and how far from the best one it can be."""
 
-    best: Answer | None
+    best: PieceAnswer | None
     """The best answer, or what it started with."""
     bound: float
     """No answer has a lower objective. inf: there is none."""
@@ -36,7 +36,7 @@ class Proof:
 def branch(
     pieces: Pieces,
     relaxation: Relaxation,
-    best: Answer | None,
+    best: PieceAnswer | None,
     *,
     nodes: int,
     gap: float,
@@ -88,7 +88,7 @@ class _Tree:
         self,
         pieces: Pieces,
         relaxation: Relaxation,
-        best: Answer | None,
+        best: PieceAnswer | None,
         gap: float,
         tried: set[bytes] | None,
     ) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sofa_softctl.qpcc.modes import INACTIVE, OPEN, SECTOR, SLIDING, STICKING, Modes
 from sofa_softctl.qpcc.pieces.kernels import CONE, FORCE, SLIP
-from sofa_softctl.qpcc.pieces.piece import Answer, Pieces
+from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
 
 
 class Pivot(NamedTuple):
@@ -24,7 +24,7 @@ class Pivot(NamedTuple):
     """The modes beyond."""
 
 
-def pressing(pieces: Pieces, answer: Answer) -> list[Pivot]:
+def pressing(pieces: Pieces, answer: PieceAnswer) -> list[Pivot]:
     """Contacts whose border holds back the objective, the largest multiplier first."""
     found = []
     delta = pieces.delta(answer.effort, answer.force)
@@ -36,7 +36,9 @@ def pressing(pieces: Pieces, answer: Answer) -> list[Pivot]:
     return found
 
 
-def nearby(pieces: Pieces, answer: Answer, *, but: Collection[int], count: int) -> Iterator[Pivot]:
+def nearby(
+    pieces: Pieces, answer: PieceAnswer, *, but: Collection[int], count: int
+) -> Iterator[Pivot]:
     """Contacts that are near a border of their piece, the nearest first.
 
     An inactive contact may touch, a touching one be inactive, a sticking one slide, a sliding
@@ -77,7 +79,7 @@ def _in_order(values: np.ndarray) -> list[int]:
     return list(np.argsort(np.round(values / size, 6), kind="stable"))
 
 
-def slip_gradient(pieces: Pieces, answer: Answer) -> np.ndarray:
+def slip_gradient(pieces: Pieces, answer: PieceAnswer) -> np.ndarray:
     """What the objective gains where a contact is let slip, its forces following.
 
     Returns:
@@ -95,7 +97,7 @@ def slip_gradient(pieces: Pieces, answer: Answer) -> np.ndarray:
     return gradient
 
 
-def beyond(pieces: Pieces, answer: Answer, border: int, i: int, delta: np.ndarray) -> Modes:
+def beyond(pieces: Pieces, answer: PieceAnswer, border: int, i: int, delta: np.ndarray) -> Modes:
     """The modes on the other side of a border; of a gap where `border` is GAP or -1."""
     s, modes = pieces.statement, answer.modes
     n = s.starts[i]

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.qpcc.modes import Modes
-from sofa_softctl.qpcc.pieces.piece import Answer, Pieces
+from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
 from sofa_softctl.qpcc.search.neighbours import nearby, pressing
 
 
-class Start(NamedTuple):
+class PivotStart(NamedTuple):
     """Where pivoting starts."""
 
     modes: Modes
@@ -30,7 +30,7 @@ class Start(NamedTuple):
 class Pivoted(NamedTuple):
     """What pivoting came to."""
 
-    best: Answer | None
+    best: PieceAnswer | None
     """The best answer."""
     complete: bool
     """Whether all candidates were tried."""
@@ -38,7 +38,7 @@ class Pivoted(NamedTuple):
 
 def pivot(
     pieces: Pieces,
-    starts: Iterable[Start],
+    starts: Iterable[PivotStart],
     *,
     most: int,
     flips: int = 0,
@@ -66,7 +66,7 @@ def pivot(
         starts, the queue, and the set of modes that were tried.
     """
     tried = set() if tried is None else tried
-    best: Answer | None = None
+    best: PieceAnswer | None = None
     ticket = count()
     last = pieces.pieces + most
     for start in starts:
@@ -89,12 +89,12 @@ def pivot(
                 everything = answer.modes
                 for step in pressed:
                     everything = _switched(everything, step.modes, step.contact)
-                jointly = Start(everything, answer.force)
+                jointly = PivotStart(everything, answer.force)
                 heapq.heappush(queue, (rank, -math.inf, next(ticket), jointly))
             others = nearby(pieces, answer, but={step.contact for step in pressed}, count=flips)
             for order, step in enumerate((*pressed, *others)):
                 heapq.heappush(
-                    queue, (rank, float(order), next(ticket), Start(step.modes, answer.force))
+                    queue, (rank, float(order), next(ticket), PivotStart(step.modes, answer.force))
                 )
     return Pivoted(best, True)
 

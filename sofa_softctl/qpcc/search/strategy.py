@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from time import perf_counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-import numpy as np
-
-from sofa_softctl.qpcc.modes import OPEN, SLIDING, STICKING, TOUCHING, Modes
-from sofa_softctl.qpcc.pieces.piece import Answer, Pieces
+from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
 from sofa_softctl.qpcc.search.branch_and_bound import branch
-from sofa_softctl.qpcc.search.neighbours import rounded
-from sofa_softctl.qpcc.search.pivoting import Start, pivot
+from sofa_softctl.qpcc.search.multistart import Multistart
+from sofa_softctl.qpcc.search.pivoting import PivotStart, pivot
 from sofa_softctl.qpcc.search.relaxation import Relaxation
-from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.search.suggested_starts import suggested_starts
+from sofa_softctl.qpcc.search_options import SearchOptions
 
 FAR = 3.0
 """Rise of the objective above what is usual from which on an object may be lost [-]."""
@@ -28,7 +26,7 @@ not to be worth a search [-]."""
 class Found:
     """What a search came to."""
 
-    answer: Answer | None
+    answer: PieceAnswer | None
     """The best answer; None: no modes were found that the limits allow."""
     converged: bool
     """Whether the strategy came to its end."""
@@ -40,18 +38,34 @@ class Found:
     """Whether branch and bound left nothing to search."""
 
 
+@dataclass(frozen=True, eq=False)
+class SearchContext:
+    """What is known of a step before its modes are searched."""
+
+    pairs: Sequence[Hashable]
+    """Which two bodies touch, of each contact."""
+    recalled: PivotStart | None
+    """The modes of the step before, if it knew any contact."""
+    surprised: bool
+    """Whether it did not know all of them."""
+    expected: float
+    """Objective above which the answer that these lead to may be a poor local optimum."""
+    usual: float
+    """What objectives were before they rose. Where they are `FAR` above, it is searched for as long
+    as where no contact was known, until it comes to that."""
+    idle: Callable[[PieceAnswer], bool] = lambda answer: False
+    """Whether an answer is hardly better than to do nothing. Where that is so, or the answer is far
+    from what was expected, and a relaxation says that much more may be possible, it is searched for
+    whatever the number of contacts."""
+
+
 def search_modes(
     pieces: Pieces,
-    options: Search,
+    options: SearchOptions,
+    context: SearchContext,
     *,
-    recalled: Start | None,
-    surprised: bool,
-    expected: float,
-    usual: float,
-    starts: Iterable[Start],
-    resort: Iterable[Start],
-    pairs: Sequence[Hashable],
-    idle: Callable[[Answer], bool] = lambda answer: False,
+    starts: Iterable[PivotStart],
+    resort: Iterable[PivotStart],
     enough: float = -math.inf,
     nodes: int | None = None,
     deadline: float = math.inf,
@@ -61,148 +75,144 @@ def search_modes(
     Args:
         pieces: The problem.
         options: How long, and how, to search.
-        recalled: The modes of the step before, if it knew any contact.
-        surprised: Whether it did not know all of them.
-        expected: Objective above which the answer that these lead to may be a poor local optimum.
-        usual: What objectives were before they rose. Where they are `FAR` above, it is searched for
-            as long as where no contact was known, until it comes to that.
+        context: What is known of the step.
         starts: Other modes to start from; relaxations suggest more where nothing good is found.
         resort: Where to start if these lead to no answer at all.
-        pairs: Which two bodies touch, of each contact.
-        idle: Whether an answer is hardly better than to do nothing. Where that is so, or the answer
-            is far from what was expected, and a relaxation says that much more may be possible, it
-            is searched for whatever the number of contacts.
         enough: Objective at which an answer is good enough.
         nodes: Relaxations of branch and bound. Default: as the options and the contacts have it.
         deadline: Reading of `perf_counter` at which to end [s].
     """
-    relaxation = Relaxation(pieces.statement, pieces.before)
-    most = options.new_pieces if recalled is None else options.pieces
-    descent = _Descent(pieces, options, enough, deadline, pieces.pieces + most)
-    if recalled is not None:
-        descent.go([recalled], options.warm_flips)
-    if surprised or descent.poor(expected):
-        descent.go(starts, options.flips)
-    sticking = pieces.statement.sticking  # whose pieces are single QPs
-    slow = len(pairs) > options.some and not sticking and options.strategy != "exact"
-    if descent.poor(expected) and not slow or surprised and sticking:
-        descent.go(_opened(pieces, relaxation, descent.best, pairs), options.flips)
-    elif _asks(descent, FAR * usual, idle, relaxation):
-        descent.last = max(descent.last, pieces.pieces + options.pieces)
-        descent.go(_opened(pieces, relaxation, descent.best, pairs), options.flips)
-    if descent.best is None:
-        descent.last = pieces.pieces + options.pieces
-        for start in resort:
-            descent.go([start], options.flips)
-            if descent.best is not None:
-                break
-    best, complete, gap = descent.best, descent.complete, options.gap
-    if nodes is None:
-        known = recalled is not None
-        poor = descent.poor(expected) and not slow
-        nodes = _nodes(options, len(pairs), known=known, poor=poor)
-        bounded = options.strategy == "auto" and not math.isfinite(options.budget)
-        lost = known and descent.poor(FAR * usual)
-        if bounded and lost and nodes:
-            nodes, enough = options.new_nodes, max(enough, usual)
-        if bounded and not nodes and _asks(descent, FAR * usual, idle, relaxation):
-            share = min(1.0, options.some / len(pairs)) ** 3  # of nodes that take as long
-            gap = GAIN
-            nodes = options.few_nodes if known and not lost else int(share * options.new_nodes)
-    if not nodes or (best is not None and best.objective <= enough):
-        return Found(None if best is None else pieces.settled(best), complete, "pivoting")
-    proof = branch(
-        pieces,
-        relaxation,
-        best,
-        nodes=nodes,
-        gap=gap,
-        enough=enough,
-        tried=descent.tried,
-        deadline=deadline,
-    )
-    ended = complete if options.strategy == "auto" else proof.complete
-    found = proof.best
-    if found is not None and found is not best:  # what a relaxation suggested
-        found = _at_its_optimum(pieces, options, found, deadline)
-    found = None if found is None else pieces.settled(found)
-    return Found(found, ended, "exact", proof.bound, proof.complete)
+    most = options.new_pieces if context.recalled is None else options.pieces
+    multistart = Multistart(pieces, enough, deadline, pieces.pieces + most)
+    search = _Strategy(options, context, Relaxation(pieces.statement, pieces.before), multistart)
+    search.pivot(starts, resort)
+    effort = _Effort(nodes, options.gap, enough) if nodes is not None else search.effort()
+    best = multistart.best
+    if not effort.nodes or (best is not None and best.objective <= effort.enough):
+        settled = None if best is None else pieces.settled(best)
+        return Found(settled, multistart.complete, "pivoting")
+    return search.branch(effort)
 
 
-def _at_its_optimum(pieces: Pieces, options: Search, found: Answer, deadline: float) -> Answer:
-    """The best answer that pivoting comes to from another one."""
-    start, flips = Start(found.modes, found.force), options.warm_flips
-    descended, _ = pivot(pieces, [start], most=options.pieces, flips=flips, deadline=deadline)
-    return descended if descended is not None and pieces.better(descended, found) else found
+class _Effort(NamedTuple):
+    """How long branch and bound goes on."""
 
-
-def _asks(
-    descent: _Descent, far: float, idle: Callable[[Answer], bool], relaxation: Relaxation
-) -> bool:
-    """Whether the best answer does nothing, or is too far off, where something may gain."""
-    best = descent.best
-    if best is None or not (far < best.objective or idle(best)):
-        return False
-    return relaxation.least < (1.0 - GAIN) * best.objective
-
-
-@dataclass(eq=False)
-class _Descent:
-    """The best of what pivoting comes to from several starts."""
-
-    pieces: Pieces
-    options: Search
+    nodes: int
+    """Most relaxations; 0: it is not asked."""
+    gap: float
+    """Gap (objective - bound) / objective at which it is content [-]."""
     enough: float
     """Objective at which an answer is good enough."""
-    deadline: float
-    """Reading of `perf_counter` at which to end [s]."""
-    last: int
-    """Number of solved pieces at which to end."""
-    best: Answer | None = None
-    complete: bool = True
-    """Whether all starts, and what they led to, were tried."""
-    tried: set[bytes] = field(default_factory=set)
-    """Keys of modes that were tried."""
-
-    def go(self, starts: Iterable[Start], flips: int) -> None:
-        """Pivot from further starts."""
-        for start in starts:
-            if self.best is not None and self.best.objective <= self.enough:
-                return
-            room = self.last - self.pieces.pieces
-            if room <= 0 or (self.best is not None and perf_counter() > self.deadline):
-                self.complete = False
-                return
-            found, ended = pivot(
-                self.pieces,
-                [start],
-                most=room,
-                flips=flips,
-                tried=self.tried,
-                deadline=self.deadline,
-            )
-            self.complete = self.complete and ended
-            if found is not None and self.pieces.better(found, self.best):
-                self.best = found
-
-    def poor(self, expected: float) -> bool:
-        """Whether there is no answer, or one whose objective is above what was expected."""
-        return self.best is None or self.best.objective > expected
 
 
-def _of_bodies(pairs: Sequence[Hashable]) -> list[np.ndarray]:
-    """The contacts of each body that touches several others but not all, bool (n_c,) each."""
-    found = []
-    bodies = dict.fromkeys(body for pair in pairs if isinstance(pair, tuple) for body in pair)
-    for body in bodies:
-        own = np.array([isinstance(pair, tuple) and body in pair for pair in pairs])
-        touched = {pair for pair, mine in zip(pairs, own, strict=True) if mine}
-        if len(touched) > 1 and not own.all():
-            found.append(own)
-    return found
+@dataclass(frozen=True, eq=False)
+class _Strategy:
+    """The steps of one search, in their order."""
+
+    options: SearchOptions
+    context: SearchContext
+    relaxation: Relaxation
+    multistart: Multistart
+
+    def pivot(self, starts: Iterable[PivotStart], resort: Iterable[PivotStart]) -> None:
+        """Pivot from what is recalled, and from further starts while the answer is poor."""
+        options, context, multistart = self.options, self.context, self.multistart
+        if context.recalled is not None:
+            multistart.go([context.recalled], options.warm_flips)
+        if context.surprised or multistart.poor(context.expected):
+            multistart.go(starts, options.flips)
+        if self._needs_starts:
+            multistart.go(self._suggested(), options.flips)
+        elif self._may_gain:
+            multistart.last = max(multistart.last, multistart.pieces.pieces + options.pieces)
+            multistart.go(self._suggested(), options.flips)
+        if multistart.best is None:
+            multistart.last = multistart.pieces.pieces + options.pieces
+            for start in resort:
+                multistart.go([start], options.flips)
+                if multistart.best is not None:
+                    break
+
+    def effort(self) -> _Effort:
+        """How long branch and bound goes on, by the options and by what pivoting came to."""
+        options, context, multistart = self.options, self.context, self.multistart
+        known, contacts = context.recalled is not None, len(context.pairs)
+        poor = multistart.poor(context.expected) and not self._slow
+        nodes = _nodes(options, contacts, known=known, poor=poor)
+        bounded = options.strategy == "auto" and not math.isfinite(options.budget)
+        lost = known and multistart.poor(FAR * context.usual)
+        if bounded and lost and nodes:
+            return _Effort(options.new_nodes, options.gap, max(multistart.enough, context.usual))
+        if bounded and not nodes and self._may_gain:
+            share = min(1.0, options.some / contacts) ** 3  # of nodes that take as long
+            few = known and not lost
+            nodes = options.few_nodes if few else int(share * options.new_nodes)
+            return _Effort(nodes, GAIN, multistart.enough)
+        return _Effort(nodes, options.gap, multistart.enough)
+
+    def branch(self, effort: _Effort) -> Found:
+        """Branch and bound from the best answer of pivoting on."""
+        pieces, best = self.multistart.pieces, self.multistart.best
+        proof = branch(
+            pieces,
+            self.relaxation,
+            best,
+            nodes=effort.nodes,
+            gap=effort.gap,
+            enough=effort.enough,
+            tried=self.multistart.tried,
+            deadline=self.multistart.deadline,
+        )
+        auto = self.options.strategy == "auto"
+        ended = self.multistart.complete if auto else proof.complete
+        found = proof.best
+        if found is not None and found is not best:  # what a relaxation suggested
+            found = self._at_its_optimum(found)
+        found = None if found is None else pieces.settled(found)
+        return Found(found, ended, "exact", proof.bound, proof.complete)
+
+    def _at_its_optimum(self, found: PieceAnswer) -> PieceAnswer:
+        """The best answer that pivoting comes to from another one."""
+        pieces, deadline = self.multistart.pieces, self.multistart.deadline
+        start, flips = PivotStart(found.modes, found.force), self.options.warm_flips
+        most = self.options.pieces
+        descended, _ = pivot(pieces, [start], most=most, flips=flips, deadline=deadline)
+        return descended if descended is not None and pieces.better(descended, found) else found
+
+    def _suggested(self) -> Iterable[PivotStart]:
+        """Modes that relaxations suggest."""
+        pieces, best = self.multistart.pieces, self.multistart.best
+        return suggested_starts(pieces, self.relaxation, best, self.context.pairs)
+
+    @property
+    def _sticking(self) -> bool:
+        """Whether contacts stick, so that their pieces are single QPs."""
+        return self.multistart.pieces.statement.sticking
+
+    @property
+    def _slow(self) -> bool:
+        """Whether relaxations are too slow for so many contacts."""
+        many = len(self.context.pairs) > self.options.some
+        return many and not self._sticking and self.options.strategy != "exact"
+
+    @property
+    def _needs_starts(self) -> bool:
+        """Whether relaxations suggest starts: the answer is poor, or there are new contacts."""
+        poor = self.multistart.poor(self.context.expected) and not self._slow
+        return poor or (self.context.surprised and self._sticking)
+
+    @property
+    def _may_gain(self) -> bool:
+        """Whether the best answer does nothing, or is too far off, where something may gain."""
+        best = self.multistart.best
+        if best is None:
+            return False
+        if not (FAR * self.context.usual < best.objective or self.context.idle(best)):
+            return False
+        return self.relaxation.least < (1.0 - GAIN) * best.objective
 
 
-def _nodes(options: Search, contacts: int, *, known: bool, poor: bool) -> int:
+def _nodes(options: SearchOptions, contacts: int, *, known: bool, poor: bool) -> int:
     """Relaxations that branch and bound may solve.
 
     Args:
@@ -219,31 +229,3 @@ def _nodes(options: Search, contacts: int, *, known: bool, poor: bool) -> int:
     if not known:
         return options.new_nodes if contacts <= options.some else 0
     return options.few_nodes if poor or contacts <= options.few else 0
-
-
-def _opened(
-    pieces: Pieces, relaxation: Relaxation, best: Answer | None, pairs: Sequence[Hashable]
-) -> Iterator[Start]:
-    """Modes next to relaxations: of all contacts, of one body's, and of those of one pair.
-
-    What a relaxation is free to do shows which contacts begin to slide together. The other
-    contacts do what they do in the best answer so far, or hold: a box that is pushed along a floor
-    slides on it together with the fingers that hold it and slide there too.
-    """
-    of_pair = [np.array([pair == other for other in pairs]) for pair in dict.fromkeys(pairs)]
-    opened = [np.full(len(pairs), OPEN), np.full(len(pairs), TOUCHING)]
-    opened += [np.where(own, TOUCHING, STICKING) for own in _of_bodies(pairs)]
-    if len(of_pair) > 1:
-        opened += [np.where(own, TOUCHING, STICKING) for own in of_pair]
-        if best is not None:
-            kinds = np.where(best.modes.kind == SLIDING, TOUCHING, best.modes.kind)
-            opened += [np.where(own, OPEN, kinds) for own in of_pair]
-    for modes in map(Modes.of, opened):
-        try:
-            relaxed = relaxation.solve(modes)
-        except ArithmeticError:
-            continue
-        if relaxed is not None:
-            for sliding in (True, False):
-                at = relaxed.effort, relaxed.force
-                yield Start(rounded(pieces, modes, *at, sliding=sliding), relaxed.force)

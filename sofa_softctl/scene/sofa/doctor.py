@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from sofa_softctl.errors import BackendError
 from sofa_softctl.scene.backend import CHOICES, find_backend
 from sofa_softctl.scene.sofa.findings import Finding, sofa_findings
-from sofa_softctl.scene.sofa.probe import Probe
+from sofa_softctl.scene.sofa.probe import SofaProbe
 
 REQUIRED = ("numpy", "scipy", "numba", "daqp", "proxsuite", "qpsolvers", "pluggy", "mcap")
 EXTRAS = {"view": ("pyvista", "imageio", "imageio_ffmpeg")}
@@ -27,7 +27,7 @@ def diagnose() -> list[Finding]:
     return found
 
 
-def _backend(tried: Probe | None) -> Finding:
+def _backend(tried: SofaProbe | None) -> Finding:
     """Check of the backend, without starting SOFA here."""
     asked = os.environ.get("SOFTCTL_BACKEND", "auto").lower()
     by = ", by SOFTCTL_BACKEND" if asked != "auto" else ""

@@ -23,7 +23,7 @@ from sofa_softctl.scene.sofa.installation import (
     sofa_root,
     version_of,
 )
-from sofa_softctl.scene.sofa.probe import Probe, probe
+from sofa_softctl.scene.sofa.probe import SofaProbe, probe
 from sofa_softctl.scene.sofa.problems import OLDEST, conda, problems
 
 
@@ -45,7 +45,7 @@ WITHOUT = "Until then scenes run in the embedded runtime, which needs no SOFA."
 MEANWHILE = "Until then --backend embedded (or SOFTCTL_BACKEND=embedded) runs without SOFA."
 
 
-def sofa_findings() -> tuple[list[Finding], Probe | None]:
+def sofa_findings() -> tuple[list[Finding], SofaProbe | None]:
     """Check the installation, and import it in a child process; None where that was not tried."""
     found = find_installation()
     if found is None:
@@ -116,7 +116,7 @@ def _misled() -> Iterator[str]:
             yield entry
 
 
-def _tried(tried: Probe) -> Finding:
+def _tried(tried: SofaProbe) -> Finding:
     if tried.good:
         return Finding("SOFA tried", True, "imports, loads its plugins, does a step")
     passed = f"{', '.join(tried.passed)}: good; then " if tried.passed else ""

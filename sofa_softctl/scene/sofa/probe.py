@@ -24,7 +24,7 @@ LINES = 6
 
 
 @dataclass(frozen=True)
-class Probe:
+class SofaProbe:
     """Result of a trial import."""
 
     passed: tuple[str, ...]
@@ -44,7 +44,7 @@ class Probe:
         return self.passed == STAGES
 
 
-def probe() -> Probe:
+def probe() -> SofaProbe:
     """Import SOFA, load its plugins, read an array and do a step, in another process."""
     command = [sys.executable, "-X", "faulthandler", "-m", "sofa_softctl.scene.sofa.probe"]
     try:
@@ -59,11 +59,11 @@ def probe() -> Probe:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Probe((), error=f"SOFA did not answer within {TIMEOUT:g} s.", crashed=True)
+        return SofaProbe((), error=f"SOFA did not answer within {TIMEOUT:g} s.", crashed=True)
     return read(done.stdout, done.returncode)
 
 
-def read(output: str, status: int) -> Probe:
+def read(output: str, status: int) -> SofaProbe:
     """Interpret the output and exit status of the child process."""
     lines = output.splitlines()
     said = dict(
@@ -74,12 +74,12 @@ def read(output: str, status: int) -> Probe:
     passed = tuple(stage for stage in STAGES if stage in said)
     description = said.get("import", "")
     if passed == STAGES or "error" in said:
-        return Probe(passed, description, said.get("error", ""))
+        return SofaProbe(passed, description, said.get("error", ""))
     how = f"ended with status {status}"
     if status < 0:
         how = f"was ended by the signal {signal.Signals(-status).name}"
     error = f"the Python process {how} at the stage '{STAGES[len(passed)]}'"
-    return Probe(passed, description, error, crashed=True, last_lines=_telling(lines))
+    return SofaProbe(passed, description, error, crashed=True, last_lines=_telling(lines))
 
 
 def _telling(lines: list[str]) -> str:

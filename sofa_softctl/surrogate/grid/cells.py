@@ -14,7 +14,7 @@ REFUSED = -1
 """Number of a cell that cannot be used, and of points that lie in none."""
 
 
-class Cells:
+class GridCells:
     """Cells whose corners are known, in arrays that grow.
 
     Args:

@@ -21,7 +21,7 @@ SAME = 1e-6
 
 
 @dataclass
-class Counts:
+class GridCounts:
     """What a grid did so far. They only grow."""
 
     exact: dict[int, int] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Corners:
     ) -> None:
         self.exact, self.spacing, self.origin = exact, spacing, origin
         self.store, self.executor = store, executor
-        self.counts = Counts()
+        self.counts = GridCounts()
         self.failures: dict[Key, str] = {}
         """Why the map has no answer, for the corners where it has none."""
         self.size = 0

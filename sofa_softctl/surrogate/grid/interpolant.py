@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sofa_softctl.surrogate.grid.cells import REFUSED, Cells
-from sofa_softctl.surrogate.grid.corners import Corners, Counts, Key
+from sofa_softctl.surrogate.grid.cells import REFUSED, GridCells
+from sofa_softctl.surrogate.grid.corners import Corners, GridCounts, Key
 from sofa_softctl.surrogate.grid.embedding import Jet
 from sofa_softctl.surrogate.grid.evaluation import CostlyMap
 from sofa_softctl.surrogate.grid.spline import DIMENSIONS
@@ -23,7 +23,7 @@ SHRINKS = 16.0
 
 
 @dataclass(frozen=True, eq=False)
-class Values(Jet):
+class InterpolatedValues(Jet):
     """Values and gradients at points; the gradient has shape (0, n, d) if it was not asked for."""
 
     exact: np.ndarray
@@ -63,14 +63,14 @@ class Interpolant(ABC):
         if not (self.lower < self.upper).all():
             raise ValueError(f"lower must be below upper. Got: {self.lower} and {self.upper}")
         self.corners = Corners(exact, h, start, store=store, executor=executor)
-        self.cells = Cells(self.corners)
+        self.cells = GridCells(self.corners)
 
     def refine(self) -> None:
         """Halve the spacing, or the smallest one."""
         self.level += 1
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> GridCounts:
         """What was done so far."""
         return self.corners.counts
 
@@ -96,7 +96,7 @@ class Interpolant(ABC):
 
     def at(
         self, points: ArrayLike, *, rows: ArrayLike | None = None, gradient: bool = True
-    ) -> Values:
+    ) -> InterpolatedValues:
         """Values and gradients at points; what is missing is evaluated first.
 
         Args:
@@ -112,7 +112,9 @@ class Interpolant(ABC):
         number = self._located(points)
         inside = number != REFUSED
         if inside.all():
-            return Values(*self.cells.evaluate(number, points, chosen, gradient), ~inside)
+            return InterpolatedValues(
+                *self.cells.evaluate(number, points, chosen, gradient), ~inside
+            )
         samples = self.corners.fall_back(points[~inside])
         n = (self.corners.outputs or len(samples[0].value)) if chosen is None else len(chosen)
         pick = slice(None) if chosen is None else chosen
@@ -126,7 +128,7 @@ class Interpolant(ABC):
             value[inside] = found[0]
             if gradient:
                 slope[inside] = found[1]
-        return Values(value, slope, ~inside)
+        return InterpolatedValues(value, slope, ~inside)
 
     def curvature(
         self, points: ArrayLike, weights: ArrayLike, *, rows: ArrayLike | None = None

@@ -12,32 +12,26 @@ returns.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from sofa_softctl._internal.sqlite_file import SqliteFile, SqliteSchema
 from sofa_softctl.errors import StoreError
 from sofa_softctl.surrogate.grid.evaluation import Sample
 
-APPLICATION = 0x736F6674
-"""SQLite's application_id of our files, "soft"."""
 FORMAT = 2
 """Version of the tables, SQLite's user_version."""
 PRECISIONS: dict[str, np.dtype[Any]] = {"float64": np.dtype("<f8"), "float32": np.dtype("<f4")}
-PATIENCE = 30.0
-"""How long to wait for another process that writes to the same file [s]."""
 
 _COLUMNS = "point, level, outputs, inputs, precision, value, gradient, message"
-_CREATE = """
+_TABLES = """
 CREATE TABLE IF NOT EXISTS models (
     id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, created TEXT NOT NULL, version TEXT NOT NULL
 );
@@ -47,18 +41,21 @@ CREATE TABLE IF NOT EXISTS samples (
     gradient BLOB, message TEXT, UNIQUE (model, point, branch)
 );
 """
-_NEW = f"""
-BEGIN IMMEDIATE; {_CREATE}
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {FORMAT};
-COMMIT;
-"""
 _FROM_1 = f"""
-ALTER TABLE samples RENAME TO samples_1; {_CREATE}
+ALTER TABLE samples RENAME TO samples_1; {_TABLES}
 INSERT INTO samples (model, branch, {_COLUMNS}) SELECT model, 0, {_COLUMNS} FROM samples_1;
 DROP TABLE samples_1;
-PRAGMA user_version = {FORMAT};
 """
+_SCHEMA = SqliteSchema(
+    name="store",
+    content="a store of samples",
+    application=0x736F6674,  # "soft"
+    version=FORMAT,
+    tables=_TABLES,
+    error=StoreError,
+    upgrades={1: _FROM_1},  # which had one answer a point
+    write_ahead=True,
+)
 _PUT = f"""
 INSERT INTO samples (model, branch, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (model, point, branch) DO UPDATE SET outputs = excluded.outputs,
@@ -126,15 +123,16 @@ class Store:
             known = " and ".join(PRECISIONS)
             raise ValueError(f"There is no precision '{precision}'. Known are {known}.")
         self.path, self.model, self.precision = Path(path), model, precision
-        with _using(self.path):
-            self._database = sqlite3.connect(
-                self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+        self._file = SqliteFile(self.path, _SCHEMA, create=True)
+        try:
+            self._file.execute(
+                "INSERT OR IGNORE INTO models (hash, created, version) VALUES (?, ?, ?)",
+                *(model, datetime.now(UTC).isoformat(), version("sofa-softctl")),
             )
-            try:
-                self._open()
-            except BaseException:
-                self._database.close()
-                raise
+            self._model = self._file.row("SELECT id FROM models WHERE hash = ?", model)[0]
+        except BaseException:
+            self.close()
+            raise
 
     def get(self, u: np.ndarray) -> Sample | str | None:
         """The sample at a point, or why there is none, or None where nothing is known.
@@ -143,7 +141,7 @@ class Store:
             StoreError: What the file holds there is damaged.
         """
         query = f"SELECT {_COLUMNS} FROM samples WHERE model = ? AND point = ? AND branch = 0"
-        row = self._run(query, self._model, _key(u)).fetchone()
+        row = self._file.row(query, self._model, _key(u))
         return None if row is None else self._stored(row).answer
 
     def further(self, u: np.ndarray) -> list[Sample]:
@@ -152,7 +150,7 @@ class Store:
             f"SELECT {_COLUMNS} FROM samples WHERE model = ? AND point = ? AND branch > 0 "
             "AND message IS NULL ORDER BY branch"
         )
-        rows = self._run(query, self._model, _key(u)).fetchall()
+        rows = self._file.rows(query, self._model, _key(u))
         return [answer for row in rows if isinstance(answer := self._stored(row).answer, Sample)]
 
     def put(self, u: np.ndarray, sample: Sample, *, level: int = 0, branch: int = 0) -> None:
@@ -180,52 +178,47 @@ class Store:
         if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
             raise ValueError(f"The sample at u = {u} has numbers beyond {self.precision}.")
         blobs = self.precision, value.tobytes(), gradient.tobytes()
-        self._run(_PUT, self._model, branch, _key(u), level, *gradient.shape, *blobs, None)
+        self._file.execute(_PUT, self._model, branch, _key(u), level, *gradient.shape, *blobs, None)
 
     def failed(self, u: np.ndarray, message: str, *, level: int = 0) -> None:
         """Keep that the map has no answer at a point, and why."""
-        self._run(_PUT, self._model, 0, _key(u), level, *[None] * 5, message)
+        self._file.execute(_PUT, self._model, 0, _key(u), level, *[None] * 5, message)
 
     def forget_failed(self) -> int:
         """Forget the points without an answer, so that they are tried again; how many they were."""
-        return self._run(
+        return self._file.execute(
             "DELETE FROM samples WHERE model = ? AND message IS NOT NULL", self._model
-        ).rowcount
+        )
 
     def __len__(self) -> int:
         query = "SELECT COUNT(*) FROM samples WHERE model = ?"
-        return int(self._run(query, self._model).fetchone()[0])
+        return int(self._file.row(query, self._model)[0])
 
     def __iter__(self) -> Iterator[Stored]:
         query = f"SELECT {_COLUMNS} FROM samples WHERE model = ? ORDER BY rowid"
-        cursor = self._run(query, self._model)
-        while True:
-            with _using(self.path):
-                row = cursor.fetchone()
-            if row is None:
-                return
-            yield self._stored(row)
+        yield from map(self._stored, self._file.rows(query, self._model))
 
     def info(self) -> StoreInfo:
         """What the store holds."""
-        levels = self._run(
-            "SELECT level, COUNT(*) FROM samples WHERE model = ? AND message IS NULL "
-            "GROUP BY level ORDER BY level",
-            self._model,
-        ).fetchall()
-        created, by = self._run(
-            "SELECT created, version FROM models WHERE id = ?", self._model
-        ).fetchone()
+        levels = dict(
+            self._file.rows(
+                "SELECT level, COUNT(*) FROM samples WHERE model = ? AND message IS NULL "
+                "GROUP BY level ORDER BY level",
+                self._model,
+            )
+        )
+        query = "SELECT COUNT(*) FROM samples WHERE model = ? AND branch = 1"
+        branching = self._file.row(query, self._model)[0]
+        query = "SELECT created, version FROM models WHERE id = ?"
+        created, by = self._file.row(query, self._model)
         files = (self.path, Path(f"{self.path}-wal"))
         return StoreInfo(
             path=self.path,
             model=self.model,
-            samples=dict(levels),
-            failed=len(self) - sum(count for _, count in levels),
-            branching=self._run(
-                "SELECT COUNT(*) FROM samples WHERE model = ? AND branch = 1", self._model
-            ).fetchone()[0],
-            models=self._run("SELECT COUNT(*) FROM models").fetchone()[0],
+            samples=levels,
+            failed=len(self) - sum(levels.values()),
+            branching=branching,
+            models=self._file.row("SELECT COUNT(*) FROM models")[0],
             size=sum(file.stat().st_size for file in files if file.exists()),
             created=datetime.fromisoformat(created),
             version=by,
@@ -234,64 +227,13 @@ class Store:
 
     def close(self) -> None:
         """Close the file. A second call does nothing."""
-        self._database.close()
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _open(self) -> None:
-        application = self._pragma("application_id")
-        tables = self._database.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
-        if application != APPLICATION and (application or tables):
-            raise StoreError(
-                f"{self.path}: expected a store of samples. Got another program's database. "
-                "Choose another file."
-            )
-        if self._pragma("user_version") > FORMAT:
-            raise StoreError(
-                f"{self.path}: the store has format {self._pragma('user_version')}, this version "
-                f"of softctl reads formats up to {FORMAT}. Update softctl or choose another file."
-            )
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("PRAGMA synchronous = FULL")
-        if application != APPLICATION:
-            self._database.executescript(_NEW)
-        self._migrate()
-        self._database.execute(
-            "INSERT OR IGNORE INTO models (hash, created, version) VALUES (?, ?, ?)",
-            (self.model, datetime.now(UTC).isoformat(), version("sofa-softctl")),
-        )
-        found = self._database.execute("SELECT id FROM models WHERE hash = ?", (self.model,))
-        self._model = int(found.fetchone()[0])
-
-    def _migrate(self) -> None:
-        """Bring a file of format 1, which had one answer a point, to today's; all or nothing."""
-        if self._pragma("user_version") == FORMAT:
-            return
-        self._database.execute("BEGIN IMMEDIATE")
-        try:
-            if self._pragma("user_version") == 1:  # no other process was faster
-                for statement in filter(str.strip, _FROM_1.split(";")):
-                    self._database.execute(statement)
-            self._database.execute("COMMIT")
-        except BaseException:
-            self._database.execute("ROLLBACK")
-            raise
-
-    def _pragma(self, name: str) -> int:
-        return int(self._database.execute(f"PRAGMA {name}").fetchone()[0])
-
-    def _run(self, statement: str, *arguments: Any) -> sqlite3.Cursor:
-        with _using(self.path):
-            return self._database.execute(statement, arguments)
 
     def _stored(self, row: tuple[Any, ...]) -> Stored:
         key, level, outputs, inputs, precision, value, gradient, message = row
@@ -322,41 +264,8 @@ def models_in(path: str | os.PathLike[str]) -> list[str]:
     """
     if not Path(path).is_file():
         raise StoreError(f"{path}: there is no such file. Give one that --store made.")
-    with _using(path), contextlib.closing(sqlite3.connect(path, timeout=PATIENCE)) as database:
-        if database.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-            raise StoreError(f"{path}: expected a store of samples. Choose another file.")
-        return [row[0] for row in database.execute("SELECT hash FROM models ORDER BY id")]
-
-
-@contextlib.contextmanager
-def _using(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Say which file it was, and what to do."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        name = getattr(error, "sqlite_errorname", "")
-        what, advice = next(
-            (told for known, told in _TOLD.items() if name.startswith(known)),
-            (f"cannot be used ({error})", "Check the path and whether it may be written."),
-        )
-        raise StoreError(f"{path}: the store {what}. {advice}") from error
-
-
-_TOLD = {
-    "SQLITE_FULL": (
-        "cannot grow, the disk is full",
-        "Free some space and go on: what was kept before is intact.",
-    ),
-    "SQLITE_NOTADB": ("is no SQLite file", "Choose another file."),
-    "SQLITE_CORRUPT": ("is damaged", "Restore it from a copy, or choose another file."),
-    "SQLITE_BUSY": (
-        f"was held by another process for {PATIENCE:.0f} s",
-        "End that process, or choose another file.",
-    ),
-    "SQLITE_CANTOPEN": ("cannot be opened", "Choose a folder that exists and may be written to."),
-    "SQLITE_READONLY": ("may not be written", "Choose a file that may be written to."),
-}
-"""What SQLite's errors mean here, and what to do."""
+    with SqliteFile(path, _SCHEMA) as file:
+        return [row[0] for row in file.rows("SELECT hash FROM models ORDER BY id")]
 
 
 def _key(u: np.ndarray) -> bytes:

@@ -6,11 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sofa_softctl.surrogate.grid.cells import REFUSED
-from sofa_softctl.surrogate.grid.corners import Counts, Key, coarser
+from sofa_softctl.surrogate.grid.corners import GridCounts, Key, coarser
 from sofa_softctl.surrogate.grid.evaluation import CostlyMap, Neighbour, Sample
-from sofa_softctl.surrogate.grid.interpolant import SHRINKS, Interpolant, Values, output_rows
+from sofa_softctl.surrogate.grid.interpolant import (
+    SHRINKS,
+    Interpolant,
+    InterpolatedValues,
+    output_rows,
+)
 
-__all__ = ["Counts", "CostlyMap", "Grid", "Neighbour", "Sample", "Values"]
+__all__ = ["CostlyMap", "Grid", "GridCounts", "InterpolatedValues", "Neighbour", "Sample"]
 
 
 class Grid(Interpolant):

@@ -14,7 +14,7 @@ from sofa_softctl.surrogate.grid.interpolant import Interpolant
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """The corners of the grid that a plan on the affine map comes near to, and what they cost.
 
     Too few where the robot's own map leads the plan elsewhere, or the optimiser tries more cells.
@@ -74,7 +74,7 @@ class Estimate:
         }
 
 
-def estimate(grid: Interpolant, a: np.ndarray, rounds: int, *, workers: int = 0) -> Estimate:
+def estimate(grid: Interpolant, a: np.ndarray, rounds: int, *, workers: int = 0) -> CostEstimate:
     """What a plan takes that goes along the coordinates a, shape (K, d), on levels 0 to `rounds`.
 
     Corners that the store has are read from it. The time of one equilibrium is measured: one that
@@ -86,7 +86,7 @@ def estimate(grid: Interpolant, a: np.ndarray, rounds: int, *, workers: int = 0)
     missing = [key for key in keys if corners.number(key) is None]
     levels = [level for level, count in grid.counts.exact.items() for _ in range(count)]
     levels += [key[0] for key in missing]
-    return Estimate(
+    return CostEstimate(
         corners={level: levels.count(level) for level in sorted(set(levels))},
         known=grid.counts.from_store,
         each=_seconds_of(grid, missing),

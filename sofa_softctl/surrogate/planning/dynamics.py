@@ -12,7 +12,7 @@ from sofa_softctl.surrogate.grid.embedding import Embedding, Jet, Layout
 
 
 @dataclass(frozen=True, eq=False)
-class Linearised:
+class LinearisedDynamics:
     """What m steps lack of balance, and how that changes with all they depend on."""
 
     residual: np.ndarray
@@ -108,7 +108,7 @@ class Dynamics:
 
     def linearise(
         self, a_next: np.ndarray, u: np.ndarray, ahead: Jet, now: Jet, before: Jet
-    ) -> Linearised:
+    ) -> LinearisedDynamics:
         """The residuals of m steps and their derivatives. Arguments as for `residual`."""
         s, dt, x, L = self.force, self.dt, self.layout.position, self.layout.length
         weights = self._weights(a_next, u, ahead, now, before)
@@ -117,7 +117,7 @@ class Dynamics:
         C = along @ ahead.gradient[:, x]
         L_a_T = ahead.gradient[:, L].transpose(0, 2, 1)
         inertia, damping = 1.0 / dt**2, self.mass_damping / dt
-        return Linearised(
+        return LinearisedDynamics(
             residual=np.matmul(weights[:, None, :], ahead.gradient)[:, 0],
             by_next=(inertia + damping) * C + bend - s * L_a_T,
             by_now=-(2.0 * inertia + damping) * (along @ now.gradient[:, x]),

@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl.surrogate.planning.probes import Probe
 
 
-class Shape(Protocol):
+class Solid(Protocol):
     """A solid: positive distance outside, negative inside."""
 
     def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -28,7 +28,7 @@ class Sphere:
     """Radius [length]."""
 
     def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Shape`. At the centre any direction leads out: +x is taken."""
+        """See `Solid`. At the centre any direction leads out: +x is taken."""
         out = p - np.asarray(self.center)
         far = np.linalg.norm(out, axis=1)
         normal = np.where(far[:, None] > 0.0, out, [1.0, 0.0, 0.0])
@@ -45,7 +45,7 @@ class HalfSpace:
     """Distance of its surface from the origin along the normal [length]."""
 
     def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Shape`."""
+        """See `Solid`."""
         n = np.asarray(self.normal, float)
         n = n / np.linalg.norm(n)
         return p @ n - self.offset, np.broadcast_to(n, p.shape)
@@ -61,7 +61,7 @@ class Box:
     """Corner of the largest coordinates [length]."""
 
     def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Shape`. Outside, to the nearest point; inside, to the nearest face."""
+        """See `Solid`. Outside, to the nearest point; inside, to the nearest face."""
         lower, upper = np.asarray(self.lower), np.asarray(self.upper)
         out = p - np.clip(p, lower, upper)
         far = np.linalg.norm(out, axis=1)
@@ -86,7 +86,7 @@ class Obstacle:
 
     probe: Probe
     """The point that keeps out."""
-    shape: Shape
+    shape: Solid
     """What it keeps out of."""
     weight: float
     """Cost of coming nearer than the margin [cost / length]."""

@@ -13,7 +13,12 @@ from sofa_softctl.status import Status
 from sofa_softctl.surrogate.grid.embedding import Embedding
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial, evaluate
-from sofa_softctl.surrogate.planning.trust_region import Ended, Settings, Stage, optimise
+from sofa_softctl.surrogate.planning.trust_region import (
+    Ended,
+    Settings,
+    TrustRegionIteration,
+    optimise,
+)
 
 _REASONS = {
     Status.CLOSEST_FEASIBLE: (
@@ -123,7 +128,7 @@ def plan(
             if finer is not None:
                 problem = replace(problem, dynamics=replace(problem.dynamics, embedding=finer))
 
-        def tell(stage: Stage, number: int = number) -> None:
+        def tell(stage: TrustRegionIteration, number: int = number) -> None:
             spent = 0 if evaluations is None else evaluations()
             history.append(Iteration(number, *stage, spent))
             if progress is not None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.grid.embedding import Jet
-from sofa_softctl.surrogate.planning.dynamics import Dynamics, Linearised
+from sofa_softctl.surrogate.planning.dynamics import Dynamics, LinearisedDynamics
 
 CONDITION_LIMIT = 1e10
 """Condition of x_a^T M x_a from which the message says that some change of a hardly moves mass."""
@@ -164,7 +164,7 @@ class _Newton:
         r = self.dynamics.residual(a[None], self.u, jet, self.now, self.before)[0]
         return _Look(a, jet, r, float(np.linalg.norm(r)))
 
-    def linearise(self, here: _Look) -> Linearised:
+    def linearise(self, here: _Look) -> LinearisedDynamics:
         return self.dynamics.linearise(here.a[None], self.u, here.jet, self.now, self.before)
 
     def rounding(self, here: _Look) -> float:

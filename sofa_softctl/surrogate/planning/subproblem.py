@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import block_array, block_diag, csc_array, csr_array, eye_array
 
-from sofa_softctl.qp.sparse import SparseQP
+from sofa_softctl.qp.problem import SparseQP
 from sofa_softctl.surrogate.planning.linearization import Model, columns, scatter
 from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial
 

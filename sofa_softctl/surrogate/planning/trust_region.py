@@ -9,11 +9,13 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse.linalg
 
-from sofa_softctl.qp.sparse import SparseQP, solve_sparse
+from sofa_softctl.qp.problem import SparseQP
+from sofa_softctl.qp.verified import solve_checked
 from sofa_softctl.surrogate.planning.linearization import approximate, balance_slope, columns
 from sofa_softctl.surrogate.planning.subproblem import subproblem
 from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial, evaluate
 
+_TOLERANCE = 1e-6  # KKT residual of a QP's answer that is taken [-]
 _CORRECTIONS = 3  # of a step that lost its balance
 _IDLE = 20  # iterations without gain that are enough: a trust region may need a dozen to shrink
 
@@ -39,10 +41,10 @@ class Settings:
     penalty_max: float = 1e6
     """Penalty from which limits that cannot be kept in balance are taken for contradictory [-]."""
     solvers: tuple[str, ...] = ("piqp", "osqp")
-    """QP solvers, in the order in which they are asked."""
+    """Sparse QP solvers, in the order in which they are asked."""
 
 
-class Stage(NamedTuple):
+class TrustRegionIteration(NamedTuple):
     """An iteration as `planner.Iteration` has it."""
 
     merit: float
@@ -75,7 +77,7 @@ def optimise(
     problem: PlanningProblem,
     trial: Trial,
     settings: Settings,
-    tell: Callable[[Stage], None],
+    tell: Callable[[TrustRegionIteration], None],
 ) -> Ended:
     """A local optimum of the problem from a trial whose tensions are within their limits.
 
@@ -94,7 +96,7 @@ def optimise(
         radius = search.radius
         accepted = search.iterate()
         trial = search.trial
-        tell(Stage(search.merit, trial.cost, trial.defect, radius, accepted))
+        tell(TrustRegionIteration(search.merit, trial.cost, trial.defect, radius, accepted))
         if search.converged or search.stuck:
             break
     return Ended(
@@ -146,7 +148,7 @@ class _Search:
             penalty=self.penalty,
             radius=self.radius,
         )
-        answer = solve_sparse(qp, solvers=self.settings.solvers)
+        answer = solve_checked(qp, solvers=self.settings.solvers, tolerance=_TOLERANCE)
         self.notes.update(dict.fromkeys(answer.notes))
         if answer.result is None:
             self.radius *= 0.25
@@ -205,7 +207,7 @@ class _Search:
             penalty=self.penalty,
             radius=self.radius,
         )
-        answer = solve_sparse(qp, solvers=self.settings.solvers)
+        answer = solve_checked(qp, solvers=self.settings.solvers, tolerance=_TOLERANCE)
         if answer.result is None:
             return there
         bent = _moved(self.problem, trial, answer.result.x[: len(x)])

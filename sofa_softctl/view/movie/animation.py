@@ -8,7 +8,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Body:
+class AnimatedSurface:
     """A surface that deforms."""
 
     name: str
@@ -24,7 +24,7 @@ class Body:
 
 
 @dataclass(frozen=True)
-class Line:
+class AnimatedCable:
     """A cable; drawn brighter the more it pulls."""
 
     name: str
@@ -36,7 +36,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Marker:
+class AnimatedPoint:
     """A point, with the path that it leaves behind."""
 
     name: str
@@ -65,11 +65,11 @@ class Animation:
 
     time: np.ndarray
     """Time of each frame [time], shape (n_frames,)."""
-    bodies: list[Body] = field(default_factory=list)
+    bodies: list[AnimatedSurface] = field(default_factory=list)
     """Surfaces."""
-    lines: list[Line] = field(default_factory=list)
+    lines: list[AnimatedCable] = field(default_factory=list)
     """Cables."""
-    markers: list[Marker] = field(default_factory=list)
+    markers: list[AnimatedPoint] = field(default_factory=list)
     """Points."""
     forces: list[Forces] = field(default_factory=list)
     """Arrows."""

@@ -9,12 +9,18 @@ import numpy as np
 
 from sofa_softctl.scene.channels import own_state
 from sofa_softctl.scene.session import Session
-from sofa_softctl.view.movie.animation import Animation, Body, Forces, Line, Marker
+from sofa_softctl.view.movie.animation import (
+    AnimatedCable,
+    AnimatedPoint,
+    AnimatedSurface,
+    Animation,
+    Forces,
+)
 from sofa_softctl.view.movie.movie import Progress, check_suffix, save_movie
 from sofa_softctl.view.movie.renderer import check_renderer
 from sofa_softctl.view.movie.surface import balls, surface_triangles
 
-COLORS = (Body.color, "#a9c3d6", "#c3d3a0", "#d8b7d1")
+COLORS = (AnimatedSurface.color, "#a9c3d6", "#c3d3a0", "#d8b7d1")
 """Of the first body, the second, and so on."""
 GOAL_COLOR, TIP_COLOR, OBSTACLE_COLOR, BALL_COLOR = "#c0392b", "#16637a", "#c8ccd2", "#8fa7b8"
 
@@ -61,27 +67,27 @@ class Camera:
         def over_time(kind: str, number: int) -> np.ndarray:
             return np.array([frame[kind, number] for frame in self._frames])
 
-        bodies: list[Body] = []
+        bodies: list[AnimatedSurface] = []
         for k, (state, triangles) in enumerate(self._bodies):
             obstacle = is_obstacle(state)
             color = OBSTACLE_COLOR
             if not obstacle:
                 color = COLORS[sum(not body.obstacle for body in bodies) % len(COLORS)]
             points = over_time("body", k)
-            bodies.append(Body(state.getPathName(), points, triangles, color, obstacle))
+            bodies.append(AnimatedSurface(state.getPathName(), points, triangles, color, obstacle))
         for k, (state, radii) in enumerate(self._balls):
             points, triangles = balls(over_time("ball", k), radii)
-            bodies.append(Body(state.getPathName(), points, triangles, BALL_COLOR))
+            bodies.append(AnimatedSurface(state.getPathName(), points, triangles, BALL_COLOR))
         lines = [
-            Line(cable.getPathName(), over_time("cable", k), over_time("tension", k))
+            AnimatedCable(cable.getPathName(), over_time("cable", k), over_time("tension", k))
             for k, cable in enumerate(self._cables)
         ]
         markers = []
         for k in range(len(self._controllers)):
             goals, tips = over_time("goal", k), over_time("tip", k)
             for e in range(goals.shape[1]):
-                markers.append(Marker("tip", tips[:, e], TIP_COLOR, 0.7))
-                markers.append(Marker("goal", goals[:, e], GOAL_COLOR))
+                markers.append(AnimatedPoint("tip", tips[:, e], TIP_COLOR, 0.7))
+                markers.append(AnimatedPoint("goal", goals[:, e], GOAL_COLOR))
         gravity = np.asarray(self.session.root.gravity.value, dtype=float)
         up = -gravity if gravity.any() else np.array([0.0, 1.0, 0.0])
         forces = [self._forces(k) for k in range(len(self._controllers))]

@@ -9,7 +9,13 @@ import numpy as np
 
 from sofa_softctl._internal.atomic_file import replacing
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.view.movie.animation import Animation, Body, Line, Marker, frames_at
+from sofa_softctl.view.movie.animation import (
+    AnimatedCable,
+    AnimatedPoint,
+    AnimatedSurface,
+    Animation,
+    frames_at,
+)
 from sofa_softctl.view.movie.encoding import (
     delays_of,
     palette_of,
@@ -101,25 +107,30 @@ def check_suffix(path: Path) -> None:
 def _check_animation(animation: Animation) -> None:
     """ValueError when there is nothing to show, or shapes or values do not fit."""
     count = len(animation.time)
-    shown: list[Body | Line | Marker] = [*animation.bodies, *animation.lines, *animation.markers]
+    shown: list[tuple[str, AnimatedSurface | AnimatedCable | AnimatedPoint]] = [
+        *(("body", body) for body in animation.bodies),
+        *(("line", line) for line in animation.lines),
+        *(("marker", marker) for marker in animation.markers),
+    ]
     if not count or not shown:
         raise ValueError(f"There is nothing to show: {count} frames of {len(shown)} objects.")
     if not (np.diff(animation.time) >= 0.0).all():
         raise ValueError("The times of an animation must not decrease.")
-    for item in shown:
-        what = f"{type(item).__name__.lower()} '{item.name}'"
-        places = item.points if isinstance(item, Line) else item.positions
-        shape = (count, 3) if isinstance(item, Marker) else (count, *places.shape[1:2], 3)
+    for kind, item in shown:
+        what = f"{kind} '{item.name}'"
+        places = item.points if isinstance(item, AnimatedCable) else item.positions
+        shape = (count, 3) if isinstance(item, AnimatedPoint) else (count, *places.shape[1:2], 3)
         if places.shape != shape:
             raise ValueError(f"The {what} must have shape {shape}. Got: {places.shape}.")
         finite = np.isfinite(places).reshape(count, -1).all(axis=1)
         if not finite.all():
             raise ValueError(f"The {what} is not finite in frame {int(np.argmin(finite))}.")
-        if isinstance(item, Line) and item.tension is not None and item.tension.shape != (count,):
+        tension = item.tension if isinstance(item, AnimatedCable) else None
+        if tension is not None and tension.shape != (count,):
             raise ValueError(
-                f"The tension of {what} must have shape ({count},). Got: {item.tension.shape}."
+                f"The tension of {what} must have shape ({count},). Got: {tension.shape}."
             )
-        if isinstance(item, Body) and item.triangles.size:  # VTK does not check, it crashes
+        if isinstance(item, AnimatedSurface) and item.triangles.size:  # else VTK crashes
             first, last = int(item.triangles.min()), int(item.triangles.max())
             if first < 0 or last >= places.shape[1]:
                 raise ValueError(

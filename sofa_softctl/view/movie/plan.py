@@ -11,7 +11,13 @@ from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.obstacles import Box, HalfSpace, Sphere
 from sofa_softctl.surrogate.planning.probes import Laser
-from sofa_softctl.view.movie.animation import Animation, Body, Line, Marker, frames_at
+from sofa_softctl.view.movie.animation import (
+    AnimatedCable,
+    AnimatedPoint,
+    AnimatedSurface,
+    Animation,
+    frames_at,
+)
 from sofa_softctl.view.movie.capture import (
     COLORS,
     GOAL_COLOR,
@@ -67,8 +73,8 @@ def plan_animation(found: Any) -> Animation:
     if isinstance(found.task.probe, Laser):
         _add_laser(scene, found, goals, shown)
     else:
-        scene.markers.append(Marker("point", found.spot[shown], TIP_COLOR, 0.7))
-        scene.markers.extend(Marker("goal", goal[shown], GOAL_COLOR) for goal in goals)
+        scene.markers.append(AnimatedPoint("point", found.spot[shown], TIP_COLOR, 0.7))
+        scene.markers.extend(AnimatedPoint("goal", goal[shown], GOAL_COLOR) for goal in goals)
     low, high = scene.bounds()
     for obstacle in found.task.obstacles:
         scene.bodies.extend(_solid(obstacle.shape, len(shown), 0.5 * (low + high), high - low))
@@ -79,7 +85,7 @@ def _root(robot: Any) -> Any:
     return robot.map.map.cables[0].getContext().getRoot()
 
 
-def _robot(found: Any, shown: np.ndarray) -> tuple[list[Body], list[Line]]:
+def _robot(found: Any, shown: np.ndarray) -> tuple[list[AnimatedSurface], list[AnimatedCable]]:
     """Bodies and cables of the scene, placed where the plan has them in the frames."""
     robot, plan = found.robot, found.plan
     system, cables = robot.map.map.system, robot.map.map.cables
@@ -100,9 +106,11 @@ def _robot(found: Any, shown: np.ndarray) -> tuple[list[Body], list[Line]]:
     for number, (kept, (state, triangles)) in enumerate(zip(places, surfaces, strict=True)):
         obstacle = is_obstacle(state)
         color = OBSTACLE_COLOR if obstacle else COLORS[number % len(COLORS)]
-        bodies.append(Body(state.getPathName(), np.array(kept), triangles, color, obstacle))
+        bodies.append(
+            AnimatedSurface(state.getPathName(), np.array(kept), triangles, color, obstacle)
+        )
     lines = [
-        Line(cable.getPathName(), np.array(kept), pull)
+        AnimatedCable(cable.getPathName(), np.array(kept), pull)
         for cable, kept, pull in zip(cables, paths, tension.T, strict=True)
     ]
     return bodies, lines
@@ -123,7 +131,9 @@ def _add_laser(scene: Animation, found: Any, goals: list[np.ndarray], shown: np.
     reached = np.concatenate([found.spot, *goals])
     low, high = reached.min(axis=0), reached.max(axis=0)
     plate, triangles = _plate(0.5 * (low + high), -normal, 0.75 * float((high - low).max()))
-    scene.bodies.append(Body("plate", np.tile(plate, (frames, 1, 1)), triangles, PLATE_COLOR))
+    scene.bodies.append(
+        AnimatedSurface("plate", np.tile(plate, (frames, 1, 1)), triangles, PLATE_COLOR)
+    )
     low, high = scene.bounds()
     width = 0.007 * float(np.linalg.norm(high - low))
     for goal in goals:
@@ -132,23 +142,25 @@ def _add_laser(scene: Animation, found: Any, goals: list[np.ndarray], shown: np.
     strip, triangles = _strip(found.spot + 0.3 * width * normal, normal, width)
     until = np.minimum(np.arange(len(found.spot)), shown[:, None])  # (frames, K)
     cut = strip.reshape(-1, 2, 3)[until].reshape(frames, -1, 3)
-    scene.bodies.append(Body("cut", cut, triangles, CUT_COLOR, obstacle=True))
+    scene.bodies.append(AnimatedSurface("cut", cut, triangles, CUT_COLOR, obstacle=True))
     beam, triangles = _beam(start, spot, normal, 0.4 * width)
-    scene.bodies.append(Body("beam", beam, triangles, BEAM_COLOR, obstacle=True))
+    scene.bodies.append(AnimatedSurface("beam", beam, triangles, BEAM_COLOR, obstacle=True))
     points, triangles = balls(spot[:, None], np.array([width]))
-    scene.bodies.append(Body("spot", points, triangles, BEAM_COLOR, obstacle=True))
+    scene.bodies.append(AnimatedSurface("spot", points, triangles, BEAM_COLOR, obstacle=True))
 
 
-def _solid(shape: Any, frames: int, middle: np.ndarray, size: np.ndarray) -> list[Body]:
+def _solid(shape: Any, frames: int, middle: np.ndarray, size: np.ndarray) -> list[AnimatedSurface]:
     """An obstacle's surface; of a half-space the part near the robot. Others are not shown."""
     if isinstance(shape, Sphere):
         points, triangles = balls(np.array([[shape.center]], float), np.array([shape.radius]))
-        return [Body("obstacle", np.tile(points, (frames, 1, 1)), triangles, KEEP_OUT_COLOR)]
+        return [
+            AnimatedSurface("obstacle", np.tile(points, (frames, 1, 1)), triangles, KEEP_OUT_COLOR)
+        ]
     if isinstance(shape, Box):
         ends = np.array([shape.lower, shape.upper], float)
         corners = [(ends[i, 0], ends[j, 1], ends[k, 2]) for k, j, i in np.ndindex(2, 2, 2)]
         points = np.tile(np.array(corners), (frames, 1, 1))
-        return [Body("obstacle", points, _halves(BOX), KEEP_OUT_COLOR)]
+        return [AnimatedSurface("obstacle", points, _halves(BOX), KEEP_OUT_COLOR)]
     if isinstance(shape, HalfSpace):
         normal = np.asarray(shape.normal, float) / np.linalg.norm(shape.normal)
         foot = middle + (shape.offset - middle @ normal) * normal
@@ -157,8 +169,10 @@ def _solid(shape: Any, frames: int, middle: np.ndarray, size: np.ndarray) -> lis
     return []
 
 
-def _still(name: str, points: np.ndarray, triangles: np.ndarray, color: str, frames: int) -> Body:
-    return Body(name, np.tile(points, (frames, 1, 1)), triangles, color, obstacle=True)
+def _still(
+    name: str, points: np.ndarray, triangles: np.ndarray, color: str, frames: int
+) -> AnimatedSurface:
+    return AnimatedSurface(name, np.tile(points, (frames, 1, 1)), triangles, color, obstacle=True)
 
 
 def _halves(faces: np.ndarray) -> np.ndarray:

@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.view.movie.animation import Animation, Body, Forces, Line, Marker
+from sofa_softctl.view.movie.animation import (
+    AnimatedCable,
+    AnimatedPoint,
+    AnimatedSurface,
+    Animation,
+    Forces,
+)
 from sofa_softctl.view.movie.camera import VIEW_ANGLE, cloud_of, direction_of, framing
 from sofa_softctl.view.movie.renderer import check_renderer, quiet, window_without_x
 
@@ -67,7 +73,7 @@ class Stage:
             plotter.add_text(title, position="upper_left", **font)
         self._place_camera()
 
-    def _add_body(self, body: Body) -> tuple[Body, Any, Any, np.ndarray]:
+    def _add_body(self, body: AnimatedSurface) -> tuple[AnimatedSurface, Any, Any, np.ndarray]:
         """The far side opaque, the near side like glass: cables between them are seen.
 
         An obstacle is opaque from all sides.
@@ -94,7 +100,7 @@ class Stage:
         self.plotter.add_silhouette(whole, color=tuple(edge), line_width=1.6 * self.pixel)
         return body, whole, skin, source
 
-    def _add_line(self, line: Line) -> tuple[Line, Any, Any]:
+    def _add_line(self, line: AnimatedCable) -> tuple[AnimatedCable, Any, Any]:
         mesh = _polyline(line.points[0])
         actor = self.plotter.add_mesh(
             mesh, color=tuple(SLACK), ambient=0.35, render_lines_as_tubes=True
@@ -113,7 +119,7 @@ class Stage:
         )
         return ends, mesh
 
-    def _add_marker(self, marker: Marker) -> tuple[Marker, Any, Any]:
+    def _add_marker(self, marker: AnimatedPoint) -> tuple[AnimatedPoint, Any, Any]:
         """A ball like glass, so that one inside another is seen, and the path."""
         import pyvista
 

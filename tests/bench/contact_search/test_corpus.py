@@ -9,7 +9,7 @@ from sofa_softctl.bench.contact_search.corpus import (
     statistics,
 )
 from sofa_softctl.qpcc.contacts import Law, NormalSum
-from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 
 
@@ -48,10 +48,10 @@ def test_a_search_is_measured_against_the_exact_one():
     leave, 1e-6; pivoting finds 70 % of the best ones at least."""
     rng = np.random.default_rng(3)
     problems = [random_problem(rng, friction=0.0) for _ in range(10)]
-    told = measure(problems, Search("pivoting"))
+    told = measure(problems, SearchOptions("pivoting"))
     assert told["proven"] == 1.0
     assert told["best"] >= 0.7
     assert told["count"] + round(told["lost"] * 10) == 10
     for problem in problems:
-        fast, best = (solve(problem, search=Search(name)) for name in ("pivoting", "exact"))
+        fast, best = (solve(problem, search=SearchOptions(name)) for name in ("pivoting", "exact"))
         assert fast.relaxed or fast.objective >= best.objective * (1.0 - 1e-6)

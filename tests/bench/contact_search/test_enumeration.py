@@ -24,7 +24,7 @@ from sofa_softctl.qpcc.contacts import Law
 from sofa_softctl.qpcc.examples.contacts import contact_problems
 from sofa_softctl.qpcc.pieces.contact_law import law_error
 from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of
-from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.status import Status
 
@@ -106,7 +106,7 @@ def test_the_exact_search_agrees_where_modes_are_finitely_many(seed, law):
     rng = np.random.default_rng([6, seed])
     friction = 0.5 if law.friction == "sticking" else 0.0
     problem = random_problem(rng, n_c=4, friction=friction, law=law)
-    answer, best = solve(problem, search=Search("exact")), enumerate_modes(problem)
+    answer, best = solve(problem, search=SearchOptions("exact")), enumerate_modes(problem)
     assert best.feasible == (answer.status is Status.SOLVED)
     if best.feasible:
         assert answer.gap <= 1e-6

@@ -17,7 +17,7 @@ from sofa_softctl.qpcc.examples.contacts import (
     grasp_that_is_too_weak,
     rod_pushed_out_of_its_limit,
 )
-from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.view.terminal.contact_search import show_search
 
@@ -48,12 +48,12 @@ def test_a_file_of_something_else_is_refused(tmp_path):
 def test_a_better_answer_and_a_false_contradiction_are_counted():
     problem = block_that_slides().problem
     best = enumerate_modes(problem)
-    row = compare_search(problem, best, Search())
+    row = compare_search(problem, best, SearchOptions())
     assert abs(row["loss"]) < 1e-6 and not row["false_contradiction"]
     worse = replace(best, objective=-1.0)
-    assert compare_search(problem, worse, Search())["loss"] > 0.0
+    assert compare_search(problem, worse, SearchOptions())["loss"] > 0.0
     contradicting = rod_pushed_out_of_its_limit().problem
-    claimed = compare_search(contradicting, best, Search())
+    claimed = compare_search(contradicting, best, SearchOptions())
     assert claimed["false_contradiction"] and np.isnan(claimed["loss"])
 
 

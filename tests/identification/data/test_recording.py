@@ -13,7 +13,7 @@ from sofa_softctl.identification.data.unit_checks import suspicious_channels
 from sofa_softctl.identification.data.units import SIZES, factor, nearest
 from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.problems.loop.problem import LoopProblem
-from sofa_softctl.record.record import RecordWriter
+from sofa_softctl.record.writer import RecordWriter
 
 DRIVE = Channel("drive", "V", deviation=0.0)
 TIP = Channel("tip", "mm", deviation=0.1)

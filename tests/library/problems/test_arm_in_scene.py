@@ -10,7 +10,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.problems import elastic_arm
-from sofa_softctl.library.problems.arm_dynamics import Motors, Reference, caught, energy, rk4
+from sofa_softctl.library.problems.arm_dynamics import AngleControl, Reference, caught, energy, rk4
 from sofa_softctl.library.problems.arm_in_scene import FRAMES, ElasticArm
 from sofa_softctl.library.problems.elastic_arm import MOTOR_INERTIA, inertia, jacobian, position
 from sofa_softctl.library.problems.hand import Hand
@@ -122,7 +122,7 @@ def smooth_reference(size=(1.0, -0.8), horizon=1.5):
 def tracking_error(bandwidth, h=0.002):
     """Largest error of the motors while they follow, the links swinging."""
     reference, x, worst = smooth_reference(), [0.0] * 8, 0.0
-    motors = Motors(reference, h, bandwidth)
+    motors = AngleControl(reference, h, bandwidth)
     for k in range(round(4.0 / h)):
         x = rk4(x, motors(k * h, x), K, 0.1, h)
         off = np.abs(np.array(reference.at((k + 1) * h)[0]) - x[4:6]).max()
@@ -141,7 +141,7 @@ def test_motors_follow_their_reference():
 def test_motors_keep_to_their_torque():
     """Nothing is integrated meanwhile: the step of 3 rad is passed by less than a third of it."""
     jump = Reference(0.0, 1.0, np.full((2, 2), 3.0), np.zeros((2, 2)))
-    motors, x, most = Motors(jump, 0.002), [0.0] * 8, 0.0
+    motors, x, most = AngleControl(jump, 0.002), [0.0] * 8, 0.0
     for k in range(1000):
         tau = motors(0.002 * k, x)
         assert max(map(abs, tau)) <= elastic_arm.TORQUE

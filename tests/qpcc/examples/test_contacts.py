@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.qpcc.examples.contacts import contact_problems
-from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 
 PROBLEMS = contact_problems()
@@ -12,7 +12,7 @@ PROBLEMS = contact_problems()
 @pytest.mark.parametrize("known", PROBLEMS, ids=lambda known: known.name)
 def test_known_answers_are_found(known, strategy):
     """1e-6: of the sliding directions and of the planes around a cone."""
-    answer = solve(known.problem, search=Search(strategy))
+    answer = solve(known.problem, search=SearchOptions(strategy))
     assert answer.status is known.status, answer
     assert answer.effort == pytest.approx(known.effort, abs=1e-6)
     told = ~np.isnan(known.force)

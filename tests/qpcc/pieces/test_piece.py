@@ -11,8 +11,8 @@ from sofa_softctl.qpcc.modes import SLIDING
 from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of, modes_at
 from sofa_softctl.qpcc.pieces.piece import Pieces, final_qp
 from sofa_softctl.qpcc.pieces.sequence import LAST_ROUNDS
-from sofa_softctl.qpcc.pieces.statement import Limits, tracking
-from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.pieces.statement import ProblemLimits, tracking
+from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 
 
@@ -27,7 +27,7 @@ def sliding_piece(seed):
     if error > 1e-8 or not (modes.kind == SLIDING).any():
         return None
     none = np.array([])
-    statement = tracking(m, Limits(limits_of(p), none, none))
+    statement = tracking(m, ProblemLimits(limits_of(p), none, none))
     return m, Pieces(statement, np.zeros(len(statement.lower))), modes, force, rng
 
 
@@ -95,9 +95,9 @@ def test_a_contact_that_is_new_does_not_make_the_search_begin_anew():
 def test_an_exact_search_stays_exact_where_the_objective_trebles():
     """What bounds the search of a step whose objective rises is for "auto" alone."""
     p = random_problem(np.random.default_rng(13), n_c=4, friction=0.6, law=Law("sticking"))
-    cold = solve(p, search=Search("exact"))
+    cold = solve(p, search=SearchOptions("exact"))
     warm = cold.warm._replace(objective=0.01 * cold.objective, effort=0.0 * cold.effort)
-    again = solve(p, warm=warm, search=Search("exact", new_nodes=1))
+    again = solve(p, warm=warm, search=SearchOptions("exact", new_nodes=1))
     assert cold.gap == again.gap == 0.0
 
 

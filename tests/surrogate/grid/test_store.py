@@ -150,15 +150,15 @@ def test_a_full_disk_is_told_and_loses_nothing(path):
     """SQLite's own limit of pages stands for the disk: the error is the same."""
     with Store(path, "arm") as store:
         store.put(np.zeros(2), sample())
-        pages = store._database.execute("PRAGMA page_count").fetchone()[0]
-        store._database.execute(f"PRAGMA max_page_count = {pages + 1}")
+        pages = store._file.row("PRAGMA page_count")[0]
+        store._file.execute(f"PRAGMA max_page_count = {pages + 1}")
         with pytest.raises(
             StoreError, match=r"samples.db: the store cannot grow, the disk is full"
         ):
             store.put(np.ones(2), sample(1, n=4000))
         assert_same(store.get(np.zeros(2)), sample())
         assert store.get(np.ones(2)) is None
-        store._database.execute("PRAGMA max_page_count = 100000")
+        store._file.execute("PRAGMA max_page_count = 100000")
         store.put(np.ones(2), sample(1, n=4000))  # space was freed
     with Store(path, "arm") as store:
         assert_same(store.get(np.ones(2)), sample(1, n=4000))
@@ -177,7 +177,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(path):
         other.execute("CREATE TABLE songs (title TEXT)")
     other.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="expected a store of samples. Got another program's"):
+    with pytest.raises(StoreError, match="expected a store of samples. Choose another"):
         Store(path, "arm")
     assert path.read_bytes() == before
 
@@ -238,7 +238,7 @@ def test_answers_on_other_branches_are_kept_beside_the_first(path):
 def test_a_damaged_sample_is_told(path):
     with Store(path, "arm") as store:
         store.put(np.zeros(2), sample())
-        store._database.execute("UPDATE samples SET value = x'00'")
+        store._file.execute("UPDATE samples SET value = x'00'")
         with pytest.raises(StoreError, match=r"u = \[0. 0.\] is damaged: expected 3 outputs, 2"):
             store.get(np.zeros(2))
 

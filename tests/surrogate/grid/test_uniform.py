@@ -297,8 +297,8 @@ def test_a_second_grid_takes_everything_from_the_store(tmp_path):
 
 def test_a_full_store_is_told_and_the_run_can_go_on(tmp_path):
     with Store(tmp_path / "samples.db", "waves") as store:
-        pages = store._database.execute("PRAGMA page_count").fetchone()[0]
-        store._database.execute(f"PRAGMA max_page_count = {pages}")
+        pages = store._file.row("PRAGMA page_count")[0]
+        store._file.execute(f"PRAGMA max_page_count = {pages}")
         asked = Asked(lambda u, near: Sample(np.zeros(5000), np.zeros((5000, 1))))
         grid = Grid(asked, [0.5], store=store)
         for _ in range(2):

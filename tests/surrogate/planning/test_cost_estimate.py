@@ -15,7 +15,7 @@ from sofa_softctl.surrogate.grid.affine_model import affine_near
 from sofa_softctl.surrogate.grid.store import Store
 from sofa_softctl.surrogate.grid.uniform import Grid, Sample
 from sofa_softctl.surrogate.plan_scene import prepare_scene
-from sofa_softctl.surrogate.planning.cost_estimate import Estimate, corners_near, estimate
+from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, corners_near, estimate
 
 SCENE = Path(__file__).parents[3] / "scenes" / "laser_arm.py"
 PATH = np.stack((np.linspace(0.1, 0.9, 50), np.full(50, 0.1)), axis=1)
@@ -91,9 +91,9 @@ def test_time_is_that_of_a_second_equilibrium():
 
 
 def test_an_estimate_is_told_in_words():
-    expected = Estimate({0: 16, 1: 64}, known=0, each=0.016, size=63_400, stored=True)
+    expected = CostEstimate({0: 16, 1: 64}, known=0, each=0.016, size=63_400, stored=True)
     assert str(expected) == "about 80 equilibria, 1.3 s, 5.1 MB on disk"
-    long = Estimate({0: 80}, known=9, each=60.0, size=63_400, workers=2)
+    long = CostEstimate({0: 80}, known=9, each=60.0, size=63_400, workers=2)
     assert str(long) == "about 80 equilibria, 40 min, 5.1 MB in memory; 9 more are in the store"
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.view.movie.animation import Animation, Body, Marker, frames_at
+from sofa_softctl.view.movie.animation import AnimatedPoint, AnimatedSurface, Animation, frames_at
 from sofa_softctl.view.movie.surface import surface_triangles
 
 CUBE = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=float)
@@ -42,8 +42,8 @@ def test_frames_play_in_real_time_and_include_the_last():
 def test_bounds_hold_everything_that_is_ever_shown():
     animation = Animation(
         np.array([0.0, 1.0]),
-        [Body("b", np.stack([CUBE, CUBE + 1.0]), surface_triangles(KUHN))],
-        markers=[Marker("m", np.array([[5.0, 0.0, 0.0], [0.0, -3.0, 0.0]]))],
+        [AnimatedSurface("b", np.stack([CUBE, CUBE + 1.0]), surface_triangles(KUHN))],
+        markers=[AnimatedPoint("m", np.array([[5.0, 0.0, 0.0], [0.0, -3.0, 0.0]]))],
     )
     low, high = animation.bounds()
     assert low.tolist() == [0.0, -3.0, 0.0]

@@ -10,7 +10,13 @@ from sofa_softctl.errors import SoftctlError
 from sofa_softctl.view.movie import camera as framing
 from sofa_softctl.view.movie import encoding, movie, stage
 from sofa_softctl.view.movie import renderer as vtk
-from sofa_softctl.view.movie.animation import Animation, Body, Forces, Line, Marker
+from sofa_softctl.view.movie.animation import (
+    AnimatedCable,
+    AnimatedPoint,
+    AnimatedSurface,
+    Animation,
+    Forces,
+)
 
 SCENE = Path(__file__).parents[3] / "scenes" / "finger.py"
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
@@ -22,9 +28,9 @@ def tetrahedron_that_grows(frames=6, **changes):
     size = np.linspace(1.0, 2.0, frames)[:, None, None]
     parts = {
         "time": np.linspace(0.0, 0.5, frames),
-        "bodies": [Body("hand", size * CORNERS, FACES)],
-        "lines": [Line("cable", size * CORNERS[[0, 3]], np.linspace(0.0, 5.0, frames))],
-        "markers": [Marker("goal", np.tile([0.5, 0.5, 2.0], (frames, 1)))],
+        "bodies": [AnimatedSurface("hand", size * CORNERS, FACES)],
+        "lines": [AnimatedCable("cable", size * CORNERS[[0, 3]], np.linspace(0.0, 5.0, frames))],
+        "markers": [AnimatedPoint("goal", np.tile([0.5, 0.5, 2.0], (frames, 1)))],
     }
     return Animation(**{**parts, **changes})
 
@@ -144,8 +150,8 @@ def test_the_framing_holds_every_point_and_touches_the_margin(aspect, seed):
 def test_the_camera_is_on_the_side_of_the_goal_and_below_what_hangs():
     beam = np.array([[x, y, z] for x in (0, 10) for y in (0, 1) for z in (0, 1)], dtype=float)
     for sign in (1.0, -1.0):
-        goal = Marker("goal", np.array([[5.0 + 5.0 * sign, 0.5, 0.5]]))
-        seen = Animation(np.zeros(1), [Body("beam", beam[None], FACES)], markers=[goal])
+        goal = AnimatedPoint("goal", np.array([[5.0 + 5.0 * sign, 0.5, 0.5]]))
+        seen = Animation(np.zeros(1), [AnimatedSurface("beam", beam[None], FACES)], markers=[goal])
         direction, up = framing.direction_of(seen)
         assert direction[0] * sign > 0.0
         assert direction @ up > 0.0
@@ -170,23 +176,27 @@ def test_a_trail_fades_and_does_not_show_the_future():
         ({"bodies": [], "lines": [], "markers": []}, "nothing to show: 6 frames of 0 objects"),
         ({"time": np.linspace(1.0, 0.0, 6)}, "times of an animation must not decrease"),
         (
-            {"bodies": [Body("hand", np.zeros((5, 4, 3)), FACES)]},
+            {"bodies": [AnimatedSurface("hand", np.zeros((5, 4, 3)), FACES)]},
             r"The body 'hand' must have shape \(6, 4, 3\). Got: \(5, 4, 3\)",
         ),
         (
-            {"bodies": [Body("hand", np.zeros((6, 3, 3)), FACES)]},
+            {"bodies": [AnimatedSurface("hand", np.zeros((6, 3, 3)), FACES)]},
             "Triangles of the body 'hand' name vertices 0 to 3, but there are 3",
         ),
         (
-            {"markers": [Marker("goal", np.zeros((6, 2)))]},
+            {"markers": [AnimatedPoint("goal", np.zeros((6, 2)))]},
             r"The marker 'goal' must have shape \(6, 3\). Got: \(6, 2\)",
         ),
         (
-            {"lines": [Line("cable", np.zeros((6, 2, 3)), np.zeros(5))]},
+            {"lines": [AnimatedCable("cable", np.zeros((6, 2, 3)), np.zeros(5))]},
             r"tension of line 'cable' must have shape \(6,\). Got: \(5,\)",
         ),
         (
-            {"markers": [Marker("goal", np.where(np.arange(18) == 9, np.nan, 0).reshape(6, 3))]},
+            {
+                "markers": [
+                    AnimatedPoint("goal", np.where(np.arange(18) == 9, np.nan, 0).reshape(6, 3))
+                ]
+            },
             "The marker 'goal' is not finite in frame 3",
         ),
     ],

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.planning.cost_estimate import Estimate
+from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
 from sofa_softctl.view.terminal.plan import show_plan
 
 TOLD = {
@@ -31,7 +31,7 @@ def shown(capsys, estimate=None, **changes):
 
 
 def test_a_plan_tells_what_was_expected(capsys):
-    expected = Estimate({0: 16, 1: 14}, known=0, each=0.05, size=1000)
+    expected = CostEstimate({0: 16, 1: 14}, known=0, each=0.05, size=1000)
     assert "about 30 equilibria, 1.5 s, 0.03 MB in memory" in shown(capsys, expected)
 
 

@@ -17,7 +17,7 @@ from sofa_softctl.runtime.kernels.contact.inside import depths, distances
 from sofa_softctl.runtime.kernels.contact.sides import SAME, crossings, heights, rims
 
 
-class Body(NamedTuple):
+class CollisionBody(NamedTuple):
     """Collision models of one node."""
 
     model: CollisionModel
@@ -60,7 +60,7 @@ def warn_of_overlap(
         method: How contacts are found.
     """
     bodies = _by_node(models)
-    crossed: list[tuple[CollisionModel, Body, int]] = []
+    crossed: list[tuple[CollisionModel, CollisionBody, int]] = []
     named: set[frozenset[int]] = set()
     for around in (model for model in models if model.corners == 3 and len(model.elements)):
         for group in bodies:
@@ -86,7 +86,7 @@ def warn_of_overlap(
 # -- geometry -------------------------------------------------------------------------------------
 
 
-def _overlap(around: CollisionModel, body: Body, method: Intersection) -> Overlap:
+def _overlap(around: CollisionModel, body: CollisionBody, method: Intersection) -> Overlap:
     x, triangles = around.surface().x, around.elements
     same = SAME * float(np.linalg.norm(np.ptp(x[triangles].reshape(-1, 3), axis=0)))
     alarm = method.alarmDistance.get()
@@ -118,7 +118,7 @@ def _encloses(around: CollisionModel) -> bool:
     return float(np.einsum("tc,tc->", a - a[0], np.cross(b - a[0], c - a[0]))) > 0.0
 
 
-def _heights(around: CollisionModel, body: Body, alarm: float, same: float) -> np.ndarray:
+def _heights(around: CollisionModel, body: CollisionBody, alarm: float, same: float) -> np.ndarray:
     """See `heights`: of points near enough for contacts to be looked for, else nan, shape (m,)."""
     points = np.ascontiguousarray(body.x[body.nodes])
     own = np.arange(len(points))[:, None]
@@ -132,7 +132,7 @@ def _heights(around: CollisionModel, body: Body, alarm: float, same: float) -> n
     return np.where(np.abs(found) < reach, found, np.nan)
 
 
-def _behind_and_in_front(around: CollisionModel, body: Body, same: float) -> np.ndarray:
+def _behind_and_in_front(around: CollisionModel, body: CollisionBody, same: float) -> np.ndarray:
     """Depth of points behind a surface, however far, if others are in front of it, shape (m,)."""
     height = _heights(around, body, np.inf, same)
     return np.where((height < -same) & (height > same).any(), -height, 0.0)
@@ -147,7 +147,7 @@ def _depths(points: np.ndarray, x: np.ndarray, triangles: np.ndarray) -> np.ndar
     return found
 
 
-def _beyond(around: CollisionModel, body: Body, same: float) -> tuple[np.ndarray, int]:
+def _beyond(around: CollisionModel, body: CollisionBody, same: float) -> tuple[np.ndarray, int]:
     """Nodes that lie beyond a surface which edges of their body go through, and those edges' count.
 
     Beyond are the ends of these edges behind the surface, and what other edges join to them, but
@@ -183,7 +183,7 @@ def _by_node(models: list[CollisionModel]) -> list[list[CollisionModel]]:
     return list(found.values())
 
 
-def _body(models: list[CollisionModel]) -> Body:
+def _body(models: list[CollisionModel]) -> CollisionBody:
     x = np.ascontiguousarray(models[0].state._data["position"].get())
     reach = np.zeros(len(x))
     edges = [models[0]._surface.edges]
@@ -191,10 +191,10 @@ def _body(models: list[CollisionModel]) -> Body:
         np.maximum.at(reach, model.elements, model.reach[:, None])
         edges += [model.elements[:, [k, (k + 1) % model.corners]] for k in range(model.corners - 1)]
     nodes = np.unique(np.concatenate([model.elements.ravel() for model in models]))
-    return Body(models[0], x, nodes, reach[nodes], np.concatenate(edges).astype(np.int64))
+    return CollisionBody(models[0], x, nodes, reach[nodes], np.concatenate(edges).astype(np.int64))
 
 
-def _is_carried(body: Body) -> bool:
+def _is_carried(body: CollisionBody) -> bool:
     """Whether a mapping carries the points, so that they move as one body."""
     assert body.model._context is not None
     return bool(body.model._context.of("mapping"))
@@ -203,7 +203,7 @@ def _is_carried(body: Body) -> bool:
 # -- words ----------------------------------------------------------------------------------------
 
 
-def _describe(around: CollisionModel, body: Body, found: Overlap, keep: float) -> str:
+def _describe(around: CollisionModel, body: CollisionBody, found: Overlap, keep: float) -> str:
     """Text on points on the wrong side, or on the surface; empty if there are none."""
     count, touching = np.count_nonzero(found.depth), np.count_nonzero(found.touching)
     points = f"of {len(body.nodes)} points of {body.model.state.describe()} start"
@@ -227,11 +227,11 @@ def _describe(around: CollisionModel, body: Body, found: Overlap, keep: float) -
     )
 
 
-def _widest(body: Body, chosen: np.ndarray) -> float:
+def _widest(body: CollisionBody, chosen: np.ndarray) -> float:
     return float(body.reach[chosen].max(initial=0.0))
 
 
-def _describe_crossing(around: CollisionModel, body: Body, count: int) -> str:
+def _describe_crossing(around: CollisionModel, body: CollisionBody, count: int) -> str:
     return (
         f"{count} edges of {body.model.state.describe()} start through {around.describe()}, though "
         "neither has points inside the other: contacts do not push them apart, or push the wrong "

@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.qpcc.contacts import Contacts
 from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.search_options import Search
+from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solution import InverseSolution
 from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.runtime.behavior.constraint import (
@@ -40,7 +40,7 @@ _PER_ROW = {
 }
 """Limits of a row that its component leaves unset."""
 
-SEARCH = Search("pivoting", flips=0, warm_flips=0)
+SEARCH = SearchOptions("pivoting", flips=0, warm_flips=0)
 """How SoftRobots.Inverse searches: from piece to neighbouring piece, where a border is pressed."""
 
 _SOUGHT = (InverseRole.ACTUATOR, InverseRole.EQUALITY)

@@ -1,0 +1,165 @@
+"""SQLite files of our formats: opening, upgrades, transactions, and errors that name the file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from sofa_softctl.errors import SoftctlError
+
+TIMEOUT = 30.0
+"""How long to wait for another process that writes to the same file [s]."""
+
+
+@dataclass(frozen=True)
+class SqliteSchema:
+    """A file format: its tables, and how a file of it is recognised."""
+
+    name: str
+    """Word for such a file in messages, such as "store"."""
+    content: str
+    """What it is, such as "a store of samples"."""
+    application: int
+    """SQLite's application_id of such files."""
+    version: int
+    """Current version of the tables, SQLite's user_version."""
+    tables: str
+    """Statements that create them."""
+    error: type[SoftctlError]
+    """Raised for whatever goes wrong with such a file."""
+    upgrades: Mapping[int, str] = field(default_factory=dict)
+    """Statements that bring the tables of a version to the next one."""
+    write_ahead: bool = False
+    """Whether there is a write-ahead log: readers do not wait for a writer."""
+
+
+class SqliteFile:
+    """An open file.
+
+    Args:
+        path: The file; it exists, unless `create`.
+        schema: Its format.
+        create: Whether to create the tables if the file is missing or empty.
+
+    Raises:
+        SoftctlError: `schema.error`: the file cannot be opened, has another format, or is newer.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], schema: SqliteSchema, *, create: bool = False
+    ) -> None:
+        self.path, self.schema = Path(path), schema
+        with self._errors():
+            self._connection = sqlite3.connect(
+                self.path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False
+            )
+            try:
+                self._open(create)
+            except BaseException:
+                self.close()
+                raise
+
+    def execute(self, statement: str, *arguments: Any) -> int:
+        """Run a statement; how many rows it changed."""
+        with self._errors():
+            return self._connection.execute(statement, arguments).rowcount
+
+    def row(self, query: str, *arguments: Any) -> Any:
+        """First row of a query's answer, or None."""
+        with self._errors():
+            return self._connection.execute(query, arguments).fetchone()
+
+    def rows(self, query: str, *arguments: Any) -> Iterator[Any]:
+        """Rows of a query's answer, one by one."""
+        with self._errors():
+            yield from self._connection.execute(query, arguments)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Statements of the block take effect all together at its end, or not at all."""
+        with self._errors():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Close the file. A second call does nothing."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self, create: bool) -> None:
+        schema, application = self.schema, self._number("application_id")
+        new = application != schema.application
+        if new and (application or not create or self.row("SELECT 1 FROM sqlite_master")):
+            raise schema.error(f"{self.path}: expected {schema.content}. Choose another file.")
+        version = self._number("user_version")
+        if version > schema.version:
+            raise schema.error(
+                f"{self.path}: the {schema.name} has format {version}, this version of softctl "
+                f"reads formats up to {schema.version}. Update softctl or choose another file."
+            )
+        if schema.write_ahead:
+            self.execute("PRAGMA journal_mode = WAL")
+            self.execute("PRAGMA synchronous = FULL")
+        if new:
+            with self.transaction():
+                self._alter(schema.tables, schema.version)
+                self.execute(f"PRAGMA application_id = {schema.application}")
+        elif version in schema.upgrades:
+            with self.transaction():  # another process may have been faster
+                while (version := self._number("user_version")) in schema.upgrades:
+                    self._alter(schema.upgrades[version], version + 1)
+
+    def _alter(self, statements: str, version: int) -> None:
+        for statement in filter(str.strip, statements.split(";")):
+            self.execute(statement)
+        self.execute(f"PRAGMA user_version = {version}")
+
+    def _number(self, name: str) -> int:
+        return int(self.row(f"PRAGMA {name}")[0])
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Raise SQLite's errors as the format's, which name the file and what to do."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorname", "")
+            what, advice = next(
+                (meaning for known, meaning in _MEANINGS.items() if code.startswith(known)),
+                (f"cannot be used ({error})", "Check the path and whether it may be written."),
+            )
+            message = f"{self.path}: the {self.schema.name} {what}. {advice}"
+            raise self.schema.error(message) from error
+
+
+_MEANINGS = {
+    "SQLITE_FULL": (
+        "cannot grow, the disk is full",
+        "Free some space and go on: what was kept before is intact.",
+    ),
+    "SQLITE_NOTADB": ("is no SQLite file", "Choose another file."),
+    "SQLITE_CORRUPT": ("is damaged", "Restore it from a copy, or choose another file."),
+    "SQLITE_BUSY": (
+        f"was held by another process for {TIMEOUT:.0f} s",
+        "End that process, or choose another file.",
+    ),
+    "SQLITE_CANTOPEN": ("cannot be opened", "Choose a folder that exists and may be written to."),
+    "SQLITE_READONLY": ("may not be written", "Choose a file that may be written to."),
+}
+"""What SQLite's error codes mean for the file, and what to do."""

@@ -1,0 +1,49 @@
+"""Checks of the options of inverse control."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.inverse.actuators import Actuators
+from sofa_softctl.scene.compliance import row_count
+
+CONTACTS = ("coulomb", "sticking", "forward")
+"""Ways to take contacts."""
+
+
+def check_components(driven: Actuators, effectors: Sequence[Sequence[Any]]) -> None:
+    """SceneError where there are no actuators or effectors, or an effector is not one."""
+    if not driven.count or not effectors:
+        raise SceneError("InverseController needs at least one actuator and one effector.")
+    for rows in effectors:
+        if len(rows) != 3 or any(row_count(row) != 1 for row in rows):
+            raise SceneError(
+                "Each effector of InverseController must be the three PositionConstraints that "
+                "add_effector(node) returns."
+            )
+
+
+def checked_contacts(contacts: str) -> str:
+    """One of `CONTACTS`, or a SceneError."""
+    if contacts not in CONTACTS:
+        raise SceneError(f"contacts must be one of {', '.join(CONTACTS)}; got '{contacts}'.")
+    return contacts
+
+
+def checked_tolerance(tolerance: float | None) -> float | None:
+    """A positive length or None, or a SceneError."""
+    if tolerance is not None and not 0.0 < tolerance < math.inf:
+        raise SceneError(f"goal_tolerance must be a length > 0, or None; got {tolerance!r}.")
+    return tolerance
+
+
+def row_weights(weight: float | np.ndarray, effectors: int) -> np.ndarray:
+    """Weight of each effector row [-], shape (3 n_e,), from one number, (n_e,) or (n_e, 3)."""
+    given = np.asarray(weight, dtype=float)
+    given = given[:, None] if given.ndim == 1 else given
+    return np.array(np.broadcast_to(given, (effectors, 3))).ravel()

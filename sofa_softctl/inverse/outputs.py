@@ -1,0 +1,133 @@
+"""Output Data of inverse control: what is declared, recorded, and written at each step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.inverse.contact_rows import ContactRows
+from sofa_softctl.qpcc.modes import Mode
+from sofa_softctl.qpcc.solution import InverseSolution
+from sofa_softctl.scene.channels import CONTACTS_KEPT
+from sofa_softctl.scene.report import Markers
+
+RECORDED: dict[str, tuple[str, str]] = {
+    "effort": ("force", "Effort of each actuator"),
+    "displacement": ("length", "Length pulled in of each cable"),
+    "goal": ("length", "Goal of each effector"),
+    "tip": ("length", "Position of each effector"),
+    "error": ("length", "Distance of each effector to its goal"),
+}
+"""Unit in words and meaning of the Data that every recording has, see `scene.channels`."""
+RECORDED_CONTACTS: dict[str, tuple[Any, ...]] = {
+    "contact_point": ("length", "Where each contact is", CONTACTS_KEPT),
+    "contact_force": ("force", "Force of each contact on the second body", CONTACTS_KEPT),
+    "contact_normal": ("force", "Normal force of each contact", CONTACTS_KEPT),
+    "contact_slide": ("length", "How far each contact slid in the step", CONTACTS_KEPT),
+    "contact_mode": ("", "0 inactive, 1 sticking, 2 sliding", CONTACTS_KEPT),
+    "gap": ("", "(objective - bound) / objective of the step; 0 without contacts"),
+    "pieces": ("", "Pieces of the problem that were solved"),
+}
+"""The same in scenes that find contacts."""
+TEXTS = {
+    "status": "How the last step was solved.",
+    "look_ahead": "What the last look-ahead chose, or that nothing helps.",
+}
+"""Help of the Data that are texts."""
+MODES = list(Mode)
+"""Modes by their number in `contact_mode`."""
+_OF_CONTACTS = tuple(name for name in RECORDED_CONTACTS if name.startswith("contact_"))
+
+
+def declare(controller: Any, actuators: int, effectors: int) -> None:
+    """Add the Data to a controller with so many actuators and effectors."""
+    values = {
+        "effort": np.zeros(actuators),
+        "displacement": np.zeros(actuators),
+        "goal": np.zeros((effectors, 3)),
+        "tip": np.zeros((effectors, 3)),
+        "error": np.zeros(effectors),
+        "contact_point": np.empty((0, 3)),
+        "contact_force": np.empty((0, 3)),
+        "contact_normal": np.empty(0),
+        "contact_slide": np.empty(0),
+        "contact_mode": np.empty(0),
+        "gap": np.zeros(1),
+        "pieces": np.zeros(1),
+    }
+    for name, value in values.items():
+        unit, meaning, *_ = (RECORDED | RECORDED_CONTACTS)[name]
+        controller.add_output(name, value, f"{meaning} [{unit}]." if unit else f"{meaning}.")
+    for name, meaning in TEXTS.items():
+        controller.add_output(name, "", meaning)
+
+
+def clear(outputs: dict[str, Any]) -> None:
+    """Set them to what they were when they were declared."""
+    for name, data in outputs.items():
+        if name in _OF_CONTACTS:
+            data.value = []
+        elif name in TEXTS:
+            data.value = ""
+        else:
+            data.value = np.zeros_like(np.asarray(data.value))
+
+
+def write_solution(
+    outputs: dict[str, Any], solution: InverseSolution, before: InverseSolution | None
+) -> None:
+    """Write the numbers of a solution, except for its contacts.
+
+    Args:
+        outputs: The Data by name.
+        solution: Solution of the step.
+        before: Solution of the step before.
+    """
+    outputs["effort"].value = solution.effort
+    outputs["displacement"].value = solution.displacement
+    if solution.modes or (before is not None and before.modes):
+        outputs["gap"].value = [solution.gap if solution.modes else 0.0]
+        outputs["pieces"].value = [float(solution.pieces)]
+
+
+def write_contacts(
+    outputs: dict[str, Any], solution: InverseSolution, contacts: ContactRows | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Write the contacts of a step.
+
+    Args:
+        outputs: The Data by name.
+        solution: Solution of the step.
+        contacts: Its contacts; None: there are none.
+
+    Returns:
+        Normal force of each contact [force], and how far it slid in the step [length], shape
+        (n_c,) each.
+    """
+    if contacts is None:
+        if len(outputs["contact_point"].value):
+            for name in _OF_CONTACTS:
+                outputs[name].value = []
+        return np.empty(0), np.empty(0)
+    normal = contacts.normal_part(solution.contact_force)
+    slide = contacts.tangential_size(solution.contact_gap) * (normal > 0.0)
+    outputs["contact_point"].value = [contact.point for contact in contacts.found]
+    outputs["contact_force"].value = contacts.in_space(solution.contact_force)
+    outputs["contact_normal"].value = normal
+    outputs["contact_slide"].value = slide
+    outputs["contact_mode"].value = [MODES.index(mode) for mode in solution.modes]
+    return normal, slide
+
+
+def write_effectors(outputs: dict[str, Any], tip: np.ndarray, goal: np.ndarray) -> None:
+    """Write where the effectors are and how far from their goals [length], shape (n_e, 3) each."""
+    outputs["tip"].value = tip
+    outputs["error"].value = np.linalg.norm(tip - goal, axis=1)
+
+
+def markers(outputs: dict[str, Any]) -> Markers:
+    """What a movie shows of them."""
+    names = ("goal", "tip", "contact_point", "contact_force")
+    values = [np.array(outputs[name].value, dtype=float) for name in names]
+    return Markers(*(value.reshape(-1, 3) for value in values))

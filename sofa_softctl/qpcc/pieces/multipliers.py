@@ -1,0 +1,97 @@
+"""Multipliers of the equations of the contact law, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl._internal.jit import njit
+from sofa_softctl.qpcc.pieces.kernels import (
+    CONE,
+    FORCE,
+    GAP,
+    LIMIT,
+    SINGULAR,
+    SLIP,
+    PieceRows,
+    Statement,
+    slide,
+    touching_rows,
+)
+from sofa_softctl.qpcc.pieces.small_algebra import applied, solve_in_place
+
+
+@njit
+def law_multipliers(
+    s: Statement,
+    kind: np.ndarray,
+    direction: np.ndarray,
+    balance: np.ndarray,
+    rows: PieceRows,
+    y: np.ndarray,
+    effort: np.ndarray,
+    force: np.ndarray,
+) -> np.ndarray:
+    """Multipliers of the equations that `eliminate` solved, shape (n_r,), 0 on other rows.
+
+    They balance what the objective and the rows of the piece, with the multipliers y, ask of the
+    contact forces.
+    """
+    gradient = _force_gradient(s, direction, rows, y, effort, force)
+    n_r = len(gradient)
+    own, place, k = touching_rows(s, kind)
+    E, F = np.empty((k, k)), np.empty((k, 1))
+    for i in range(k):
+        F[i, 0] = gradient[own[i]]
+        for j in range(k):
+            E[i, j] = s.W[own[i], own[j]]
+    slide(s, kind, direction, balance, place, E, np.zeros((k, 0)))
+    nu = np.zeros(n_r)
+    if solve_in_place(E.T.copy(), F) >= SINGULAR:  # else: dependent contacts, without multipliers
+        for i in range(k):
+            nu[own[i]] = -F[i, 0]
+    return nu
+
+
+@njit
+def _force_gradient(
+    s: Statement,
+    direction: np.ndarray,
+    rows: PieceRows,
+    y: np.ndarray,
+    effort: np.ndarray,
+    force: np.ndarray,
+) -> np.ndarray:
+    """Slope of the Lagrangian without the law's equations over the contact forces, shape (n_r,)."""
+    n_r = len(force)
+    residual = s.f + applied(s.F_c, force) + applied(s.F_u, effort)
+    gradient = np.zeros(n_r)
+    for i in range(len(residual)):
+        for r in range(n_r):
+            gradient[r] += s.F_c[i, r] * residual[i]
+    for i in range(len(y)):
+        if y[i] == 0.0:
+            continue
+        if rows.what[i] == LIMIT:
+            for r in range(n_r):
+                gradient[r] -= y[i] * s.A_c[rows.of[i], r]
+            continue
+        if rows.what[i] > CONE:
+            continue
+        c = rows.of[i]
+        r = s.starts[c]
+        if rows.what[i] == GAP:
+            for j in range(n_r):
+                gradient[j] -= y[i] * s.W[r, j]
+        elif rows.what[i] == FORCE:
+            gradient[r] -= y[i]
+        elif rows.what[i] == SLIP:
+            for j in range(n_r):
+                along = direction[c, 0] * s.W[r + 1, j] + direction[c, 1] * s.W[r + 2, j]
+                gradient[j] -= y[i] * along
+        else:
+            size = np.hypot(force[r + 1], force[r + 2])
+            if size > 1e-6 * s.size:
+                gradient[r] -= y[i] * s.mu[c]
+                gradient[r + 1] += y[i] * (force[r + 1] / size)
+                gradient[r + 2] += y[i] * (force[r + 2] / size)
+    return gradient
