@@ -9,6 +9,7 @@ import sofa_softctl
 from sofa_softctl.status import ExitStatus, Status, Verdict
 
 PACKAGE = Path(sofa_softctl.__file__).parent
+DOCS = PACKAGE.parent / "docs" / "reference"
 NO_ENDINGS = {"Correction", "InverseRole", "Method", "Mode"}
 """Enums of the package that say something else than how a thing ended."""
 
@@ -30,6 +31,16 @@ def test_the_worst_of_several_is_the_last_in_their_order():
     assert Status.worst([]) is Status.SOLVED
     assert Verdict.worst([Verdict.CLOSEST, Verdict.REACHED]) is Verdict.CLOSEST
     assert Verdict.worst([]) is None
+
+
+@pytest.mark.parametrize("one", [*Status, *Verdict], ids=str)
+def test_statuses_and_verdicts_are_in_their_table(one):
+    assert f"| `{one.name}` | " in (DOCS / "statuses.md").read_text()
+
+
+@pytest.mark.parametrize("one", ExitStatus)
+def test_exit_statuses_are_in_their_table(one):
+    assert f"| {one.value} | `{one.name}` | " in (DOCS / "command-line.md").read_text()
 
 
 def test_no_other_enum_says_how_things_end():
