@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
+
 from sofa_softctl._internal.late_names import look_further
 from sofa_softctl.errors import PluginError, ProblemError
 from sofa_softctl.qp.problem import QPSolver
-from sofa_softctl.qp.solvers.daqp import solve_daqp
-from sofa_softctl.qp.solvers.proxqp import solve_proxqp
 from sofa_softctl.qp.solvers.qpsolvers_adapter import from_qpsolvers
+
+BUILT_IN = {
+    "daqp": "daqp:solve_daqp",
+    "proxqp": "proxqp:solve_proxqp",
+}
+"""The solvers of this folder: name, and file:function."""
 
 qp_solvers: dict[str, QPSolver] = {}
 """The registered solvers. Read it freely; write it with `register`."""
@@ -45,5 +51,5 @@ def find(name: str) -> QPSolver:
     )
 
 
-register("daqp", solve_daqp)
-register("proxqp", solve_proxqp)
+for _name, _home in BUILT_IN.items():
+    register(_name, resolve_name(f"sofa_softctl.qp.solvers.{_home}"))
