@@ -16,9 +16,12 @@ PACKAGES = (
     "identification.mechanism",
     "identification.problems.loop",
     "library",
+    "qp",
     "qp.solvers",
+    "runtime",
     "scene",
     "surrogate",
+    "testing",
 )
 """Those with public names; beside them there are those of `sofa_softctl` itself."""
 FILES = ("errors", "hooks", "identification.problems.loop.robot", "status", "units")
