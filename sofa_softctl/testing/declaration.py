@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError, UnknownDataError
+from sofa_softctl.runtime.core.base import Base
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Choice, DataType, Texts
@@ -23,36 +24,48 @@ STRANGE: tuple[Any, ...] = (
 
 
 def check_declaration(cls: type[Component]) -> None:
-    """Check what a component's class says of itself and of its Data.
+    """Check what a component's class says of itself and of its Data, and its errors about them.
+
+    Raises:
+        AssertionError: As for `check_data`; or a strange value of a Data ends in anything but a
+            SceneError that names it, or an unknown Data in no error with the scene's line.
+    """
+    check_data(cls)
+    for entry in cls.data_types.values():
+        for value in STRANGE:
+            _check_strange(cls, entry, value)
+    _check_unknown(cls)
+
+
+def check_data(cls: type[Base]) -> None:
+    """Check the documentation, units, names and defaults of Data and links.
 
     Raises:
         AssertionError: A docstring or help is missing, a unit is unknown, a name stands for two
-            things, a default is no value of its type, or a strange value ends in anything but a
-            SceneError that names the Data.
+            things, or a default is no value of its type.
     """
     if not (cls.__doc__ or "").strip():
-        raise AssertionError(f"{cls.__name__}: expected a docstring; scenes' authors read it.")
+        raise AssertionError(
+            f"{cls.__name__}: expected a docstring; `softctl components` shows it."
+        )
     declarations: list[DataType | LinkType] = [*cls.data_types.values(), *cls.link_types.values()]
+    names = [name for entry in declarations for name in (entry.name, *entry.aliases)]
     for entry in declarations:
         if not entry.help.endswith("."):
             raise AssertionError(
                 f"{cls.__name__}.{entry.name}: expected a help text that ends with a full stop, "
                 f"got {entry.help!r}."
             )
-    names = [name for entry in declarations for name in (entry.name, *entry.aliases)]
     for name in names:
         taken = name != "name" and name in vars(Component) and name not in cls.data_types
         if names.count(name) > 1 or taken:
             raise AssertionError(f"{cls.__name__}: the name '{name}' stands for two things.")
-    for entry in cls.data_types.values():
-        _check_unit(cls, entry)
-        _check_default(cls, entry)
-        for value in STRANGE:
-            _check_strange(cls, entry, value)
-    _check_unknown(cls)
+    for declared in cls.data_types.values():
+        _check_unit(cls, declared)
+        _check_default(cls, declared)
 
 
-def _check_unit(cls: type[Component], entry: DataType) -> None:
+def _check_unit(cls: type[Base], entry: DataType) -> None:
     words = re.findall(r"[a-z]+", entry.unit)
     if entry.unit and not (_UNIT.fullmatch(entry.unit) and set(words) <= set(QUANTITIES)):
         raise AssertionError(
@@ -61,7 +74,7 @@ def _check_unit(cls: type[Component], entry: DataType) -> None:
         )
 
 
-def _check_default(cls: type[Component], entry: DataType) -> None:
+def _check_default(cls: type[Base], entry: DataType) -> None:
     owner = cls()
     value = owner._data[entry.name].get()
     same = np.array_equal(entry.initial(owner), value)
