@@ -1,4 +1,4 @@
-"""A component: what every scene expects of it, and what a time step expects of its role."""
+"""Check of components: what scenes expect of all, and a time step of each role."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from sofa_softctl.testing.declaration import check_declaration, in_scene, names_
 from sofa_softctl.testing.force_field import check_force_field
 from sofa_softctl.testing.mapping import check_mapping
 from sofa_softctl.testing.mass import check_mass
-from sofa_softctl.testing.small_scene import SIZE, small_scene
+from sofa_softctl.testing.small_scene import small_scene
 
 STEPS = 3
-DEFORMED = 0.02
-"""Random displacement of a force field's nodes, relative to the width of the bar."""
+DISPLACED = 0.2
+"""Largest displacement of a force field's nodes, relative to the scale."""
 
 
 def check_component(
@@ -46,9 +46,9 @@ def check_component(
         create: Builds a scene below the root that it is given, and returns the component. Default:
             a soft bar, 10 x 10 x 40 mm, that gets the component with `values`; a mapping gets
             three points to carry.
-        at_rest: Compare forces and stiffness where the scene starts, instead of with nodes that
-            are displaced at random: for a stiffness that, as the corotational ones, leaves out a
-            part of the derivative elsewhere.
+        at_rest: Compare forces and stiffness where the scene starts, and not with nodes displaced
+            at random by up to a fifth of `scale`: for a stiffness that, as the corotational ones,
+            leaves out a part of the derivative there.
         scale: Distance over which forces and positions bend [length].
         tolerance: Largest deviation of a derivative, relative to its largest entry [-].
         values: Data for the default scene.
@@ -82,7 +82,7 @@ def _check_role(component: Component, *, at_rest: bool, scale: float, tolerance:
             random = np.random.default_rng(0)
             x = component.state._data["position"]
             shape = (component.state.count, component.state.deriv_size)
-            u = random.uniform(-DEFORMED * SIZE[0], DEFORMED * SIZE[0], shape)
+            u = random.uniform(-DISPLACED * scale, DISPLACED * scale, shape)
             component.state.kind.advance(x.get(), u, 1.0, x.get())
             x.touch()
         check_force_field(component, scale=scale, tolerance=tolerance)

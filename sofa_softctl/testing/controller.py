@@ -1,4 +1,4 @@
-"""A controller: a run in a small scene, the same run again, and what it shows of it."""
+"""Check of controllers: a run in a small scene, reset, snapshot, recording, summary."""
 
 from __future__ import annotations
 

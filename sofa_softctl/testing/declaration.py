@@ -1,4 +1,4 @@
-"""How a component declares itself: documentation, Data, and errors that name the scene's line."""
+"""Check of a component's declaration: documentation, Data, errors with the scene's line."""
 
 from __future__ import annotations
 

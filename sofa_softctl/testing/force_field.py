@@ -1,4 +1,4 @@
-"""A force field: forces, stiffness and matrix are of one mind."""
+"""Check of force fields: forces, stiffness product and matrix."""
 
 from __future__ import annotations
 

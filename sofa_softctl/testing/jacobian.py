@@ -1,4 +1,4 @@
-"""A Jacobian against finite differences of its function."""
+"""Check of a Jacobian against finite differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mapping: J is the derivative, and J^T its transpose."""
+"""Check of mappings: Jacobian and transpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mass: its matrix and its weight."""
+"""Check of masses: matrix and weight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrices of components, entry by entry, and where their states are."""
+"""Dense matrices of masses and force fields, and displaced states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A QP solver: known answers, the problems of inverse control, and what becomes of a start."""
+"""Check of QP solvers: known answers, inverse problems, warm starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same steps again, after a reset and from a snapshot: bit for bit."""
+"""Comparison of repeated runs, after a reset and from a snapshot, bit for bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a controller shows of a run: its summary, plot and markers, and its recorded Data."""
+"""Check of what a controller shows of a run: summary, plot, markers, recorded Data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small scene to put things into: a soft bar with two cables."""
+"""Small scene for checks: a soft bar with two cables."""
 
 from __future__ import annotations
 
