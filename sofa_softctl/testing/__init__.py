@@ -12,6 +12,6 @@ __all__, __getattr__, __dir__ = public(
         "mapping": ["check_mapping"],
         "mass": ["check_mass"],
         "qp_solver": ["check_qp_solver"],
-        "small_scene": ["SmallScene", "small_scene"],
+        "scene": ["SmallScene", "small_scene"],
     },
 )

@@ -18,7 +18,7 @@ from sofa_softctl.testing.declaration import check_declaration, in_scene, names_
 from sofa_softctl.testing.force_field import check_force_field
 from sofa_softctl.testing.mapping import check_mapping
 from sofa_softctl.testing.mass import check_mass
-from sofa_softctl.testing.small_scene import small_scene
+from sofa_softctl.testing.scene import small_scene
 
 STEPS = 3
 DISPLACED = 0.2

@@ -9,8 +9,8 @@ from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.run import Watcher
 from sofa_softctl.scene.session import Session
 from sofa_softctl.testing.repeated_run import check_reset, check_snapshot
+from sofa_softctl.testing.scene import SmallScene, small_scene
 from sofa_softctl.testing.shown import check_recorded, check_shown
-from sofa_softctl.testing.small_scene import SmallScene, small_scene
 
 
 def check_controller(
