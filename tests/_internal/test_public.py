@@ -46,6 +46,7 @@ def test_every_public_name_is_there(name, Sofa):
     assert package.__all__
     for each in package.__all__:
         assert getattr(package, each) is not None
+        assert f"{package.__name__}.{each}" not in sys.modules, "a module of the name would hide it"
     with pytest.raises(AttributeError, match=f"'sofa_softctl.{name}' has no attribute 'nothing'"):
         package.nothing  # noqa: B018
 
