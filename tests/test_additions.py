@@ -54,12 +54,14 @@ def additions():
     for section in re.split(r"(?m)^## ", PAGE.read_text())[1:]:
         kind = section.partition("\n")[0]
         if "```diff" in section:
-            new = re.search(r"`(sofa_softctl/[\w/]+\.py)`:\n\n```python\n(.*?)```", section, re.S)
+            new, text = re.search(r"`([\w/]+\.py)`:\n\n```python\n(.*?)```", section, re.S).groups()
             touched, change = re.search(r"```diff\n--- (\S+)\n(.*?)```", section, re.S).groups()
             before, line = change.splitlines()
             assert (before[0], line[0]) == (" ", "+"), f"{kind}: the line before, and the new one"
             check = re.findall(r"```python\n(.*?)```", section, re.S)[1]
-            found[kind] = Addition(kind, *new.groups(), touched, before[1:], line[1:], check)
+            found[kind] = Addition(
+                kind, f"sofa_softctl/{new}", text, touched, before[1:], line[1:], check
+            )
     return found
 
 

@@ -9,6 +9,7 @@ __all__, __getattr__, __dir__ = public(
         "behavior.constraint": ["LagrangianConstraint"],
         "behavior.mapping": ["Mapping"],
         "behavior.mechanics": ["ForceField", "Mass", "ProjectiveConstraint"],
+        "behavior.step_term": ["ConstantStiffnessTerm", "StepTerm"],
         "components.mapping.linear": ["LinearMapping"],
         "components.roi.base": ["RegionOfInterest"],
         "core.component": ["Component"],
