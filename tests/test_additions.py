@@ -81,7 +81,7 @@ def add(package, addition):
 
 
 RUN = """
-import importlib.machinery, importlib.util, json, pathlib, sys, traceback
+import importlib.util, json, pathlib, sys, traceback
 
 class Compiled:
     "Finds modules with kernels where they are compiled already: a copy would compile them anew."
