@@ -39,7 +39,7 @@ def softctl_register_qp_solvers(register: Callable[..., None]) -> None:
     """Make QP solvers known by name, for the option `solver` of inverse control.
 
     Called once, when a solver is first asked for that is not built in. Call `register(name,
-    solve)`: `solve(qp, warm)` takes a `sofa_softctl.qp.problem.QP` and the last result or None, and
+    solve)`: `solve(qp, warm)` takes a `sofa_softctl.qp.QP` and the last result or None, and
     returns a `QPResult`. Every answer is checked by the caller, so a solver need not check its own.
     With `register(name, solve, sparse=True)` it takes a `SparseQP`: for planning.
     """
@@ -50,6 +50,6 @@ def softctl_register_components(register: Callable[[type[Any]], None]) -> None:
     """Make components known to scenes in the embedded runtime.
 
     Called once, before a scene is loaded. Call `register(component)` for each subclass of
-    `sofa_softctl.runtime.core.component.Component`; scenes name it by its class name. In SOFA
+    `sofa_softctl.runtime.Component`; scenes name it by its class name. In SOFA
     itself such a component does not exist: a scene that uses it says so.
     """

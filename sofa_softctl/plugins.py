@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pluggy
@@ -15,6 +17,14 @@ from sofa_softctl import hooks
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.errors import PluginError, SceneError
+
+CONTROLLERS = {
+    "identification": "identification.controller:IdentificationController",
+    "inverse": "inverse.controller:InverseController",
+    "library": "library.controller:LibraryController",
+    "surrogate": "surrogate.controller:SurrogateController",
+}
+"""The built-in controllers: name, and module:class within this package, loaded when asked for."""
 
 
 @dataclass(frozen=True)
@@ -237,27 +247,5 @@ class _BuiltIn:
     def softctl_register_controllers(
         self, register: Callable[[str, Callable[..., Any]], None]
     ) -> None:
-        def inverse() -> type[Any]:
-            from sofa_softctl.inverse.controller import InverseController
-
-            return InverseController
-
-        def surrogate() -> type[Any]:
-            from sofa_softctl.surrogate.controller import SurrogateController
-
-            return SurrogateController
-
-        def library() -> type[Any]:
-            from sofa_softctl.library.controller import LibraryController
-
-            return LibraryController
-
-        def identification() -> type[Any]:
-            from sofa_softctl.identification.controller import IdentificationController
-
-            return IdentificationController
-
-        register("identification", identification)
-        register("inverse", inverse)
-        register("library", library)
-        register("surrogate", surrogate)
+        for name, home in CONTROLLERS.items():
+            register(name, partial(resolve_name, f"sofa_softctl.{home}"))

@@ -13,7 +13,15 @@ from sofa_softctl.status import ExitStatus
 
 __all__ = ["app", "main"]
 
-COMMANDS = ("run", "plan", "library", "identify", "bench", "papers", "info")
+COMMANDS = (
+    "run",
+    "plan",
+    "library",
+    "identify",
+    "bench",
+    "papers",
+    "info",
+)
 """Modules of this folder, in the order in which `softctl --help` lists their commands."""
 
 for _name in COMMANDS:

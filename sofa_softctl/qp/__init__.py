@@ -1,1 +1,19 @@
 """Convex quadratic programs, dense and sparse, and the check of every answer."""
+
+from sofa_softctl._internal.public import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        "problem": [
+            "QP",
+            "QPResult",
+            "QPSolver",
+            "SparseQP",
+            "SparseQPSolver",
+            "kkt_residual",
+            "no_answer",
+        ],
+        "verified": ["VerifiedResult", "solve_checked"],
+    },
+)

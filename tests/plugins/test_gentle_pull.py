@@ -1,23 +1,21 @@
-"""The example plugin, loaded as a user loads it."""
-
-import tomllib
-from pathlib import Path
+"""The example of a controller."""
 
 import pytest
 
-from sofa_softctl.plugins import Plugins
-from sofa_softctl.scene.backend import find_backend
-
-FOLDER = Path(__file__).parents[2] / "plugins" / "gentle_pull"
+from sofa_softctl.testing import check_controller
 
 
-def test_the_plugin_pulls_a_cable_with_the_force_that_it_was_asked_for():
+@pytest.fixture
+def GentlePull(load, Sofa):
+    return load("gentle_pull").controllers["gentle_pull"].load()
+
+
+def test_the_controller_passes_the_check_of_plugins(GentlePull):
+    check_controller(GentlePull, lambda scene: {"cable": scene.cables[0], "force": 100.0})
+
+
+def test_the_plugin_pulls_a_cable_with_the_force_that_it_was_asked_for(GentlePull, Sofa):
     """Half way up the ramp half the force: the cable's multiplier is dt times it, to rounding."""
-    Sofa = find_backend("embedded").Sofa
-    plugins = Plugins()
-    plugins.add_file(FOLDER / "gentle_pull.py")
-    GentlePull = plugins.controllers["gentle_pull"].load()
-
     root = Sofa.Core.Node("root")
     root.dt = 0.01
     root.addObject("FreeMotionAnimationLoop")
@@ -37,8 +35,3 @@ def test_the_plugin_pulls_a_cable_with_the_force_that_it_was_asked_for():
         Sofa.Simulation.animate(root, root.dt.value)
     assert cable.force.value == pytest.approx(0.01 * 1.0, rel=1e-12)
     assert ball.dofs.position.value[0, 0] > 0.0
-
-
-def test_the_package_names_its_entry_point():
-    project = tomllib.loads((FOLDER / "pyproject.toml").read_text())["project"]
-    assert project["entry-points"]["sofa_softctl"] == {"gentle_pull": "gentle_pull"}

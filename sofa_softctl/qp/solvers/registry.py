@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import Any
 
 from sofa_softctl._internal.late_names import look_further
 from sofa_softctl.errors import PluginError, ProblemError
 from sofa_softctl.qp.problem import QPSolver, SparseQPSolver
-from sofa_softctl.qp.solvers.daqp import solve_daqp
-from sofa_softctl.qp.solvers.osqp import solve_osqp
-from sofa_softctl.qp.solvers.piqp import solve_piqp
-from sofa_softctl.qp.solvers.proxqp import solve_proxqp
 from sofa_softctl.qp.solvers.qpsolvers_adapter import from_qpsolvers
+
+BUILT_IN = {
+    "daqp": "daqp:solve_daqp",
+    "proxqp": "proxqp:solve_proxqp",
+}
+"""Dense solvers of this folder: name, and file:function."""
+BUILT_IN_SPARSE = {
+    "piqp": "piqp:solve_piqp",
+    "osqp": "osqp:solve_osqp",
+}
+"""Sparse ones."""
 
 qp_solvers: dict[str, QPSolver] = {}
 """The registered solvers of dense QPs. Read it freely; write it with `register`."""
@@ -71,7 +79,7 @@ def _kind(sparse: bool) -> str:
     return "sparse QP solver" if sparse else "QP solver"
 
 
-register("daqp", solve_daqp)
-register("proxqp", solve_proxqp)
-register("piqp", solve_piqp, sparse=True)
-register("osqp", solve_osqp, sparse=True)
+for _name, _home in BUILT_IN.items():
+    register(_name, resolve_name(f"sofa_softctl.qp.solvers.{_home}"))
+for _name, _home in BUILT_IN_SPARSE.items():
+    register(_name, resolve_name(f"sofa_softctl.qp.solvers.{_home}"), sparse=True)

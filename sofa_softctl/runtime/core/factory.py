@@ -35,6 +35,13 @@ def register(component: type[Component]) -> None:
     _known.update(dict.fromkeys(names, component))
 
 
+def forget(component: type[Component]) -> None:
+    """Undo `register`; scenes that exist keep what they have."""
+    for name in names_of(component):
+        if _known.get(name) is component:
+            del _known[name]
+
+
 def names_of(component: type[Component]) -> tuple[str, ...]:
     """The names by which scenes will know a component: its own, not those of what it refines.
 

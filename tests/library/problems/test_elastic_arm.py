@@ -6,6 +6,7 @@ import pytest
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.problems import elastic_arm
 from sofa_softctl.library.problems.elastic_arm import arm, grasp_error, inertia, jacobian, position
+from sofa_softctl.testing import check_jacobian
 
 casadi = pytest.importorskip("casadi")
 
@@ -125,10 +126,7 @@ def test_the_grasp_error_is_distance_and_how_far_the_hand_moves_as_it_closes():
 
 
 def test_the_jacobian_is_that_of_the_position():
-    """Central differences: 1e-10 of rounding and step."""
-    q, h = np.array([0.3, -0.8]), 1e-6
-    columns = [(position(q + h * e) - position(q - h * e)) / (2 * h) for e in np.eye(2)]
-    assert jacobian(q) == pytest.approx(np.array(columns).T, abs=1e-9)
+    check_jacobian(position, jacobian, [0.3, -0.8], tolerance=1e-9)
 
 
 def test_the_direction_of_the_tip_is_continuous_through_a_turn():

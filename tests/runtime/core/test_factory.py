@@ -3,47 +3,27 @@
 import logging
 import re
 
-import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.components import CLASSES
+from sofa_softctl.runtime import components
 from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data import types as data_types
 from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.testing.declaration import check_data, check_declaration
 
-every_class = pytest.mark.parametrize("kind", [Node, *CLASSES], ids=lambda kind: kind.__name__)
-
-
-@every_class
-def test_every_class_data_and_link_says_what_it_is(kind):
-    assert kind.__doc__.strip().split("\n")[0].endswith((".", ";"))
-    for entry in (*kind.data_types.values(), *kind.link_types.values()):
-        assert entry.help.endswith("."), f"{kind.__name__}.{entry.name}: '{entry.help}'"
-        assert entry.help[0].isupper() or entry.help.startswith(("lambda", "xmin", "x "))
+CLASSES = [getattr(components, name) for name in components.__all__]
+every_class = pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
 
 
 @every_class
-def test_every_default_is_a_value_of_its_type(kind):
-    owner = kind()
-    for name, entry in kind.data_types.items():
-        first, again = entry.initial(owner), owner._data[name].get()
-        assert np.array_equal(first, again)
-        text = entry.format(again)
-        if not isinstance(entry, data_types.Choice | data_types.Texts):
-            assert np.array_equal(entry.convert(text, owner), again), f"{name}: '{text}'"
-        if isinstance(entry, data_types.Choice):
-            assert again in entry.choices
+def test_every_class_is_declared_as_that_of_a_plugin_must_be(kind):
+    check_declaration(kind)
 
 
-@every_class
-def test_names_of_data_and_links_are_unique_within_a_class(kind):
-    entries = (*kind.data_types.values(), *kind.link_types.values())
-    names = [name for entry in entries for name in (entry.name, *entry.aliases)]
-    assert len(names) == len(set(names))
-    for name in names:
-        assert name == "name" or name not in vars(Component) or name in kind.data_types
+def test_the_data_of_nodes_are_declared_as_well():
+    check_data(Node)
 
 
 def test_names_of_components_are_unique():
@@ -52,32 +32,10 @@ def test_names_of_components_are_unique():
     assert set(names) == set(factory.components())
 
 
-def test_classes_are_listed_in_alphabetical_order():
-    names = [kind.__name__ for kind in CLASSES]
-    assert names == sorted(names)
-
-
-STRANGE = [object(), "x y", "nan", [[1, 2], [3]], 1e400, -(2**70), {}, [None], "@", "", 1j, b"1"]
-
-
-@every_class
-def test_no_value_of_a_data_ends_in_anything_but_a_scene_error(root, kind):
-    if kind is Node:
-        return
-    for name, entry in kind.data_types.items():
-        for value in STRANGE:
-            try:
-                component = root.addObject(kind, **{name: value})
-            except SceneError as error:
-                assert f"'{name}'" in str(error) or name in ("filename", "template")
-            else:
-                entry.format(component.findData(name).get())
-
-
 @every_class
 def test_a_component_alone_works_or_says_what_it_needs(Sofa, root, kind):
     """Named by its line, and no assertion, KeyError or AttributeError of ours."""
-    if kind is Node or kind.category == "animation loop":
+    if kind.category == "animation loop":
         return
     root.addObject(kind.__name__, name="alone")
     try:
@@ -92,7 +50,7 @@ def test_a_component_alone_works_or_says_what_it_needs(Sofa, root, kind):
 @every_class
 def test_a_component_in_a_scene_works_or_says_what_it_needs(Sofa, root, beam, kind):
     """The same beside a body, under both kinds of loop."""
-    if kind is Node or kind.category == "animation loop":
+    if kind.category == "animation loop":
         return
     node = beam(root, cables=1)
     node.addObject(kind.__name__, name="other")

@@ -44,6 +44,7 @@ class RegionOfInterest(Component):
     triangleIndices = Integers([], "Triangles inside.", computed=True)
     tetrahedronIndices = Integers([], "Tetrahedra inside.", computed=True)
     pointsInROI = Vectors(3, [], "Positions of the nodes inside.", computed=True)
+    edgesInROI = Elements(2, [], "Edges inside.", computed=True)
     trianglesInROI = Elements(3, [], "Triangles inside.", computed=True)
     tetrahedraInROI = Elements(4, [], "Tetrahedra inside.", computed=True)
     nbIndices = Integers([0], "Number of nodes inside.", computed=True)
@@ -68,6 +69,12 @@ class RegionOfInterest(Component):
         """Which points lie inside, bool (n,)."""
         raise NotImplementedError
 
+    def contains_elements(self, points: np.ndarray, elements: np.ndarray) -> np.ndarray:
+        """Which elements lie inside, bool (m,)."""
+        if self.strict.get():
+            return self.contains(points)[elements].all(axis=1)
+        return self.contains(points[elements].mean(axis=1))
+
     def update_outputs(self) -> None:
         """See Base."""
         if not self._ready:
@@ -79,24 +86,20 @@ class RegionOfInterest(Component):
             return
         self._seen = seen
         points = source.get()[:, :3]
-        inside = self.contains(points)
-        nodes = np.flatnonzero(inside)
+        nodes = np.flatnonzero(self.contains(points))
         self._data["indices"].set(nodes)
         self._data["nbIndices"].set(np.array([len(nodes)]))
         self._data["pointsInROI"].set(points[nodes].copy())
-        for kind, numbers, elements in (
-            ("edges", "edgeIndices", None),
-            ("triangles", "triangleIndices", "trianglesInROI"),
-            ("tetrahedra", "tetrahedronIndices", "tetrahedraInROI"),
+        for kind, numbers in (
+            ("edges", "edgeIndices"),
+            ("triangles", "triangleIndices"),
+            ("tetrahedra", "tetrahedronIndices"),
         ):
             every = self._elements(kind)
-            if self.strict.get():
-                chosen = inside[every].all(axis=1)
-            else:
-                chosen = self.contains(points[every].mean(axis=1))
+            chosen = self.contains_elements(points, every)
+            chosen &= self._data[f"compute{kind.capitalize()}"].get()
             self._data[numbers].set(np.flatnonzero(chosen))
-            if elements is not None:
-                self._data[elements].set(every[chosen])
+            self._data[f"{kind}InROI"].set(every[chosen])
 
     def _points(self) -> Data:
         assert self._context is not None

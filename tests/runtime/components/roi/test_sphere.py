@@ -48,6 +48,17 @@ def test_an_element_is_inside_with_all_its_vertices(region):
     assert roi.edgeIndices.array().tolist() == [0]
 
 
+def test_elements_inside_are_given_as_they_are(region):
+    assert region(radii=[5.0]).edgesInROI.array().tolist() == [[0, 1]]
+
+
+def test_elements_that_are_not_asked_for_are_left_out(region):
+    """As in SOFA."""
+    roi = region(radii=[5.0], computeEdges=False)
+    assert len(roi.edgeIndices.array()) == len(roi.edgesInROI.array()) == 0
+    assert len(roi.indices.array()) == 4
+
+
 def test_a_new_radius_counts_at_once(region):
     roi = region(centers=[[0, 0, 0]], radii=[5.0])
     roi.radii.value = [6.0]

@@ -1,0 +1,17 @@
+"""Checks for what plugins bring, to be called from their tests."""
+
+from sofa_softctl._internal.public import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        "component": ["check_component"],
+        "controller": ["check_controller"],
+        "force_field": ["check_force_field"],
+        "jacobian": ["JacobianCheck", "check_jacobian"],
+        "mapping": ["check_mapping"],
+        "mass": ["check_mass"],
+        "qp_solver": ["check_qp_solver"],
+        "scene": ["SmallScene", "small_scene"],
+    },
+)

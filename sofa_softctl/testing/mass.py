@@ -1,0 +1,36 @@
+"""Check of masses: matrix and weight."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.behavior.mechanics import Mass
+from sofa_softctl.testing.matrices import assembled_matrix, product_matrix, same
+
+GRAVITY = np.array([1.0, -9.81, 0.5])
+
+
+def check_mass(mass: Mass) -> None:
+    """Check that a mass is symmetric, positive, and weighs what it is.
+
+    Args:
+        mass: In a scene that is initialised.
+
+    Raises:
+        AssertionError: The matrix is not symmetric or not positive definite, `add_matrix` is not
+            `add_product`, or `add_gravity` not M g.
+    """
+    name, state = mass.getClassName(), mass.state
+    M = product_matrix(mass)
+    same(M.T, M, f"{name}: M transposed, against M", 1e-12)
+    least = float(np.linalg.eigvalsh(M)[0])
+    if not least > 0.0:
+        raise AssertionError(
+            f"{name}: expected a positive definite matrix, got the eigenvalue {least:.3g}."
+        )
+    same(assembled_matrix(mass), M, f"{name}: M by pairs and add_matrix, against add_product")
+    g = np.tile(state.kind.linear(GRAVITY), (state.count, 1))
+    weight = np.ones_like(g)
+    mass.add_gravity(weight, GRAVITY)
+    expected = 1.0 + (M @ g.ravel()).reshape(g.shape)
+    same(weight, expected, f"{name}.add_gravity with {GRAVITY.tolist()}, force = 1 before")

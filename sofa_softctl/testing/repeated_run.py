@@ -1,0 +1,85 @@
+"""Comparison of repeated runs, after a reset and from a snapshot, bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.scene.session import Session
+
+Values = dict[str, Any]
+"""Value of every Data of a scene, by its path."""
+
+
+def check_reset(session: Session, name: str, steps: int) -> None:
+    """Compare two runs with a reset before each.
+
+    Raises:
+        AssertionError: A Data differs after some step.
+    """
+    session.reset()
+    first = _run(session, steps)
+    session.reset()
+    _compare(
+        first,
+        _run(session, steps),
+        f"{name}: after a reset, expected the same run again",
+        "Has it a method reset() that undoes what its events did, its own attributes included?",
+    )
+
+
+def check_snapshot(session: Session, name: str, steps: int) -> None:
+    """Compare the second half of a run with the same from a snapshot in its middle.
+
+    Raises:
+        AssertionError: A Data differs after some step.
+    """
+    session.reset()
+    session.step(steps // 2)
+    middle = session.snapshot()
+    first = _run(session, steps - steps // 2)
+    session.restore(middle)
+    _compare(
+        first,
+        _run(session, steps - steps // 2),
+        f"{name}: after Session.restore, expected the run to go on as from its snapshot",
+        "Has it a method snapshot() that returns the attributes that change from step to step, and "
+        "restore(values) that takes them back?",
+    )
+
+
+def _run(session: Session, steps: int) -> list[Values]:
+    """Every Data after each step."""
+    found = []
+    for _ in range(steps):
+        session.step()
+        found.append(_values(session))
+    return found
+
+
+def _values(session: Session) -> Values:
+    owners = [owner for node in session.nodes() for owner in (node, *node.objects)]
+    return {
+        data.getPathName(): data.get().copy() if isinstance(data.get(), np.ndarray) else data.get()
+        for owner in owners
+        for data in owner._data.values()
+    }
+
+
+def _compare(first: list[Values], again: list[Values], expected: str, hint: str) -> None:
+    for step, (one, other) in enumerate(zip(first, again, strict=True), start=1):
+        for path in one.keys() | other.keys():
+            a, b = one.get(path), other.get(path)
+            arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
+            same = a.tobytes() == b.tobytes() if arrays else a == b  # type: ignore[union-attr]
+            if not same:
+                raise AssertionError(
+                    f"{expected}, bit for bit. Got another {path} after step {step}: {_short(b)}, "
+                    f"not {_short(a)}. {hint}"
+                )
+
+
+def _short(value: Any) -> str:
+    text = str(value.tolist() if isinstance(value, np.ndarray) else value)
+    return text if len(text) <= 60 else f"{text[:60]} ..."

@@ -1,0 +1,157 @@
+"""Each addition of docs/contributing.md, made in a copy of the package, and its check run there.
+
+An addition is one new file and one line in an existing one; more does not fit into `Addition`.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "contributing.md"
+KINDS = (
+    "A component of the embedded runtime",
+    "A force field",
+    "A controller",
+    "A QP solver",
+    "An identification problem",
+    "A problem of optimal motions",
+    "A command",
+)
+"""Sections of the page with an addition each."""
+
+
+@dataclass(frozen=True)
+class Addition:
+    """One new file, and one line in one existing file."""
+
+    kind: str
+    """Title of its section."""
+    new: str
+    """Path of the new file."""
+    text: str
+    """What is in it."""
+    touched: str
+    """Path of the existing file."""
+    before: str
+    """Line after which the new one goes; it stands there once."""
+    line: str
+    """The new line."""
+    check: str
+    """Code that must run afterwards."""
+
+
+def additions():
+    """The additions of the page, by their sections."""
+    found = {}
+    for section in re.split(r"(?m)^## ", PAGE.read_text())[1:]:
+        kind = section.partition("\n")[0]
+        if "```diff" in section:
+            new, text = re.search(r"`([\w/]+\.py)`:\n\n```python\n(.*?)```", section, re.S).groups()
+            touched, change = re.search(r"```diff\n--- (\S+)\n(.*?)```", section, re.S).groups()
+            before, line = change.splitlines()
+            assert (before[0], line[0]) == (" ", "+"), f"{kind}: the line before, and the new one"
+            check = re.findall(r"```python\n(.*?)```", section, re.S)[1]
+            found[kind] = Addition(
+                kind, f"sofa_softctl/{new}", text, touched, before[1:], line[1:], check
+            )
+    return found
+
+
+ADDITIONS = additions()
+
+
+def add(package, addition):
+    """Make an addition in a folder that holds `sofa_softctl`."""
+    path, touched = package / addition.new, package / addition.touched
+    assert not path.exists(), f"{addition.kind}: {addition.new} is there already"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(addition.text)
+    lines = touched.read_text().split("\n")
+    assert lines.count(addition.before) == 1, f"{addition.touched}: no line '{addition.before}'"
+    place = lines.index(addition.before) + 1
+    touched.write_text("\n".join([*lines[:place], addition.line, *lines[place:]]))
+
+
+RUN = """
+import importlib.util, json, pathlib, sys, traceback
+
+class Compiled:
+    "Finds modules with kernels where they are compiled already: a copy would compile them anew."
+
+    def find_spec(self, name, path, target=None):
+        file = pathlib.Path(ORIGINAL, *name.split(".")).with_suffix(".py")
+        if name.startswith("sofa_softctl.") and file.is_file() and "@njit" in file.read_text():
+            return importlib.util.spec_from_file_location(name, file)
+
+sys.meta_path.insert(0, Compiled())
+results = {}
+for kind, code in CHECKS.items():
+    try:
+        exec(code, {"__name__": "check"})
+        results[kind] = ""
+    except BaseException:
+        results[kind] = traceback.format_exc()
+import sofa_softctl
+print("RESULTS " + json.dumps([sofa_softctl.__file__, results]))
+"""
+LAYERS = """
+import sys
+sys.path.insert(0, "tests")
+import test_layers
+for module in filter(None, test_layers.modules()):
+    test_layers.test_a_module_imports_from_lower_layers_only(module)
+test_layers.test_circles_stay_within_the_folders_where_they_belong()
+test_layers.test_controllers_never_import_the_runtime()
+"""
+
+
+def files_of(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*.py")}
+
+
+def test_the_page_has_an_example_of_every_kind():
+    assert tuple(ADDITIONS) == KINDS
+
+
+def test_each_addition_is_a_file_and_a_line_and_works(tmp_path):
+    """All in one copy and one process, with the rules of the layers: the kinds do not mix."""
+    pytest.importorskip("casadi")
+    shutil.copytree(
+        ROOT / "sofa_softctl", tmp_path / "sofa_softctl", ignore=shutil.ignore_patterns("*.nb[ci]")
+    )
+    (tmp_path / "tests").mkdir()
+    shutil.copy(ROOT / "tests" / "test_layers.py", tmp_path / "tests")
+    (tmp_path / "scenes").symlink_to(ROOT / "scenes")
+    for addition in ADDITIONS.values():
+        before = files_of(tmp_path)
+        add(tmp_path, addition)
+        after = files_of(tmp_path)
+        assert [path for path in after if path not in before] == [tmp_path / addition.new]
+        changed = [path for path in before if before[path] != after[path]]
+        assert changed == [tmp_path / addition.touched]
+        lines = [text.count(b"\n") for text in (before[changed[0]], after[changed[0]])]
+        assert lines[1] - lines[0] == 1
+    checks = {kind: addition.check for kind, addition in ADDITIONS.items()}
+    code = f"ORIGINAL, CHECKS = {str(ROOT)!r}, {checks | {'layers': LAYERS}!r}\n{RUN}"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "SOFTCTL_BACKEND": "embedded"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    found = [line for line in done.stdout.splitlines() if line.startswith("RESULTS ")]
+    assert found, done.stdout + done.stderr
+    package, results = json.loads(found[0].removeprefix("RESULTS "))
+    assert package == str(tmp_path / "sofa_softctl" / "__init__.py")
+    assert {kind: problem for kind, problem in results.items() if problem} == {}
