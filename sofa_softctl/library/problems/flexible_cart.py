@@ -154,3 +154,6 @@ def residual_swing(x: np.ndarray, foot: float, p: np.ndarray) -> float:
     shapes = root.T @ modes  # M-orthonormal, (2, 2)
     peaks = np.hypot(shapes.T @ M @ x[1:3], shapes.T @ M @ rates / np.sqrt(squares))
     return float(abs(x[0] - p[0]) + np.abs(tip @ shapes) @ peaks)
+
+
+PROBLEMS = {"flexible_cart": flexible_cart}

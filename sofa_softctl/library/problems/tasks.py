@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -164,3 +165,10 @@ def _box(problem: OptimalControlProblem, actuation: str, ground: Ground) -> list
         replace(each, lower=float(low), upper=float(high))
         for each, (low, high) in zip(problem.parameters, limits, strict=True)
     ]
+
+
+PROBLEMS = {
+    "elastic_arm": partial(pick_and_place, "constant"),
+    "elastic_arm_variable": partial(pick_and_place, "variable"),
+    "rigid_arm": partial(pick_and_place, "rigid"),
+}

@@ -6,6 +6,7 @@ Source: Caldwell, Coleman, Correll 2014, section IV.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -101,3 +102,6 @@ def _angles() -> tuple[Channel, ...]:
 
 def _hand() -> tuple[Channel, ...]:
     return tuple(Channel(f"hand.{axis}", "m", HAND_NOISE) for axis in "xyz")
+
+
+PROBLEMS = {"loop": LoopProblem, "loop6": partial(LoopProblem, 6)}
