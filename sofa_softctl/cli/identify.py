@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sofa_softctl.identification.fitting.estimate import Estimate
     from sofa_softctl.identification.fitting.steepest_descent import Descent
     from sofa_softctl.identification.parameter import Parameter
-    from sofa_softctl.identification.problem import OfScenes, Problem
+    from sofa_softctl.identification.problem import Problem
     from sofa_softctl.view.terminal.run import Terminal
 
 Files = list[Path] | None
@@ -91,7 +91,6 @@ def identify(
 ) -> None:
     """Find the parameters of a model that fit recordings best, and how far to trust them."""
     from sofa_softctl.identification.fitting.estimate import sentence, start_at
-    from sofa_softctl.identification.problem import OfScenes
     from sofa_softctl.identification.problems.registry import load_problem
     from sofa_softctl.identification.report.report import make_report
     from sofa_softctl.view.terminal import identification as view
@@ -152,7 +151,7 @@ def identify(
             except SoftctlError as error:  # what was found is shown all the same
                 failed = error
     view.show(made, None if failed else report, quiet=quiet, as_json=as_json)
-    if isinstance(wanted, OfScenes) and not (quiet or as_json):
+    if wanted.scene is not None and not (quiet or as_json):
         _tell_scene(wanted, found.rho)
     if failed is not None:
         raise failed
@@ -211,20 +210,21 @@ def _experiments(
     planned: bool = False,
 ) -> list[Experiment]:
     """Models of recordings; what was told of each is noted, and said."""
+    from sofa_softctl.identification.compatibility import as_experiment
     from sofa_softctl.identification.data.files import read_recording
 
     found = []
     for file in files:
         recording = read_recording(file, problem, planned=planned)
-        experiment = problem.experiment(recording)
-        notes[recording.name] = (*recording.notes, *getattr(experiment, "notes", ()))
+        experiment = as_experiment(problem.experiment(recording))
+        notes[recording.name] = (*recording.notes, *experiment.notes)
         for note in notes[recording.name]:
             terminal.note(f"{recording.name}: {note}")
         found.append(experiment)
     return found
 
 
-def _tell_scene(problem: OfScenes, rho: np.ndarray) -> None:
+def _tell_scene(problem: Problem, rho: np.ndarray) -> None:
     """The command that runs the scene with what was found, and what it leaves out."""
     values, missing = problem.scene_values(rho), problem.not_in_scene
     if not isinstance(problem.scene, str | Path):
@@ -252,7 +252,7 @@ def _write_template(path: Path, problem: Problem, *, quiet: bool) -> None:
 
     if path.exists():
         raise SoftctlError(f"'{path}' exists already: name another file for the template.")
-    dt = 1.0 / (getattr(problem, "rate", None) or 100.0)
+    dt = 1.0 / (problem.rate or 100.0)
     write_text(path, template(problem.name, problem.inputs, problem.channels, dt))
     if not quiet:
         typer.echo(f"Template: {path}")

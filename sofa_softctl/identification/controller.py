@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.identification.compatibility import as_problem
 from sofa_softctl.identification.online.arrival_cost import ArrivalCost
 from sofa_softctl.identification.online.background import Background
 from sofa_softctl.identification.online.plot import RefinementSummary, draw_refinement, summarise
@@ -99,7 +100,7 @@ class IdentificationController(SceneController):
         name: str = "identification",
     ) -> None:
         super().__init__(name=name, root=root)
-        self.problem = problem
+        problem = self.problem = as_problem(problem)
         self.names = tuple(one.name for one in problem.parameters)
         self.units = {one.name: one.unit for one in (*problem.inputs, *problem.channels)}
         columns = tuple(self.units)
@@ -115,8 +116,7 @@ class IdentificationController(SceneController):
         self.calm, self.half_life = [columns.index(name) for name in calm], float(memory)
         self.doubted, self.within = doubted(problem.parameters, doubt), within
         self.evaluations = evaluations
-        rate = getattr(problem, "rate", None)
-        self.period = None if rate is None else 1.0 / rate
+        self.period = None if problem.rate is None else 1.0 / problem.rate
         rho = starts(problem.parameters)
         self.add_output("parameters", rho, "The problem's, in its order and units.")
         self.add_output("half_width", rho, "Half-widths of their 95 % intervals.")

@@ -1,11 +1,12 @@
-"""One measured run and the model of it: what every estimator works with."""
+"""Base class of experiments: a recorded run, with a model that predicts its outputs."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,54 +24,84 @@ class Channel:
     deviation: float = 1.0
     """Standard deviation of its noise [unit]."""
     largest: float = math.inf
-    """Largest magnitude that can be: numbers beyond it are refused as in wrong units [unit]."""
+    """Largest plausible magnitude: larger numbers are refused as in wrong units [unit]."""
 
 
 @dataclass(frozen=True, eq=False)
 class PulledBack:
-    """What an adjoint sweep gives: derivatives of one number, J, that depends on the outputs."""
+    """Result of an adjoint sweep: derivatives of a scalar J of the outputs."""
 
     outputs: np.ndarray
     """Predicted outputs, shape (n_times, n_outputs)."""
     by_parameters: np.ndarray
-    """dJ/drho, with what outputs depend on through the start as well, shape (n_rho,)."""
+    """dJ/drho, including the dependence through the start, shape (n_rho,)."""
     by_inputs: np.ndarray
     """dJ/d(recorded inputs), outputs held fixed, shape (n_input_times, n_inputs)."""
 
 
-class Experiment(Protocol):
-    """A recording, with a model that predicts its measured outputs from parameters.
+class Experiment(ABC):
+    """A recorded run, with a model that predicts its measured outputs from parameters.
 
-    Every method raises `SimulationError` where the model cannot be simulated with `rho`.
+    Derive from it. A subclass has, as attributes, properties or dataclass fields, the `name` of the
+    recording; `parameters` in the order of rho; `channels` and `inputs`, its measured outputs and
+    recorded inputs with their noise; `time` of the samples [s], shape (n_times,); and `measured`
+    outputs, NaN where missing, shape (n_times, n_outputs). It has the methods `outputs` and
+    `sensitivities`. All other members have defaults, such as `notes`, shown before the search.
+
+    Methods raise `SimulationError` where the model cannot be simulated with `rho`.
     """
 
-    @property
-    def name(self) -> str:
-        """Of the recording, for people."""
+    if TYPE_CHECKING:  # at run time dataclasses would take a property for the default of a field
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """What the model depends on; the order of rho."""
+        @property
+        @abstractmethod
+        def name(self) -> str:
+            """Name of the recording."""
 
-    @property
-    def channels(self) -> tuple[Channel, ...]:
-        """Measured outputs, with the noise of each."""
+        @property
+        @abstractmethod
+        def parameters(self) -> tuple[Parameter, ...]:
+            """Parameters of the model, in the order of rho."""
 
-    @property
-    def inputs(self) -> tuple[Channel, ...]:
-        """Recorded inputs, with the noise of each (0: exact)."""
+        @property
+        @abstractmethod
+        def channels(self) -> tuple[Channel, ...]:
+            """Measured outputs, with the noise of each."""
 
-    @property
-    def time(self) -> np.ndarray:
-        """Of the measurements [s], shape (n_times,)."""
+        @property
+        @abstractmethod
+        def inputs(self) -> tuple[Channel, ...]:
+            """Recorded inputs, with the noise of each (0: exact)."""
 
-    @property
-    def measured(self) -> np.ndarray:
-        """Outputs as measured, NaN where they were not, shape (n_times, n_outputs)."""
+        @property
+        @abstractmethod
+        def time(self) -> np.ndarray:
+            """Times of the samples [s], shape (n_times,)."""
 
+        @property
+        @abstractmethod
+        def measured(self) -> np.ndarray:
+            """Measured outputs, NaN where missing, shape (n_times, n_outputs)."""
+
+        @property
+        def notes(self) -> tuple[str, ...]:
+            """Notes on the model of this run, shown before the search; none by default."""
+
+        @property
+        def outputs_from_inputs(self) -> bool:
+            """Whether all measured outputs are computed from recorded inputs; False by default.
+
+            The noise of the channels then stands for that of the inputs, and is not added to it.
+            """
+    else:
+        notes = ()
+        outputs_from_inputs = False
+
+    @abstractmethod
     def outputs(self, rho: np.ndarray) -> np.ndarray:
         """Predicted outputs, shape (n_times, n_outputs)."""
 
+    @abstractmethod
     def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Predicted outputs and their derivatives, shapes (n_t, n_y), (n_t, n_y, n_rho).
 
@@ -82,24 +113,36 @@ class Experiment(Protocol):
     ) -> PulledBack:
         """Derivatives of J by the adjoint: the time hardly depends on the number of parameters.
 
+        Without it steepest descent is refused, and intervals leave out the noise of inputs.
+
         Args:
             rho: Parameters, shape (n_rho,).
-            gradient: Gives dJ/d(outputs) for the outputs, both of shape (n_times, n_outputs).
-        """
+            gradient: Returns dJ/d(outputs) at the outputs, both of shape (n_times, n_outputs).
 
-    # And, where inputs have noise, a method more. Without it, nobody can say whether what a model
-    # leaves is noise of the inputs:
-    #
-    #     def with_input_errors(self, errors: np.ndarray) -> Experiment | None
-    #         The same with other inputs: recorded + errors (n_times, n_inputs); what is compared
-    #         moves too where it is computed from them. None: this one cannot do that.
-    #
-    # And `outputs_from_inputs = True` where all that is compared is computed from recorded inputs,
-    # so that the channels' noise is not one of its own but stands for that of the inputs.
+        Raises:
+            NotImplementedError: The experiment has no adjoint; `has_adjoint` is False.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no pull_back.")
+
+    @property
+    def has_adjoint(self) -> bool:
+        """Whether `pull_back` is implemented."""
+        return type(self).pull_back is not Experiment.pull_back
 
     def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
-        """Derivative of sum(weights * measured) by the recorded inputs, (n_input_times, n_inputs).
+        """Derivative of sum(weights * measured) by the recorded inputs, (n_times, n_inputs).
 
-        Zero, unless what is compared was computed from signals that also drive the model, as
-        measured joint angles that are fed back: their noise then enters twice.
+        Zero by default. It is not where `measured` is computed from signals that also drive the
+        model, such as measured joint angles that are fed back: their noise then enters twice.
         """
+        del weights
+        return np.zeros((len(self.time), len(self.inputs)))
+
+    def with_input_errors(self, errors: np.ndarray) -> Experiment | None:
+        """The experiment with other inputs: recorded + errors, shape (n_times, n_inputs).
+
+        `measured` changes too where it is computed from them. None, the default: not possible. Then
+        the residuals of a model with noisy inputs cannot be judged.
+        """
+        del errors
+        return None

@@ -1,10 +1,12 @@
-"""What is identified from recordings: unknown parameters, recorded signals, a model."""
+"""Base class of identification problems: unknown parameters, recorded signals, a model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,62 +15,80 @@ from sofa_softctl.identification.experiment import Channel, Experiment
 from sofa_softctl.identification.parameter import Parameter
 
 
-class Problem(Protocol):
-    """Says what a recording must hold, and makes experiments of recordings.
+class Problem(ABC):
+    """Declares the columns of recordings, and makes an experiment of a recording.
 
-    A problem whose model steps at fixed times also has `rate` [Hz]: recordings are then checked to
-    be sampled so often, evenly. One whose signals have other names where `softctl run` records them
-    has `recorded`, a dict of those names to its own.
+    Derive from it. A subclass has, as attributes, properties or dataclass fields, a `name`; unknown
+    `parameters` in the order of rho; `inputs` and `channels`, the columns of recordings that drive
+    the model and that are compared with it. It has the method `experiment`. All other members have
+    defaults, such as `rate` [Hz], at which recordings must be sampled (None: any), and `recorded`,
+    a dict from columns of MCAP records to names of inputs and channels.
     """
 
-    @property
-    def name(self) -> str:
-        """For people."""
+    if TYPE_CHECKING:  # at run time dataclasses would take a property for the default of a field
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """What is unknown."""
+        @property
+        @abstractmethod
+        def name(self) -> str:
+            """Name in reports and messages."""
 
-    @property
-    def inputs(self) -> tuple[Channel, ...]:
-        """Signals that drive the model: columns that a recording must have at every time."""
+        @property
+        @abstractmethod
+        def parameters(self) -> tuple[Parameter, ...]:
+            """Unknown parameters, in the order of rho."""
 
-    @property
-    def channels(self) -> tuple[Channel, ...]:
-        """Measured outputs: columns that a recording must have, with samples missing or not."""
+        @property
+        @abstractmethod
+        def inputs(self) -> tuple[Channel, ...]:
+            """Signals that drive the model: columns that a recording has at every time."""
 
+        @property
+        @abstractmethod
+        def channels(self) -> tuple[Channel, ...]:
+            """Measured outputs: columns that a recording has, samples may be missing."""
+
+        @property
+        def rate(self) -> float | None:
+            """Sample rate that the model needs [Hz]; None, the default: any, even or not."""
+
+        @property
+        def recorded(self) -> Mapping[str, str]:
+            """Columns of MCAP records to names of `inputs` and `channels`; empty by default."""
+
+        @property
+        def scene(self) -> str | Path | Callable[..., Any] | None:
+            """Scene file or createScene of the parameters; None, the default: no scene."""
+
+        @property
+        def not_in_scene(self) -> tuple[str, ...]:
+            """Parameters that createScene of `scene` does not take; none by default."""
+    else:
+        rate = None
+        recorded = MappingProxyType({})
+        scene = None
+        not_in_scene = ()
+
+    @abstractmethod
     def experiment(self, recording: Recording) -> Experiment:
         """The model of one recorded run.
 
         Raises:
-            IdentificationError: The recording is not one of this problem.
+            IdentificationError: The recording does not fit the problem.
         """
 
+    def from_record(self, path: str | Path) -> Recording | None:
+        """The recording that the sensors would have made of the run in an MCAP file.
 
-@runtime_checkable
-class FromRecords(Protocol):
-    """A problem that makes recordings of recorded runs of scenes by itself."""
-
-    def from_record(self, path: str | Path) -> Recording:
-        """The recording that its sensors would have made of the run in an MCAP file.
+        None, the default: columns of the file are taken as they are.
 
         Raises:
             IdentificationError: The record is of another scene.
             RecordError: The file cannot be read.
         """
-
-
-@runtime_checkable
-class OfScenes(Protocol):
-    """A problem whose parameters are those of a scene."""
-
-    @property
-    def scene(self) -> str | Path | Callable[..., Any]:
-        """Scene file or createScene."""
+        del path
+        return None
 
     def scene_values(self, rho: np.ndarray) -> dict[str, Any]:
-        """Parameters of createScene for the scene with what was found."""
-
-    @property
-    def not_in_scene(self) -> tuple[str, ...]:
-        """Unknown numbers of the scene that createScene does not take."""
+        """Arguments of createScene of `scene` at these parameters; none by default."""
+        del rho
+        return {}

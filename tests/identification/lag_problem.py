@@ -10,8 +10,9 @@ import numpy as np
 
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel, PulledBack
+from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
 from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.problem import Problem
 
 TAU = Parameter("tau", 0.5, "s")
 GAIN = Parameter("gain", 1.0, "mm/V")
@@ -24,7 +25,7 @@ SHORTEST = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Lag:
+class Lag(Experiment):
     """x_k+1 = a x_k + (1 - a) gain u_k, a = exp(-dt / tau), x_0 = 0; x is measured."""
 
     recording: Recording
@@ -83,7 +84,7 @@ class Lag:
 
 
 @dataclass(frozen=True)
-class LagProblem:
+class LagProblem(Problem):
     name: str = "lag"
     parameters: tuple = (TAU, GAIN)
     inputs: tuple = (VOLTAGE,)
@@ -95,7 +96,7 @@ class LagProblem:
 
 
 @dataclass(frozen=True, eq=False)
-class Swing:
+class Swing(Experiment):
     """A mass on a spring swings after its release: x = x_0 exp(-c t / 2 m) (cos w t + ...).
 
     Released from a place x_0 it shows k / m and c / m only; from under a load, x_0 = load / k.
@@ -126,9 +127,6 @@ class Swing:
         x, by_rho = self.sensitivities(rho)
         by_parameters = np.einsum("ty,tyr->r", gradient(x), by_rho)
         return PulledBack(x, by_parameters, np.zeros((len(self.time), 0)))
-
-    def measured_by_inputs(self, weights):
-        return np.zeros((len(self.time), 0))
 
     def _x(self, rho):
         k, c, m = rho

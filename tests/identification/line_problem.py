@@ -6,8 +6,9 @@ import numpy as np
 
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel, PulledBack
+from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
 from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.problem import Problem
 
 SLOPE = Parameter("slope", 1.0, "mm/V", lower=-100.0)
 OFFSET = Parameter("offset", 0.5, "mm", lower=-100.0)
@@ -17,7 +18,7 @@ TOO_HIGH = 5.0
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class Line(Experiment):
     """One recording beside the model."""
 
     recording: Recording
@@ -49,12 +50,9 @@ class Line:
         weights = gradient(y)
         return PulledBack(y, np.einsum("ty,tyr->r", weights, by_rho), weights * rho[0])
 
-    def measured_by_inputs(self, weights):
-        return np.zeros_like(weights)
-
 
 @dataclass(frozen=True)
-class LineProblem:
+class LineProblem(Problem):
     name: str = "line"
     parameters: tuple = (SLOPE, OFFSET)
     input_noise: float = 0.0

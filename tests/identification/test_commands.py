@@ -208,7 +208,8 @@ def test_a_problems_file_may_postpone_annotations(tmp_path):
     """Dataclasses look annotations that are text up in the module, which must be known by name."""
     (tmp_path / "late.py").write_text(
         "from __future__ import annotations\nfrom dataclasses import dataclass\n"
-        "@dataclass\nclass P:\n    name: str = 'late'\n    parameters: tuple = ()\n"
+        "from sofa_softctl.identification import Problem\n"
+        "@dataclass\nclass P(Problem):\n    name: str = 'late'\n    parameters: tuple = ()\n"
         "    inputs = channels = ()\n    def experiment(self, recording): ...\n"
         "PROBLEMS = {'late': P}\n"
     )

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.data.interpolation import cubic
 from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
 from sofa_softctl.identification.parameter import Parameter
@@ -18,7 +19,7 @@ UNEVEN = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Delayed:
+class Delayed(Experiment):
     """An experiment that was measured late: what was measured at t is the output at t - delay.
 
     Outputs between samples are interpolated by cubics, which are smooth in the delay; before the
@@ -35,6 +36,7 @@ class Delayed:
     """[s], with bounds; a negative one is a clock that is ahead."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "experiment", as_experiment(self.experiment))
         steps = np.diff(self.time)
         if np.abs(steps - steps.mean()).max() > UNEVEN * steps.mean():
             raise IdentificationError(f"{self.name}: a delay needs samples at even times.")
@@ -104,14 +106,18 @@ class Delayed:
         return self.experiment.measured_by_inputs(weights)
 
     @property
+    def has_adjoint(self) -> bool:
+        """Whether the experiment has one."""
+        return self.experiment.has_adjoint
+
+    @property
     def outputs_from_inputs(self) -> bool:
         """As of the experiment."""
-        return bool(getattr(self.experiment, "outputs_from_inputs", False))
+        return self.experiment.outputs_from_inputs
 
     def with_input_errors(self, errors: np.ndarray) -> Delayed | None:
         """The same with other inputs, if the experiment can have them."""
-        change = getattr(self.experiment, "with_input_errors", lambda _: None)
-        other = change(errors)
+        other = self.experiment.with_input_errors(errors)
         return None if other is None else replace(self, experiment=other)
 
     def _shift(self, delay: float) -> tuple[csr_array, csr_array]:

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.compatibility import as_problem
 from sofa_softctl.identification.data.recording import Recording, assemble
 from sofa_softctl.identification.data.table import TIME, Table, read_csv
-from sofa_softctl.identification.problem import FromRecords, Problem
+from sofa_softctl.identification.problem import Problem
 from sofa_softctl.record.record import Record, column_names, read_record
 
 
@@ -30,11 +31,11 @@ def read_recording(path: str | Path, problem: Problem, *, planned: bool = False)
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".mcap"):
         raise IdentificationError(f"{path}: expected a recording in .csv or .mcap.")
-    if suffix == ".mcap" and isinstance(problem, FromRecords):
-        return _told(problem.from_record(path), read_record(path))
+    problem = as_problem(problem)
+    if suffix == ".mcap" and (recording := problem.from_record(path)) is not None:
+        return _told(recording, read_record(path))
     table = read_csv(path) if suffix == ".csv" else read_mcap(path, problem)
-    rate = getattr(problem, "rate", None)
-    return assemble(table, problem.inputs, problem.channels, rate=rate, planned=planned)
+    return assemble(table, problem.inputs, problem.channels, rate=problem.rate, planned=planned)
 
 
 def read_mcap(path: str | Path, problem: Problem) -> Table:
@@ -44,7 +45,7 @@ def read_mcap(path: str | Path, problem: Problem) -> Table:
     by its own name, and those that the problem has in `recorded` by what it calls them. Where the
     file has no unit, it is taken to be the problem's, and told.
     """
-    record, known = read_record(path), getattr(problem, "recorded", {})
+    record, known = read_record(path), problem.recorded
     wanted = {one.name: one.unit for one in (*problem.inputs, *problem.channels)}
     columns, units, notes = {TIME: record.time}, {TIME: record.units.get(TIME, "") or "s"}, []
     for name, values in record.channels.items():

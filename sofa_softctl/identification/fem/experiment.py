@@ -14,7 +14,7 @@ import numpy as np
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.data.interpolation import linear
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel, PulledBack
+from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
 from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter
 from sofa_softctl.identification.fem.pose import Pose
 from sofa_softctl.identification.fem.registration import Registration
@@ -34,7 +34,7 @@ OVER_NOISE = 3.0
 """... if it is so many times the noise [-]."""
 
 
-class FemExperiment:
+class FemExperiment(Experiment):
     """One recorded run of a FEM robot, and the scene that predicts it.
 
     Args:
@@ -226,11 +226,6 @@ class FemExperiment:
         placed = here.copy()
         placed[:, self._xyz] = pose.place(here[:, self._xyz])
         return placed
-
-    def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
-        """See Experiment: markers and lengths are measured on their own, so zero."""
-        del weights
-        return np.zeros_like(self.recording.inputs)
 
     def with_input_errors(self, errors: np.ndarray) -> FemExperiment:
         """The same with other inputs, recorded + errors."""

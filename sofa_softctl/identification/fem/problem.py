@@ -19,13 +19,14 @@ from sofa_softctl.identification.fem.regions import check_regions, uncovered
 from sofa_softctl.identification.fem.registration import Registration, register
 from sofa_softctl.identification.fem.sensing import CableLength, Drive, Marker, check_markers
 from sofa_softctl.identification.parameter import starts
+from sofa_softctl.identification.problem import Problem
 from sofa_softctl.scene.loader import load_scene, parameters_of
 from sofa_softctl.scene.step_model import StepDerivative, StepModel
 from sofa_softctl.units import Units, symbol
 
 
 @dataclass(frozen=True, eq=False)
-class FemProblem:
+class FemProblem(Problem):
     """Unknown numbers of a scene, what drove its robot, and what was measured of it.
 
     The scene's own controllers are not run: recorded inputs take their place. A recording may have
@@ -35,7 +36,7 @@ class FemProblem:
 
     name: str
     """For people."""
-    scene: str | Path | Callable[..., Any]
+    scene: str | Path | Callable[..., Any] = field()  # required: None is Problem's default
     """Scene file or createScene."""
     parameters: tuple[FemParameter | FrameParameter, ...]
     """What is unknown, in units of the scene; those that say none get them from its UNITS."""
@@ -170,7 +171,7 @@ class FemProblem:
         known = parameters_of(create)
         given = dict(self.scene_parameters)
         for one, value in zip(self.parameters, np.asarray(rho, dtype=float), strict=True):
-            name = getattr(one, "scene_parameter", None)
+            name = one.scene_parameter if isinstance(one, FemParameter) else None
             if name is None:
                 continue
             if name not in known:

@@ -1,4 +1,4 @@
-"""Adjoint sweeps of experiments: which have one, and what it gives."""
+"""Adjoint sweeps of experiments, and which experiments have none."""
 
 from __future__ import annotations
 
@@ -7,45 +7,35 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.delay import Delayed
 from sofa_softctl.identification.experiment import Experiment, PulledBack
+
+NO_ADJOINT = "it has no pull_back"
 
 
 def left_out(experiments: Sequence[Experiment]) -> tuple[str, ...]:
-    """Sentences on experiments whose noise of inputs cannot be carried to the parameters."""
+    """Warnings on experiments with noisy inputs whose noise the intervals leave out."""
     return tuple(
-        f"noise of the inputs of {one.name} is left out of the intervals, as {why}"
+        f"noise of the inputs of {one.name} is left out of the intervals, as {NO_ADJOINT}"
         for one in experiments
-        if any(channel.deviation for channel in one.inputs) and (why := why_no_sweep(one))
+        if any(channel.deviation for channel in one.inputs) and not one.has_adjoint
     )
-
-
-def why_no_sweep(experiment: Experiment) -> str:
-    """Why an experiment has no adjoint sweep; empty: it has one."""
-    while isinstance(experiment, Delayed):
-        experiment = experiment.experiment
-    for name in ("pull_back", "measured_by_inputs"):
-        if not callable(getattr(experiment, name, None)):
-            return f"it has no {name}"
-    return ""
 
 
 def adjoint_gradient(
     experiment: Experiment, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
 ) -> PulledBack:
-    """What an experiment's pull_back gives.
+    """The checked result of an experiment's `pull_back`.
 
     Raises:
-        IdentificationError: It has none, or it gives something else.
+        IdentificationError: It has none, or it returns something else.
     """
-    why = why_no_sweep(experiment)
-    if not why:
+    why = NO_ADJOINT
+    if experiment.has_adjoint:
         found = experiment.pull_back(rho, gradient)
         if isinstance(found, PulledBack):
             return found
-        why = f"its pull_back gives {type(found).__name__}"
+        why = f"its pull_back returns {type(found).__name__}"
     raise IdentificationError(
-        f"{experiment.name}: expected methods pull_back, which gives PulledBack, and "
-        f"measured_by_inputs; {why}. See "
+        f"{experiment.name}: expected a method pull_back that returns PulledBack; {why}. See "
         "docs/how-to/identify-a-model.md#what-an-experiment-needs."
     )

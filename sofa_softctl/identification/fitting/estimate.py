@@ -166,7 +166,7 @@ def estimate(
         unseen=fitting.unseen,
         noise_estimated=estimate_noise,
         searches=searches,
-        warnings=(*fitting.warnings, *left_out(experiments)),
+        warnings=(*fitting.warnings, *left_out(misfit.experiments)),
         evaluations=fitting.evaluations,
         seconds=perf_counter() - began,
     )

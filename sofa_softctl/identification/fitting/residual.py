@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
+from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.experiment import Channel, Experiment
 from sofa_softctl.identification.parameter import Parameter
 
@@ -73,14 +74,14 @@ class StackedResidual:
     ) -> None:
         if not experiments:
             raise IdentificationError("There is nothing to identify from: give an experiment.")
-        self.experiments = tuple(experiments)
-        for one in experiments:
+        self.experiments = tuple(map(as_experiment, experiments))
+        for one in self.experiments:
             _check_names(one.parameters, one.name)
-        self.parameters = tuple(_united(experiments) if parameters is None else parameters)
+        self.parameters = tuple(_united(self.experiments) if parameters is None else parameters)
         _check_names(self.parameters, "The estimate")
         self.names = tuple(one.name for one in self.parameters)
-        self._places = [self._place(one) for one in experiments]
-        self.channels = [_weighted(one, deviations or {}) for one in experiments]
+        self._places = [self._place(one) for one in self.experiments]
+        self.channels = [_weighted(one, deviations or {}) for one in self.experiments]
         self._known = [i for i, one in enumerate(self.parameters) if one.prior is not None]
         self._priors = [one.prior for one in self.parameters if one.prior is not None]
 

@@ -178,7 +178,7 @@ def as_estimate(descent: Descent, experiments: Sequence[Experiment]) -> Estimate
         unseen=unobservable_parameters(misfit, descent.rho, fits),
         noise_estimated=False,
         searches=(found,),
-        warnings=(*_doubts(misfit, descent.iterates[0]), *left_out(experiments)),
+        warnings=(*_doubts(misfit, descent.iterates[0]), *left_out(misfit.experiments)),
         method=METHOD,
         evaluations=evaluations,
         seconds=descent.seconds,

@@ -13,15 +13,13 @@ import scipy.sparse as sparse
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.interpolation import cubic, linear
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import PulledBack
+from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
 from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.arrays import Drive
-from sofa_softctl.identification.mechanism.signals import (
-    Settled,
-)
+from sofa_softctl.identification.mechanism.signals import Settled
 from sofa_softctl.identification.mechanism.start import Start, projected, rest, settle
 from sofa_softctl.identification.mechanism.variational import Trajectory, simulate
-from sofa_softctl.identification.parameter import starts
+from sofa_softctl.identification.parameter import Parameter, starts
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.mechanism.problem import MechanismProblem
@@ -32,12 +30,18 @@ OFF_STEP = 1e-3
 """Share by which the steps of a recording differ from those of the model where that is told."""
 
 
-class MechanismExperiment:
+class MechanismExperiment(Experiment):
     """A recorded run of a mechanism; see `experiment.Experiment`.
 
     Raises:
         IdentificationError: The recording is too short.
     """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    channels: tuple[Channel, ...]
+    inputs: tuple[Channel, ...]
+    time: np.ndarray
 
     def __init__(self, problem: MechanismProblem, recording: Recording) -> None:
         self.problem = problem

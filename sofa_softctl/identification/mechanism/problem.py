@@ -21,13 +21,14 @@ from sofa_softctl.identification.mechanism.signals import (
     Settled,
 )
 from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.problem import Problem
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 
 
 @dataclass(frozen=True, eq=False)
-class MechanismProblem:
+class MechanismProblem(Problem):
     """A mechanism with unknown parameters, driven by recorded forces and seen by recorded outputs.
 
     Raises:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.identification.experiment import Channel, PulledBack
+from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.parameter import Parameter
 
@@ -57,12 +57,15 @@ class ArrivalCost:
         return Remembered(parameters, root * axes * units, axes @ (self.b / units) / root[:, 0])
 
 
-class Remembered:
+class Remembered(Experiment):
     """A linear model of what is remembered; see `experiment.Experiment`."""
 
     name = "samples before the window"
     inputs: tuple[Channel, ...] = ()
     time = np.zeros(1)
+    parameters: tuple[Parameter, ...]
+    channels: tuple[Channel, ...]
+    measured: np.ndarray
 
     def __init__(
         self, parameters: tuple[Parameter, ...], rows: np.ndarray, values: np.ndarray
@@ -84,11 +87,6 @@ class Remembered:
         """See Experiment."""
         outputs = self.outputs(rho)
         return PulledBack(outputs, gradient(outputs)[0] @ self.rows, np.zeros((1, 0)))
-
-    def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
-        """See Experiment: there are no inputs."""
-        del weights
-        return np.zeros((1, 0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -122,8 +122,7 @@ def refine(task: Task) -> Refinement:
 def _estimated(task: Task) -> tuple[Estimate, np.ndarray, Linearised]:
     """The estimate, half-widths, and the window's samples for the memory."""
     problem = task.problem
-    rate = getattr(problem, "rate", None)
-    recording = assemble(task.table, problem.inputs, problem.channels, rate=rate)
+    recording = assemble(task.table, problem.inputs, problem.channels, rate=problem.rate)
     experiments: list[Experiment] = [problem.experiment(recording)]
     if task.memory.information.any():
         experiments.append(task.memory.experiment(task.parameters))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sofa_softctl._internal.problem_files import ProblemRegistry
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.compatibility import as_problem
 from sofa_softctl.identification.problem import Problem
 
 REGISTRY = ProblemRegistry[Problem](
@@ -20,4 +21,4 @@ def load_problem(name: str) -> Problem:
     Raises:
         IdentificationError: There is no such problem.
     """
-    return REGISTRY.load(name)
+    return as_problem(REGISTRY.load(name))

@@ -80,7 +80,7 @@ class _Known:
         self.scores = np.zeros_like(self.F)
         if experiments:
             misfit = StackedResidual(experiments, estimate.parameters)
-            for k, (one, fit) in enumerate(zip(experiments, estimate.fits, strict=True)):
+            for k, (one, fit) in enumerate(zip(misfit.experiments, estimate.fits, strict=True)):
                 self.scores += self._scores(one, fit, misfit.of(k, estimate.rho))
         self.reach = deviations_of_interval(estimate)
         self.covariance = self._covariance(self.F, self.scores)
@@ -93,7 +93,7 @@ class _Known:
         try:
             (fit,) = misfit.fits(self.estimate.rho)
             fit = replace(fit, measured=np.zeros_like(fit.outputs))
-            scores = self._scores(experiment, fit, misfit.of(0, self.estimate.rho))
+            scores = self._scores(misfit.experiments[0], fit, misfit.of(0, self.estimate.rho))
         except SimulationError as error:
             return Candidate(experiment.name, -np.inf, now, now, str(error))
         J = fit.rows[1][:, self.counted]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.fitting.adjoint_sweeps import adjoint_gradient, why_no_sweep
+from sofa_softctl.identification.fitting.adjoint_sweeps import adjoint_gradient
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 
@@ -35,7 +35,7 @@ def input_covariance(
     misfit = StackedResidual(experiments, estimate.parameters)
     C = np.nan_to_num(C, posinf=0.0)  # what nothing sees has its infinite variance already
     total = np.zeros_like(C)
-    for k, (experiment, fit) in enumerate(zip(experiments, estimate.fits, strict=True)):
+    for k, (experiment, fit) in enumerate(zip(misfit.experiments, estimate.fits, strict=True)):
         total += input_scores(experiment, fit, misfit.of(k, estimate.rho), estimate.free)
     found: np.ndarray = C @ total @ C
     return found
@@ -57,7 +57,7 @@ def input_scores(
     """
     n = len(counted)
     deviations = np.array([one.deviation for one in experiment.inputs])
-    if not (deviations.any() and counted.any()) or why_no_sweep(experiment):
+    if not (deviations.any() and counted.any()) or not experiment.has_adjoint:
         return np.zeros((n, n))
     rows = [
         np.ravel(deviations * _row(experiment, fit, rho, int(i))) for i in np.flatnonzero(counted)

@@ -65,17 +65,17 @@ def expected_residuals(
     Returns:
         None where all inputs are exact.
     """
-    everything = [*experiments, *hold_out]
-    if not any(noise_of_inputs(one).any() for one in everything):
+    if not any(noise_of_inputs(one).any() for one in (*experiments, *hold_out)):
         return None
     began = perf_counter()
-    misfit, fits = StackedResidual(everything, estimate.parameters), [*estimate.fits, *held_out]
+    misfit = StackedResidual([*experiments, *hold_out], estimate.parameters)
+    everything, fits = misfit.experiments, [*estimate.fits, *held_out]
     refit, random = _Refit(estimate), np.random.default_rng(seed)
     try:
         exact = [_difference(one, misfit, k, estimate.rho) for k, one in enumerate(everything)]
     except SimulationError:
         return Expected((), (), 0, perf_counter() - began)
-    owns = [not getattr(one, "outputs_from_inputs", False) for one in everything]
+    owns = [not one.outputs_from_inputs for one in everything]
     found = []
     for _ in range(draws):
         other = [disturbed(one, random) for one in everything]
@@ -107,12 +107,8 @@ def disturbed(experiment: Experiment, random: np.random.Generator) -> Experiment
     deviations = noise_of_inputs(experiment)
     if not deviations.any():
         return experiment
-    change = getattr(experiment, "with_input_errors", None)
-    if change is None:
-        return None
     errors = SHARE * deviations * random.standard_normal((len(experiment.time), len(deviations)))
-    found: Experiment | None = change(errors)
-    return found
+    return experiment.with_input_errors(errors)
 
 
 def _difference(

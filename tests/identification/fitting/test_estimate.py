@@ -7,7 +7,7 @@ import pytest
 
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.data.delay import Delayed
-from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.experiment import Channel, Experiment
 from sofa_softctl.identification.fitting.estimate import estimate, start_at
 from sofa_softctl.identification.fitting.gauss_newton import search
 from sofa_softctl.identification.fitting.multistart import spread_starts
@@ -21,7 +21,7 @@ from sofa_softctl.identification.uncertainty.validation import validate
 
 
 @dataclass(eq=False)
-class Line:
+class Line(Experiment):
     """y = f(a) at one time, with f and f' given; counts what is asked of it."""
 
     f: object
@@ -329,14 +329,18 @@ def test_two_parameters_of_one_name_are_an_error(models):
 def test_without_an_adjoint_noise_of_inputs_is_left_out_and_descent_says_what_it_needs(
     models, wrapped
 ):
-    noisy = models.lag(1, inputs=(replace(models.VOLTAGE, deviation=0.1),))
-    object.__setattr__(noisy, "pull_back", None)
+    class Forward(models.Lag):
+        pull_back = Experiment.pull_back
+
+    noisy = Forward(models.lag(1).recording, inputs=(replace(models.VOLTAGE, deviation=0.1),))
     one = Delayed(noisy, Parameter("delay", 0.0, "s", lower=-0.1)) if wrapped else noisy
     found = estimate([one])
     text = "noise of the inputs of lag is left out of the intervals, as it has no pull_back"
     assert found.warnings == (text,)
     assert not identifiability(found, [one]).input_covariance.any()
-    with pytest.raises(IdentificationError, match="lag: expected methods pull_back.*it has no pul"):
+    with pytest.raises(
+        IdentificationError, match="lag: expected a method pull_back.*it has no pul"
+    ):
         descend([one])
 
 

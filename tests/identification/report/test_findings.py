@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.experiment import Channel, Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.outliers import outliers
 from sofa_softctl.identification.parameter import Parameter
@@ -28,7 +28,7 @@ def with_outputs(one, outputs):
     return replace(one, recording=replace(one.recording, outputs=outputs))
 
 
-class Wave:
+class Wave(Experiment):
     """y = sin(w t), measured with w = 10 / s: a fit has a minimum at every other count of waves."""
 
     name, inputs, channels = "wave", (), (Channel("y", "mm", deviation=0.01),)

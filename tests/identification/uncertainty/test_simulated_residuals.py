@@ -8,6 +8,7 @@ import pytest
 from sofa_softctl.bench.papers.coverage import NOISE, chain
 from sofa_softctl.identification.data.delay import Delayed
 from sofa_softctl.identification.data.recording import Recording
+from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.parts import Damper
 from sofa_softctl.identification.parameter import Parameter, starts
@@ -83,7 +84,7 @@ def test_what_cannot_be_drawn_is_told_and_not_called_wrong(models):
     """The experiment lacks with_input_errors."""
 
     class Plain(models.Lag):
-        with_input_errors = None
+        with_input_errors = Experiment.with_input_errors
 
     noisy = (replace(models.VOLTAGE, deviation=0.2),)
     right = models.lag(1, inputs=noisy)

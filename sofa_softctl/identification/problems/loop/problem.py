@@ -18,6 +18,7 @@ from sofa_softctl.identification.mechanism.parts import Number, Point
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
 from sofa_softctl.identification.mechanism.signals import Feedback, Force, Output, Settled
 from sofa_softctl.identification.parameter import Parameter, starts
+from sofa_softctl.identification.problem import Problem
 from sofa_softctl.identification.problems.loop import baxter
 from sofa_softctl.identification.problems.loop.feedback import gains
 from sofa_softctl.identification.problems.loop.model import LINKS, STIFFNESSES, arm_with_loop
@@ -30,7 +31,7 @@ HAND_NOISE = 0.0026
 
 
 @dataclass(frozen=True, eq=False)
-class LoopProblem:
+class LoopProblem(Problem):
     """Torques and joint angles of the arm are recorded; the place of its hand is compared."""
 
     links: int = LINKS

@@ -1,0 +1,75 @@
+"""Adapters for experiments and problems whose classes do not derive from the base classes.
+
+Version 0.1 asked for the members alone. Deprecated: the adapters end with version 0.3.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.identification.data.recording import Recording
+from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.problem import Problem
+
+
+def as_experiment(one: Experiment) -> Experiment:
+    """The experiment itself, or an adapter of it, with a warning, if its class does not derive."""
+    return one if isinstance(one, Experiment) else _AdaptedExperiment(one)
+
+
+def as_problem(one: Problem) -> Problem:
+    """The problem itself, or an adapter of it, with a warning, if its class does not derive."""
+    return one if isinstance(one, Problem) else _AdaptedProblem(one)
+
+
+class _Adapter:
+    """Members of another object, and the defaults of a base class where it has none."""
+
+    def __init__(self, one: Any, base: type, optional: tuple[str, ...]) -> None:
+        warnings.warn(  # of a kind that is shown by default, also where a file is imported
+            f"{type(one).__name__} does not derive from sofa_softctl.identification."
+            f"{base.__name__}; from version 0.3 on it must: class {type(one).__name__}"
+            f"({base.__name__}).",
+            FutureWarning,
+            stacklevel=4,
+        )
+        self._one = one
+        for name in optional:
+            if (member := getattr(one, name, None)) is not None:
+                setattr(self, name, member)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # looked up while unpickling, when there is no `_one` yet
+            raise AttributeError(name)
+        return getattr(self._one, name)
+
+
+class _AdaptedExperiment(_Adapter, Experiment):
+    def __init__(self, one: Any) -> None:
+        methods = ("pull_back", "measured_by_inputs", "with_input_errors")
+        super().__init__(one, Experiment, (*methods, "notes", "outputs_from_inputs"))
+
+    def outputs(self, rho: np.ndarray) -> np.ndarray:
+        found: np.ndarray = self._one.outputs(rho)
+        return found
+
+    def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found: tuple[np.ndarray, np.ndarray] = self._one.sensitivities(rho)
+        return found
+
+    @property
+    def has_adjoint(self) -> bool:
+        return {"pull_back", "measured_by_inputs"} <= vars(self).keys()
+
+
+class _AdaptedProblem(_Adapter, Problem):
+    def __init__(self, one: Any) -> None:
+        of_scene = ("scene", "scene_values", "not_in_scene")
+        super().__init__(one, Problem, ("rate", "recorded", "from_record", *of_scene))
+
+    def experiment(self, recording: Recording) -> Experiment:
+        found: Experiment = self._one.experiment(recording)
+        return found
