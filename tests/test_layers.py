@@ -51,7 +51,7 @@ CIRCLES = (
     ("scene.rollout", 2, "a rollout starts a process, and the process rolls out"),
     ("identification.fem", 4, "a problem has experiments with sensors that know it"),
     ("identification.mechanism", 2, "a problem has experiments that know it"),
-    ("identification.report", 3, "a report has findings that know it"),
+    ("identification.report", 3, "a report has diagnostics that know it"),
 )
 """Folder, most modules, and why: an object and what belongs to it, in one folder."""
 

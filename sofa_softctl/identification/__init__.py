@@ -1,4 +1,4 @@
-"""Model parameters from measured motion, and how far they can be trusted."""
+"""Parameter identification from measured motion, with uncertainty."""
 
 from sofa_softctl._internal.public import public
 

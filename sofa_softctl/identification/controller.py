@@ -1,4 +1,4 @@
-"""Identification while the robot moves: parameters refined from a sliding window of signals."""
+"""Online identification: parameters refined from a sliding window of signals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sofa_softctl.identification.compatibility import as_problem
 from sofa_softctl.identification.online.arrival_cost import ArrivalCost
 from sofa_softctl.identification.online.background import Background
 from sofa_softctl.identification.online.plot import RefinementSummary, draw_refinement, summarise
-from sofa_softctl.identification.online.refinement import Refinement, Task, doubted, refine
+from sofa_softctl.identification.online.refinement import Refinement, Task, refine, with_priors
 from sofa_softctl.identification.online.signals import Signal, Target, check_names, readers, writers
 from sofa_softctl.identification.online.window import EPSILON, SlidingWindow
 from sofa_softctl.identification.parameter import starts
@@ -25,60 +25,59 @@ from sofa_softctl.scene.report import History
 
 
 class IdentificationController(SceneController):
-    """Refines a model's parameters every now and then while the robot moves, and tells how sure.
+    """Refines the parameters of a model periodically while the robot moves, with intervals.
 
     At the end of each step the signals are read. Every `every`, the parameters are fitted to the
-    samples of the last `window`, starting from where they are. Samples that leave the window go on
-    to count through a quadratic form (`memory.Memory`): so each counts once, and the intervals are
-    those of all samples so far. A fit without result changes no parameter, and `message` says why.
+    samples of the last `window`, starting from the present estimate. Earlier samples count through
+    the arrival cost: each sample counts once, and the intervals are those of all samples so far. A
+    fit that fails changes no parameter; `message` reports why.
 
-    The simulation waits for a fit, so that runs are the same again. With `background`, a process of
-    its own fits while the robot goes on, and its result is taken over when it is ready; what is due
-    meanwhile is left out.
+    The simulation waits for a fit, so that runs are reproducible. With `background`, another
+    process fits while the simulation continues, and its result is accepted when it is ready; fits
+    that are due in the meantime are skipped.
 
     Args:
         root: Root of the scene; its time is in seconds.
-        problem: What is identified. If it has a `rate`, signals are read so often.
-        signals: Where each input and each output of the problem comes from, by channel.
+        problem: The identification problem. Signals are sampled at its `rate`, if it has one.
+        signals: Source of each input and output of the problem, by channel.
         window: Length of the window [s]; None: from the start.
         every: Time between refinements [s].
-        calm: Channels of one kind that tell when the robot moves least: there a window begins, at
-            most `every` before it must. For models that start at rest.
-        memory: Time after which what left the window counts half [s]; inf: it keeps counting, 0:
-            it does not.
-        doubt: How far starts without a prior may be off, one standard deviation as share of them;
-            inf: nothing is known. Before the robot's motion shows a parameter, this holds it.
-        evaluations: Allowed for a refinement; the next goes on.
-        start: From when on samples count [time].
-        background: Whether a process of its own refines.
-        targets: What gets the parameters, by name.
-        within: Targets get them when their half-width is below this share of the value.
-        name: Of the controller.
+        calm: Channels of one unit that measure the motion: the window begins where they change
+            least, up to `every` earlier. For models that start at rest.
+        memory: Half-life of the weight of samples before the window [s]; inf: full weight, 0: none.
+        doubt: Standard deviation of the prior of parameters that have none, as share of the start;
+            inf: no prior. It holds parameters that the motion so far does not depend on.
+        evaluations: Limit of evaluations of a refinement; the next continues.
+        start: Samples count from this time on [time].
+        background: Whether to refine in another process.
+        targets: Data or functions that receive the parameters, by name.
+        within: They receive those whose half-width is below this share of the value.
+        name: Name of the controller.
 
     Data:
         parameters: The problem's, in its order and units.
-        half_width: Of their 95 % intervals; infinite before data show them.
+        half_width: Half-widths of their 95 % intervals; infinite if not identifiable.
         status: Of the last fit: a member of EstimateStatus, FAILED, or empty before the first.
-        message: That in words, or why it failed.
-        updates: Fits whose parameters were taken over.
+        message: The status as a sentence, or why the fit failed.
+        updates: Number of accepted fits.
         fitted: Begin and end of the window of the last of these [s].
-        misfit: Mean square of its residuals in standard deviations: 1 where noise is all there is.
-        seconds: Time that the last fit took, measured [s].
+        misfit: Mean square of its residuals in standard deviations: 1 for noise alone.
+        seconds: Wall time of the last fit [s].
 
     Raises:
-        SceneError: Signals or targets do not fit the problem, or times do not fit each other.
+        SceneError: Signals or targets do not match the problem, or times are inconsistent.
 
-    Source: Caldwell, Coleman, Correll 2014, whose estimates come after the motion; that samples
-    count on after they left the window is the arrival cost of moving-horizon estimation.
+    Source: Caldwell, Coleman, Correll 2014, who estimate after the motion; the arrival cost is that
+        of moving-horizon estimation.
     """
 
     recorded: ClassVar[dict[str, tuple[str, str]]] = {
         "parameters": ("", "The problem's parameters, in its order and units"),
         "half_width": ("", "Half-widths of their 95 % intervals"),
-        "updates": ("", "Fits whose parameters were taken over"),
+        "updates": ("", "Number of accepted fits"),
         "fitted": ("time", "Begin and end of the window of the last of these"),
         "misfit": ("", "Mean square of its residuals in standard deviations"),
-        "seconds": ("s", "Time that the last fit took, measured"),
+        "seconds": ("s", "Wall time of the last fit"),
     }
 
     def __init__(
@@ -114,38 +113,38 @@ class IdentificationController(SceneController):
             raise SceneError(f"{self.made_at}: {error}") from error
         self.window, self.every, self.start = window, float(every), float(start)
         self.calm, self.half_life = [columns.index(name) for name in calm], float(memory)
-        self.doubted, self.within = doubted(problem.parameters, doubt), within
+        self.unknowns, self.within = with_priors(problem.parameters, doubt), within
         self.evaluations = evaluations
         self.period = None if problem.rate is None else 1.0 / problem.rate
         rho = starts(problem.parameters)
         self.add_output("parameters", rho, "The problem's, in its order and units.")
         self.add_output("half_width", rho, "Half-widths of their 95 % intervals.")
-        self.add_output("status", "", "Of the last fit.")
-        self.add_output("message", "", "What to know of it, in words.")
-        self.add_output("updates", [0.0], "Fits whose parameters were taken over.")
+        self.add_output("status", "", "Status of the last fit.")
+        self.add_output("message", "", "Status as a sentence, or why the fit failed.")
+        self.add_output("updates", [0.0], "Number of accepted fits.")
         self.add_output("fitted", np.zeros(2), "Begin and end of the last one's window [s].")
         self.add_output("misfit", [np.nan], "Mean square of its residuals in deviations.")
-        self.add_output("seconds", [0.0], "Time that the last fit took [s].")
+        self.add_output("seconds", [0.0], "Wall time of the last fit [s].")
         self.reset()
 
     def reset(self) -> None:
-        """Forget all samples; parameters are at their starts."""
+        """Discard all samples and set the parameters to their starts."""
         rho = starts(self.problem.parameters)
         sliding = SlidingWindow(
             self.window, self.every, self.calm, self.half_life, ArrivalCost.none(len(rho))
         )
         self.keep(sliding=sliding, rho=rho, begun=None, done=0, history=[])
         self.keep(pending=None, failed=False)
-        self._tell(parameters=rho, half_width=np.full(len(rho), np.inf), status="", message="")
-        self._tell(updates=[0.0], fitted=[0.0, 0.0], misfit=[np.nan], seconds=[0.0])
+        self._set(parameters=rho, half_width=np.full(len(rho), np.inf), status="", message="")
+        self._set(updates=[0.0], fitted=[0.0, 0.0], misfit=[np.nan], seconds=[0.0])
 
     def snapshot(self) -> dict[str, Any]:
-        """What the controller carries from step to step; a fit under way is not in it."""
+        """State of the controller, without a fit that is running."""
         kept = {name: self.__dict__[name] for name in ("rho", "begun", "done")}
         return kept | {"sliding": self.sliding.copy(), "history": list(self.history)}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Take over what `snapshot` gave."""
+        """Restore the state of `snapshot`."""
         own = {"sliding": snapshot["sliding"].copy(), "history": list(snapshot["history"])}
         self.keep(**(snapshot | own), pending=None)
 
@@ -162,7 +161,7 @@ class IdentificationController(SceneController):
 
     @pauses_on_error
     def onAnimateEndEvent(self, event: Any) -> None:
-        """Read the signals; refine when it is time."""
+        """Read the signals; refine when due."""
         del event
         now, dt = float(self.time.value), float(self.dt.value)
         if now < self.start + dt - EPSILON:
@@ -181,12 +180,12 @@ class IdentificationController(SceneController):
                 self._refine(now)
 
     def _refine(self, now: float) -> None:
-        """Fit to the window that ends now."""
+        """Fit to the window that ends now, here or in the background."""
         sliding = self.sliding
         sliding.slide(now)
         task = Task(
             problem=self.problem,
-            parameters=self.doubted,
+            parameters=self.unknowns,
             table=sliding.table(self.units),
             rho=self.rho,
             memory=sliding.memory,
@@ -199,7 +198,7 @@ class IdentificationController(SceneController):
             self.keep(pending=self.worker.submit(task))
 
     def _collect(self) -> None:
-        """Take over what the worker found."""
+        """Accept the result of the background process."""
         pending = self.pending
         self.keep(pending=None)
         try:
@@ -207,31 +206,34 @@ class IdentificationController(SceneController):
         except BrokenExecutor:
             assert self.worker is not None
             self.worker.close()  # the next task starts another
-            self._tell(status="FAILED", message="The process that refines ended; another will.")
+            self._set(
+                status="FAILED",
+                message="The background process ended; the next fit starts another.",
+            )
 
     def _take(self, found: Refinement) -> None:
-        """Tell what was found, and go on from it."""
+        """Set the Data, and the initial parameters of the next fit."""
         status = "FAILED" if found.status is None else found.status.name
-        self._tell(status=status, message=found.message, seconds=[found.seconds])
+        self._set(status=status, message=found.message, seconds=[found.seconds])
         if not found.used or found.rows is None:
             return
         self.sliding.take(found)
         self.history.append(replace(found, rows=None))
         self.keep(rho=found.rho)
-        self._tell(
+        self._set(
             parameters=found.rho,
             half_width=found.half_width,
             updates=[self.outputs["updates"].value[0] + 1.0],
             fitted=[found.begin, found.end],
             misfit=[found.misfit],
         )
-        told = dict(zip(self.names, zip(found.rho, found.half_width, strict=True), strict=True))
+        results = dict(zip(self.names, zip(found.rho, found.half_width, strict=True), strict=True))
         for name, write in self.targets.items():
-            value, width = told[name]
+            value, width = results[name]
             if np.isfinite(width) and width <= self.within * abs(value):
                 write(float(value))
 
-    def _tell(self, **values: Any) -> None:
+    def _set(self, **values: Any) -> None:
         for name, value in values.items():
             self.outputs[name].value = (
                 value if isinstance(value, str) else np.asarray(value).tolist()

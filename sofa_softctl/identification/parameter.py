@@ -1,4 +1,4 @@
-"""What is to be identified: named numbers with bounds, and what was known of them before."""
+"""Unknown parameters: names, starts, bounds and priors."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sofa_softctl.errors import IdentificationError
 
 @dataclass(frozen=True)
 class Prior:
-    """What is known of a parameter before it is measured: a normal distribution."""
+    """Normal prior distribution of a parameter."""
 
     mean: float
-    """Most likely value [unit of the parameter]."""
+    """Mean [unit of the parameter]."""
     deviation: float
     """Standard deviation [unit of the parameter]."""
 
@@ -25,21 +25,21 @@ class Parameter:
     """One unknown number of a model.
 
     Raises:
-        IdentificationError: The bounds are not in order, or the start is no number between them.
+        IdentificationError: Bounds are not in order, or the start is not a number between them.
     """
 
     name: str
-    """As reports, intervals and written-back scenes call it."""
+    """Name in reports and messages."""
     start: float
-    """Where a search begins [unit]."""
+    """Initial value of a search [unit]."""
     unit: str = ""
-    """For people."""
+    """Unit, for reports."""
     lower: float = 0.0
-    """Smallest value that makes sense [unit]; stiffnesses, masses and dampings: 0."""
+    """Lower bound [unit]; stiffnesses, masses and dampings: 0."""
     upper: float = math.inf
-    """Largest value that makes sense [unit]."""
+    """Upper bound [unit]."""
     prior: Prior | None = None
-    """What is known of it already; None: nothing."""
+    """Prior; None: none."""
 
     def __post_init__(self) -> None:
         if not self.lower < self.upper:
@@ -49,8 +49,8 @@ class Parameter:
             )
         if not math.isfinite(self.start):
             raise IdentificationError(
-                f"Parameter '{self.name}' starts at {self.start:g}. Expected a finite number: a "
-                "guess of its size."
+                f"Parameter '{self.name}' starts at {self.start:g}. Expected a finite number of "
+                "the expected magnitude."
             )
         if not self.lower <= self.start <= self.upper:
             raise IdentificationError(
@@ -60,12 +60,12 @@ class Parameter:
         if self.prior is not None and not self.prior.deviation > 0.0:
             raise IdentificationError(
                 f"Parameter '{self.name}': the prior's deviation is {self.prior.deviation:g}; it "
-                "must be positive. What is known for certain is no parameter."
+                "must be positive. Fix a parameter that is known exactly."
             )
 
     @property
     def scale(self) -> float:
-        """A typical size [unit]: of the start, else of the prior, else of the bounds, else 1."""
+        """Typical magnitude [unit]: of the start, else of the prior, else of the bounds, else 1."""
         sizes = [abs(self.start)]
         if self.prior is not None:
             sizes.append(self.prior.deviation)
@@ -75,7 +75,7 @@ class Parameter:
 
 
 def starts(parameters: tuple[Parameter, ...]) -> np.ndarray:
-    """Where a search begins, shape (n_rho,)."""
+    """Initial values, shape (n_rho,)."""
     return np.array([one.start for one in parameters])
 
 

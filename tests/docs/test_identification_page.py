@@ -34,7 +34,7 @@ def test_the_finger_of_the_page_is_identified(page):
     assert page["found"].status.ok
     half = (page["high"] - page["low"]) / 2.0
     assert abs(page["lag"] - TRUTH["lag"]) < 3.0 * half < 0.1
-    assert not [one for one in page["report"].findings if one.level == "bad"]
+    assert not [one for one in page["report"].diagnostics if one.level == "bad"]
 
 
 def test_the_sections_of_the_report_are_those_of_the_page(page):

@@ -46,7 +46,7 @@ def test_parameters_are_found_and_the_report_written(files, tmp_path):
         *(PROBLEM, "--data", files / "a.csv", "--hold-out", files / "b.csv", "--starts", 2),
         *("--next", files / "short.csv", "--next", files / "long.csv", "--report", tmp_path),
     )
-    assert "0.2978 to 0.3007" in told and "Held-out data are met" in told
+    assert "0.2978 to 0.3007" in told and "Held-out data are predicted" in told
     assert "report.html" in told
     found = json.loads((tmp_path / "estimate.json").read_text())
     assert found["parameters"][0]["value"] == pytest.approx(0.3, rel=0.02)

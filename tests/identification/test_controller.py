@@ -303,7 +303,7 @@ def test_a_worker_that_ends_is_told_and_replaced(line):
     ended.set_exception(BrokenProcessPool("killed"))
     refiner.keep(pending=ended)
     session.step()
-    assert refiner.status.value == "FAILED" and "another will" in refiner.message.value
+    assert refiner.status.value == "FAILED" and "starts another" in refiner.message.value
     session.step(10)
     refiner.pending.result()
     executor = refiner.worker._executor

@@ -144,7 +144,7 @@ def test_records_that_do_not_fit_are_told(scene, problem, tmp_path):
     session = Session(SCENE, backend="embedded")
     with session.recording(tmp_path / "run.mcap"):
         session.step(3)
-    with pytest.raises(IdentificationError, match="ends at 0.03, so that nothing is left from 1"):
+    with pytest.raises(IdentificationError, match="ends at 0.03: it has no samples from 1"):
         recording_of(problem, tmp_path / "run.mcap", start=1.0)
     other = dataclasses.replace(load_scene(SCENE.parent / "trunk_identification.py").module.trunk())
     with pytest.raises(IdentificationError, match="it has no '/trunk/dofs.position'. It has: fin"):

@@ -49,7 +49,7 @@ def test_a_run_tells_what_was_found(done, tmp_path):
     refiner = done.controllers[1]
     nothing = History(np.zeros(0), {})
     (table,) = refiner.summary(nothing).report({}).tables
-    assert "5 fits taken over" in table.caption
+    assert "5 fits accepted" in table.caption
     assert [row[0] for row in table.rows] == ["kappa_theta [N m/rad]", "kappa_psi [N m/rad]"]
     save_run_plot(tmp_path / "found.png", [(refiner, nothing)])
     assert (tmp_path / "found.png").stat().st_size > 10_000
@@ -57,5 +57,5 @@ def test_a_run_tells_what_was_found(done, tmp_path):
 
 def test_without_a_fit_there_is_nothing_to_plot(tmp_path):
     session = Session(SCENE, backend="embedded", parameters={"links": 6})
-    with pytest.raises(SoftctlError, match="/identification fitted nothing"):
+    with pytest.raises(SoftctlError, match="/identification has no accepted fit"):
         save_run_plot(tmp_path / "found.png", [(session.controllers[1], History(np.zeros(0), {}))])

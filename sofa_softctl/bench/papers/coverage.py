@@ -26,9 +26,9 @@ NOISE = 0.02
 TORQUE_NOISE = 0.03
 """Standard deviation of the recorded torque, where inputs have noise [N m]."""
 CASES = {"outputs": 0.0, "inputs too": TORQUE_NOISE}
-"""What has noise, and the torque's."""
+"""Cases, and the noise of the torque in each."""
 REPETITIONS = 200
-"""So many that 95 % of them are 190 give or take 3."""
+"""95 % of them are 190, with a standard deviation of 3."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +36,11 @@ class Coverage:
     """Repeated estimates of a small chain."""
 
     case: str
-    """What has noise: a key of `CASES`."""
+    """Key of `CASES`."""
     names: tuple[str, ...]
-    """Of the parameters."""
+    """Names of the parameters."""
     truth: np.ndarray
-    """Shape (n_rho,)."""
+    """True parameters, shape (n_rho,)."""
     found: np.ndarray
     """Estimates, shape (n, n_rho)."""
     low: np.ndarray
@@ -50,7 +50,7 @@ class Coverage:
 
     @property
     def held(self) -> np.ndarray:
-        """Share of the intervals that hold the truth [-], shape (n_rho,)."""
+        """Share of the intervals that contain the truth [-], shape (n_rho,)."""
         inside = (self.low <= self.truth) & (self.truth <= self.high)
         share: np.ndarray = inside.mean(axis=0)
         return share
@@ -67,7 +67,7 @@ class Coverage:
 
 
 def chain(torque_noise: float = 0.0) -> MechanismProblem:
-    """Two rods let go from the side and driven, with springs and friction; angles are measured."""
+    """Two rods, released and driven, with springs and friction; angles are measured."""
     joints = (Joint("a", axis=(0, 1, 0)), Joint("b", "a", axis=(0, 1, 0), moved=(0, 0, -0.3)))
     rods = Mechanism(
         joints,
@@ -88,15 +88,15 @@ def chain(torque_noise: float = 0.0) -> MechanismProblem:
 def measure_coverage(
     path: Path, progress: Callable[[int], None] | None = None, *, repetitions: int = REPETITIONS
 ) -> list[Coverage]:
-    """Repeat the estimates until the file has so many of each case, and read them all.
+    """Repeat the estimates until the file has `repetitions` of each case, and read them all.
 
-    Each is a line of its own, with a seed of its own: after a kill, the same call goes on, and
-    comes to the same numbers.
+    Each estimate is one line, with its own seed: after a kill, the same call continues, with the
+    same numbers.
 
     Args:
         path: CSV file; continued if it exists.
-        progress: Called after each estimate with how many there are.
-        repetitions: Of each case in the file at the end.
+        progress: Called after each estimate with the number of estimates.
+        repetitions: Number of estimates of each case in the file at the end.
 
     Raises:
         IdentificationError: The file is not one of this benchmark.
@@ -126,7 +126,7 @@ def measure_coverage(
 
 
 def _repeat(case: str, seed: int) -> list[float]:
-    """One estimate from noise of its own: values, lower and upper ends."""
+    """One estimate from new noise: values, lower and upper ends."""
     problem, rng = chain(CASES[case]), np.random.default_rng(seed)
     time = np.arange(0.0, 2.005, 0.01)
     torque = 0.2 * np.sin(5.0 * time)[:, None]
@@ -144,7 +144,7 @@ def _repeat(case: str, seed: int) -> list[float]:
 
 
 def _rows(path: Path, header: list[str]) -> list[list[str]]:
-    """Whole lines of a file; the last one may have been cut off by a kill."""
+    """Complete lines of a file; a kill may have truncated the last one."""
     if not path.exists() or not path.stat().st_size:
         return []
     text = path.read_text()

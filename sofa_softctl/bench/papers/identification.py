@@ -24,11 +24,11 @@ from sofa_softctl.identification.problems.loop.recording import STIFFNESS, recor
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability, identifiability
 
 LINKS = (12, 6)
-"""Of the paper's models."""
+"""Links of the paper's models."""
 FIRST_STEP = 100.0
-"""gamma that line searches begin with: costs here are smaller than the paper's, so are slopes."""
+"""First gamma of line searches: costs and gradients are smaller than the paper's."""
 FEW, MANY = 2, 100
-"""Parameters of the sweeps whose times are compared."""
+"""Numbers of parameters of the sweeps whose times are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +36,9 @@ class Fitted:
     """One model of the recording, fitted by both methods."""
 
     links: int
-    """Of the loop's model."""
+    """Links of the model."""
     coordinates: int
-    """Of arm and loop."""
+    """Coordinates of arm and loop."""
     state_seconds: float
     """Time of a simulated step [s]."""
     gradient_seconds: float
@@ -48,11 +48,11 @@ class Fitted:
     found: Estimate
     """Gauss-Newton."""
     trust: Identifiability
-    """Of what Gauss-Newton found, with the noise of inputs."""
+    """Covariance of the Gauss-Newton estimate, with noise of inputs."""
     cost: float
-    """J_d where Gauss-Newton ended [m^2]."""
+    """J_d at the end of Gauss-Newton [m^2]."""
     measured: np.ndarray
-    """Places of the hand, shape (n_times, 3)."""
+    """Positions of the hand, shape (n_times, 3)."""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -88,7 +88,7 @@ class Fitted:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """The experiment of section IV, on a recording of our own: the paper's is not public."""
+    """The experiment of section IV with a simulated recording: the paper's is not public."""
 
     fits: tuple[Fitted, ...]
     """12 and 6 links."""
@@ -173,14 +173,14 @@ def _simulation_seconds(experiment: MechanismExperiment, rho: np.ndarray) -> tup
 
 
 def _recovered(problem: LoopProblem, recording: Recording) -> float:
-    """Relative error of parameters from what the model itself would have recorded."""
+    """Relative error of parameters from a recording of the model itself."""
     truth = np.array(STIFFNESS)
     exact = problem.experiment(perfect(problem, truth, recording))
     return float(np.abs(estimate([exact]).rho / truth - 1.0).max())
 
 
 def _adjoint_ratio(problem: LoopProblem, recording: Recording, repeats: int = 3) -> float:
-    """Sweeps back along the same motion: springs in parallel that share their stiffness."""
+    """Adjoint sweeps of one motion: springs in parallel that share their stiffness."""
     times, given = [], problem.experiment(recording).problem
     for count in (FEW, MANY):
         mechanism = _divided(problem.mechanism, count)
@@ -199,7 +199,7 @@ def _adjoint_ratio(problem: LoopProblem, recording: Recording, repeats: int = 3)
 
 
 def _divided(mechanism: Mechanism, count: int) -> Mechanism:
-    """The same mechanism with its springs' stiffness split into so many parameters."""
+    """The mechanism with the stiffness of its springs split into `count` parameters."""
     springs = list(mechanism.springs)
     shares = [springs[k % len(springs)] for k in range(max(count, len(springs)))]
     per_joint = np.bincount([k % len(springs) for k in range(len(shares))])

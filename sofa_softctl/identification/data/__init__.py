@@ -1,1 +1,1 @@
-"""Measured motion: files, units, sampling."""
+"""Recordings: files, units, sampling, delays."""

@@ -1,4 +1,4 @@
-"""Measurements that come late, or by another clock: the delay as one more parameter."""
+"""Delayed measurements: the delay as a parameter of an experiment."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from sofa_softctl.identification.experiment import Channel, Experiment, PulledBa
 from sofa_softctl.identification.parameter import Parameter
 
 UNEVEN = 1e-6
-"""Share of a step by which times may differ from even ones."""
+"""Largest deviation from an even time step, relative to it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Delayed(Experiment):
-    """An experiment that was measured late: what was measured at t is the output at t - delay.
+    """An experiment measured with a delay: `measured` at t is the output at t - delay.
 
-    Outputs between samples are interpolated by cubics, which are smooth in the delay; before the
-    first sample, and after the last, outputs stay as they are there. A delay of the inputs of a
-    robot that starts at rest, and does not change with time, is the same.
+    Outputs between samples are interpolated by cubics, which are smooth in the delay, and are
+    constant before the first sample and after the last. For a time-invariant robot that starts at
+    rest, a delay of the inputs has the same effect.
 
     Raises:
         IdentificationError: The experiment's times are uneven, or it has a parameter of that name.
     """
 
     experiment: Experiment
-    """What is measured."""
+    """The experiment without delay."""
     delay: Parameter
-    """[s], with bounds; a negative one is a clock that is ahead."""
+    """Delay [s], with bounds; negative: the clock of the measurements is ahead."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "experiment", as_experiment(self.experiment))
@@ -45,12 +45,12 @@ class Delayed(Experiment):
 
     @property
     def name(self) -> str:
-        """Of the recording, for people."""
+        """Name of the recording."""
         return self.experiment.name
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Those of the experiment, then the delay."""
+        """Parameters of the experiment, then the delay."""
         return (*self.experiment.parameters, self.delay)
 
     @property
@@ -65,12 +65,12 @@ class Delayed(Experiment):
 
     @property
     def time(self) -> np.ndarray:
-        """Of the measurements [s], shape (n_times,)."""
+        """Times of the samples [s], shape (n_times,)."""
         return self.experiment.time
 
     @property
     def measured(self) -> np.ndarray:
-        """Outputs as measured, shape (n_times, n_outputs)."""
+        """Measured outputs, shape (n_times, n_outputs)."""
         return self.experiment.measured
 
     def outputs(self, rho: np.ndarray) -> np.ndarray:
@@ -90,7 +90,7 @@ class Delayed(Experiment):
     def pull_back(
         self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
     ) -> PulledBack:
-        """Derivatives by the experiment's adjoint, of shifted weights."""
+        """Derivatives by the adjoint of the experiment, with shifted weights."""
         shift, by_delay = self._shift(rho[-1])
         swept = self.experiment.pull_back(rho[:-1], lambda y: shift.T @ gradient(shift @ y))
         weights = gradient(shift @ swept.outputs)
@@ -102,12 +102,12 @@ class Delayed(Experiment):
         )
 
     def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
-        """As the experiment says, shape (n_input_times, n_inputs)."""
+        """As of the experiment, shape (n_times, n_inputs)."""
         return self.experiment.measured_by_inputs(weights)
 
     @property
     def has_adjoint(self) -> bool:
-        """Whether the experiment has one."""
+        """As of the experiment."""
         return self.experiment.has_adjoint
 
     @property
@@ -116,7 +116,7 @@ class Delayed(Experiment):
         return self.experiment.outputs_from_inputs
 
     def with_input_errors(self, errors: np.ndarray) -> Delayed | None:
-        """The same with other inputs, if the experiment can have them."""
+        """The same with other inputs, or None, as of the experiment."""
         other = self.experiment.with_input_errors(errors)
         return None if other is None else replace(self, experiment=other)
 

@@ -1,4 +1,4 @@
-"""Recordings in files: CSV as in `table`, or MCAP as `softctl run --record` writes."""
+"""Read recordings from files: CSV, or MCAP as `softctl run --record` writes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def read_recording(path: str | Path, problem: Problem, *, planned: bool = False)
 
     Args:
         path: FILE.csv or FILE.mcap.
-        problem: Says what it must hold, and at which rate.
-        planned: A motion that was not measured yet: columns of outputs may be absent.
+        problem: Declares the columns and the sample rate.
+        planned: A motion that is not measured yet: columns of outputs may be absent.
 
     Raises:
-        IdentificationError: It lacks something, or cannot be right.
+        IdentificationError: Data are missing, or implausible.
         RecordError: The MCAP file cannot be read.
     """
     suffix = Path(path).suffix.lower()
@@ -33,17 +33,17 @@ def read_recording(path: str | Path, problem: Problem, *, planned: bool = False)
         raise IdentificationError(f"{path}: expected a recording in .csv or .mcap.")
     problem = as_problem(problem)
     if suffix == ".mcap" and (recording := problem.from_record(path)) is not None:
-        return _told(recording, read_record(path))
+        return _with_notes(recording, read_record(path))
     table = read_csv(path) if suffix == ".csv" else read_mcap(path, problem)
     return assemble(table, problem.inputs, problem.channels, rate=problem.rate, planned=planned)
 
 
 def read_mcap(path: str | Path, problem: Problem) -> Table:
-    """The table of an MCAP file's channels, a column for each number of a Data.
+    """The table of an MCAP file, one column for each number of a Data.
 
     Columns are named as in CSV exports of records, `tip.position[0].x`; a Data of one number also
-    by its own name, and those that the problem has in `recorded` by what it calls them. Where the
-    file has no unit, it is taken to be the problem's, and told.
+    by its own name, and keys of the problem's `recorded` by their value there. A column without
+    unit gets that of the problem, with a note.
     """
     record, known = read_record(path), problem.recorded
     wanted = {one.name: one.unit for one in (*problem.inputs, *problem.channels)}
@@ -58,14 +58,14 @@ def read_mcap(path: str | Path, problem: Problem) -> Table:
             units[column] = record.units.get(name, "") or wanted.get(column, "")
             if column in wanted and not record.units.get(name, ""):
                 notes.append(f"{column} has no unit in the record: taken as {wanted[column]}")
-    notes += _of_end(record)
+    notes += _on_end(record)
     rows = tuple(f"step {step}" for step in range(len(record.time)))
     return Table(str(path), columns, units, rows, tuple(notes))
 
 
-def _told(recording: Recording, record: Record) -> Recording:
-    """The recording that a problem made of a record, with what of the record is not in it."""
-    notes, used, there = _of_end(record), len(recording.time), len(record.time)
+def _with_notes(recording: Recording, record: Record) -> Recording:
+    """The recording that a problem made of a record, with notes on unused or missing samples."""
+    notes, used, there = _on_end(record), len(recording.time), len(record.time)
     if used < there:
         notes.append(
             f"{used} of {there} samples are used, from t = {recording.time[0]:g} to "
@@ -74,8 +74,8 @@ def _told(recording: Recording, record: Record) -> Recording:
     return replace(recording, notes=(*recording.notes, *notes))
 
 
-def _of_end(record: Record) -> list[str]:
-    """What a record that was not closed as planned holds."""
+def _on_end(record: Record) -> list[str]:
+    """A note on a record that is not complete."""
     if record.complete:
         return []
     end = f", up to t = {record.time[-1]:g}" if len(record.time) else ""

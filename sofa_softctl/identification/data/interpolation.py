@@ -1,4 +1,4 @@
-"""Signals between their samples, as sparse matrices: what is linear in the samples stays so."""
+"""Linear and cubic interpolation of samples, as sparse matrices."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import scipy.sparse as sparse
 
 
 def linear(known: np.ndarray, wanted: np.ndarray) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Piecewise linear interpolation, constant beyond the ends.
+    """Piecewise linear interpolation, constant outside the samples.
 
     Args:
         known: Times of the samples, increasing [s], shape (n,).
-        wanted: Times between them [s], shape (m,).
+        wanted: Times to interpolate at [s], shape (m,).
 
     Returns:
-        Matrices that give values and time derivatives there, both of shape (m, n).
+        Matrices from samples to values and to time derivatives, both of shape (m, n).
     """
     m, n = len(wanted), len(known)
     if n == 1:
@@ -34,19 +34,19 @@ def linear(known: np.ndarray, wanted: np.ndarray) -> tuple[sparse.csr_array, spa
 def cubic(
     dt: float, count: int, wanted: np.ndarray, *, hold: bool = False
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Cubic interpolation of even samples by four neighbours, once differentiable in time.
+    """Cubic interpolation of evenly spaced samples by four neighbours, C1 in time.
 
     Args:
-        dt: Time between samples, of which the first is at 0 [s].
-        count: Of samples, three or more.
-        wanted: Times [s], shape (m,).
-        hold: Go over to the first and last sample beyond the ends, and stay there; otherwise all
-            is of third order up to the ends, and nothing is wanted beyond them.
+        dt: Time between samples, the first at 0 [s].
+        count: Number of samples, three or more.
+        wanted: Times to interpolate at [s], shape (m,).
+        hold: Constant outside the samples. Otherwise of third order up to the ends, and `wanted`
+            must lie within them.
 
     Returns:
-        Matrices that give values and time derivatives there, both of shape (m, count).
+        Matrices from samples to values and to time derivatives, both of shape (m, count).
 
-    Source: Keys 1981, cubic convolution with a = -1/2, also known as Catmull-Rom's splines.
+    Source: Keys 1981, cubic convolution with a = -1/2, also known as Catmull-Rom splines.
     """
     left = np.floor(wanted / dt).astype(int)
     if not hold:
@@ -72,7 +72,7 @@ _CATMULL_ROM = 0.5 * np.array(
 
 
 def _extended(count: int) -> sparse.csr_array:
-    """One more sample at each end, on the parabola through the last three."""
+    """One more sample at each end, extrapolated by a parabola through the last three."""
     first, last = np.zeros((1, count)), np.zeros((1, count))
     first[0, :3], last[0, -3:] = [3.0, -3.0, 1.0], [1.0, -3.0, 3.0]
     parts = (sparse.csr_array(first), sparse.eye_array(count, format="csr"), sparse.csr_array(last))

@@ -1,4 +1,4 @@
-"""Recordings of a problem's signals, checked: what a table lacks or has wrong is told here."""
+"""Recordings: the signals of a problem, converted and checked."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from sofa_softctl.identification.data.units import factor
 from sofa_softctl.identification.experiment import Channel
 
 LARGEST = 1e30
-"""Numbers beyond it are refused, in any unit."""
-
-
-TOLD = 20
-"""Columns beyond the problem's own that are told; records of whole scenes have thousands."""
+"""Larger magnitudes are refused, in any unit."""
+UNUSED = 20
+"""Most unused columns for a note on them; records of whole scenes have thousands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,15 +27,15 @@ class Recording:
     """One measured run, in the units of a problem's channels."""
 
     name: str
-    """For people: the file."""
+    """Name of the file."""
     time: np.ndarray
     """Of the samples [s], shape (n,), increasing."""
     inputs: np.ndarray
-    """What drove the robot, shape (n, n_inputs); nothing is missing."""
+    """Recorded inputs, shape (n, n_inputs), none missing."""
     outputs: np.ndarray
-    """What was measured, NaN where it was not, shape (n, n_outputs)."""
+    """Measured outputs, NaN where missing, shape (n, n_outputs)."""
     notes: tuple[str, ...] = ()
-    """What people should know of it: gaps, conversions, columns that were left out."""
+    """Notes for the user: gaps, resampling, unused columns."""
 
 
 def read_csv_recording(
@@ -64,10 +62,10 @@ def assemble(
 
     Args:
         table: Columns in any units that convert.
-        inputs: Columns needed at every time; up to `sampling.GAP` samples in a row are bridged.
+        inputs: Columns needed at every time; gaps up to `sampling.GAP` samples are interpolated.
         channels: Measured outputs; missing samples stay NaN.
-        rate: Samples a second that the model needs [Hz]; None: any, even or not.
-        planned: A motion that was not measured yet: columns of outputs may be absent.
+        rate: Sample rate that the model needs [Hz]; None: any, even or not.
+        planned: A motion that is not measured yet: columns of outputs may be absent.
 
     Raises:
         IdentificationError: Columns are missing or in wrong units, times do not increase or have
@@ -82,14 +80,14 @@ def assemble(
     time, values, notes = regular(_times(table), values, rate=rate, where=table.name)
     at = [names.index(one.name) for one in inputs]
     for column in at:
-        values[:, column], told = bridge(values[:, column], time, names[column], table.name)
-        notes += told
+        values[:, column], gaps = bridge(values[:, column], time, names[column], table.name)
+        notes += gaps
     outputs = values[:, [names.index(one.name) for one in channels]]
     for one, column in zip((*inputs, *channels), (*values[:, at].T, *outputs.T), strict=True):
         check_size(column, one, table.name)
     notes[:0] = table.notes
     extra = [name for name in table.columns if name not in names and name != TIME]
-    if 0 < len(extra) <= TOLD:
+    if 0 < len(extra) <= UNUSED:
         notes.append(f"columns that are not used: {some(extra)}")
     missing = {c.name: n for c, n in zip(channels, np.isnan(outputs).sum(axis=0), strict=True) if n}
     if not planned:
@@ -133,7 +131,7 @@ def _check_empty(
 
 
 def _check_numbers(table: Table, names: list[str]) -> None:
-    """Numbers that nothing measures, and whose squares would overflow."""
+    """IdentificationError for numbers whose squares could overflow."""
     for name in names:
         column = table.columns.get(name, np.empty(0))
         if (wrong := np.abs(np.nan_to_num(column)) > LARGEST).any():
@@ -145,7 +143,7 @@ def _check_numbers(table: Table, names: list[str]) -> None:
 
 
 def _column(table: Table, name: str, unit: str) -> np.ndarray:
-    """Numbers in the problem's unit; NaN if there is no such column."""
+    """A column in the problem's unit; NaN if it is missing."""
     if name not in table.columns:
         return np.full(len(table.rows), np.nan)
     scale = factor(table.units[name], unit, f"{table.name}: column '{name}'")
@@ -153,7 +151,7 @@ def _column(table: Table, name: str, unit: str) -> np.ndarray:
 
 
 def _times(table: Table) -> np.ndarray:
-    """Times [s] that increase."""
+    """Increasing times [s]."""
     time = factor(table.units[TIME], "s", f"{table.name}: column '{TIME}'") * table.columns[TIME]
     if np.isnan(time).any():
         raise IdentificationError(
@@ -165,6 +163,6 @@ def _times(table: Table) -> np.ndarray:
         k = int(back.argmax()) + 1
         raise IdentificationError(
             f"{table.name}, {table.rows[k]}: the time {time[k]:g} s is not after {time[k - 1]:g} s "
-            "of the row before. Sort rows by time, and leave out those that came twice."
+            "of the row before. Sort rows by time, and leave out duplicates."
         )
     return time

@@ -1,4 +1,4 @@
-"""When samples were taken: gaps that are filled or refused, rates that a model can step at."""
+"""Sample times: gaps, jitter and the sample rate of the model."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.units import nearest
 
 GAP = 5
-"""Samples of an input that may be missing in a row: they are interpolated linearly."""
+"""Longest gap of an input that is interpolated linearly, in samples."""
 RATE_OFF = 2e-3
-"""Share by which a rate may differ from the one that the model steps at."""
+"""Largest relative difference between the sample rate and that of the model."""
 JITTER = 0.3
-"""Share of a step by which single samples may come early or late."""
-TOLD = 0.01
-"""Share of a step from which that is told."""
+"""Largest jitter of a sample, relative to the time step."""
+NOTED = 0.01
+"""Jitter above which there is a note."""
 
 
 def regular(
     time: np.ndarray, values: np.ndarray, *, rate: float | None, where: str
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Samples with rows of NaN where rows are missing.
+    """Evenly numbered samples, with rows of NaN where rows are missing.
 
     Args:
         time: Increasing [s], shape (n,).
         values: Columns, shape (n, n_columns).
-        rate: Samples a second that a model needs [Hz]; None: any.
+        rate: Sample rate that a model needs [Hz]; None: any.
         where: File, for messages.
 
     Returns:
-        Times (m,), values (m, n_columns), m >= n, and what was found. With a `rate`, times are
-        those of the model's steps, counted from the first.
+        Times (m,), values (m, n_columns), m >= n, and notes. With a `rate`, times are those of the
+        model's steps, counted from the first.
 
     Raises:
         IdentificationError: The rate is another one, or samples are too uneven.
@@ -60,14 +60,14 @@ def regular(
     if grid is None:
         grid = time[0] + np.arange(at[-1] + 1) / rate  # type: ignore[operator]
         moved = float(np.abs(grid[at] - time).max())
-        if moved > TOLD * step:
+        if moved > NOTED * step:
             notes.append(
                 f"times moved by up to {moved:.2g} s ({100.0 * moved / step:.0f} % of a step), to "
                 "the model's steps"
             )
     else:
         grid = np.interp(np.arange(at[-1] + 1), at, time)
-        if (off := float(jitter.max())) > TOLD:
+        if (off := float(jitter.max())) > NOTED:
             notes.append(
                 f"samples come up to {100.0 * off:.0f} % of {step:.4g} s early or late; the times "
                 "of the file are kept"
@@ -78,7 +78,7 @@ def regular(
 def bridge(
     column: np.ndarray, time: np.ndarray, name: str, where: str
 ) -> tuple[np.ndarray, list[str]]:
-    """An input without NaN: short gaps are interpolated, and told.
+    """An input with short gaps interpolated, and notes on them.
 
     Raises:
         IdentificationError: A gap is longer than `GAP` samples, or at the start or end.
@@ -94,7 +94,7 @@ def bridge(
                 f"{where}: the input '{name}' is missing from t = {time[first]:g} to "
                 f"{time[end - 1]:g} s, {end - first} samples"
                 f"{' at an end of the recording' if open_ else ''}. Up to {GAP} in a row, between "
-                "others, are interpolated. Cut the recording there, or give what the robot got."
+                "others, are interpolated. Cut the recording there, or fill in the commanded input."
             )
     filled = column.copy()
     filled[missing] = np.interp(time[missing], time[~missing], column[~missing])
@@ -112,7 +112,7 @@ def _check_rate(found: float, rate: float, where: str) -> None:
         else f" Resample it, or give the problem a step of {1.0 / found:.4g} s."
     )
     raise IdentificationError(
-        f"{where}: has {found:.5g} samples a second; the model steps at {rate:g} Hz.{hint}"
+        f"{where}: is sampled at {found:.5g} Hz; the model steps at {rate:g} Hz.{hint}"
     )
 
 

@@ -1,11 +1,11 @@
-"""Columns of numbers with units: the CSV form of recordings, and its template.
+"""Tables of columns with units: CSV files of recordings, and their template.
 
-    # Any remark.
+    # A comment.
     time [s], tau1 [N m], tip.x [mm]
     0.00, 0.125, 12.5
     0.01, 0.130,
 
-A header of names with units, one row for each time; what is empty or `nan` was not measured.
+A header of names with units, one row for each time; empty cells and `nan` are missing samples.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _HEADER = re.compile(r"^(?P<name>.*[^\s\[])\s*\[(?P<unit>[^\[\]]*)\]$")
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns as a file has them."""
+    """Columns of a file, in its units."""
 
     name: str
-    """Of the file, for messages."""
+    """Name of the file, for messages."""
     columns: dict[str, np.ndarray]
-    """Numbers of each column in its own unit, NaN where missing, all of shape (n,)."""
+    """Values of each column in its own unit, NaN where missing, each of shape (n,)."""
     units: dict[str, str]
-    """Declared unit of each column; empty where the file does not say."""
+    """Declared unit of each column; empty if the file has none."""
     rows: tuple[str, ...]
-    """Where each row comes from, for messages: "line 7"."""
+    """Source of each row, for messages: "line 7"."""
     notes: tuple[str, ...] = ()
-    """What people should know of how it was read."""
+    """Notes for the user on how it was read."""
 
 
 def read_csv(path: str | os.PathLike[str]) -> Table:
@@ -74,10 +74,10 @@ def read_csv(path: str | os.PathLike[str]) -> Table:
 
 
 def template(name: str, inputs: Sequence[Channel], channels: Sequence[Channel], dt: float) -> str:
-    """The text of a CSV file to be filled: comments that explain it, header, two rows."""
+    """Text of a CSV file to fill in: explanatory comments, header, two rows."""
     lines = [
         f"# Recording for {name}. Lines that begin with # are skipped.",
-        "# One row for each time. Times increase. Other units convert where they are listed.",
+        "# One row for each time. Times increase. Units that are listed are converted.",
     ]
     known = {one.name for one in inputs}
     for kind, group in (("drives the model", inputs), ("is compared with it", channels)):

@@ -1,4 +1,4 @@
-"""Whether numbers can be what their units say."""
+"""Plausibility of recorded values in their declared units."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from sofa_softctl.identification.data.units import SIZES, dimension, mistaken
 from sofa_softctl.identification.experiment import Channel
 
 TURNS = 10.0
-"""Angles of joints beyond so many turns are doubted where a channel does not say."""
+"""Largest plausible angle of a channel without `largest`, in turns."""
 SPREAD = {"angle": 20.0, "angular velocity": 20.0}
-"""Measurements that vary so many times more, or less, than the model predicts are doubted: a third
-of the 57 degrees in a radian..."""
+"""Largest plausible ratio of measured to predicted variation, or its inverse: a third of the 57
+degrees in a radian..."""
 SPREAD_ELSE = 100.0
-"""... and what is no angle."""
+"""... and of other quantities."""
 NEAR = 1.5
-"""A ratio that another unit explains within this factor is doubted as well."""
+"""A ratio that a wrong unit explains within this factor is suspicious as well."""
 
 
 def check_size(column: np.ndarray, channel: Channel, where: str) -> None:
-    """Refuse numbers that are larger than a channel can have.
+    """Refuse values above the largest plausible one of a channel.
 
     Raises:
-        IdentificationError: They are; the message guesses their unit.
+        IdentificationError: There are; the message guesses their unit.
     """
     largest = _largest(channel)
     found = float(np.abs(column[np.isfinite(column)]).max(initial=0.0))
@@ -37,21 +37,21 @@ def check_size(column: np.ndarray, channel: Channel, where: str) -> None:
     hint = f" Are they in {guess}?" if guess else " Check the sensor and its unit."
     raise IdentificationError(
         f"{where}: '{channel.name}' reaches {found:.4g} {channel.unit}; at most {largest:.4g} is "
-        f"plausible.{hint} Declare the unit in the header, and numbers are converted."
+        f"plausible.{hint} Values are converted from the unit in the header."
     )
 
 
 def suspicious_channels(
     measured: np.ndarray, predicted: np.ndarray, channels: tuple[Channel, ...]
 ) -> list[str]:
-    """Channels that vary as if in another unit than declared, or far from what the model predicts.
+    """Warnings on channels whose variation differs from the prediction, as if in another unit.
 
     Args:
         measured: NaN where missing, shape (n_times, n_outputs).
-        predicted: At the start of a search, of the same shape.
-        channels: Of the columns.
+        predicted: Outputs at the start of a search, of the same shape.
+        channels: Channels of the columns.
     """
-    told = []
+    warnings = []
     for channel, y, model in zip(channels, measured.T, predicted.T, strict=True):
         there = np.isfinite(y)
         if there.sum() < 2:
@@ -63,7 +63,7 @@ def suspicious_channels(
         clear = min(found, expected) > noise
         pairs = [pair for pair in mistaken(ratio, channel.unit, NEAR) if channel.unit in pair]
         if not clear or pairs != mistaken(level[0] / level[1], channel.unit, NEAR):
-            pairs = []  # what stays as it is, as the place of a marker, has no other unit
+            pairs = []  # an offset of the right size, as of a marker, excludes another unit
         most = SPREAD.get(dimension(channel.unit) or "", SPREAD_ELSE) if clear else SPREAD_ELSE
         if not pairs and 1.0 / most <= ratio <= most:
             continue
@@ -71,11 +71,11 @@ def suspicious_channels(
             pairs = pairs or mistaken(found / expected, channel.unit, 3.0)
         units = " or ".join(f"in {true} had been declared in {wrong}" for wrong, true in pairs[:2])
         hint = f", as if numbers {units}" if pairs else ": check unit, sensor and start"
-        told.append(
+        warnings.append(
             f"'{channel.name}' varies by {found:.3g} {channel.unit}, the model at the start by "
             f"{expected:.3g} {channel.unit}{hint}"
         )
-    return told
+    return warnings
 
 
 def _largest(channel: Channel) -> float:

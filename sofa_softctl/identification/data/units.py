@@ -1,4 +1,4 @@
-"""Units that columns of recordings are declared in, and what converts one into another."""
+"""Units of recorded columns and their conversion."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ SIZES = {
     "temperature difference": {"K": 1.0, "mK": 1e-3},
     "number": {"-": 1.0, "1": 1.0, "%": 1e-2},
 }
-"""How much one of each unit is in the first unit of its dimension."""
+"""Size of each unit in the first unit of its dimension."""
 
 
 def factor(declared: str, wanted: str, where: str) -> float:
-    """What numbers in `declared` are multiplied with to be in `wanted`.
+    """Conversion factor from unit `declared` to unit `wanted`.
 
     Args:
         declared: Unit in a file.
-        wanted: Unit in memory; one that is not in the table only fits itself.
-        where: What has that unit, for the message: "data.csv: column 'b1'".
+        wanted: Unit in memory; one that is not in `SIZES` converts only from itself.
+        where: Place in the file, for the message: "data.csv: column 'b1'".
 
     Raises:
         IdentificationError: The unit is unknown, or of another dimension.
@@ -39,7 +39,7 @@ def factor(declared: str, wanted: str, where: str) -> float:
     declared, wanted = " ".join(declared.split()), " ".join(wanted.split()) or "-"
     if not declared:
         raise IdentificationError(
-            f"{where} has no unit. Write it behind the name: '... [{wanted}]', or one of: "
+            f"{where} has no unit. Write it after the name: '... [{wanted}]', or one of: "
             f"{', '.join(alike(wanted))}."
         )
     if declared == wanted:
@@ -50,30 +50,30 @@ def factor(declared: str, wanted: str, where: str) -> float:
     fitting = ", ".join(alike(wanted))
     if from_ is not None:
         raise IdentificationError(
-            f"{where} is in [{declared}], a {from_}; expected was [{wanted}], or one of: {fitting}."
+            f"{where} is in [{declared}], a {from_}; expected [{wanted}], or one of: {fitting}."
         )
     known = ", ".join(unit for units in SIZES.values() for unit in units)
     raise IdentificationError(
-        f"{where} has the unit [{declared}], which is not known. Expected was one of: {fitting}. "
-        f"Known are: {known}."
+        f"{where} has the unit [{declared}], which is not known. Expected one of: {fitting}. "
+        f"Known units: {known}."
     )
 
 
 def dimension(unit: str) -> str | None:
-    """The dimension of a unit; None when the unit is not in the table."""
+    """The dimension of a unit; None if the unit is unknown."""
     return next((name for name, units in SIZES.items() if unit in units), None)
 
 
 def alike(unit: str) -> tuple[str, ...]:
-    """All units that convert into this one, itself first."""
+    """All units that convert to this one, itself first."""
     found = dimension(unit)
     return (unit, *(one for one in SIZES[found] if one != unit)) if found else (unit,)
 
 
 def nearest(ratio: float, unit: str) -> str | None:
-    """The unit that numbers seem to be in if they are `ratio` times too large for `unit`.
+    """The unit that explains values `ratio` times too large for `unit`.
 
-    None when no other unit explains it within a factor of 3.
+    None if no other unit does within a factor of 3.
     """
     found = dimension(unit)
     if found is None or not (math.isfinite(ratio) and ratio > 0.0):
@@ -87,15 +87,15 @@ def nearest(ratio: float, unit: str) -> str | None:
 
 
 def mistaken(ratio: float, unit: str, within: float) -> list[tuple[str, str]]:
-    """Units that were mixed up if numbers are `ratio` times too large: declared and true one.
+    """Pairs of declared and true unit that explain values `ratio` times too large.
 
     Args:
-        ratio: Of what was measured to what was expected, after conversion.
-        unit: That it was converted into; pairs without it count where none with it explain it.
-        within: Factor by which the ratio may be off.
+        ratio: Of measured to expected values, after conversion.
+        unit: Unit after conversion; pairs without it are used only if no pair with it fits.
+        within: Tolerance of the ratio, as a factor.
 
     Returns:
-        Pairs that explain it equally well; none where no units that differ by ten or more do.
+        Equally good pairs of units that differ by a factor of ten or more; empty if none fits.
     """
     sizes = SIZES.get(dimension(unit) or "", {})
     if not (math.isfinite(ratio) and ratio > 0.0):

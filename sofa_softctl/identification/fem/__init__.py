@@ -1,4 +1,4 @@
-"""FEM robots in scenes, identified from markers and cables with derivatives of their steps."""
+"""Identification of FEM robots in scenes from markers and cables."""
 
 from sofa_softctl.identification.fem.experiment import FemExperiment
 from sofa_softctl.identification.fem.parameter import (

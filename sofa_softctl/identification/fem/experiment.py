@@ -1,4 +1,4 @@
-"""One recorded run of a FEM robot, predicted by its scene, with derivatives."""
+"""Experiment of a FEM robot: a recorded run, predicted by its scene, with derivatives."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
     from sofa_softctl.identification.fem.problem import FemProblem
 
 SAME = Registration(np.eye(3), np.zeros(3), np.zeros(0))
-"""The scene's own frame."""
+"""The frame of the scene."""
 UNLIKE = 30.0
-"""Motion that is so many times what the model at the start predicts, or less, is told..."""
+"""Ratio of measured to predicted motion, or its inverse, above which there is a note..."""
 OVER_NOISE = 3.0
-"""... if it is so many times the noise [-]."""
+"""... if the motion exceeds this multiple of the noise [-]."""
 
 
 class FemExperiment(Experiment):
-    """One recorded run of a FEM robot, and the scene that predicts it.
+    """A recorded run of a FEM robot, and the scene that predicts it.
 
     Args:
-        problem: What is unknown, recorded and measured.
+        problem: Parameters, drives and sensors.
         recording: The run; its columns are the problem's inputs and channels.
-        frame: In which markers were measured.
+        frame: Frame of the measured markers; None: that of the scene.
 
     Raises:
         IdentificationError: The recording does not fit the problem.
-        SceneError: The scene lacks something, or has something whose derivative is not known.
+        SceneError: The scene lacks a component, or has one without derivatives.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class FemExperiment(Experiment):
         self.frame = SAME if frame is None else frame
         self._check()
         self.derivative = problem.derivative
-        _ = problem.notes  # refuses markers that are not on the robot
+        _ = problem.notes  # raises IdentificationError for markers off the robot
         sensing = sensing_of(problem)
         self._places, self._xyz = sensing.places, sensing.xyz
         kinds = [isinstance(one, FemParameter) for one in problem.parameters]
@@ -91,7 +91,7 @@ class FemExperiment(Experiment):
         if not np.isfinite(run.inputs).all():
             raise IdentificationError(
                 f"Recording '{run.name}': inputs are missing at some times; they drive the robot "
-                "and are needed throughout."
+                "and are needed at every time."
             )
 
     @property
@@ -126,11 +126,11 @@ class FemExperiment(Experiment):
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What people should know of the model of this run before they believe results."""
+        """Notes on regions, markers, their frame and the size of the motion."""
         return (*self.problem.notes, *self._on_frame(), *self._on_inputs())
 
     def _on_frame(self) -> list[str]:
-        """How well the markers' frame was fitted, and what its parameters mean."""
+        """A note on the fit of the markers' frame."""
         if not self.problem.register_by:
             return []
         names, unit = ", ".join(self.problem.register_by), symbol(self.problem.units, "length")
@@ -139,19 +139,19 @@ class FemExperiment(Experiment):
             f"within {self.frame.rms:.2g} {unit} (rms)"
         )
         if not len(self._framing):
-            return [f"{text}; its error is in no interval: add frame_parameters() for that"]
+            return [f"{text}; intervals leave out its error: add frame_parameters()"]
         return [
-            f"{text}; frame.turn and frame.shift correct that fit: other values than 0 tell its "
-            "error, not that the camera stood askew"
+            f"{text}; frame.turn and frame.shift correct that fit: they are its error, not the "
+            "orientation of the camera"
         ]
 
     def _on_inputs(self) -> list[str]:
-        """Whether they move the robot far more, or less, than was measured, at the start."""
+        """A note if the measured motion is far larger, or smaller, than the predicted one."""
         seen = np.isfinite(self.measured)
         try:
             predicted = np.where(seen, self.outputs(starts(self.parameters)), np.nan)
         except SimulationError:
-            return []  # the search says so
+            return []  # reported by the search
         some = seen.sum(axis=0) > 1
         found, expected = (
             float(np.sqrt(np.nanvar(y[:, some], axis=0).sum())) for y in (self.measured, predicted)
@@ -165,14 +165,14 @@ class FemExperiment(Experiment):
         text = (
             f"the robot varied by {found:.3g} {unit} (deviation over time, all outputs together), "
             f"the model at the start by {expected:.3g} {unit}: check the unit of inputs, {inputs}, "
-            "and where parameters start"
+            "and the starts of parameters"
         )
         if all(drive.by_length for drive in self.problem.drives):
             return [text]
         dt = self.derivative.step.dt
         return [
-            f"{text}. A tension is a force; what a record calls cable.force is force x dt, here "
-            f"{dt:g} times as much: give the record itself as data"
+            f"{text}. A tension is a force; cable.force of a record is force x dt, here {dt:g} "
+            "times as much: use the record itself as data"
         ]
 
     def outputs(self, rho: np.ndarray) -> np.ndarray:
@@ -212,7 +212,7 @@ class FemExperiment(Experiment):
 
     @property
     def _components(self) -> list[int]:
-        """Which of a pose's six numbers the frame's parameters are."""
+        """Components of the pose that are parameters."""
         own = self.parameters
         return [one.component for one in own if isinstance(one, FrameParameter)]
 
@@ -222,13 +222,13 @@ class FemExperiment(Experiment):
         return Pose(self.frame, correction)
 
     def _placed(self, here: np.ndarray, pose: Pose) -> np.ndarray:
-        """Outputs (n_times, n_y) with the markers in their frame."""
+        """Outputs (n_times, n_y) with markers in the measured frame."""
         placed = here.copy()
         placed[:, self._xyz] = pose.place(here[:, self._xyz])
         return placed
 
     def with_input_errors(self, errors: np.ndarray) -> FemExperiment:
-        """The same with other inputs, recorded + errors."""
+        """See Experiment."""
         other = copy(self)
         other.recording = replace(self.recording, inputs=self.recording.inputs + errors)
         other._last = None
@@ -251,7 +251,7 @@ class FemExperiment(Experiment):
         return motion
 
     def _apply(self, rho: np.ndarray) -> None:
-        """Bring the parameters into the scene."""
+        """Set the parameters of the scene."""
         names = [one.name for one in self.problem.physical]
         for name, found, value in zip(names, self.derivative.parameters, rho, strict=True):
             if not found.allowed(value):
@@ -259,7 +259,7 @@ class FemExperiment(Experiment):
             found.set(float(value))
 
     def _at_samples(self, states: np.ndarray) -> np.ndarray:
-        """Outputs of all steps, or their derivatives, at the recorded times, in their order."""
+        """Outputs of all steps, or their derivatives, at the recorded times, by channel."""
         chosen = states[:, self._places]
         flat = self._to_samples @ chosen.reshape(len(chosen), -1)
         return flat.reshape(-1, *chosen.shape[1:])

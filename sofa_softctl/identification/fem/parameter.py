@@ -1,4 +1,4 @@
-"""What can be unknown of a FEM robot: moduli by region, Poisson's ratio, damping, mass."""
+"""Parameters of FEM robots: moduli by region, Poisson's ratio, damping, mass, marker frame."""
 
 from __future__ import annotations
 
@@ -20,36 +20,35 @@ def _nothing(model: StepModel) -> StepParameter:
 
 @dataclass(frozen=True)
 class FemParameter(Parameter):
-    """One unknown number of a scene."""
+    """An unknown parameter of a scene."""
 
     of: Callable[[StepModel], StepParameter] = _nothing
-    """Finds it in a model of the scene."""
+    """Returns the parameter in a model of the scene."""
     quantity: str = ""
-    """What it is, 'pressure', 'mass', 'time' or '1/time', for its unit; empty: it has none."""
+    """'pressure', 'mass', 'time' or '1/time', for its unit; empty: dimensionless."""
     scene_parameter: str | None = None
-    """Parameter of createScene that is this very number, so that results can be written back; None:
-    there is none."""
+    """Parameter of createScene with the same value, for `scene_values`; None: there is none."""
 
 
 @dataclass(frozen=True)
 class FrameParameter(Parameter):
-    """One of the six numbers by which markers' frame may differ from the registered one."""
+    """One of six components of the correction of the registered marker frame."""
 
     component: int = 0
     """0 to 2: rotation vector [rad], about the scene's origin; 3 to 5: translation [length]."""
     quantity: str = ""
-    """'length', for its unit, or nothing."""
+    """'length', for its unit; empty for an angle."""
 
 
 def with_unit(
     one: FemParameter | FrameParameter, units: Units | None, scene: str
 ) -> FemParameter | FrameParameter:
-    """The parameter with its unit, which is the scene's.
+    """The parameter with its unit in the scene.
 
     Args:
-        one: With that unit already, or none.
-        units: Of the scene; None: it says none, and the parameter stays as it is.
-        scene: Its name, for the message.
+        one: With that unit, or without unit.
+        units: Units of the scene; None: unknown, and the parameter is returned unchanged.
+        scene: Name of the scene, for the message.
 
     Raises:
         IdentificationError: It is declared in another unit.
@@ -59,8 +58,8 @@ def with_unit(
     unit = f"1/{units.time}" if one.quantity == "1/time" else units.symbol(one.quantity)
     if one.unit not in ("", unit):
         raise IdentificationError(
-            f"Parameter '{one.name}' is declared in {one.unit}. Expected was {unit}: the scene "
-            f"'{scene}' counts in {units.length}, {units.mass}, {units.time}. Give start, bounds "
+            f"Parameter '{one.name}' is declared in {one.unit}. Expected {unit}: the units of "
+            f"scene '{scene}' are {units.length}, {units.mass}, {units.time}. Give start, bounds "
             f"and prior in {unit}; `unit` may then be left out."
         )
     return replace(one, unit=unit)
@@ -69,12 +68,12 @@ def with_unit(
 def frame_parameters(
     *, angle: float = 0.3, shift: float = 50.0, unit: str = ""
 ) -> tuple[FrameParameter, ...]:
-    """The frame of the markers as unknown, so that its error counts in all intervals.
+    """Correction of the marker frame as parameters, so that intervals include its error.
 
     Args:
         angle: Bound of the rotation [rad].
         shift: Bound of the translation [length].
-        unit: Of length; empty: the scene's.
+        unit: Unit of length; empty: that of the scene.
     """
     turns = [
         FrameParameter(f"frame.turn_{axis}", 0.0, "rad", -angle, angle, component=k)
@@ -106,15 +105,15 @@ def young_modulus(
     """Young's modulus of a region: the tetrahedra whose centre at rest is in one of the boxes.
 
     Args:
-        name: Of the parameter.
-        start: Where a search begins [pressure].
+        name: Name of the parameter.
+        start: Initial value [pressure].
         box: xmin, ymin, zmin, xmax, ymax, zmax; without box, boxes and elements: all tetrahedra.
-        boxes: Several.
-        elements: Numbers of tetrahedra instead.
-        field: Path of the force field, where the scene has several.
-        unit: Of the modulus; empty: the scene's.
+        boxes: Several boxes.
+        elements: Indices of tetrahedra, in place of boxes.
+        field: Path of the force field, if the scene has several.
+        unit: Unit of the modulus; empty: that of the scene.
         lower, upper, prior: As for Parameter.
-        scene_parameter: Parameter of createScene that is the modulus of this very region.
+        scene_parameter: Parameter of createScene that is the modulus of this region.
     """
     every = (*([box] if box is not None else []), *boxes)
     of = partial(StepModel.moduli, path=field, boxes=every, elements=elements)
@@ -133,7 +132,7 @@ def poisson_ratio(
     prior: Prior | None = None,
     scene_parameter: str | None = None,
 ) -> FemParameter:
-    """Poisson's ratio of a whole force field."""
+    """Poisson's ratio of a force field."""
     of = partial(StepModel.poisson_ratio, path=field)
     return FemParameter(name, start, "-", lower, upper, prior, of, scene_parameter=scene_parameter)
 
@@ -141,12 +140,12 @@ def poisson_ratio(
 def total_mass(
     name: str = "total_mass", start: float = 1.0, *, mass: str | None = None, **rest: Any
 ) -> FemParameter:
-    """A mass as a whole; how it is spread stays.
+    """Total mass; its distribution is kept.
 
     Args:
-        name: Of the parameter.
-        start: Where a search begins [mass].
-        mass: Path of the mass, where the scene has several.
+        name: Name of the parameter.
+        start: Initial value [mass].
+        mass: Path of the mass, if the scene has several.
         rest: unit, lower, upper, prior, scene_parameter as for `young_modulus`.
     """
     of = partial(StepModel.total_mass, path=mass)
@@ -154,12 +153,12 @@ def total_mass(
 
 
 def rayleigh_mass(name: str = "rayleigh_mass", start: float = 0.1, **rest: Any) -> FemParameter:
-    """The integrator's damping in proportion to the mass [1/time]."""
+    """Rayleigh damping of the integrator proportional to mass [1/time]."""
     return FemParameter(name, start, of=StepModel.rayleigh_mass, quantity="1/time", **rest)
 
 
 def rayleigh_stiffness(
     name: str = "rayleigh_stiffness", start: float = 0.1, **rest: Any
 ) -> FemParameter:
-    """The integrator's damping in proportion to the stiffness [time]."""
+    """Rayleigh damping of the integrator proportional to stiffness [time]."""
     return FemParameter(name, start, of=StepModel.rayleigh_stiffness, quantity="time", **rest)

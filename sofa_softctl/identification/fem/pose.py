@@ -1,4 +1,4 @@
-"""Points in a camera's frame, with derivatives by what is unknown of where the camera stands."""
+"""Points in a camera's frame, with derivatives by a correction of that frame."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from sofa_softctl.identification.fem.registration import Registration
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """p = R(theta) R0 x + t0 + tau: a registration, turned and moved by six small numbers.
+    """p = R(theta) R0 x + t0 + tau: a registration with a small rotation and translation.
 
-    theta, a rotation vector, turns about where the mesh's origin is, so that turning moves a
-    robot that is clamped there by little.
+    theta is a rotation vector about the origin of the mesh: a robot clamped there moves little.
     """
 
     base: Registration
@@ -33,12 +32,12 @@ class Pose:
         return placed + self.base.translation + self.correction[3:]
 
     def turn(self, directions: np.ndarray) -> np.ndarray:
-        """Changes of points in the camera's frame, shape (..., 3)."""
+        """Directions in the camera's frame, shape (..., 3)."""
         turned: np.ndarray = directions @ self.rotation.T
         return turned
 
     def turn_back(self, weights: np.ndarray) -> np.ndarray:
-        """Derivatives by points of the mesh from those by placed ones, shape (..., 3)."""
+        """Derivatives by points of the mesh from those by placed points, shape (..., 3)."""
         turned: np.ndarray = weights @ self.rotation
         return turned
 
@@ -54,14 +53,14 @@ class Pose:
 
 
 def rotation_of(theta: np.ndarray) -> np.ndarray:
-    """The rotation about theta by its length (Rodrigues), shape (3, 3)."""
+    """Rotation matrix of a rotation vector (Rodrigues), shape (3, 3)."""
     K = cross_matrix(theta)
     angle = float(np.linalg.norm(theta))
     return np.eye(3) + np.sinc(angle / np.pi) * K + _cosine(angle) * K @ K
 
 
 def left_jacobian(theta: np.ndarray) -> np.ndarray:
-    """How fast R(theta) turns: omega = J dtheta, shape (3, 3)."""
+    """Left Jacobian of R(theta): omega = J dtheta, shape (3, 3)."""
     K = cross_matrix(theta)
     angle = float(np.linalg.norm(theta))
     third = (

@@ -1,4 +1,4 @@
-"""FEM robots in scenes as problems of identification, with exact derivatives of their steps."""
+"""Identification problems of FEM robots in scenes."""
 
 from __future__ import annotations
 
@@ -27,37 +27,36 @@ from sofa_softctl.units import Units, symbol
 
 @dataclass(frozen=True, eq=False)
 class FemProblem(Problem):
-    """Unknown numbers of a scene, what drove its robot, and what was measured of it.
+    """Unknown parameters of a scene, recorded drives of its robot, and sensors.
 
-    The scene's own controllers are not run: recorded inputs take their place. A recording may have
-    any times: the scene steps with its dt, an input counts at the end of each step, and both
-    inputs and predictions are interpolated linearly.
+    The scene's controllers are replaced by recorded inputs. A recording may have any times: the
+    scene steps with its dt, inputs apply at the end of each step, and inputs and predictions are
+    interpolated linearly.
     """
 
     name: str
-    """For people."""
+    """Name in reports and messages."""
     scene: str | Path | Callable[..., Any] = field()  # required: None is Problem's default
     """Scene file or createScene."""
     parameters: tuple[FemParameter | FrameParameter, ...]
-    """What is unknown, in units of the scene; those that say none get them from its UNITS."""
+    """Unknown parameters, in the UNITS of the scene."""
     drives: tuple[Drive, ...]
     """Recorded inputs."""
     sensors: tuple[Marker | CableLength, ...]
     """Recorded outputs."""
     settled: bool = True
-    """Whether the robot rests under the first inputs when a recording begins; otherwise it starts
-    as the scene does."""
+    """Whether a recording begins in equilibrium under the first inputs; otherwise in the initial
+    state of the scene."""
     scene_parameters: dict[str, Any] = field(default_factory=dict)
-    """Of createScene, such as dt."""
+    """Parameters of createScene, such as dt."""
     wait: float = 0.0
-    """Until the robot of the scene has come to rest: what `softctl run` recorded of it counts from
-    then on [scene time]."""
+    """Time until the robot of the scene is at rest; records of `softctl run` count from then on
+    [scene time]."""
     frame: Registration | None = None
-    """Where the scene's axes are for the markers; None: they are measured in the scene's own."""
+    """Pose of the scene in the frame of the markers; None: the frame of the scene."""
     register_by: tuple[str, ...] = ()
-    """Markers on the clamp, or near it: from their mean positions in the first recording the frame
-    is fitted, and kept for the others, as the camera stands still. Noise and a small set of markers
-    leave an error in it: `frame_parameters` let it be refined with the rest."""
+    """Markers on or near the clamp: the frame is fitted to their mean positions in the first
+    recording, and is the same for the others. `frame_parameters` estimate the error of this fit."""
 
     def __post_init__(self) -> None:
         units, scene = self.units, str(self.scene)
@@ -66,28 +65,28 @@ class FemProblem(Problem):
 
     @cached_property
     def model(self) -> StepModel:
-        """The scene, built when it is first asked for."""
+        """The scene, built on first use."""
         driven = [(drive.cable, drive.by_length) for drive in self.drives]
         return StepModel(self.scene, parameters=self.scene_parameters, driven=driven)
 
     @property
     def physical(self) -> tuple[FemParameter, ...]:
-        """Those parameters that the scene depends on."""
+        """Parameters of the scene, without those of the frame."""
         return tuple(one for one in self.parameters if isinstance(one, FemParameter))
 
     @cached_property
     def derivative(self) -> StepDerivative:
-        """Its steps, derived by the parameters."""
+        """Derivatives of its steps by the parameters."""
         found = [parameter.of(self.model) for parameter in self.physical]
         check_regions(self.physical, found)
         return StepDerivative(self.model.step, found)
 
     @cached_property
     def units(self) -> Units | None:
-        """Of the scene file, if it says them; times are seconds if it does not."""
+        """Units of the scene file; None: unknown, with times in seconds."""
         if callable(self.scene) or self.scene in _READING:
             return None
-        _READING.append(self.scene)  # a file that makes its problem as it is read
+        _READING.append(self.scene)  # a file that makes its problem on import
         try:
             return load_scene(self.scene).units
         finally:
@@ -112,7 +111,7 @@ class FemProblem(Problem):
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What people should know before they believe results, whatever was recorded.
+        """Notes on markers and regions, for all recordings.
 
         Raises:
             IdentificationError: A marker is far from the robot.
@@ -121,7 +120,7 @@ class FemProblem(Problem):
         return (*check_markers(self), *regions)
 
     def from_record(self, path: str | Path) -> Recording:
-        """What drives and sensors would have told of a run of the scene that was recorded.
+        """The recording that drives and sensors would have made of a recorded run of the scene.
 
         Raises:
             IdentificationError: The record is of another scene.
@@ -135,12 +134,12 @@ class FemProblem(Problem):
         """See Problem."""
         if not self.register_by:
             return FemExperiment(self, recording, self.frame)
-        if "_camera" not in self.__dict__:  # a frozen dataclass keeps what was found like this
+        if "_camera" not in self.__dict__:  # cached in a frozen dataclass
             self.__dict__["_camera"] = self._registered(recording)
         return FemExperiment(self, recording, self.__dict__["_camera"])
 
     def _registered(self, recording: Recording) -> Registration:
-        """The frame in which some markers, on average over time, are where they are predicted."""
+        """The frame fitted to the mean measured and predicted positions of `register_by`."""
         names = [channel.name for channel in self.channels]
         try:
             at = [[names.index(f"{one}.{axis}") for axis in "xyz"] for one in self.register_by]
@@ -160,12 +159,12 @@ class FemProblem(Problem):
         return register(*means, names=self.register_by)
 
     def scene_values(self, rho: np.ndarray) -> dict[str, Any]:
-        """Parameters of createScene: those that were found, and `scene_parameters`.
+        """Parameters of createScene: the estimated ones, and `scene_parameters`.
 
         For `Session(scene, parameters=...)`, or `softctl run SCENE --set NAME=VALUE`.
 
         Raises:
-            IdentificationError: createScene does not take one that a parameter claims to be.
+            IdentificationError: createScene does not take a `scene_parameter`.
         """
         create = self.scene if callable(self.scene) else load_scene(self.scene).create
         known = parameters_of(create)
@@ -176,15 +175,15 @@ class FemProblem(Problem):
                 continue
             if name not in known:
                 raise IdentificationError(
-                    f"Parameter '{one.name}' is said to be the scene's '{name}', which its "
-                    f"createScene does not take. It takes: {', '.join(known) or 'none'}."
+                    f"Parameter '{one.name}' has scene_parameter '{name}', which createScene "
+                    f"does not take. It takes: {', '.join(known) or 'none'}."
                 )
             given[name] = float(value)
         return given
 
     @property
     def not_in_scene(self) -> tuple[str, ...]:
-        """Unknown numbers of the scene that are no parameter of its createScene."""
+        """See Problem."""
         return tuple(one.name for one in self.physical if one.scene_parameter is None)
 
 

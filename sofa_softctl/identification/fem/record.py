@@ -1,4 +1,4 @@
-"""Records of a scene that a FEM problem knows, as recordings: tests of what will be measured."""
+"""Recordings from records of simulated runs of a FEM problem's scene."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sofa_softctl.record.record import Record, read_record
 
 
 def recording_of(problem: FemProblem, path: str | Path, *, start: float = 0.0) -> Recording:
-    """What the problem's drives and sensors would have told of a recorded run of its scene.
+    """The recording that drives and sensors would have made of a recorded run of the scene.
 
     Args:
-        problem: Its scene has the nodes and cables of the record.
+        problem: Problem of the recorded scene.
         path: MCAP file that `softctl run SCENE --record` or `Session.recording` wrote.
-        start: Time from which on it counts [scene time]: a settled problem begins at rest.
+        start: Begin of the recording [scene time]; a settled problem begins at rest.
 
     Raises:
         IdentificationError: The record is of another scene, or ends before `start`.
@@ -29,7 +29,7 @@ def recording_of(problem: FemProblem, path: str | Path, *, start: float = 0.0) -
     later = record.time >= start - 1e-9
     if later.sum() < 2:
         raise IdentificationError(
-            f"'{path}' ends at {record.time[-1]:g}, so that nothing is left from {start:g} on."
+            f"'{path}' ends at {record.time[-1]:g}: it has no samples from {start:g} on."
         )
     model, sensing = problem.model, sensing_of(problem)
     states = model.step.system.states
@@ -57,7 +57,7 @@ def recording_of(problem: FemProblem, path: str | Path, *, start: float = 0.0) -
 
 
 def _channel(record: Record, path: str | Path, name: str) -> np.ndarray:
-    """The values of a Data, whose channel is named without the first slash."""
+    """Values of a Data; its channel is named without the first slash."""
     found = record.channels.get(name.lstrip("/"))
     if found is None:
         raise IdentificationError(

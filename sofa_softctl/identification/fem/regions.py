@@ -1,4 +1,4 @@
-"""Whether regions with a modulus each share tetrahedra, or leave some out."""
+"""Checks of regions with Young's moduli: overlaps and uncovered tetrahedra."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sofa_softctl.units import Units, symbol
 
 
 def check_regions(parameters: Sequence[FemParameter], found: Sequence[StepParameter]) -> None:
-    """No tetrahedron may belong to two regions.
+    """Check that no tetrahedron belongs to two regions.
 
     Args:
-        parameters: Of the scene.
-        found: Each of them in it.
+        parameters: Parameters of the scene.
+        found: Each of them in the model.
 
     Raises:
         IdentificationError: One does.
@@ -31,7 +31,7 @@ def check_regions(parameters: Sequence[FemParameter], found: Sequence[StepParame
             if key in owner:
                 raise IdentificationError(
                     f"Regions '{owner[key]}' and '{one.name}' share tetrahedra, first "
-                    f"{int(element)}: make them apart."
+                    f"{int(element)}: separate them."
                 )
             owner[key] = one.name
 
@@ -39,14 +39,14 @@ def check_regions(parameters: Sequence[FemParameter], found: Sequence[StepParame
 def uncovered(
     parameters: Sequence[FemParameter], found: Sequence[StepParameter], units: Units | None
 ) -> list[str]:
-    """What is told of force fields of which some tetrahedra belong to a region and others do not.
+    """Notes on force fields with tetrahedra inside and outside regions.
 
     Args:
         parameters, found: As for `check_regions`.
-        units: Of the scene.
+        units: Units of the scene.
     """
     regions = [one for one in found if isinstance(one, Moduli)]
-    told = []
+    notes = []
     for field in {id(one.elastic): one.elastic for one in regions}.values():
         left = np.ones(len(field.elements), dtype=bool)
         for one in regions:
@@ -61,9 +61,9 @@ def uncovered(
         names = ", ".join(
             one.name for one, r in zip(parameters, found, strict=True) if isinstance(r, Moduli)
         )
-        told.append(
+        notes.append(
             f"{left.sum()} of {len(left)} tetrahedra, {'xyz'[axis]} from {along.min():.4g} to "
             f"{along.max():.4g} {symbol(units, 'length')}, belong to no region ({names}): they "
             f"keep the scene's Young's modulus, {values} {symbol(units, 'pressure')}"
         )
-    return told
+    return notes

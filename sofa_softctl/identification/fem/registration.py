@@ -1,4 +1,4 @@
-"""Where a camera's axes are: a rigid transform between markers and the points they sit on."""
+"""Rigid registration of markers to points of the mesh (Kabsch)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 from sofa_softctl.errors import IdentificationError
 
 FITS = 0.05
-"""Largest residual of a marker that is accepted, relative to the size of the marker set [-]."""
+"""Largest accepted residual of a marker, relative to the size of the marker set [-]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Registration:
-    """A rigid transform, marker = rotation point + translation, and how well it fits."""
+    """A rigid transform, marker = rotation point + translation, with its residuals."""
 
     rotation: np.ndarray
-    """Turns the mesh's axes into those of the markers, shape (3, 3), determinant 1."""
+    """Rotation from the mesh's to the markers' frame, shape (3, 3), determinant 1."""
     translation: np.ndarray
-    """[length], shape (3,)."""
+    """Translation [length], shape (3,)."""
     residuals: np.ndarray
-    """Distance of each marker from where its point is placed [length], shape (n,)."""
+    """Distance of each marker from its transformed point [length], shape (n,)."""
 
     @property
     def rms(self) -> float:
@@ -42,14 +42,14 @@ def register(
     names: Sequence[str] = (),
     tolerance: float | None = None,
 ) -> Registration:
-    """The rigid transform that brings points of the mesh nearest to the measured markers.
+    """Least-squares rigid transform from points of the mesh to measured markers.
 
     Args:
-        markers: Measured, unloaded [length], shape (n, 3), NaN where one was not seen.
-        points: Where each of them sits on the unloaded mesh [length], shape (n, 3).
-        names: Of the markers, for messages.
-        tolerance: Largest residual that is accepted [length]; by default a twentieth of the size
-            of the marker set.
+        markers: Measured positions, unloaded [length], shape (n, 3), NaN where missing.
+        points: Their points on the unloaded mesh [length], shape (n, 3).
+        names: Names of the markers, for messages.
+        tolerance: Largest accepted residual [length]; by default a twentieth of the size of the
+            marker set.
 
     Raises:
         IdentificationError: Fewer than three markers, all on a line, or markers that do not fit.
@@ -65,7 +65,7 @@ def register(
     seen = np.isfinite(markers).all(axis=1)
     if seen.sum() < 3:
         raise IdentificationError(
-            f"Registration needs three markers or more that are seen at once, got {seen.sum()}."
+            f"Registration needs three or more measured markers, got {seen.sum()}."
         )
     there, here = markers[seen], points[seen]
     moved, still = there - there.mean(axis=0), here - here.mean(axis=0)
@@ -88,7 +88,7 @@ def _check_spread(still: np.ndarray) -> None:
     if not spread[1] > 1e-3 * spread[0]:
         raise IdentificationError(
             "Registration needs markers that are not on one line: add one aside, otherwise the "
-            "turn about the line is unknown."
+            "rotation about the line is unknown."
         )
 
 
@@ -100,7 +100,7 @@ def _misfit(
     names: Sequence[str],
     limit: float,
 ) -> str:
-    """What does not fit, and the likely reason: units, a swapped marker, or a wrong point."""
+    """Message on markers that do not fit: units, a swapped marker, or a wrong point."""
     residuals = np.where(seen, found.residuals, 0.0)
     worst = int(residuals.argmax())
     name = f"'{names[worst]}'" if len(names) > worst else f"number {worst + 1}"
@@ -111,10 +111,10 @@ def _misfit(
     )
     if not 0.7 < scale < 1.4:
         return (
-            f"{text} They are spread {scale:.3g} times as far as their points: are both in the "
-            "same unit of length?"
+            f"{text} Their spread is {scale:.3g} times that of their points: are both in the same "
+            "unit of length?"
         )
     return (
-        f"{text} Look for markers that are swapped or on another place than said, or a robot that "
-        "was loaded when they were measured."
+        f"{text} Look for swapped or misplaced markers, or a robot that was loaded when they were "
+        "measured."
     )

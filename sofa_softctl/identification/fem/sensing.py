@@ -1,4 +1,4 @@
-"""Drives and sensors of a FEM problem, and what the sensors see of a model's positions."""
+"""Drives and sensors of a FEM problem, and the outputs of its sensors."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Drive:
     """A cable whose tension or displacement was recorded."""
 
     name: str
-    """Of the column."""
+    """Name of the column."""
     cable: str
     """Path of the cable in the scene."""
     by_length: bool = False
-    """Whether the length pulled in was recorded, counted from the cable at rest; else tension."""
+    """Whether displacement from rest was recorded; otherwise tension."""
     deviation: float = 0.0
     """Standard deviation of its noise [force or length]; 0: exact."""
 
@@ -35,18 +35,18 @@ class Drive:
 class Marker:
     """A point of the robot whose position was measured: columns name.x, name.y, name.z.
 
-    It is the point of a state (`state`), or one that the mesh carries from rest on (`at`); a point
-    outside the mesh moves with the tetrahedron whose centre is nearest.
+    A point of a state (`state`), or a material point of the mesh (`at`); a point outside the mesh
+    moves with the tetrahedron of nearest centre.
     """
 
     name: str
-    """Of the marker."""
+    """Name of the marker."""
     at: tuple[float, float, float] | None = None
-    """Where it sits on the mesh at rest [length]."""
+    """Position on the mesh at rest [length]."""
     state: str | None = None
-    """Path of a node whose state is measured instead, such as "/finger/tip"."""
+    """Path of a node whose state is measured, such as "/finger/tip"."""
     index: int = 0
-    """Point of that state."""
+    """Index of the point in that state."""
     deviation: float = 1.0
     """Standard deviation of its noise along each axis [length]."""
 
@@ -60,7 +60,7 @@ class CableLength:
     """A cable whose length was measured."""
 
     name: str
-    """Of the column."""
+    """Name of the column."""
     cable: str
     """Path of the cable in the scene."""
     deviation: float = 1.0
@@ -72,27 +72,27 @@ class CableLength:
 
 
 ASIDE, FAR = 0.05, 0.5
-"""Distances of a marker from the robot, in shares of its size, that are told and refused [-]."""
+"""Distances of a marker from the mesh, relative to its size, that are noted and refused [-]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sensing:
-    """Outputs of steps, and where the channels of a problem are among them."""
+    """Outputs of steps, and their order in the channels of a problem."""
 
     outputs: StepOutputs
-    """Of a step: all markers, in the scene's frame, then lengths."""
+    """Outputs of a step: all markers, in the scene's frame, then lengths."""
     places: np.ndarray
-    """Which of these each channel is, shape (n_y,)."""
+    """Index of each channel in these, shape (n_y,)."""
     xyz: np.ndarray
-    """Which channels each marker has, shape (n_markers, 3)."""
+    """Channels of each marker, shape (n_markers, 3)."""
 
 
 def sensing_of(problem: FemProblem) -> Sensing:
-    """What the sensors of a problem see.
+    """Outputs of the sensors of a problem.
 
     Raises:
-        IdentificationError: A marker has no place, or two.
-        SceneError: There is no such node or cable in the scene.
+        IdentificationError: A marker has neither `at` nor `state`, or both.
+        SceneError: A node or cable is not in the scene.
     """
     model = problem.model
     markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
@@ -123,12 +123,12 @@ def _point(model: StepModel, marker: Marker) -> sparse.csr_array:
 
 
 def check_markers(problem: FemProblem) -> list[str]:
-    """What is told of markers that are off the robot by more than a twentieth of its size.
+    """Notes on markers off the mesh by more than a twentieth of its size.
 
     Raises:
-        IdentificationError: One is off by more than half of it.
+        IdentificationError: A marker is off by more than half of it.
     """
-    model, told = problem.model, []
+    model, notes = problem.model, []
     markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
     if not markers or not model.elastic:
         return []
@@ -145,9 +145,9 @@ def check_markers(problem: FemProblem) -> list[str]:
         if away > FAR * model.extent:
             low, high = (np.round(f(model.step.x0, axis=0), 3).tolist() for f in (np.min, np.max))
             raise IdentificationError(
-                f"{text[0].upper()}{text[1:]}. Give its place on the robot in the scene's frame "
+                f"{text[0].upper()}{text[1:]}. Give its position on the robot in the scene's frame "
                 f"and unit: the mesh lies between {low} and {high}."
             )
         if away > ASIDE * model.extent:
-            told.append(f"{text}: it is taken to move with the nearest tetrahedron")
-    return told
+            notes.append(f"{text}: it is taken to move with the nearest tetrahedron")
+    return notes

@@ -1,1 +1,1 @@
-"""Estimates of parameters from experiments."""
+"""Parameter estimation from experiments."""

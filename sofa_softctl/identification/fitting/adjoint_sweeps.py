@@ -1,4 +1,4 @@
-"""Adjoint sweeps of experiments, and which experiments have none."""
+"""Gradients of experiments by their adjoint, checked."""
 
 from __future__ import annotations
 

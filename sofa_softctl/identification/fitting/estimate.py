@@ -1,4 +1,4 @@
-"""Maximum-likelihood estimates: the parameters with which models fit all data best."""
+"""Maximum-likelihood estimates of parameters."""
 
 from __future__ import annotations
 
@@ -22,64 +22,64 @@ from sofa_softctl.identification.fitting.unobservable import unobservable_parame
 from sofa_softctl.identification.parameter import Parameter, starts
 
 EVALUATIONS = 200
-"""Allowed for each search unless the caller says otherwise."""
+"""Default limit of evaluations of a search."""
 CLOSER = 4
-"""Times that a start that cannot be simulated is moved half the way to the given one."""
+"""Most bisections of a start that cannot be simulated towards the given one."""
 NOISE_ROUNDS = 10
-"""Times that noise is estimated anew, at most."""
+"""Most rounds of noise estimation."""
 
 Progress = Callable[[int, int, float], None]
-"""Is told which search it is (from 0), its evaluations so far and the last cost."""
+"""Called with the number of the search (from 0), its evaluations so far and the last cost."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
-    """Parameters that fit the data best, and how they were found."""
+    """Estimated parameters, and the searches that found them."""
 
     parameters: tuple[Parameter, ...]
-    """What rho means."""
+    """Names, units and bounds of rho."""
     rho: np.ndarray
     """Values [unit of each], shape (n_rho,)."""
     status: EstimateStatus
-    """How the best search ended."""
+    """Status of the best search."""
     cost: float
     """Sum of squared residuals of data and priors, in standard deviations [-]."""
     fits: tuple[Fit, ...]
-    """Each experiment beside its model, with these parameters."""
+    """Measured and predicted outputs of each experiment, at rho."""
     prior_information: np.ndarray
     """1 / deviation^2 of each prior, 0 without one [1 / unit^2], shape (n_rho,)."""
     fixed: tuple[str, ...]
     """Parameters that the caller kept at their starts."""
-    unseen: tuple[str, ...]
-    """Parameters that no datum sees: kept at their starts, or where their priors have them."""
+    unobservable: tuple[str, ...]
+    """Parameters that no datum depends on: kept at their starts, or at their priors."""
     at_bound: tuple[str, ...]
     """Parameters that ended at a bound."""
     noise_estimated: bool
     """Whether the channels' noise was estimated from residuals, not given."""
     searches: tuple[SearchResult, ...]
-    """All searches, one for each start, the best first."""
+    """All searches, one for each start, best first."""
     warnings: tuple[str, ...]
-    """What is to be doubted."""
+    """Warnings on data and starts."""
     method: str
-    """Of the search."""
+    """Method of the search."""
     evaluations: int
     """Simulations of all experiments, with derivatives."""
     seconds: float
-    """Time that it took [s]."""
+    """Wall time [s]."""
 
     def __repr__(self) -> str:
-        """Each parameter with one standard deviation from noise of the outputs, and the status."""
+        """Parameters with one standard deviation from noise of the outputs, and the status."""
         deviations = self._deviations()
         texts = []
         for one, value, deviation in zip(self.parameters, self.rho, deviations, strict=True):
             width = f" ± {deviation:.2g}" if np.isfinite(deviation) else ""
             kept = " (kept)" if one.name in self.held else ""
             texts.append(f"{one.name} = {value:.5g}{width} {one.unit}".strip() + kept)
-        told = f"{', '.join(texts)}; {self.status.name}, {self.data} data, cost {self.cost:.4g}"
-        return f"Estimate({told})"
+        values = ", ".join(texts)
+        return f"Estimate({values}; {self.status.name}, {self.data} data, cost {self.cost:.4g})"
 
     def _deviations(self) -> np.ndarray:
-        """Of the parameters, from noise of the outputs; NaN: held, or not to be had, (n_rho,)."""
+        """From noise of the outputs; NaN: held, or singular, shape (n_rho,)."""
         J = np.concatenate([fit.rows[1] for fit in self.fits])[:, self.free]
         size = np.array([one.scale for one in self.parameters])[self.free]
         found = np.full(len(self.rho), np.nan)
@@ -90,14 +90,14 @@ class Estimate:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the parameters."""
+        """Names of the parameters."""
         return tuple(one.name for one in self.parameters)
 
     @property
     def held(self) -> tuple[str, ...]:
-        """Parameters that were not fitted: fixed, or unseen and without a prior."""
+        """Parameters that were not fitted: fixed, or unobservable and without a prior."""
         known = {one.name for one in self.parameters if one.prior is not None}
-        return (*self.fixed, *(name for name in self.unseen if name not in known))
+        return (*self.fixed, *(name for name in self.unobservable if name not in known))
 
     @property
     def free(self) -> np.ndarray:
@@ -106,7 +106,7 @@ class Estimate:
 
     @property
     def data(self) -> int:
-        """Numbers that were compared."""
+        """Number of compared samples."""
         return sum(int(fit.there.sum()) for fit in self.fits)
 
     def value(self, name: str) -> float:
@@ -137,15 +137,16 @@ def estimate(
     density with priors) for independent normal noise.
 
     Args:
-        experiments: Parameters of the same name are shared.
-        parameters: With starts, bounds and priors in place of the experiments' own; None: those.
+        experiments: Share parameters of the same name.
+        parameters: Replace starts, bounds and priors of the experiments; None: those are used.
         fixed: Names of parameters to keep at their starts.
-        starts: Searches: from the given start, and from others spread around it. The best is kept.
-        seed: Of the other starts.
+        starts: Number of searches: from the given start, and from others around it. The best is
+            kept.
+        seed: Seed of the other starts.
         estimate_noise: Estimate each channel's noise from its residuals as well.
-        most: Evaluations allowed for a search.
-        progress: Is told how far it is.
-        warn: Is told what is to be doubted at the start, before the search.
+        most: Limit of evaluations of a search.
+        progress: Called after each evaluation.
+        warn: Called with each warning on the data, before the search.
 
     Raises:
         IdentificationError: Fewer data than parameters, an unknown name in `fixed`, or the model
@@ -163,7 +164,7 @@ def estimate(
         fitting.misfit,
         best,
         fixed=tuple(fixed),
-        unseen=fitting.unseen,
+        unobservable=fitting.unobservable,
         noise_estimated=estimate_noise,
         searches=searches,
         warnings=(*fitting.warnings, *left_out(misfit.experiments)),
@@ -172,8 +173,8 @@ def estimate(
     )
 
 
-def assess(misfit: StackedResidual, best: SearchResult, **told: Any) -> Estimate:
-    """The estimate that a search came to; `told`: the fields that say how."""
+def assess(misfit: StackedResidual, best: SearchResult, **others: Any) -> Estimate:
+    """The estimate at the end of a search; `others`: the remaining fields."""
     return Estimate(
         parameters=misfit.parameters,
         rho=best.rho,
@@ -182,12 +183,12 @@ def assess(misfit: StackedResidual, best: SearchResult, **told: Any) -> Estimate
         fits=misfit.fits(best.rho),
         prior_information=misfit.prior_information,
         at_bound=best.at_bound,
-        **{"method": "Gauss-Newton in a trust region"} | told,
+        **{"method": "Gauss-Newton in a trust region"} | others,
     )
 
 
 class _Fitting:
-    """The searches of one estimate, and what they found on the way."""
+    """The searches of one estimate, with warnings and counts."""
 
     def __init__(
         self,
@@ -204,12 +205,12 @@ class _Fitting:
                 )
         self.misfit, self.most, self.progress, self.warn = misfit, most, progress, warn
         self.fixed = np.array([name in fixed for name in misfit.names])
-        self.unseen: tuple[str, ...] = ()
+        self.unobservable: tuple[str, ...] = ()
         self.warnings: tuple[str, ...] = ()
         self.evaluations = 0
 
     def from_starts(self, count: int, seed: int) -> tuple[SearchResult, ...]:
-        """Searches from each start, the best first; parameters that no datum sees are held."""
+        """Searches from each start, best first; unobservable parameters are held."""
         begin = starts(self.misfit.parameters)
         points = [begin, *spread_starts(self.misfit.parameters, ~self.fixed, count - 1, seed)]
         found: list[SearchResult] = []
@@ -219,7 +220,7 @@ class _Fitting:
             for _ in range(CLOSER + 1 if number else 1):
                 try:
                     if not found:
-                        self._look(point)
+                        self._check(point)
                     found.append(self._search(point, number))
                     break
                 except SimulationError as error:
@@ -229,7 +230,7 @@ class _Fitting:
         if not found:
             point, why = failed[0]
             raise IdentificationError(
-                f"The model cannot be simulated at the start ({self._told(point)}): "
+                f"The model cannot be simulated at the start ({self._listed(point)}): "
                 f"{sentence(str(why))} Give another start, or more of them."
             ) from why
         if failed:
@@ -239,18 +240,18 @@ class _Fitting:
     def _on_failed(
         self, failed: list[tuple[np.ndarray, SimulationError]], count: int, lost: int
     ) -> str:
-        """A sentence on starts that could not be simulated, with the first of them."""
+        """A warning on starts that could not be simulated, with the first of them."""
         point, why = failed[0]
         text = (
             f"at {len(failed)} of {count} starts the model cannot be simulated; the first is "
-            f"{self._told(point)} ({str(why).rstrip('.')})"
+            f"{self._listed(point)} ({str(why).rstrip('.')})"
         )
         closer = len(failed) - lost
-        text += f". Begun closer to the given one: {closer}" if closer else ""
-        return text + (f". Given up: {lost}" if lost else "")
+        text += f". Moved towards the given one: {closer}" if closer else ""
+        return text + (f". Skipped: {lost}" if lost else "")
 
     def with_noise(self, best: SearchResult) -> SearchResult:
-        """Noise from residuals, parameters with this noise, in turn until neither changes."""
+        """Alternate between noise from residuals and parameters with it until neither changes."""
         for _ in range(NOISE_ROUNDS):
             fits = self.misfit.fits(best.rho)
             noise, change = rescaled(fits, int((~self.fixed).sum()))
@@ -262,21 +263,21 @@ class _Fitting:
                 break
         return best
 
-    def _look(self, start: np.ndarray) -> None:
-        """What data can tell, at a point where the model can be simulated."""
+    def _check(self, start: np.ndarray) -> None:
+        """Check the data where the model can be simulated: number, units, observability."""
         fits = self.misfit.fits(start)
         self.evaluations += 1
         known = self.misfit.prior_information > 0.0
         self._check_count(sum(int(fit.there.sum()) for fit in fits))
-        self.unseen = unobservable_parameters(self.misfit, start, fits)
-        hidden = np.isin(self.misfit.names, self.unseen)
+        self.unobservable = unobservable_parameters(self.misfit, start, fits)
+        hidden = np.isin(self.misfit.names, self.unobservable)
         self.fixed = self.fixed | (hidden & ~known)
-        told = [
+        suspicious = [
             text
             for fit in fits
             for text in suspicious_channels(fit.measured, fit.outputs, fit.channels)
         ]
-        self.warnings += tuple(dict.fromkeys(told))
+        self.warnings += tuple(dict.fromkeys(suspicious))
         if self.warn is not None:
             for text in self.warnings:
                 self.warn(text)
@@ -285,8 +286,8 @@ class _Fitting:
         wanted = int((~self.fixed & (self.misfit.prior_information == 0.0)).sum())
         if data < max(wanted, 1):
             raise IdentificationError(
-                f"There are {data} measured numbers for {wanted} parameters without prior. Record "
-                "more, fix parameters, or say what is known of them (a prior)."
+                f"There are {data} measured samples for {wanted} parameters without prior. Record "
+                "more, fix parameters, or give them a prior."
             )
 
     def _search(self, start: np.ndarray, number: int) -> SearchResult:
@@ -295,23 +296,23 @@ class _Fitting:
             residuals, _ = self.misfit.stacked(self.misfit.fits(begin), begin)
             cost = float(residuals @ residuals)
             return SearchResult(begin, begin, cost, EstimateStatus.NOTHING_TO_FIT, (), 1, 0, "")
-        tell = self.progress
+        report = self.progress
         found = search(
             self.misfit,
             begin,
             ~self.fixed,
             most=self.most,
-            progress=None if tell is None else lambda done, cost: tell(number, done, cost),
+            progress=None if report is None else lambda done, cost: report(number, done, cost),
         )
         self.evaluations += found.evaluations
         return found
 
-    def _told(self, rho: np.ndarray) -> str:
+    def _listed(self, rho: np.ndarray) -> str:
         return ", ".join(f"{n} = {x:.4g}" for n, x in zip(self.misfit.names, rho, strict=True))
 
 
 def sentence(text: str) -> str:
-    """A text that ends like a sentence."""
+    """The text with a full stop at its end."""
     text = text.rstrip()
     return text if text.endswith((".", "!", "?")) else f"{text}."
 

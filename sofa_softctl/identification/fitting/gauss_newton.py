@@ -1,4 +1,4 @@
-"""One search for the parameters that fit best: Gauss-Newton in a trust region, within bounds."""
+"""Gauss-Newton in a trust region, within bounds."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from sofa_softctl.identification.parameter import bounds
 TOLERANCE = 1e-10
 """Relative change of the parameters at which a search ends [-]."""
 SMALL = 1e-7
-"""Relative change of the cost at which it ends: far less than what noise does to a cost [-]."""
+"""Relative change of the cost at which it ends: far below the effect of noise [-]."""
 DECREMENT = 1e-2
-"""Predicted decrease of the cost that may be left, a tenth of a deviation's square [-]..."""
+"""Predicted decrease of the cost at convergence, a tenth of a deviation's square [-]..."""
 DECREMENT_SHARE = 1e-6
-"""... and share of the cost that may be left."""
+"""... and the same relative to the cost."""
 BOUND = 1e-6
-"""A parameter is at a bound when it is closer than this share of its size."""
+"""A parameter closer to a bound than this share of its scale is at it."""
 INSIDE = 1e-2
-"""Starts are off bounds by this share of their size."""
+"""Least distance of starts from bounds, as share of the scale."""
 OVERFLOW = 1e100
-"""Residuals beyond this count as a failed simulation: their squares would overflow."""
+"""Larger residuals count as a failed simulation: their squares would overflow."""
 
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """Where one search began, and where it ended."""
+    """Start and end of one search."""
 
     start: np.ndarray
-    """Shape (n_rho,)."""
+    """Initial parameters, shape (n_rho,)."""
     rho: np.ndarray
-    """Where it ended, shape (n_rho,)."""
+    """Final parameters, shape (n_rho,)."""
     cost: float
     """Sum of squared residuals of data and priors there [-]."""
     status: EstimateStatus
-    """How it ended."""
+    """Status at the end."""
     at_bound: tuple[str, ...]
     """Parameters that ended at a bound."""
     evaluations: int
     """Simulations of all experiments, with derivatives."""
     rejected: int
-    """How many of them failed: a shorter step was tried then."""
+    """Failed simulations: a shorter step was tried instead."""
     reason: str
-    """What the last failed simulation said; empty: none failed."""
+    """Message of the last failed simulation; empty: none failed."""
 
 
 def search(
@@ -62,15 +62,15 @@ def search(
     """Minimise the sum of squared residuals over some of the parameters.
 
     Simulation and derivatives are evaluated together, as nearly every step of Gauss-Newton is
-    taken; a point where either fails has residuals that are not finite, at which scipy's trust
-    region becomes a quarter of the step, without asking for the Jacobian.
+    accepted. Where either fails, residuals are not finite: scipy's trust region then shrinks to a
+    quarter of the step, without evaluating the Jacobian.
 
     Args:
         misfit: Residuals.
         start: All parameters, shape (n_rho,).
-        free: Which of them to change, shape (n_rho,), at least one.
-        most: Evaluations allowed.
-        progress: Is told the evaluations so far and the last cost.
+        free: Mask of the parameters to fit, shape (n_rho,), at least one.
+        most: Limit of evaluations.
+        progress: Called with the evaluations so far and the last cost.
 
     Raises:
         SimulationError: The model cannot be simulated at the start.
@@ -81,7 +81,7 @@ def search(
     scale = np.array([one.scale for one in misfit.parameters])[free]
     begin = _inside(start[free], lower, upper, scale)
     trials = _Trials(misfit, start, free, progress)
-    trials.evaluate(begin)  # what it raises, the caller shall see
+    trials.evaluate(begin)  # raises SimulationError to the caller
     found = least_squares(
         trials.residuals,
         begin,
@@ -112,7 +112,7 @@ def search(
 
 
 class _Trials:
-    """Residuals and Jacobian of the free parameters, evaluated together and once."""
+    """Residuals and Jacobian by the free parameters, evaluated once, together."""
 
     def __init__(
         self,
@@ -127,13 +127,13 @@ class _Trials:
         self._values = (np.empty(0), np.empty((0, 0)))
 
     def whole(self, x: np.ndarray) -> np.ndarray:
-        """All parameters, with the free ones as given."""
+        """All parameters, given the free ones."""
         rho = self.start.copy()
         rho[self.free] = x
         return rho
 
     def residuals(self, x: np.ndarray) -> np.ndarray:
-        """NaN where the simulation fails."""
+        """Residuals; NaN if the simulation fails."""
         if x.tobytes() != self._at:
             try:
                 self.evaluate(x)
@@ -144,18 +144,18 @@ class _Trials:
         return self._values[0]
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
-        """Of the point that was evaluated last, as scipy asks for it after residuals."""
+        """Jacobian, mostly of the last point: scipy evaluates residuals first."""
         if x.tobytes() != self._at:
             self.evaluate(x)
         return self._values[1]
 
     def evaluate(self, x: np.ndarray) -> None:
-        """Residuals and Jacobian at x; raises SimulationError where they cannot be had."""
+        """Evaluate residuals and Jacobian at x; raises SimulationError."""
         self.evaluations += 1
         rho = self.whole(x)
         residuals, jacobian = self.misfit.stacked(self.misfit.fits(rho), rho)
         if np.abs(residuals).max(initial=0.0) > OVERFLOW:
-            raise SimulationError("The model's outputs are too large to be compared.")
+            raise SimulationError("The model's outputs are too large.")
         self._at, self._values = x.tobytes(), (residuals, jacobian[:, self.free])
         if self.progress is not None:
             self.progress(self.evaluations, float(residuals @ residuals))
@@ -164,7 +164,7 @@ class _Trials:
 def _inside(
     start: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray
 ) -> np.ndarray:
-    """A start off its bounds: beside one, the trust region would begin with no size at all."""
+    """A start off its bounds: at a bound the initial trust region would have no size."""
     gap = np.minimum(INSIDE * scale, 0.25 * (upper - lower))
     return np.clip(start, lower + gap, upper - gap)
 

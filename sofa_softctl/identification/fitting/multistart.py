@@ -1,4 +1,4 @@
-"""Other starts for a search, spread evenly over where parameters may be."""
+"""Starts of a multi-start search: a Latin hypercube over the ranges of parameters."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 from sofa_softctl.identification.parameter import Parameter
 
 FACTOR = 10.0
-"""Positive parameters without a prior are sought from start / FACTOR to start * FACTOR."""
+"""Range of positive parameters without a prior: start / FACTOR to start * FACTOR."""
 DEVIATIONS = 3.0
-"""With a prior: so many deviations around its mean."""
+"""Range of parameters with a prior: this many deviations around its mean."""
 
 
 def spread_starts(
     parameters: Sequence[Parameter], free: np.ndarray, count: int, seed: int
 ) -> list[np.ndarray]:
-    """A Latin hypercube of starts: each parameter's range is divided, each part used once.
+    """A Latin hypercube of starts: each interval of a parameter's range is used once.
 
     Args:
         parameters: Positive ones are spread evenly in their logarithm.
-        free: Which of them vary, shape (n_rho,); the others stay at their starts.
-        count: How many starts.
-        seed: The same starts for the same seed.
+        free: Mask of those that vary, shape (n_rho,); the others stay at their starts.
+        count: Number of starts.
+        seed: Seed of the random numbers.
     """
     if count < 1:
         return []
@@ -37,14 +37,14 @@ def spread_starts(
 
 
 def closer(start: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """Half the way from a point to a start; in logarithms where both are positive."""
+    """The midpoint between a start and a point; in logarithms where both are positive."""
     positive = (start > 0.0) & (point > 0.0)
     found: np.ndarray = np.where(positive, np.sqrt(np.abs(start * point)), 0.5 * (start + point))
     return found
 
 
 def _between(one: Parameter, share: np.ndarray) -> np.ndarray:
-    """Values at shares of a parameter's range."""
+    """Values at shares (0 to 1) of a parameter's range."""
     low, high = _range(one)
     if low > 0.0:
         return np.clip(low * (high / low) ** share, low, high)

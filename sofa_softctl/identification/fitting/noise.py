@@ -1,4 +1,4 @@
-"""The noise of channels, estimated from what models leave of the data."""
+"""Noise of the channels, estimated from residuals."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 from sofa_softctl.identification.fitting.residual import Fit
 
 FLOOR = 1e-12
-"""Share of the declared noise that is left at least: a perfect fit has no infinite weight."""
+"""Least noise as share of the declared one: keeps the weight of a perfect fit finite."""
 
 
 def rescaled(fits: Sequence[Fit], fitted: int) -> tuple[dict[str, float], float]:
-    """Standard deviation of each channel's residuals, with all experiments that have the channel.
+    """Standard deviation of each channel's residuals, over all experiments that have it.
 
     Args:
-        fits: At the best parameters for the noise so far.
-        fitted: Number of fitted parameters; each channel loses its share of them.
+        fits: At the best parameters for the present noise.
+        fitted: Number of fitted parameters, by which the degrees of freedom are reduced.
 
     Returns:
         Deviations by channel's name [unit], and the largest relative change.

@@ -1,4 +1,4 @@
-"""Single samples that are wrong: a marker that was lost, a bit that flipped."""
+"""Outliers: single wrong samples, such as a lost marker or a flipped bit."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ import numpy as np
 from sofa_softctl.identification.fitting.residual import Fit
 
 FAR = 10.0
-"""A sample is wrong when it is so many times the usual distance from its neighbours..."""
+"""An outlier is this many times the usual distance from its neighbours..."""
 SIDE = 2
-"""... so many before and after it..."""
+"""... this many before and after it..."""
 FEW = 0.02
-"""... and no more than this share of a channel's samples are."""
+"""... and no more than this share of a channel's samples are outliers."""
 LEAST = 10
-"""Samples from which that can be said."""
+"""Least number of samples to test."""
 
 
 @dataclass(frozen=True)
 class Outlier:
-    """One sample, and how far it is off."""
+    """One wrong sample."""
 
     experiment: str
-    """Of which recording."""
+    """Name of the recording."""
     channel: str
-    """Name."""
+    """Name of the channel."""
     row: int
-    """Which sample."""
+    """Index of the sample."""
     time: str
-    """When, for people: '2.13 s', with the digits that tell it from its neighbours."""
+    """Time as text, '2.13 s', with digits down to the time step."""
     deviations: float
-    """Measured - predicted, less that of its neighbours [-]."""
+    """Measured - predicted, less the median of its neighbours [-]."""
 
     @property
     def sentence(self) -> str:
-        """For people, with what to do."""
+        """Description, with what to do."""
         return (
             f"{self.channel} at t = {self.time} is off by {abs(self.deviations):.3g} deviations, "
             "and its neighbours are not: leave it out (an empty cell)."
@@ -43,14 +43,14 @@ class Outlier:
 
 
 def outliers(fit: Fit) -> tuple[Outlier, ...]:
-    """Samples that are far from what is predicted and from all neighbours, the worst first."""
+    """Samples far from the prediction and from all neighbours, largest first."""
     found = []
     for channel, r in zip(fit.channels, -fit.residuals.T, strict=True):
         at = np.flatnonzero(np.isfinite(r))
         off = _off(r[at])
         wrong = np.flatnonzero(off)
         if len(wrong) > max(1, FEW * len(at)):
-            continue  # that is how this channel's noise is, not single samples
+            continue  # heavy-tailed noise, not single samples
         found += [
             Outlier(fit.name, channel.name, int(at[k]), _time(fit.time, at[k]), float(off[k]))
             for k in wrong
@@ -68,7 +68,7 @@ def without(fit: Fit, found: tuple[Outlier, ...]) -> np.ndarray:
 
 
 def _off(r: np.ndarray) -> np.ndarray:
-    """Distance from the neighbours' median where a sample is wrong, else 0, shape (n,)."""
+    """Distance of outliers from the median of their neighbours, else 0, shape (n,)."""
     if len(r) < LEAST:
         return np.zeros(len(r))
     padded = np.pad(r, SIDE, mode="reflect")

@@ -1,4 +1,4 @@
-"""How far models are from data: weighted residuals of several experiments and priors, stacked."""
+"""Weighted residuals of several experiments and priors, stacked."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from sofa_softctl.identification.parameter import Parameter
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """One experiment beside its model, with some parameters."""
+    """Measured and predicted outputs of one experiment, at some parameters."""
 
     name: str
-    """Of the experiment."""
+    """Name of the experiment."""
     time: np.ndarray
-    """[s], shape (n_times,)."""
+    """Times [s], shape (n_times,)."""
     channels: tuple[Channel, ...]
-    """Of the columns, with the noise that the data were weighted with."""
+    """Channels of the columns, with the noise that weights the data."""
     measured: np.ndarray
-    """NaN where missing, shape (n_times, n_outputs)."""
+    """Measured outputs, NaN where missing, shape (n_times, n_outputs)."""
     outputs: np.ndarray
-    """Predicted, shape (n_times, n_outputs)."""
+    """Predicted outputs, shape (n_times, n_outputs)."""
     sensitivities: np.ndarray
-    """Their derivatives by all parameters, 0 where the model has it not, (n_t, n_y, n_rho)."""
+    """Their derivatives by all parameters, 0 for those of other models, (n_t, n_y, n_rho)."""
 
     @property
     def deviations(self) -> np.ndarray:
@@ -37,7 +37,7 @@ class Fit:
 
     @property
     def there(self) -> np.ndarray:
-        """Which samples were measured, shape (n_times, n_outputs)."""
+        """Mask of measured samples, shape (n_times, n_outputs)."""
         return np.isfinite(self.measured)
 
     @property
@@ -47,22 +47,22 @@ class Fit:
 
     @property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals that exist, in a column, and their Jacobian: shapes (m,), (m, n_rho)."""
+        """Residuals of measured samples and their Jacobian: shapes (m,), (m, n_rho)."""
         jacobian = self.sensitivities / self.deviations[:, None]
         return self.residuals[self.there], jacobian[self.there]
 
 
 class StackedResidual:
-    """Residuals in standard deviations, as functions of parameters that experiments share.
+    """Residuals in standard deviations, as functions of shared parameters.
 
     Args:
-        experiments: At least one; parameters of the same name are the same.
-        parameters: The order of rho; None: those of the experiments, as they come.
-        deviations: Noise by channel's name, in place of the channels' own.
+        experiments: At least one; parameters of the same name are shared.
+        parameters: The order of rho; None: those of the experiments, in their order.
+        deviations: Noise by name of the channel, in place of the channel's own.
 
     Raises:
-        IdentificationError: No experiment, a parameter declared twice in different ways, one that
-            an experiment has and `parameters` has not, or noise that is not positive.
+        IdentificationError: No experiment, conflicting declarations of a parameter, a parameter
+            that is missing in `parameters`, or noise that is not positive.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class StackedResidual:
         deviations: Mapping[str, float] | None = None,
     ) -> None:
         if not experiments:
-            raise IdentificationError("There is nothing to identify from: give an experiment.")
+            raise IdentificationError("There are no data: give an experiment.")
         self.experiments = tuple(map(as_experiment, experiments))
         for one in self.experiments:
             _check_names(one.parameters, one.name)
@@ -86,25 +86,25 @@ class StackedResidual:
         self._priors = [one.prior for one in self.parameters if one.prior is not None]
 
     def of(self, experiment: int, rho: np.ndarray) -> np.ndarray:
-        """The parameters of one experiment, in its own order."""
+        """The parameters of one experiment, in its order."""
         return rho[self._places[experiment]]
 
     def spread(self, experiment: int, own: np.ndarray) -> np.ndarray:
-        """Numbers for one experiment's parameters (last axis) as numbers for all, 0 elsewhere."""
+        """Values by one experiment's parameters (last axis) as values by all, 0 elsewhere."""
         everywhere = np.zeros((*own.shape[:-1], len(self.parameters)))
         everywhere[..., self._places[experiment]] = own
         return everywhere
 
     def fits(self, rho: np.ndarray) -> tuple[Fit, ...]:
-        """Every experiment beside its model.
+        """Measured and predicted outputs of each experiment.
 
         Raises:
-            SimulationError: A model cannot be simulated with rho, or gives what is not finite.
+            SimulationError: A model cannot be simulated with rho, or its outputs are not finite.
         """
         return tuple(self._fit(k, rho) for k in range(len(self.experiments)))
 
     def stacked(self, fits: Sequence[Fit], rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals of data, then of priors, and their Jacobian: shapes (m,), (m, n_rho)."""
+        """Residuals of data, then of priors, and their Jacobian, shapes (m,), (m, n_rho)."""
         pairs = [one.rows for one in fits]
         known = (rho[self._known] - [one.mean for one in self._priors]) / self.prior_deviations
         of_priors = np.zeros((len(self._known), len(rho)))
@@ -116,22 +116,22 @@ class StackedResidual:
 
     @property
     def prior_deviations(self) -> np.ndarray:
-        """Of the parameters that have priors [unit], shape (n_priors,)."""
+        """Standard deviations of the priors [unit], shape (n_priors,)."""
         return np.array([one.deviation for one in self._priors])
 
     @property
     def prior_information(self) -> np.ndarray:
-        """What priors tell: 1 / deviation^2 where there is one, else 0, shape (n_rho,)."""
-        told = np.zeros(len(self.parameters))
-        told[self._known] = self.prior_deviations**-2.0
-        return told
+        """Information of the priors: 1 / deviation^2, 0 without one, shape (n_rho,)."""
+        found = np.zeros(len(self.parameters))
+        found[self._known] = self.prior_deviations**-2.0
+        return found
 
     def _fit(self, k: int, rho: np.ndarray) -> Fit:
         experiment = self.experiments[k]
         found = experiment.sensitivities(self.of(k, rho))
         if not isinstance(found, tuple | list) or len(found) != 2:
             raise IdentificationError(
-                f"{experiment.name}: sensitivities must give two arrays, outputs and their "
+                f"{experiment.name}: sensitivities must return two arrays, outputs and their "
                 f"derivatives. Got: {type(found).__name__}."
             )
         outputs, sensitivities = found
@@ -148,12 +148,12 @@ class StackedResidual:
         )
 
     def _place(self, experiment: Experiment) -> np.ndarray:
-        """Where an experiment's parameters are among all."""
+        """Indices of an experiment's parameters among all."""
         for one in experiment.parameters:
             if one.name not in self.names:
                 raise IdentificationError(
                     f"{experiment.name} depends on '{one.name}', which is not among the "
-                    f"parameters: {', '.join(self.names)}. To keep it as it is, fix it."
+                    f"parameters: {', '.join(self.names)}. To keep it constant, fix it."
                 )
         return np.array([self.names.index(one.name) for one in experiment.parameters], dtype=int)
 
@@ -161,7 +161,7 @@ class StackedResidual:
 def check_shapes(
     experiment: Experiment, outputs: np.ndarray, sensitivities: np.ndarray | None = None
 ) -> None:
-    """IdentificationError when arrays of an experiment have other shapes than they must."""
+    """IdentificationError if arrays of an experiment have wrong shapes."""
     shape = (len(experiment.time), len(experiment.channels))
     _check_shape(experiment.name, "measured", experiment.measured, shape, "(n_times, n_outputs)")
     _check_shape(experiment.name, "outputs", outputs, shape, "(n_times, n_outputs)")
@@ -198,7 +198,7 @@ def _united(experiments: Sequence[Experiment]) -> list[Parameter]:
             if found.setdefault(one.name, one) != one:
                 raise IdentificationError(
                     f"{experiment.name} declares '{one.name}' as {one}, another experiment as "
-                    f"{found[one.name]}. Say which: give `parameters`."
+                    f"{found[one.name]}. Give `parameters` to choose one."
                 )
     return list(found.values())
 
@@ -212,6 +212,6 @@ def _weighted(experiment: Experiment, deviations: Mapping[str, float]) -> tuple[
         if not 0.0 < one.deviation < np.inf:
             raise IdentificationError(
                 f"{experiment.name}: the noise of '{one.name}' is {one.deviation:g} {one.unit}. "
-                "Expected a positive standard deviation: it weighs the data."
+                "Expected a positive standard deviation: it weights the data."
             )
     return channels

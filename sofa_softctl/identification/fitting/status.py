@@ -1,4 +1,4 @@
-"""How a search for parameters ended: sentences that a user can act on."""
+"""Status of a search for parameters."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from enum import Enum
 
 
 class EstimateStatus(Enum):
-    """How a search ended. The value is a sentence for people; compare by member."""
+    """Status of a search. The value is a sentence for the user; compare by member."""
 
     CONVERGED = "The search converged: no small change of the parameters fits the data better."
     AT_BOUND = (
         "The search converged with parameters at their bounds. Widen bounds that are not physical; "
-        "otherwise the model is wrong, or the data hardly see them."
+        "otherwise the model is wrong, or the data hardly depend on them."
     )
     BLOCKED = (
-        "The search ended beside parameters with which the model cannot be simulated; a better fit "
-        "is predicted there. Set another start, tighter bounds, or a smaller step of the model."
+        "The search ended next to parameters with which the model cannot be simulated; a better "
+        "fit is predicted there. Set another start, tighter bounds, or a smaller step of the model."
     )
     EXHAUSTED = (
-        "The search used up the simulations it was allowed before it converged. Allow more "
-        "(--iterations), or begin where it ended (--set-start)."
+        "The search reached its limit of simulations before it converged. Raise the limit "
+        "(--iterations), or start where it ended (--set-start)."
     )
     STALLED = (
         "The search found no better fit although derivatives predict one: the simulation is not "
         "smooth in the parameters there, or its derivatives are not exact."
     )
-    NOTHING_TO_FIT = "Every parameter is fixed or unseen: they stay at their starts."
+    NOTHING_TO_FIT = "Every parameter is fixed or unobservable: they stay at their starts."
 
     @property
     def ok(self) -> bool:
-        """Whether the parameters are a best fit between their bounds."""
+        """Whether the parameters are a best fit within their bounds."""
         return self in (EstimateStatus.CONVERGED, EstimateStatus.AT_BOUND)

@@ -1,4 +1,4 @@
-"""The paper's method: steepest descent on summed squared errors, with gradients by the adjoint.
+"""Steepest descent on summed squared errors, with gradients by the adjoint.
 
 Source: Caldwell, Coleman, Correll, "Optimal parameter identification for discrete mechanical
 systems with application to flexible object manipulation", section 4-E.
@@ -25,18 +25,18 @@ from sofa_softctl.identification.fitting.unobservable import unobservable_parame
 from sofa_softctl.identification.parameter import Parameter, bounds, starts
 
 ALPHA, BETA = 0.4, 0.4
-"""Of the Armijo line search, as in the paper."""
+"""Parameters of the Armijo line search, as in the paper."""
 GRADIENT = 1.138e-3
-"""Norm of the gradient at which the paper's descent ended."""
+"""Norm of the gradient at the end of the paper's descent."""
 METHOD = "steepest descent"
-"""What estimates call it."""
+"""Name of the method in estimates."""
 SHORTEST = 1e-16
-"""Share of the first step below which a line search gives up."""
+"""Shortest step of a line search, as share of the first."""
 
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """One point on the path of a descent."""
+    """One iterate of a descent."""
 
     rho: np.ndarray
     """Parameters, shape (n_rho,)."""
@@ -45,7 +45,7 @@ class Iterate:
     gradient: np.ndarray
     """dJ_d/drho, shape (n_rho,)."""
     step: float
-    """gamma with which it was reached: rho = rho before - gamma * gradient there."""
+    """gamma of the step to it: rho = rho before - gamma * gradient there."""
     outputs: tuple[np.ndarray, ...]
     """Predicted outputs of each experiment, each of shape (n_times, n_outputs)."""
 
@@ -57,31 +57,31 @@ class Iterate:
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Where steepest descent went."""
+    """Iterates and status of a descent."""
 
     parameters: tuple[Parameter, ...]
-    """What rho means."""
+    """Names, units and bounds of rho."""
     iterates: tuple[Iterate, ...]
-    """The path: the start, then the end of each iteration."""
+    """The start, then the end of each iteration."""
     status: EstimateStatus
-    """How it ended."""
+    """Status at the end."""
     simulations: int
     """Simulations for costs alone, in line searches."""
     gradients: int
     """Simulations with an adjoint sweep."""
     rejected: int
-    """Simulations that failed: the step was shortened then."""
+    """Failed simulations: the step was shortened."""
     seconds: float
-    """Time that it took [s]."""
+    """Wall time [s]."""
 
     @property
     def rho(self) -> np.ndarray:
-        """Where it ended, shape (n_rho,)."""
+        """Final parameters, shape (n_rho,)."""
         return self.iterates[-1].rho
 
     @property
     def iterations(self) -> int:
-        """Steps that were taken."""
+        """Number of steps."""
         return len(self.iterates) - 1
 
 
@@ -101,22 +101,22 @@ def descend(
 ) -> Descent:
     """Steepest descent on J_d = sum_k e_k' e_k + e_kf' e_kf over chosen outputs.
 
-    A step gamma = first_step * beta^j is taken with the least j for which parameters stay
-    positive (between their bounds), the model can be simulated, and
+    A step is gamma = first_step * beta^j with the least j for which parameters stay positive
+    (within their bounds), the model can be simulated, and
     J_d(rho - gamma DJ_d) <= J_d(rho) - alpha gamma |DJ_d|^2.
 
     Args:
-        experiments: Their costs are added; samples that are missing count nothing.
-        parameters: With starts and bounds in place of the experiments' own.
-        channels: Names of the outputs that are compared, in their own units; None: all.
+        experiments: Their costs are added; missing samples cost nothing.
+        parameters: Replace starts and bounds of the experiments.
+        channels: Names of the outputs to compare, in their own units; None: all.
         terminal: Count the last sample again, as the paper's m_d does.
-        alpha: Share of the decrease that the gradient predicts that a step must bring.
-        beta: By which a step is shortened.
-        first_step: gamma that each line search begins with.
-        gradient_norm: |DJ_d| at which it ends.
-        most: Iterations allowed.
-        progress: Is told the iteration, the cost and the gradient's norm.
-        warn: Is told what is to be doubted at the start, before the descent.
+        alpha: Least decrease of a step, as share of that predicted by the gradient.
+        beta: Factor by which a step is shortened.
+        first_step: First gamma of each line search.
+        gradient_norm: |DJ_d| at convergence.
+        most: Limit of iterations.
+        progress: Called with the iteration, the cost and the norm of the gradient.
+        warn: Called with each warning on the data, before the descent.
 
     Raises:
         IdentificationError: The model cannot be simulated at the start, or a channel is unknown.
@@ -127,7 +127,7 @@ def descend(
     path = _Path(StackedResidual(experiments, parameters), channels, terminal)
     at = path.start()
     if warn is not None:
-        for text in _doubts(path.misfit, at):
+        for text in _warnings(path.misfit, at):
             warn(text)
     iterates, status = [at], EstimateStatus.EXHAUSTED
     for iteration in range(most + 1):
@@ -156,7 +156,7 @@ def descend(
 
 
 def as_estimate(descent: Descent, experiments: Sequence[Experiment]) -> Estimate:
-    """Where a descent ended as an estimate, to be judged like others: with noise as weights."""
+    """The end of a descent as an estimate, its residuals weighted by noise."""
     misfit = StackedResidual(experiments, descent.parameters)
     fits = misfit.fits(descent.rho)
     residuals, _ = misfit.stacked(fits, descent.rho)
@@ -175,28 +175,28 @@ def as_estimate(descent: Descent, experiments: Sequence[Experiment]) -> Estimate
         misfit,
         found,
         fixed=(),
-        unseen=unobservable_parameters(misfit, descent.rho, fits),
+        unobservable=unobservable_parameters(misfit, descent.rho, fits),
         noise_estimated=False,
         searches=(found,),
-        warnings=(*_doubts(misfit, descent.iterates[0]), *left_out(misfit.experiments)),
+        warnings=(*_warnings(misfit, descent.iterates[0]), *left_out(misfit.experiments)),
         method=METHOD,
         evaluations=evaluations,
         seconds=descent.seconds,
     )
 
 
-def _doubts(misfit: StackedResidual, start: Iterate) -> tuple[str, ...]:
-    """What is to be doubted before a descent."""
-    told = [
+def _warnings(misfit: StackedResidual, start: Iterate) -> tuple[str, ...]:
+    """Warnings on the data, at the start of a descent."""
+    texts = [
         text
         for one, y, channels in zip(misfit.experiments, start.outputs, misfit.channels, strict=True)
         for text in suspicious_channels(one.measured, y, channels)
     ]
-    return tuple(dict.fromkeys(told))
+    return tuple(dict.fromkeys(texts))
 
 
 class _Path:
-    """Costs and gradients of the descent, counted."""
+    """Costs and gradients of a descent, counted."""
 
     def __init__(
         self, misfit: StackedResidual, channels: Sequence[str] | None, terminal: bool
@@ -217,7 +217,7 @@ class _Path:
             ) from error
 
     def at(self, rho: np.ndarray, step: float) -> Iterate:
-        """Cost and gradient by one adjoint sweep an experiment."""
+        """Cost and gradient by one adjoint sweep per experiment."""
         self.gradients += 1
         cost, gradient, outputs = 0.0, np.zeros(len(rho)), []
         for k, experiment in enumerate(self.misfit.experiments):
@@ -230,7 +230,7 @@ class _Path:
         return Iterate(rho, cost, gradient, step, tuple(outputs))
 
     def step(self, at: Iterate, first: float, alpha: float, beta: float) -> Iterate | None:
-        """The next point; None if no step is short enough to help."""
+        """The next iterate; None if no step decreases the cost enough."""
         gamma, slope = first, float(at.gradient @ at.gradient)
         while gamma > SHORTEST * first:
             rho = at.rho - gamma * at.gradient
@@ -266,7 +266,7 @@ class _Path:
 
 
 def _weights(experiment: Experiment, channels: Sequence[str] | None, terminal: bool) -> np.ndarray:
-    """How often each sample counts, shape (n_times, n_outputs)."""
+    """Weight of each sample, shape (n_times, n_outputs)."""
     names = [one.name for one in experiment.channels]
     for name in channels or ():
         if name not in names:

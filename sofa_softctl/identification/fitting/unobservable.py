@@ -1,4 +1,4 @@
-"""Which parameters no datum sees."""
+"""Unobservable parameters: no datum depends on them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.parameter import bounds
 
 VISIBLE = 1e-4
-"""Deviations by which all data together change, at least, when a seen parameter doubles."""
+"""Least change of all data, in deviations, when an observable parameter doubles."""
 ASIDE = 0.1
-"""Share of their sizes by which parameters are moved for a second look."""
+"""Shift of the parameters for the second test, as share of their scales."""
 
 
 def visibility(misfit: StackedResidual, fits: Sequence[Fit]) -> np.ndarray:
-    """Deviations by which data change when a parameter changes by its own size, shape (n_rho,)."""
+    """Change of all data, in deviations, by a change of each parameter by its scale, (n_rho,)."""
     size = np.array([one.scale for one in misfit.parameters])
     jacobian = np.concatenate([fit.rows[1] for fit in fits])
     found: np.ndarray = size * np.linalg.norm(jacobian, axis=0)
@@ -27,9 +27,9 @@ def visibility(misfit: StackedResidual, fits: Sequence[Fit]) -> np.ndarray:
 def unobservable_parameters(
     misfit: StackedResidual, start: np.ndarray, fits: Sequence[Fit]
 ) -> tuple[str, ...]:
-    """Names of parameters that data depend on neither at the start nor beside it.
+    """Names of parameters that data depend on neither at the start nor near it.
 
-    The second look is for a start where a derivative happens to vanish, as at a symmetry.
+    The second test is for starts where a derivative vanishes, as at a symmetry.
     """
     hidden = visibility(misfit, fits) < VISIBLE
     if hidden.any():
@@ -39,5 +39,5 @@ def unobservable_parameters(
         try:
             hidden &= visibility(misfit, misfit.fits(beside)) < VISIBLE
         except SimulationError:
-            pass  # then the first look counts
+            pass  # the first test decides
     return tuple(np.array(misfit.names)[hidden].tolist())

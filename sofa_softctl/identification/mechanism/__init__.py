@@ -1,4 +1,4 @@
-"""Mechanisms of joints and springs: variational integrators and their discrete adjoints."""
+"""Mechanisms of joints and springs: variational integrator and discrete adjoint."""
 
 from sofa_softctl._internal.public import public
 

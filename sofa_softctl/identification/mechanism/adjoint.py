@@ -1,4 +1,4 @@
-"""Linearised steps, sensitivities and gradients of simulated motions.
+"""Linearised steps, forward sensitivities and adjoint gradients of simulated motions.
 
 Source: Caldwell, Coleman, Correll 2014, section II-B and Lemma 1. Departures: the printed (8a) and
 (8b) give total derivatives ("depends on B_k-1") where Lemma 1 needs explicit ones, and (7b), (8a)
@@ -22,16 +22,16 @@ from sofa_softctl.identification.mechanism.variational import Trajectory
 
 @dataclass(frozen=True, eq=False)
 class Cost:
-    """A cost J of a motion, sum of running costs and a terminal one, with its derivatives."""
+    """A cost J of a motion, running costs plus a terminal one, with its derivatives."""
 
     value: float
     """J."""
     by_q: np.ndarray
-    """D1 l_d by q, at the last one D1 m_d as well, shape (K + 1, n)."""
+    """D1 l_d by q, plus D1 m_d at the last step, shape (K + 1, n)."""
     by_p: np.ndarray
     """The same by p, shape (K + 1, n)."""
     by_rho: np.ndarray
-    """Sum of D2 l_d, and D2 m_d: what does not go through the state, shape (n_rho,)."""
+    """Explicit derivative, sum of D2 l_d, plus D2 m_d, shape (n_rho,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +41,9 @@ class Gradient:
     by_rho: np.ndarray
     """DJ_d(rho) of eq. (9), shape (n_rho,)."""
     by_inputs: np.ndarray
-    """By u and target at the middle of each step, shape (K, n_u + m)."""
+    """Derivatives by u and target at the middle of each step, shape (K, n_u + m)."""
     by_start: tuple[np.ndarray, np.ndarray]
-    """lambda_0: by q_0 and by p_0, each of shape (n,)."""
+    """lambda_0: derivatives by q_0 and p_0, each of shape (n,)."""
 
 
 def gradient(
@@ -54,7 +54,7 @@ def gradient(
     trajectory: Trajectory,
     cost: Cost,
 ) -> Gradient:
-    """Derivatives of a cost by one sweep backwards, eqs. (9) and (10).
+    """Derivatives of a cost by one backward sweep, eqs. (9) and (10).
 
     The time hardly grows with the number of parameters: one transposed solve a step.
     """
@@ -70,7 +70,7 @@ def gradient(
 def sensitivities(
     mechanism: Mechanism, rho: np.ndarray, start: Start, drive: Drive, trajectory: Trajectory
 ) -> tuple[np.ndarray, np.ndarray]:
-    """dq_k/drho and dp_k/drho of all steps, forwards, each of shape (K + 1, n, n_rho)."""
+    """dq_k/drho and dp_k/drho of all steps by a forward sweep, each of shape (K + 1, n, n_rho)."""
     z_q = np.zeros((*trajectory.q.shape, len(mechanism.parameters)))
     z_p = np.zeros_like(z_q)
     z_q[0], z_p[0] = start.q_rho, trajectory.p_start_rho
@@ -82,7 +82,7 @@ def sensitivities(
 def linearise(
     mechanism: Mechanism, rho: np.ndarray, drive: Drive, trajectory: Trajectory, k: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A_k, B_k of eq. (6), and C_k, the same by u and target of the step.
+    """A_k, B_k of eq. (6), and C_k, the derivative by u and target of the step.
 
     Returns:
         d(q, p)_k+1 by (q, p)_k, by rho and by inputs: (2 n, 2 n), (2 n, n_rho), (2 n, n_u + m).
@@ -102,7 +102,7 @@ def linearise(
 
 
 def _gains(drive: Drive, k: int) -> np.ndarray:
-    """Forces by u and target, shape (n, n_u + m)."""
+    """Derivatives of forces by u and target, shape (n, n_u + m)."""
     fed = np.zeros((len(drive.gain_u), len(drive.fed)))
     fed[drive.fed] = drive.gain[min(k, len(drive.gain) - 1)]
     return np.hstack([drive.gain_u, fed])

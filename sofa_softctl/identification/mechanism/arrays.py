@@ -1,4 +1,4 @@
-"""Mechanisms, drives and derivatives as arrays, as the kernels take and give them."""
+"""Mechanisms, drives and derivatives as arrays, for the kernels."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ class Values(NamedTuple):
     """Numbers that may depend on parameters: constant + factor * rho[parameter]."""
 
     constant: np.ndarray
-    """Shape (n,)."""
+    """Constant parts, shape (n,)."""
     factor: np.ndarray
-    """Shape (n,)."""
+    """Factors of the parameters, shape (n,)."""
     parameter: np.ndarray
-    """Its index, -1 for none, shape (n,)."""
+    """Indices of the parameters, -1 for none, shape (n,)."""
 
 
 class Readings(NamedTuple):
-    """Things to measure between two ends: constraints, or readings."""
+    """Scalar functions of two frames: constraints, or readings."""
 
     kind: np.ndarray
-    """Of each: POINT, DIRECTION or DISTANCE, shape (n_r,)."""
+    """POINT, DIRECTION or DISTANCE, shape (n_r,)."""
     one: np.ndarray
     """Joint of its first end, -1: the world, shape (n_r,)."""
     other: np.ndarray
@@ -34,7 +34,7 @@ class Readings(NamedTuple):
     along: np.ndarray
     """Direction in the world of a POINT row, shape (n_r, 3)."""
     target: Values
-    """What a constraint should be; 0 for a reading, (n_r,)."""
+    """Value of a constraint; 0 for a reading, (n_r,)."""
 
 
 class Tree(NamedTuple):
@@ -47,7 +47,7 @@ class Tree(NamedTuple):
     joint: np.ndarray
     """Joint of each coordinate, shape (n,)."""
     sliding: np.ndarray
-    """Whether it slides along its axis; it turns otherwise, shape (N,)."""
+    """Whether a joint slides along its axis; otherwise it turns, shape (N,)."""
     axis: np.ndarray
     """Unit vector in the joint's axes, shape (N, 3)."""
     turned: np.ndarray
@@ -55,37 +55,37 @@ class Tree(NamedTuple):
     moved: np.ndarray
     """Origin of the joint in the axes of its parent [m], shape (N, 3)."""
     rigid: Values
-    """Place of joints that do not move, (N,); 0 for the others."""
+    """Coordinate of joints that do not move, (N,); 0 for the others."""
     body: np.ndarray
     """Joint that carries each mass, shape (n_b,)."""
     mass: Values
-    """[kg], (n_b,)."""
+    """Masses [kg], (n_b,)."""
     center: np.ndarray
-    """Of each mass in the joint's axes [m], shape (n_b, 3)."""
+    """Centres of mass in the joint's axes [m], shape (n_b, 3)."""
     gyration: np.ndarray
     """Inertia about the centre for a mass of 1 [m^2], shape (n_b, 3, 3)."""
     spring: np.ndarray
     """Coordinate of each spring, shape (n_s,)."""
     stiffness: Values
-    """[N m / rad] or [N / m], (n_s,)."""
+    """Stiffnesses [N m / rad] or [N / m], (n_s,)."""
     rest: Values
-    """[rad] or [m], (n_s,)."""
+    """Rest positions [rad] or [m], (n_s,)."""
     damper: np.ndarray
     """Coordinate of each damper, shape (n_d,)."""
     damping: Values
-    """[N m s / rad] or [N s / m], (n_d,)."""
+    """Damping coefficients [N m s / rad] or [N s / m], (n_d,)."""
     closed: Readings
     """The constraints, n_h of them."""
     gravity: np.ndarray
-    """[m / s^2], shape (3,)."""
+    """Gravity [m / s^2], shape (3,)."""
 
 
 POINT, DIRECTION, DISTANCE = 0, 1, 2
-"""h = along . (x_one - x_other), d_one . d_other, |x_one - x_other|; less the target."""
+"""h = along . (x_one - x_other), d_one . d_other, |x_one - x_other|; minus the target."""
 
 
 class Drive(NamedTuple):
-    """Forces from outside in K steps: F = gain_u u - gain (q[fed] - target), at middles."""
+    """External forces in K steps: F = gain_u u - gain (q[fed] - target), at midpoints."""
 
     gain_u: np.ndarray
     """Forces of the inputs, shape (n, n_u)."""
@@ -94,45 +94,45 @@ class Drive(NamedTuple):
     fed: np.ndarray
     """Coordinates with feedback, shape (m,)."""
     gain: np.ndarray
-    """Of the feedback, shape (K, m, m), or (1, m, m) for one that stays."""
+    """Feedback gains, shape (K, m, m), or (1, m, m) if constant."""
     target: np.ndarray
-    """What the feedback pulls to, shape (K, m)."""
+    """Targets of the feedback, shape (K, m)."""
     rate: np.ndarray
     """Time derivatives of u and target, shape (K, n_u + m)."""
     delay: np.ndarray
     """Parameter that delays each of u and target, -1 for none, shape (n_u + m,)."""
     share: float
-    """Of a step's force that acts at its end, F_d+: 1/2 is of second order, 0 the paper's."""
+    """Share of a step's force that acts at its end, F_d+: 1/2 is of second order, 0 the paper's."""
 
 
 class Frames(NamedTuple):
-    """Where the joints are."""
+    """Frames of the joints in the world."""
 
     R: np.ndarray
-    """Axes of what each joint carries, shape (N, 3, 3)."""
+    """Rotations of the joints' frames, shape (N, 3, 3)."""
     x: np.ndarray
-    """Its origin [m], shape (N, 3)."""
+    """Origins of the joints' frames [m], shape (N, 3)."""
     S: np.ndarray
     """Screw of each joint, shape (N, 6)."""
 
 
 class Lagrangian(NamedTuple):
-    """L = T - V and its derivatives by all joints; V with gravity and springs."""
+    """Derivatives of L = T - V by all joints; V includes gravity and springs."""
 
     q: np.ndarray
     """L_q, shape (N,)."""
     v: np.ndarray
     """L_v, shape (N,)."""
     qq: np.ndarray
-    """Shape (N, N)."""
+    """L_qq, shape (N, N)."""
     qv: np.ndarray
-    """By q_row and v_column, shape (N, N)."""
+    """L_qv, by q_row and v_column, shape (N, N)."""
     vv: np.ndarray
-    """The mass matrix, shape (N, N)."""
+    """L_vv, the mass matrix, shape (N, N)."""
     q_rho: np.ndarray
-    """L_q by parameters, but for those that are places of joints, shape (N, n_rho)."""
+    """L_q by parameters, except those of `rigid`, shape (N, n_rho)."""
     v_rho: np.ndarray
-    """L_v by them, shape (N, n_rho)."""
+    """L_v by the same parameters, shape (N, n_rho)."""
 
 
 class Linear(NamedTuple):

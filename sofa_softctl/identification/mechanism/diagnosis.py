@@ -1,4 +1,4 @@
-"""Why the equations of a step have no solution: joints without mass, equations too many."""
+"""Diagnosis of singular steps: joints without mass, redundant constraints."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Clamp, Pin, Rod
 
 RELATIVE = 1e-9
-"""Singular values, and inertias, below this share of the largest are none."""
+"""Singular values and inertias below this share of the largest are zero."""
 ROWS = {Pin: 3, Clamp: 6, Rod: 1}
-"""Equations of each constraint."""
+"""Number of equations of each constraint."""
 
 
 def why_singular(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> str:
-    """What is wrong with a mechanism at a configuration, and what to do; empty if nothing is."""
-    return " ".join(filter(None, [_massless(mechanism, rho, q), _too_many(mechanism, rho, q)]))
+    """Why the step is singular at a configuration, and what to do; empty: unknown."""
+    return " ".join(filter(None, [_massless(mechanism, rho, q), _redundant(mechanism, rho, q)]))
 
 
 def _massless(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> str:
-    """Joints that move without moving a mass."""
+    """Message on joints without inertia."""
     tree = mechanism.tree
     L = kernels.lagrangian(tree, rho, q, np.zeros(len(q)), False)
     inertia = np.diag(L.vv)[tree.joint]
@@ -29,13 +29,13 @@ def _massless(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> str:
     if not names:
         return ""
     return (
-        f"Nothing that {_joints(names)} moves has a mass: give it a Body, directly or further out, "
-        "off the joint's axis or with a gyration."
+        f"There is no inertia about {_joints(names)}: add a Body to it, or to a joint after it, "
+        "off the axis or with a gyration."
     )
 
 
-def _too_many(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> str:
-    """Constraints with equations that the others fulfil already."""
+def _redundant(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> str:
+    """Message on redundant constraint equations."""
     tree = mechanism.tree
     n_h = len(tree.closed.kind)
     h, Dh = np.empty(n_h), np.empty((n_h, len(tree.parent)))
@@ -45,19 +45,19 @@ def _too_many(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> str:
     if not missing:
         return ""
     return (
-        f"{_equations(mechanism, Dh, missing)} already follow from the others, or do not depend on "
-        "any joint, as what leads out of the plane of a planar mechanism. Hold it by a Rod, or add "
-        "a sliding joint along what is fulfilled already: it stays where it is."
+        f"{_equations(mechanism, Dh, missing)} follow from the others, or do not depend on any "
+        "joint, as those normal to the plane of a planar mechanism. Use a Rod, or add a sliding "
+        "joint along the redundant direction: it stays at zero."
     )
 
 
 def _equations(mechanism: Mechanism, Dh: np.ndarray, missing: int) -> str:
-    """Which constraints have too many."""
+    """Which constraints have redundant equations."""
     row, named = 0, []
     for one in mechanism.constraints:
         rows = range(row, row := row + ROWS[type(one)])
         rank = _rank(np.delete(Dh, rows, axis=0))
-        if len(Dh) - len(rows) - rank < missing:  # without it, fewer are too many
+        if len(Dh) - len(rows) - rank < missing:  # without it, fewer are redundant
             named.append(f"the {type(one).__name__} of '{one.one}'")
     return f"{missing} of the {len(Dh)} equations of {', '.join(named)}"
 
@@ -71,4 +71,4 @@ def _rank(matrix: np.ndarray) -> int:
 
 def _joints(names: list[str]) -> str:
     quoted = ", ".join(f"'{name}'" for name in names)
-    return f"joint {quoted}" if len(names) == 1 else f"any of the joints {quoted}"
+    return f"joint {quoted}" if len(names) == 1 else f"the joints {quoted}"

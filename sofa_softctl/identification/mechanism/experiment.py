@@ -1,4 +1,4 @@
-"""The model of one recorded run of a mechanism."""
+"""Experiment of a mechanism: a recorded run, simulated with derivatives."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from sofa_softctl.identification.parameter import Parameter, starts
 if TYPE_CHECKING:
     from sofa_softctl.identification.mechanism.problem import MechanismProblem
 
-TOLD = 1e-6
-"""A start that constraints move further than this is told of [rad] or [m]."""
+MOVED = 1e-6
+"""Projection of the start above which there is a note [rad] or [m]."""
 OFF_STEP = 1e-3
-"""Share by which the steps of a recording differ from those of the model where that is told."""
+"""Relative difference of time steps of recording and model above which there is a note."""
 
 
 class MechanismExperiment(Experiment):
-    """A recorded run of a mechanism; see `experiment.Experiment`.
+    """A recorded run of a mechanism, and its simulation.
 
     Raises:
         IdentificationError: The recording is too short.
@@ -62,35 +62,35 @@ class MechanismExperiment(Experiment):
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What people should know of the model of this run."""
+        """Notes on the start and the time step."""
         self._start(starts(self.parameters))
-        told, step = [], float(np.median(np.diff(self.time)))
-        if self._moved >= TOLD:
-            told.append(
-                f"the start was moved by {self._moved:.3g} (norm over all coordinates) to where "
-                "constraints hold"
+        notes, step = [], float(np.median(np.diff(self.time)))
+        if self._moved >= MOVED:
+            notes.append(
+                f"the start was moved by {self._moved:.3g} (norm over all coordinates) onto the "
+                "constraints"
             )
         if abs(step / self.problem.dt - 1.0) > OFF_STEP:
-            told.append(
+            notes.append(
                 f"recorded every {step:.4g} s, simulated every {self.problem.dt:.4g} s: inputs and "
                 "predictions are interpolated"
             )
-        return tuple(told)
+        return tuple(notes)
 
     @cached_property
     def measured(self) -> np.ndarray:
-        """Outputs as measured, shape (n_times, n_outputs)."""
+        """See Experiment."""
         if not self.problem.from_feedback:
             return self.recording.outputs
         rho = np.zeros(len(self.parameters))
         return self.problem.read(rho, self._measured_q)[0]
 
     def outputs(self, rho: np.ndarray) -> np.ndarray:
-        """Predicted outputs, shape (n_times, n_outputs)."""
+        """See Experiment."""
         return self._run(rho).outputs
 
     def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Predicted outputs and their derivatives, forward."""
+        """See Experiment."""
         run, mechanism = self._run(rho), self.problem.mechanism
         z_q, _ = adjoint.sensitivities(mechanism, run.rho, run.start, run.drive, run.trajectory)
         at_nodes = run.y_rho + run.y_q @ z_q  # (K + 1, n_y, n_rho)
@@ -101,7 +101,7 @@ class MechanismExperiment(Experiment):
     def pull_back(
         self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
     ) -> PulledBack:
-        """Derivatives of J by the adjoint, parameters' and inputs'."""
+        """See Experiment."""
         run, problem = self._run(rho), self.problem
         weights = gradient(run.outputs)  # (n_times, n_y)
         at_nodes = run.sample.T @ weights  # (K + 1, n_y)
@@ -118,7 +118,7 @@ class MechanismExperiment(Experiment):
         return PulledBack(run.outputs, found.by_rho, by_inputs)
 
     def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
-        """Of sum(weights * measured), where outputs follow from the coordinates of the feedback."""
+        """See Experiment; not zero where outputs are computed from the feedback's coordinates."""
         found = np.zeros((len(self.time), len(self.inputs)))
         if self.problem.from_feedback:
             rho = np.zeros(len(self.parameters))
@@ -127,13 +127,13 @@ class MechanismExperiment(Experiment):
         return found
 
     def with_input_errors(self, errors: np.ndarray) -> MechanismExperiment:
-        """The same with other inputs, recorded + errors; gains of a feedback stay as they are."""
+        """See Experiment; gains of a feedback are kept."""
         inputs = self.recording.inputs + errors
         return MechanismExperiment(self.problem, replace(self.recording, inputs=inputs))
 
     @property
     def outputs_from_inputs(self) -> bool:
-        """Whether all that is compared is computed from recorded inputs."""
+        """See Experiment."""
         return self.problem.from_feedback
 
     def trajectory(self, rho: np.ndarray) -> Trajectory:
@@ -141,11 +141,11 @@ class MechanismExperiment(Experiment):
         return self._run(rho).trajectory
 
     def start(self, rho: np.ndarray) -> Start:
-        """Where it begins."""
+        """The start of the simulation."""
         return self._run(rho).start
 
     def drive(self, rho: np.ndarray) -> Drive:
-        """What drives it."""
+        """Forces of the simulation."""
         return self._run(rho).drive
 
     @cached_property
@@ -161,7 +161,7 @@ class MechanismExperiment(Experiment):
 
     @cached_property
     def _measured_q(self) -> np.ndarray:
-        """Configurations with the feedback's joints as measured, all others at zero."""
+        """Configurations with the feedback's joints as measured, the others at zero."""
         q = np.zeros((len(self.time), len(self.problem.mechanism.coordinates)))
         q[:, self._fed] = self._fed_signals
         return q
@@ -176,7 +176,7 @@ class MechanismExperiment(Experiment):
         return names.index(parameter)
 
     def _run(self, rho: np.ndarray) -> _Run:
-        """The simulation with rho; the last one is kept."""
+        """The simulation with rho; the last one is cached."""
         rho = np.asarray(rho, dtype=float)
         if self._last is None or self._last[0] != rho.tobytes():
             self._last = (rho.tobytes(), self._simulated(rho))
@@ -203,7 +203,7 @@ class MechanismExperiment(Experiment):
         )
 
     def _start(self, rho: np.ndarray) -> tuple[Start, np.ndarray]:
-        """Where it begins, and its derivative by the first sample of all inputs."""
+        """The start, and its derivative by the first sample of all inputs."""
         mechanism, given = self.problem.mechanism, self.problem.start
         n, n_u = len(mechanism.coordinates), len(self.inputs)
         q, by_inputs = np.zeros(n), np.zeros((n, n_u))
@@ -225,7 +225,7 @@ class MechanismExperiment(Experiment):
         return start, by_inputs
 
     def _drive(self, rho: np.ndarray) -> tuple[Drive, list[sparse.csr_array]]:
-        """Signals at the middles of steps, and the matrices that took them there."""
+        """Signals at the midpoints of steps, and the matrices of their interpolation."""
         problem, signals = self.problem, self.recording.inputs
         n, n_f = len(problem.mechanism.coordinates), len(problem.forces)
         names = [channel.name for channel in self.inputs]
@@ -233,8 +233,8 @@ class MechanismExperiment(Experiment):
             if name not in names:
                 raise IdentificationError(
                     f"{problem.name}: there is no input '{name}' to delay. Known: "
-                    f"{', '.join(names) or 'none'}. Outputs that come late are wrapped in "
-                    "identification.delay.Delayed."
+                    f"{', '.join(names) or 'none'}. Outputs that are delayed are wrapped in "
+                    "identification.Delayed."
                 )
         late = [self._index(problem.delay[n]) if n in problem.delay else -1 for n in names]
         middles = self.time[0] + problem.dt * (np.arange(self.steps) + 0.5)
@@ -270,13 +270,13 @@ class _Run:
     """dq_0 by the first sample of each input, shape (n, n_u)."""
     drive: Drive
     to_middles: list[sparse.csr_array]
-    """For each input the matrix from samples to middles of steps."""
+    """For each input the matrix from samples to midpoints of steps."""
     trajectory: Trajectory
     sample: sparse.csr_array
-    """From nodes to times of measurements, shape (n_times, K + 1)."""
+    """Interpolation from time steps to sample times, shape (n_times, K + 1)."""
     y_q: np.ndarray
-    """At the nodes, shape (K + 1, n_y, n)."""
+    """Outputs by q at the time steps, shape (K + 1, n_y, n)."""
     y_rho: np.ndarray
-    """Explicit, at the nodes, shape (K + 1, n_y, n_rho)."""
+    """Explicit derivatives by rho at the time steps, shape (K + 1, n_y, n_rho)."""
     outputs: np.ndarray
-    """At the times of measurements, shape (n_times, n_y)."""
+    """Outputs at the sample times, shape (n_times, n_y)."""

@@ -1,4 +1,4 @@
-"""A mechanism with motors inside a scene: its dynamics in the scene's steps, and noisy sensors."""
+"""A mechanism with motors and noisy sensors as a robot in a scene."""
 
 from __future__ import annotations
 
@@ -20,58 +20,58 @@ from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
 @dataclass(frozen=True, eq=False)
 class PlantState:
-    """What the plant carries from step to step."""
+    """State of the plant between steps."""
 
     q: np.ndarray
     """Configuration [rad] or [m], shape (n,)."""
     p: np.ndarray
     """Momenta of the integrator, shape (n,)."""
     v: np.ndarray
-    """Velocity over the last substep, where Newton's iteration begins, shape (n,)."""
+    """Velocity over the last substep, the first guess of Newton's iteration, shape (n,)."""
     b: np.ndarray
-    """Joints with motors [rad], shape (m,)."""
+    """Angles of joints with motors [rad], shape (m,)."""
     speed: np.ndarray
-    """Theirs [rad/s], shape (m,)."""
+    """Their velocities [rad/s], shape (m,)."""
     count: int = 0
-    """Steps so far: what the noise of a step depends on."""
+    """Number of steps, the seed of the noise."""
 
 
 class MechanismPlant(SceneController):
-    """A mechanism that its motors lead along a motion, as a robot in a scene.
+    """A mechanism whose motors follow a motion, as a robot in a scene.
 
-    It is in SI units, and in no mechanical system of the scene: each step advances the variational
-    integrator by `substeps` steps, and places the frames. Sensors tell torques and angles of the
-    joints with motors at the end of the step, with white noise that depends on `seed` and on the
-    number of the step alone.
+    In SI units, and outside the mechanical systems of the scene: each step advances the variational
+    integrator by `substeps` steps and sets the frames. Sensors measure torques and angles of the
+    joints with motors at the end of the step, with white noise that depends only on `seed` and the
+    number of the step.
 
     Args:
         root: Root of the scene.
-        robot: Joints, masses, springs and constraints; among its dampers the motors' `brakes`.
-        motors: What leads it.
-        start: Where it begins, on its constraints.
+        robot: Joints, masses, springs and constraints; its dampers include the motors' `brakes`.
+        motors: Motors of its joints.
+        start: Initial state, on the constraints.
         frames: MechanicalObject of template Rigid3 with a body for each of `shown`.
-        shown: Joints whose frames are placed.
+        shown: Joints whose frames are set.
         angle_noise: Standard deviation of measured angles [rad].
-        torque_noise: Of measured torques [N m].
-        seed: Of the noise.
-        substeps: Of a step, 2 or more.
-        name: Of the component.
+        torque_noise: Standard deviation of measured torques [N m].
+        seed: Seed of the noise.
+        substeps: Number of substeps, 2 or more.
+        name: Name of the component.
 
     Data:
-        torque: Of the motors, as measured [N m].
-        angle: Of their joints, as measured [rad].
-        wanted: Where the joints are to be [rad].
-        true_angle: Where they are, without noise [rad].
+        torque: Measured torques of the motors [N m].
+        angle: Measured angles of their joints [rad].
+        wanted: Desired angles [rad].
+        true_angle: Angles without noise [rad].
 
     Raises:
-        SceneError: The frames do not fit, or there are fewer than two substeps.
+        SceneError: The number of frames is wrong, or there are fewer than two substeps.
         IdentificationError: There is no such joint.
     """
 
     recorded: ClassVar[dict[str, tuple[str, str]]] = {
-        "torque": ("N m", "Torques of the motors, as measured"),
-        "angle": ("rad", "Angles of the joints with motors, as measured"),
-        "wanted": ("rad", "Where the joints with motors are to be"),
+        "torque": ("N m", "Measured torques of the motors"),
+        "angle": ("rad", "Measured angles of the joints with motors"),
+        "wanted": ("rad", "Desired angles of the joints with motors"),
         "true_angle": ("rad", "Angles of the joints with motors, without noise"),
     }
 
@@ -104,14 +104,14 @@ class MechanismPlant(SceneController):
         self.angle_noise, self.torque_noise = angle_noise, torque_noise
         self.seed, self.substeps = seed, substeps
         none = np.zeros(len(self.driven))
-        self.add_output("torque", none, "Torques of the motors, as measured [N m].")
-        self.add_output("angle", none, "Angles of their joints, as measured [rad].")
-        self.add_output("wanted", none, "Where they are to be [rad].")
-        self.add_output("true_angle", none, "Where they are, without noise [rad].")
+        self.add_output("torque", none, "Measured torques of the motors [N m].")
+        self.add_output("angle", none, "Measured angles of their joints [rad].")
+        self.add_output("wanted", none, "Desired angles [rad].")
+        self.add_output("true_angle", none, "Angles without noise [rad].")
         self.reset()
 
     def reset(self) -> None:
-        """Back to the start."""
+        """Restore the start."""
         start, tree = self.start, self.robot.tree
         p = kernels.lagrangian(tree, np.zeros(0), start.q, start.v, False).v[tree.joint]
         b, speed = start.q[self.driven], start.v[self.driven]
@@ -119,16 +119,16 @@ class MechanismPlant(SceneController):
         self._show(0.0)
 
     def snapshot(self) -> dict[str, Any]:
-        """What the plant carries from step to step."""
+        """State of the plant."""
         return {"state": self.state}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Take over what `snapshot` gave."""
+        """Restore the state of `snapshot`."""
         self.keep(**snapshot)
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
-        """Go on by a step, and place all frames where they are at its end."""
+        """Advance by a step, and set frames and Data to its end."""
         del event
         begin, dt = float(self.time.value), float(self.dt.value)
         self.keep(state=self._advanced(begin, dt / self.substeps))
@@ -147,7 +147,7 @@ class MechanismPlant(SceneController):
         if done < self.substeps:
             raise DivergedError(
                 f"{self.made_at}: the robot's step from t = {begin + done * h:.6g} s has no "
-                f"solution. Its steps take {h:g} s: take more substeps, or pull less."
+                f"solution. Its substeps are {h:g} s: increase substeps, or reduce the forces."
             )
         b = q[-3:, self.driven]
         return PlantState(
@@ -160,7 +160,7 @@ class MechanismPlant(SceneController):
         )
 
     def _show(self, time: float) -> None:
-        """Tell where everything is, in frames and Data."""
+        """Set frames and Data."""
         state = self.state
         at = kernels.frames(self.robot.tree, np.zeros(0), state.q)
         turned = Rotation.from_matrix(at.R[self.shown]).as_quat()
@@ -168,11 +168,11 @@ class MechanismPlant(SceneController):
         now = np.array([time])
         torque = self.motors.torque(now, state.b[None], state.speed[None])[0]
         noise = np.random.default_rng((self.seed, state.count)).standard_normal((2, len(torque)))
-        told = {
+        measured = {
             "torque": torque + self.torque_noise * noise[0],
             "angle": state.b + self.angle_noise * noise[1],
             "wanted": self.motors.motion(now)[0][0],
             "true_angle": state.b,
         }
-        for name, value in told.items():
+        for name, value in measured.items():
             self.outputs[name].value = value.tolist()

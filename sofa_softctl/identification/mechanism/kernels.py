@@ -37,7 +37,7 @@ from sofa_softctl.identification.mechanism.arrays import (
 
 @njit
 def value(of: Values, i: int, rho: np.ndarray) -> float:
-    """The number of entry i."""
+    """Value of entry i."""
     k = of.parameter[i]
     return of.constant[i] + (of.factor[i] * rho[k] if k >= 0 else 0.0)
 
@@ -52,7 +52,7 @@ def cross(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
 
 @njit
 def dot(a: np.ndarray, b: np.ndarray) -> float:
-    """Of two short vectors."""
+    """Dot product of two short vectors."""
     total = 0.0
     for i in range(a.shape[0]):
         total += a[i] * b[i]
@@ -72,7 +72,7 @@ def bracket(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
 
 @njit
 def momentum(inertia: np.ndarray, a: np.ndarray, out: np.ndarray) -> None:
-    """Of `inertia` (mass, mass * centre, xx yy zz xy xz yz: ten numbers) in motion a."""
+    """Momentum of `inertia` (mass, mass * centre, xx yy zz xy xz yz) in motion a."""
     m, x, y, z = inertia[0], inertia[1], inertia[2], inertia[3]
     out[0] = inertia[4] * a[0] + inertia[7] * a[1] + inertia[8] * a[2] + y * a[5] - z * a[4]
     out[1] = inertia[7] * a[0] + inertia[5] * a[1] + inertia[9] * a[2] + z * a[3] - x * a[5]
@@ -119,7 +119,7 @@ def frames(tree: Tree, rho: np.ndarray, q: np.ndarray) -> Frames:
 
 @njit
 def rotation(axis: np.ndarray, angle: float, out: np.ndarray) -> None:
-    """Rodrigues' formula."""
+    """Rotation matrix (Rodrigues)."""
     s, c = np.sin(angle), np.cos(angle)
     for i in range(3):
         for k in range(3):
@@ -135,7 +135,7 @@ def rotation(axis: np.ndarray, angle: float, out: np.ndarray) -> None:
 
 @njit
 def unit_inertia(tree: Tree, at: Frames, b: int, out: np.ndarray) -> None:
-    """The ten numbers of body b, for a mass of 1, about the world's origin."""
+    """Inertia of body b, for a mass of 1, about the world's origin."""
     j = tree.body[b]
     c = np.empty(3)
     for i in range(3):
@@ -237,7 +237,7 @@ def add_transposed_bracket(s: np.ndarray, p: np.ndarray, factor: float, out: np.
 
 @njit
 def fall(s: np.ndarray, inertia: np.ndarray, out: np.ndarray) -> None:
-    """How mass * centre changes along the screw s."""
+    """Derivative of mass * centre along the screw s."""
     cross(s[:3], inertia[1:4], out)
     for i in range(3):
         out[i] += inertia[0] * s[3 + i]
@@ -281,7 +281,7 @@ def energies(tree: Tree, rho: np.ndarray, q: np.ndarray, v: np.ndarray) -> tuple
 
 @njit
 def place(at: Frames, joint: int, local: np.ndarray, point: bool, out: np.ndarray) -> None:
-    """A point or a direction of what a joint carries, in the world."""
+    """A point or a direction in a joint's frame, in the world."""
     if joint < 0:
         out[:] = local
         return
@@ -291,7 +291,7 @@ def place(at: Frames, joint: int, local: np.ndarray, point: bool, out: np.ndarra
 
 @njit
 def slide(s: np.ndarray, x: np.ndarray, point: bool, out: np.ndarray) -> None:
-    """How a point or a direction changes along the screw s."""
+    """Derivative of a point or a direction along the screw s."""
     cross(s[:3], x, out)
     if point:
         for i in range(3):
@@ -322,7 +322,7 @@ def measure(
 
 @njit
 def row_value(rows: Readings, r: int, a: np.ndarray, b: np.ndarray) -> float:
-    """What row r measures, with its ends at a and b."""
+    """Value of row r with its ends at a and b."""
     if rows.kind[r] == DIRECTION:
         return dot(a, b)
     if rows.kind[r] == POINT:
@@ -509,7 +509,7 @@ def add_by_rho(
 
 @njit
 def add_delays(drive: Drive, k: int, dt: float, r_rho: np.ndarray, p_rho: np.ndarray) -> None:
-    """Columns of parameters that delay inputs: a later signal is lower where it rises."""
+    """Derivatives by parameters that delay inputs; negative where a signal rises."""
     n_u = drive.u.shape[1]
     for s in range(drive.delay.shape[0]):
         m = drive.delay[s]
@@ -548,9 +548,9 @@ def simulate(
     tolerance: float,
     most: int,
 ) -> int:
-    """All steps, into q and p, shape (K + 1, n), and multipliers, (K, n_h); the steps that were.
+    """Simulate into q and p, shape (K + 1, n), and multipliers, (K, n_h); return completed steps.
 
-    v0 only starts Newton's iteration. A step that does not converge, or is not finite, ends it.
+    v0 is the first guess of Newton's iteration. Ends at a step that does not converge.
     """
     joint = tree.joint
     n, n_h, count = joint.shape[0], tree.closed.kind.shape[0], tree.parent.shape[0]
@@ -636,7 +636,7 @@ def pull(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The recursion (10) and the sum of (9), backwards; the covector of the start, by q and p.
 
-    by_q, by_p: derivatives of the cost by states, shape (K + 1, n). What comes is added to by_rho,
+    by_q, by_p: derivatives of the cost by states, shape (K + 1, n). Results are added to by_rho,
     shape (n_rho,), and to by_inputs, by u and target of each step, shape (K, n_u + m). A_k and B_k
     are never formed: one transposed solve a step.
     """

@@ -1,4 +1,4 @@
-"""Mechanisms in Python: joints in a tree, masses, springs, dampers, closed loops.
+"""Mechanisms: a tree of joints with masses, springs, dampers and closed loops.
 
     pendulum = Mechanism(
         joints=(Joint("swing", axis=(0, 1, 0)),),
@@ -7,7 +7,7 @@
         parameters=(Parameter("m", 1.0, "kg"), Parameter("c", 0.1, "N m s/rad")),
     )
 
-Units: m, kg, s, rad. A number of a mechanism may be a parameter's name instead, or `Scaled`.
+Units: m, kg, s, rad. Any number may be replaced by the name of a parameter, or `Scaled`.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ from sofa_softctl.identification.parameter import Parameter
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """Joints and all that hangs on them.
+    """A tree of joints with bodies, springs, dampers and constraints.
 
     Raises:
-        IdentificationError: A name that is not there or there twice, a parent after its child.
+        IdentificationError: A name is unknown or duplicate, or a parent comes after its child.
     """
 
     joints: Sequence[Joint]
-    """Each after its parent."""
+    """Joints, each after its parent."""
     bodies: Sequence[Body] = ()
     """Masses."""
     springs: Sequence[Spring] = ()
@@ -66,9 +66,9 @@ class Mechanism:
     constraints: Sequence[Pin | Clamp | Rod] = ()
     """Closed loops: h(q, rho) = 0."""
     parameters: tuple[Parameter, ...] = ()
-    """Unknown numbers; the order of rho."""
+    """Unknown parameters, in the order of rho."""
     gravity: Sequence[float] = EARTH
-    """[m / s^2]."""
+    """Gravity [m / s^2]."""
 
     def __post_init__(self) -> None:
         names = [one.name for one in self.parameters]
@@ -77,7 +77,7 @@ class Mechanism:
                 raise IdentificationError(
                     f"There are two parameters '{name}': give each a name of its own."
                 )
-        assert self.tree is not None  # every name is looked up here, not in the middle of a run
+        assert self.tree is not None  # looks up every name now, not during a run
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ class Mechanism:
         return tuple(joint.name for joint in self.joints if joint.rigid is None)
 
     def coordinate(self, joint: str) -> int:
-        """Index in q.
+        """Index of a joint in q.
 
         Raises:
             IdentificationError: There is no such joint, or it does not move.
@@ -93,7 +93,7 @@ class Mechanism:
         return _find(joint, self.coordinates, "moving joint")
 
     def frame(self, joint: str) -> int:
-        """Index among all joints; -1 for the world."""
+        """Index of a joint among all; -1 for the world."""
         if joint == WORLD:
             return -1
         return _find(joint, [one.name for one in self.joints], "joint")
@@ -147,7 +147,7 @@ class Mechanism:
         )
 
     def values(self, numbers: Iterable[Number], rho: np.ndarray) -> np.ndarray:
-        """Numbers at these parameters, shape (n,)."""
+        """Values of numbers at parameters rho, shape (n,)."""
         constant, factor, parameter = self._values(numbers)
         return constant + factor * np.append(rho, 0.0)[parameter]
 
@@ -174,7 +174,7 @@ class Mechanism:
 
 @dataclass(frozen=True)
 class _Row:
-    """One equation of a constraint."""
+    """One equation of a constraint, or one reading."""
 
     kind: int
     one: str
@@ -186,7 +186,7 @@ class _Row:
 
 
 def _rows(of: Pin | Clamp | Rod | Point | Distance) -> list[_Row]:
-    """The equations of a constraint, or what a reading reads."""
+    """Rows of a constraint, or of a reading."""
     if isinstance(of, Point):
         return [_Row(POINT, of.joint, of.at, WORLD, np.zeros(3), axis) for axis in np.eye(3)]
     one, other = of.one, of.other

@@ -1,4 +1,4 @@
-"""Motors that lead joints along a motion, each by a spring and a brake in its control loop."""
+"""Motors with proportional-differential control along a motion, and gravity compensation."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from sofa_softctl.identification.mechanism.parts import Damper
 from sofa_softctl.identification.mechanism.variational import free
 
 Motion = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Times (n,) [s] -> angles that are wanted [rad], and their rates [rad/s], both (n, m)."""
+"""Times (n,) [s] -> desired angles [rad], and their rates [rad/s], both (n, m)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Motors:
-    """Proportional-differential control that also carries the weight of the arm alone.
+    """Proportional-differential control with gravity compensation of the arm alone.
 
     torque = weight(wanted) + gain (wanted - b) + brake (d wanted/dt - db/dt)
     """
 
     arm: Mechanism
-    """Joints with motors, m of them, and what they carry when the hand is empty."""
+    """The m joints with motors, and their bodies, with an empty hand."""
     gain: np.ndarray
-    """[N m / rad], shape (m,)."""
+    """Proportional gains [N m / rad], shape (m,)."""
     brake: np.ndarray
-    """[N m s / rad], shape (m,)."""
+    """Differential gains [N m s / rad], shape (m,)."""
     motion: Motion
-    """Where the joints are to be."""
+    """Desired motion of the joints."""
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Those with motors."""
+        """Joints with motors."""
         return self.arm.coordinates
 
     def brakes(self) -> list[Damper]:
-        """The part of the control that a robot with these motors has among its dampers."""
+        """The differential gains as dampers, for the robot's mechanism."""
         return [Damper(*pair) for pair in zip(self.joints, self.brake.tolist(), strict=True)]
 
     def drive(self, robot: Mechanism, middles: np.ndarray) -> Drive:
-        """What acts on a robot that has the `brakes` in steps with these middles [s]."""
+        """Forces on a robot that includes the `brakes`, in steps with given midpoints [s]."""
         wanted, rate = self.motion(middles)
         at = np.array([robot.coordinate(name) for name in self.joints])
         m = len(at)
@@ -60,11 +60,11 @@ class Motors:
         )
 
     def torque(self, time: np.ndarray, b: np.ndarray, speed: np.ndarray) -> np.ndarray:
-        """What the motors give at these times, their joints at b and turning so fast, (n, m)."""
+        """Torques of the motors at times, joint angles b and joint velocities, shape (n, m)."""
         wanted, rate = self.motion(time)
         return self.weight(wanted) + self.gain * (wanted - b) + self.brake * (rate - speed)
 
     def weight(self, b: np.ndarray) -> np.ndarray:
-        """Torques that hold the arm alone against gravity, shape (n, m)."""
+        """Torques that compensate gravity of the arm alone, shape (n, m)."""
         tree, still = self.arm.tree, np.zeros(len(self.joints))
         return np.array([-kernels.lagrangian(tree, still[:0], q, still, False).q for q in b])

@@ -1,6 +1,6 @@
-"""What mechanisms are declared from: joints, masses, springs, dampers, constraints, readings.
+"""Parts of mechanisms: joints, masses, springs, dampers, constraints, readings.
 
-Units: m, kg, s, rad. A number may be a parameter's name instead, or `Scaled`.
+Units: m, kg, s, rad. Any number may be replaced by the name of a parameter, or `Scaled`.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from typing import Any
 
 WORLD = ""
-"""The name of what does not move."""
+"""Name of the fixed frame."""
 EARTH = (0.0, 0.0, -9.81)
 """Gravity [m / s^2]."""
 
 
 @dataclass(frozen=True)
 class Scaled:
-    """A number that is proportional to a parameter: factor * parameter."""
+    """A multiple of a parameter: factor * parameter."""
 
     parameter: str
-    """Its name."""
+    """Name of the parameter."""
     factor: float
-    """[-], or what makes the units right."""
+    """Factor [-], or with a unit."""
 
 
 Number = float | str | Scaled
@@ -31,25 +31,25 @@ Number = float | str | Scaled
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint of one degree of freedom, and the frame that it moves.
+    """A joint with one degree of freedom, and the frame that it moves.
 
-    Its axes lie in its parent's as `turned` says, at `moved`, when its coordinate is zero.
+    At zero, its frame has rotation `turned` and origin `moved` in the frame of its parent.
     """
 
     name: str
-    """Also of its coordinate, and of the frame that it carries."""
+    """Name of the joint, its coordinate and its frame."""
     parent: str = WORLD
-    """Joint that carries it."""
+    """Name of the parent joint."""
     axis: Sequence[float] = (0.0, 0.0, 1.0)
-    """It turns about, or slides along, this direction of its own axes; made a unit vector."""
+    """Axis of rotation or translation in its own frame; normalised."""
     sliding: bool = False
-    """Whether it slides."""
+    """Whether it is prismatic."""
     moved: Sequence[float] = (0.0, 0.0, 0.0)
-    """Its origin in its parent's axes [m]."""
+    """Origin in the parent's frame [m]."""
     turned: Any = None
-    """Its axes in its parent's, a rotation matrix, shape (3, 3); None: the same."""
+    """Rotation matrix in the parent's frame, shape (3, 3); None: identity."""
     rigid: Number | None = None
-    """Where it stays [rad] or [m], if it does not move: a length that is a parameter."""
+    """Fixed coordinate [rad] or [m] of a joint that does not move, such as an unknown length."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class Body:
     """A mass that a joint carries."""
 
     joint: str
-    """Which."""
+    """Name of the joint."""
     mass: Number
-    """[kg]."""
+    """Mass [kg]."""
     center: Sequence[float] = (0.0, 0.0, 0.0)
     """Centre of mass in the joint's axes [m]."""
     gyration: Any = 0.0
@@ -71,11 +71,11 @@ class Spring:
     """A spring along a coordinate: energy stiffness (q - rest)^2 / 2."""
 
     joint: str
-    """Which."""
+    """Name of the joint."""
     stiffness: Number
-    """[N m / rad] or [N / m]."""
+    """Stiffness [N m / rad] or [N / m]."""
     rest: Number = 0.0
-    """[rad] or [m]."""
+    """Rest position [rad] or [m]."""
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,14 @@ class Damper:
     """A damper along a coordinate: force -damping dq/dt."""
 
     joint: str
-    """Which."""
+    """Name of the joint."""
     damping: Number
-    """[N m s / rad] or [N s / m]."""
+    """Damping coefficient [N m s / rad] or [N s / m]."""
 
 
 @dataclass(frozen=True)
 class Pin:
-    """Holds a point of one frame on a point of another: three equations."""
+    """Fixes a point of one frame to a point of another: three equations."""
 
     one: str
     """Joint of the first frame."""
@@ -104,10 +104,10 @@ class Pin:
 
 @dataclass(frozen=True)
 class Clamp:
-    """Holds one frame on another, place and axes: six equations.
+    """Fixes one frame to another, origin and axes: six equations.
 
-    The axes are held by x1.y2 = y1.z2 = z1.x2 = 0, which a frame turned by half a turn fulfils as
-    well; a motion that starts clamped stays so.
+    The equations of the axes, x1.y2 = y1.z2 = z1.x2 = 0, also hold after half a turn; a motion that
+    starts clamped stays clamped.
     """
 
     one: str
@@ -119,19 +119,19 @@ class Clamp:
     at_other: Sequence[float] = (0.0, 0.0, 0.0)
     """Point in its axes [m]."""
     turned: Any = None
-    """Axes of `one` in those of `other`, shape (3, 3); None: the same."""
+    """Rotation of `one` in the frame of `other`, shape (3, 3); None: identity."""
 
 
 @dataclass(frozen=True)
 class Rod:
-    """Holds two points at a distance: one equation."""
+    """Fixes the distance of two points: one equation."""
 
     one: str
     """Joint of the first frame."""
     at_one: Sequence[float]
     """Point in its axes [m]."""
     length: Number
-    """[m], not zero: for that there is `Pin`."""
+    """Distance [m], not zero; for zero use `Pin`."""
     other: str = WORLD
     """Joint of the second frame."""
     at_other: Sequence[float] = (0.0, 0.0, 0.0)
@@ -140,17 +140,17 @@ class Rod:
 
 @dataclass(frozen=True)
 class Point:
-    """Where a marker is, in the world: three readings."""
+    """Position of a marker in the world: three readings."""
 
     joint: str
-    """Of the frame that carries it."""
+    """Joint of the frame that carries it."""
     at: Sequence[float] = (0.0, 0.0, 0.0)
-    """Place in its axes [m]."""
+    """Position in that frame [m]."""
 
 
 @dataclass(frozen=True)
 class Distance:
-    """The distance of two points, as a string's length: one reading."""
+    """Distance of two points, such as the length of a string: one reading."""
 
     one: str
     """Joint of the first frame."""

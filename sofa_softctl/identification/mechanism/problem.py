@@ -1,4 +1,4 @@
-"""Identification of mechanisms: what is unknown, recorded and compared."""
+"""Identification problems of mechanisms."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class MechanismProblem(Problem):
-    """A mechanism with unknown parameters, driven by recorded forces and seen by recorded outputs.
+    """A mechanism with unknown parameters, recorded forces and measured outputs.
 
     Raises:
-        IdentificationError: A name is not there.
+        IdentificationError: A name is unknown.
     """
 
     name: str
-    """For people."""
+    """Name in reports and messages."""
     mechanism: Mechanism
-    """What moves."""
+    """The model."""
     dt: float
     """Time step [s]."""
     outputs: tuple[Output, ...]
-    """What is measured."""
+    """Measured outputs."""
     forces: tuple[Force, ...] = ()
-    """What drives it."""
+    """Recorded forces."""
     feedback: Feedback | None = None
-    """What keeps it near the measured motion."""
+    """Feedback to the measured motion."""
     start: Given | Settled = field(default_factory=Given)
-    """Where a recording begins."""
+    """Initial state of a recording."""
     from_feedback: bool = False
-    """Whether outputs are not recorded, but follow from the coordinates of the feedback."""
+    """Whether outputs are not recorded, but computed from the coordinates of the feedback."""
     delay: Mapping[str, str] = field(default_factory=dict)
-    """Channel of an input to the parameter by which its signal comes late [s]."""
+    """Channels of inputs to the parameters of their delays [s]."""
     share: float = 0.5
-    """Of a step's force that acts at its end; 0: the paper's split, of first order."""
+    """Share of a step's force that acts at its end; 0: the paper's split, of first order."""
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Of the mechanism."""
+        """Parameters of the mechanism."""
         return self.mechanism.parameters
 
     @property
@@ -88,7 +88,7 @@ class MechanismProblem(Problem):
         return MechanismExperiment(self, recording)
 
     def read(self, rho: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Outputs of configurations (m, n), with derivatives by q and explicit ones by rho.
+        """Outputs of configurations q (m, n), with derivatives by q and explicit ones by rho.
 
         Returns:
             Shapes (m, n_y), (m, n_y, n), (m, n_y, n_rho).

@@ -1,4 +1,4 @@
-"""What drives a mechanism, what of it is measured, and where a recorded run begins."""
+"""Forces, outputs and initial states of recorded mechanisms."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class Angle:
     """A coordinate: one reading."""
 
     joint: str
-    """Which, turning or sliding."""
+    """Name of the joint, turning or sliding."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """Something that is measured."""
+    """A measured quantity."""
 
     reading: Point | Distance | Angle
-    """What."""
+    """The quantity."""
     channels: tuple[Channel, ...]
-    """Where it is recorded: three for a point, one for the others."""
+    """Its channels: three for a point, one for the others."""
 
 
 @dataclass(frozen=True)
@@ -34,26 +34,26 @@ class Force:
     """A recorded force or torque along a coordinate."""
 
     joint: str
-    """Which."""
+    """Name of the joint."""
     channel: Channel
-    """Where it is recorded."""
+    """Its channel."""
 
 
 @dataclass(frozen=True, eq=False)
 class Feedback:
-    """Forces -gain (q - measured q): they keep a simulation near what was measured."""
+    """Forces -gain (q - measured q), which keep a simulation near the measured motion."""
 
     joints: tuple[str, ...]
-    """Which, m of them."""
+    """Names of m joints."""
     channels: tuple[Channel, ...]
-    """Where their measured coordinates are recorded."""
+    """Channels of their measured coordinates."""
     gain: np.ndarray
-    """[N m / rad], shape (1, m, m), or (K, m, m) for one that changes from step to step."""
+    """Gain [N m / rad], shape (1, m, m), or (K, m, m) if it varies by step."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """The start is given, also as parameters; what is not named is zero."""
+    """A given initial state, which may depend on parameters; other coordinates are zero."""
 
     q: Mapping[str, Number] = field(default_factory=dict)
     """Coordinates [rad] or [m]."""
@@ -63,7 +63,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Settled:
-    """At the start all rests in equilibrium, with the joints of the feedback as first measured."""
+    """Initial equilibrium, with the joints of the feedback as first measured."""
 
     q: Mapping[str, float] = field(default_factory=dict)
-    """Where to look for the equilibrium; what is not named starts at zero."""
+    """Initial guess of the equilibrium; other coordinates are zero."""

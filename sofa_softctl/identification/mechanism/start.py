@@ -1,4 +1,4 @@
-"""Where simulated motions start: given, on the constraints, or where the mechanism rests."""
+"""Initial states of simulations: projected onto the constraints, or in equilibrium."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 
 ITERATIONS = 100
-"""Most of Newton's iterations."""
+"""Limit of Newton iterations."""
 STRIDE = 0.2
-"""Longest step of a coordinate in one of them [rad] or [m]."""
+"""Longest step of a coordinate in an iteration [rad] or [m]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where a simulation begins, and how that depends on the parameters."""
+    """Initial state of a simulation, and its derivatives by the parameters."""
 
     q: np.ndarray
     """Configuration, shape (n,)."""
@@ -36,41 +36,41 @@ class Rest:
     """A mechanism in equilibrium while some of its joints are held."""
 
     start: Start
-    """At rest there."""
+    """The equilibrium."""
     multipliers: np.ndarray
-    """Forces of the constraints [N] or [N m], shape (n_h,)."""
+    """Constraint forces [N] or [N m], shape (n_h,)."""
     q_held: np.ndarray
     """dq by the held coordinates, shape (n, n_held)."""
 
 
 def rest(mechanism: Mechanism, q: np.ndarray | None = None) -> Start:
-    """At rest in a configuration, the one of zeros by default; the same for all parameters."""
+    """A start at rest, independent of the parameters; at zero by default."""
     n, n_rho = len(mechanism.coordinates), len(mechanism.parameters)
     at = np.zeros(n) if q is None else np.asarray(q, dtype=float)
     return Start(at, np.zeros(n), np.zeros((n, n_rho)), np.zeros((n, n_rho)))
 
 
 def violation(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """h(q, rho): what constraints miss [m] or [-], shape (n_h,)."""
+    """Constraint violation h(q, rho) [m] or [-], shape (n_h,)."""
     return _constraints(mechanism, rho, q)[0]
 
 
 def project(
     mechanism: Mechanism, rho: np.ndarray, q: np.ndarray, held: Sequence[str] = ()
 ) -> tuple[np.ndarray, float]:
-    """The configuration nearest to q that fulfils the constraints, and its distance in q.
+    """The configuration nearest to q on the constraints, and its distance.
 
     Args:
-        mechanism: What has constraints.
+        mechanism: Mechanism with constraints.
         rho: Parameters, shape (n_rho,).
-        q: Where to look, shape (n,).
-        held: Joints that keep their coordinates.
+        q: Configuration to project, shape (n,).
+        held: Joints with fixed coordinates.
 
     Raises:
         SimulationError: There is none near q.
     """
     at, loose = _closed(mechanism, rho, q, held), _loose(mechanism, held)
-    for _ in range(ITERATIONS):  # to the nearest point of the linearised constraints, over and over
+    for _ in range(ITERATIONS):  # repeated projection onto the linearised constraints
         h, Dh = _constraints(mechanism, rho, at)
         away = (at - q)[loose]
         step = away + np.linalg.lstsq(Dh[:, loose], h - Dh[:, loose] @ away, rcond=None)[0]
@@ -84,7 +84,7 @@ def project(
 def _closed(
     mechanism: Mechanism, rho: np.ndarray, q: np.ndarray, held: Sequence[str]
 ) -> np.ndarray:
-    """A configuration near q that fulfils the constraints; see `project`."""
+    """A configuration near q on the constraints; see `project`."""
     at, loose = np.array(q, dtype=float), _loose(mechanism, held)
     for _ in range(ITERATIONS):
         h, Dh = _constraints(mechanism, rho, at)
@@ -94,15 +94,15 @@ def _closed(
     if np.abs(h).max() < 1e-10:
         return at
     raise SimulationError(
-        "No configuration near the start fulfils the constraints: they are still missed by "
+        "No configuration near the start satisfies the constraints: the violation is "
         f"{np.abs(h).max():.3g} after {ITERATIONS} iterations. Start closer to a closed loop."
     )
 
 
 def projected(mechanism: Mechanism, rho: np.ndarray, start: Start) -> tuple[Start, float]:
-    """A start moved onto the constraints, with its derivatives, and how far it was moved.
+    """A start projected onto the constraints, with its derivatives, and the distance.
 
-    Velocities stay: what of them leaves the constraints is taken by the first step's multipliers.
+    Velocities are kept: the first step's multipliers remove their part off the constraints.
 
     Raises:
         SimulationError: There is no configuration on the constraints near it.
@@ -156,14 +156,14 @@ def settle(
     """The equilibrium near a guess, under gravity, springs and constraints, V_q = D1 h^T mu.
 
     Args:
-        mechanism: What settles.
+        mechanism: The mechanism.
         rho: Parameters, shape (n_rho,).
-        guess: Where to look; held joints stay as they are in it, shape (n,).
-        held: Joints that do not move, by motors or hands.
-        multipliers: First guess of mu, shape (n_h,).
+        guess: Initial guess, with the coordinates of held joints, shape (n,).
+        held: Joints with fixed coordinates.
+        multipliers: Initial guess of mu, shape (n_h,).
 
     Raises:
-        SimulationError: Newton's iteration finds none near the guess.
+        SimulationError: Newton's iteration does not converge.
     """
     rho, tree = np.asarray(rho, dtype=float), mechanism.tree
     loose, n_h = _loose(mechanism, held), len(tree.closed.kind)
@@ -182,7 +182,7 @@ def settle(
             return _resting(mechanism, rho, q, mu, held)
     raise SimulationError(
         f"No equilibrium near the start with rho = {rho.tolist()}: Newton's iteration did not "
-        "converge. Do springs or gravity hold every joint that is not held?"
+        "converge. Do springs or gravity balance every joint that is not held?"
     )
 
 
@@ -193,7 +193,7 @@ def _resting(
     mu: np.ndarray,
     held: Sequence[str],
 ) -> Rest:
-    """With the derivatives, from the system that Newton solved last."""
+    """The equilibrium with its derivatives, from the last Newton system."""
     n, loose = len(q), _loose(mechanism, held)
     kkt, _, by_rho, by_q = _balance(mechanism, rho, q, mu, loose)
     fixed = [mechanism.coordinate(name) for name in held]
@@ -238,6 +238,6 @@ def _loose(mechanism: Mechanism, held: Sequence[str]) -> np.ndarray:
 
 
 def _strided(step: np.ndarray) -> np.ndarray:
-    """The step, shortened so that no coordinate goes further than STRIDE."""
+    """The step, scaled so that no coordinate moves further than STRIDE."""
     longest = float(np.abs(step).max(initial=0.0))
     return step * min(1.0, STRIDE / longest) if longest > 0.0 else step

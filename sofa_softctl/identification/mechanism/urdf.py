@@ -1,4 +1,4 @@
-"""Mechanisms from URDF files, read by yourdfpy."""
+"""Import of mechanisms from URDF files, by yourdfpy."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.mechanism.parts import WORLD, Body, Damper, Joint
 
 TURNING, SLIDING, FIXED = ("revolute", "continuous"), ("prismatic",), ("fixed",)
-"""Types of joints that are understood."""
+"""Supported types of joints."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a URDF file says of a robot's mechanics, to be changed or added to."""
+    """Parts of a mechanism from a URDF file, to be modified and extended."""
 
     joints: list[Joint]
-    """Those that move; what fixed ones carry is carried by the moving joint before."""
+    """Moving joints; links behind fixed joints belong to the moving joint before."""
     bodies: list[Body]
-    """Links with a mass, but for those that never move."""
+    """Links with a mass, except those that never move."""
     dampers: list[Damper]
-    """Of joints whose dynamics have a damping."""
+    """Dampers of joints with damping."""
 
 
 def from_urdf(path: str | Path, *, root: str | None = None) -> Parts:
@@ -33,11 +33,11 @@ def from_urdf(path: str | Path, *, root: str | None = None) -> Parts:
 
     Args:
         path: URDF file; meshes are not read.
-        root: Link to begin at; its frame is the world's. None: the file's own.
+        root: First link; its frame is the world's. None: the root of the file.
 
     Raises:
         IdentificationError: yourdfpy is missing, the file cannot be read, it has no such link, or
-            a joint that is neither turning, sliding nor fixed, or that follows another.
+            a joint that is not revolute, prismatic or fixed, or mimics another.
     """
     robot = _robot(Path(path))
     links = {link.name: link for link in robot.link_map.values()}
@@ -56,7 +56,7 @@ def from_urdf(path: str | Path, *, root: str | None = None) -> Parts:
 def _walk(
     robot: Any, begin: str, parts: Parts, path: str | Path
 ) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Each link, the moving joint that carries it, its place there; joints are added on the way."""
+    """Each link, its moving joint and pose there; adds joints and dampers to `parts`."""
     waiting = [(begin, WORLD, np.eye(4))]
     while waiting:
         link, carrier, place = waiting.pop(0)
@@ -92,13 +92,13 @@ def _body(inertial: Any, carrier: str, place: np.ndarray) -> Body:
 def _check(joint: Any, path: str | Path) -> None:
     if joint.type not in (*TURNING, *SLIDING):
         raise IdentificationError(
-            f"{path}: joint '{joint.name}' is {joint.type}. Turning, sliding and fixed ones are "
-            "understood: put several of them in its place."
+            f"{path}: joint '{joint.name}' is {joint.type}. Supported are revolute, prismatic and "
+            "fixed joints: replace it by several of them."
         )
     if joint.mimic is not None:
         raise IdentificationError(
-            f"{path}: joint '{joint.name}' follows '{joint.mimic.joint}': such joints are not "
-            "understood. Make it fixed."
+            f"{path}: joint '{joint.name}' mimics '{joint.mimic.joint}', which is not supported. "
+            "Make it fixed."
         )
 
 

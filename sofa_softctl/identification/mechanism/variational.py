@@ -1,4 +1,4 @@
-"""Simulating a mechanism with the midpoint variational integrator."""
+"""Midpoint variational integrator of mechanisms."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.start import Start, violation
 
 TOLERANCE = 1e-7
-"""Newton's last step in a coordinate [rad] or [m]; what remains after it is its square."""
+"""Largest last Newton step of a coordinate [rad] or [m]; the remaining error is its square."""
 ITERATIONS = 25
-"""Most of Newton's iterations in a step."""
+"""Limit of Newton iterations in a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Trajectory:
 
 
 def free(mechanism: Mechanism, steps: int, *, share: float = 0.5) -> Drive:
-    """No force from outside for so many steps."""
+    """A drive without external forces for `steps` steps."""
     n = len(mechanism.coordinates)
     return Drive(
         gain_u=np.zeros((n, 0)),
@@ -58,21 +58,21 @@ def free(mechanism: Mechanism, steps: int, *, share: float = 0.5) -> Drive:
 def simulate(
     mechanism: Mechanism, rho: np.ndarray, start: Start, drive: Drive, dt: float
 ) -> Trajectory:
-    """All steps of a drive.
+    """Simulate all steps of a drive.
 
     Args:
-        mechanism: What moves.
+        mechanism: The mechanism.
         rho: Parameters, shape (n_rho,).
-        start: Where it begins; on the constraints.
-        drive: Forces from outside; K steps of them.
+        start: Initial state, on the constraints.
+        drive: External forces of K steps.
         dt: Time step [s].
 
     Raises:
         SimulationError: A step has no solution, or is not finite.
-        IdentificationError: The start violates a constraint, or a shape does not fit.
+        IdentificationError: The start violates a constraint, or a shape is wrong.
 
     Source: Caldwell, Coleman, Correll 2014, eq. (5), with p_0 = L_v(q_0, v_0). With
-    `drive.share` = 0 forces act as in the paper, at the start of each step: first order.
+        `drive.share` = 0 forces act as in the paper, at the start of each step: first order.
     """
     rho = np.asarray(rho, dtype=float)
     tree, n, steps = mechanism.tree, len(mechanism.coordinates), len(drive.u)
@@ -122,8 +122,8 @@ def _check_start(mechanism: Mechanism, rho: np.ndarray, start: Start) -> None:
     missed = violation(mechanism, rho, start.q)
     if missed.size and np.abs(missed).max() > 1e-8:
         raise IdentificationError(
-            f"The start misses the constraints by {np.abs(missed).max():.3g}. `project` gives the "
-            "nearest configuration that does not."
+            f"The start violates the constraints by {np.abs(missed).max():.3g}. `project` returns "
+            "the nearest configuration that does not."
         )
 
 

@@ -1,1 +1,1 @@
-"""Estimates that follow a running scene."""
+"""Moving-horizon estimation in a running scene."""

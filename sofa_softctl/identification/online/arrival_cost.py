@@ -1,9 +1,8 @@
-"""What is kept of samples that left a sliding window: their likelihood as a quadratic form.
+"""Arrival cost: the likelihood of samples before a sliding window, as a quadratic form.
 
-Sum of r^2 over samples, r(rho) linearised at the estimate of the window that had them, is
-rho' F rho - 2 b' rho + constant. F and b of samples add up, so that every sample counts once: in
-the window with the model itself, afterwards with this. Other names: arrival cost, information
-filter.
+The sum of r^2 over samples, r(rho) linearised at the last estimate whose window had them, is
+rho' F rho - 2 b' rho + constant. F and b add up, so that every sample counts once: in the window
+with the model itself, afterwards with this form. Also known as an information filter.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.parameter import Parameter
 
 SINGULAR = 1e-12
-"""Of directions, parameters in their deviations: below this nothing is known."""
+"""Smaller eigenvalues of the normalised information are zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class ArrivalCost:
-    """Samples that no longer count themselves."""
+    """Information of samples that left the window."""
 
     information: np.ndarray
     """F [1 / units], shape (n_rho, n_rho)."""
     b: np.ndarray
-    """F times what fits them best [1 / units], shape (n_rho,)."""
+    """F times their best fit [1 / units], shape (n_rho,)."""
     spread: np.ndarray
-    """Covariance of b: F where outputs alone are noisy, more with noisy inputs, (n_rho, n_rho)."""
+    """Covariance of b: F with noise of outputs alone, more with noisy inputs, (n_rho, n_rho)."""
 
     @staticmethod
     def none(count: int) -> ArrivalCost:
-        """Nothing is known of so many parameters."""
+        """No information on `count` parameters."""
         square = np.zeros((count, count))
         return ArrivalCost(square, np.zeros(count), square)
 
@@ -44,21 +43,23 @@ class ArrivalCost:
         )
 
     def faded(self, share: float) -> ArrivalCost:
-        """As if each sample counted so much less."""
+        """With the weight of each sample multiplied by `share`."""
         return ArrivalCost(share * self.information, share * self.b, share**2 * self.spread)
 
-    def experiment(self, parameters: tuple[Parameter, ...]) -> Remembered:
-        """As an experiment: one sample of combinations of parameters, with noise 1."""
+    def experiment(self, parameters: tuple[Parameter, ...]) -> LinearExperiment:
+        """As an experiment: one sample of linear combinations of parameters, with noise 1."""
         units = np.sqrt(np.diag(self.information))
         units[units == 0.0] = 1.0
         size, axes = np.linalg.eigh(self.information / np.outer(units, units))
         seen = size > SINGULAR
         root, axes = np.sqrt(size[seen])[:, None], axes[:, seen].T
-        return Remembered(parameters, root * axes * units, axes @ (self.b / units) / root[:, 0])
+        return LinearExperiment(
+            parameters, root * axes * units, axes @ (self.b / units) / root[:, 0]
+        )
 
 
-class Remembered(Experiment):
-    """A linear model of what is remembered; see `experiment.Experiment`."""
+class LinearExperiment(Experiment):
+    """One measured sample of linear combinations of parameters."""
 
     name = "samples before the window"
     inputs: tuple[Channel, ...] = ()
@@ -91,27 +92,27 @@ class Remembered(Experiment):
 
 @dataclass(frozen=True, eq=False)
 class Linearised:
-    """Samples of a window, each as what it adds to a memory."""
+    """Contributions of the samples of a window to an arrival cost."""
 
     time: np.ndarray
-    """[s], shape (n,)."""
+    """Times [s], shape (n,)."""
     information: np.ndarray
-    """Shape (n, n_rho, n_rho)."""
+    """F of each sample, shape (n, n_rho, n_rho)."""
     b: np.ndarray
-    """Shape (n, n_rho)."""
+    """b of each sample, shape (n, n_rho)."""
     inflation: np.ndarray
-    """How much more uncertain b is than outputs alone make it, by parameter, shape (n_rho,)."""
+    """Deviation of b relative to noise of outputs alone, by parameter, shape (n_rho,)."""
 
     @staticmethod
     def of(fit: Fit, rho: np.ndarray, inflation: np.ndarray) -> Linearised:
-        """A fit at its estimate."""
+        """Linearise a fit at its estimate."""
         J = np.where(fit.there[..., None], fit.sensitivities / fit.deviations[:, None], 0.0)
         r = np.where(fit.there, fit.residuals, 0.0)
-        told = np.einsum("tyi,tyj->tij", J, J)
-        return Linearised(fit.time, told, told @ rho - np.einsum("tyi,ty->ti", J, r), inflation)
+        F = np.einsum("tyi,tyj->tij", J, J)
+        return Linearised(fit.time, F, F @ rho - np.einsum("tyi,ty->ti", J, r), inflation)
 
     def until(self, time: float) -> ArrivalCost:
-        """Those before a time."""
+        """Arrival cost of the samples before a time."""
         left = self.time < time
         F = self.information[left].sum(axis=0)
         return ArrivalCost(
@@ -119,6 +120,6 @@ class Linearised:
         )
 
     def since(self, time: float) -> Linearised:
-        """Those from a time on."""
+        """The samples from a time on."""
         stay = self.time >= time
         return Linearised(self.time[stay], self.information[stay], self.b[stay], self.inflation)

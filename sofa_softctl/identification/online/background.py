@@ -1,4 +1,4 @@
-"""Refinements in a process of their own, beside a simulation that goes on."""
+"""Refinements in a background process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sofa_softctl.identification.problem import Problem
 
 
 class Background:
-    """One process; it starts with the first task and ends with this.
+    """One worker process, started with the first task.
 
     Raises:
         SceneError: The problem cannot be sent to it.
@@ -33,7 +33,7 @@ class Background:
         weakref.finalize(self, self._open.close)
 
     def submit(self, task: Task) -> Future[Refinement]:
-        """Begin a refinement; the problem is sent to the process, or another if it ended."""
+        """Start a refinement, in a new process if the last one ended."""
         try:
             return self._running().submit(refine, task)
         except BrokenExecutor:

@@ -1,4 +1,4 @@
-"""What a run shows of identification while the robot moves: a table, and a plot over time."""
+"""Table and plot of the refinements of a run."""
 
 from __future__ import annotations
 
@@ -17,35 +17,37 @@ WIDE = 3.0
 
 @dataclass(frozen=True)
 class RefinementSummary(Summary):
-    """An `IdentificationController` at the end of a run."""
+    """Result of an `IdentificationController` at the end of a run."""
 
     name: str
-    """Its path."""
+    """Path of the controller."""
     problem: str
-    """Name of its problem."""
+    """Name of the problem."""
     status: str
-    """Of the last fit; empty before the first."""
+    """Status of the last fit; empty before the first."""
     fits: int
-    """Fits whose parameters were taken over."""
+    """Number of accepted fits."""
     seconds: float | None
-    """What a fit took, mean [s]."""
+    """Mean time of a fit [s]."""
     misfit: float | None
-    """What the last one leaves [sigma^2]."""
+    """Mean square residual of the last one [sigma^2]."""
     parameters: list[str]
     """Names and units."""
     start: list[float]
-    """Where they began [units]."""
+    """Initial values [units]."""
     estimate: list[float]
-    """Where they are [units]."""
+    """Estimates [units]."""
     half_width: list[float | None]
-    """Of their 95 % intervals [units]; None: not seen."""
+    """Half-widths of their 95 % intervals [units]; None: not identifiable."""
 
     def report(self, units: dict[str, str]) -> Report:
         """See `scene.report.Summary`."""
         del units  # those of the problem
-        caption = f"{self.fits} fits taken over; the last fit: {self.status or 'none yet'}."
+        caption = f"{self.fits} fits accepted; the last fit: {self.status or 'none yet'}."
         if self.fits:
-            caption += f" A fit took {self.seconds:.2g} s; the last leaves {self.misfit:.2g} σ²."
+            caption += (
+                f" A fit took {self.seconds:.2g} s; mean square residual {self.misfit:.2g} σ²."
+            )
         rows = zip(self.parameters, self.start, self.estimate, self.half_width, strict=True)
         return Report(
             [
@@ -53,7 +55,12 @@ class RefinementSummary(Summary):
                     f"Identification {self.name}: {self.problem}",
                     ("parameter", "start", "estimate", "95 % interval"),
                     [
-                        (name, f"{a:.4g}", f"{b:.4g}", "not seen" if w is None else f"± {w:.2g}")
+                        (
+                            name,
+                            f"{a:.4g}",
+                            f"{b:.4g}",
+                            "not identifiable" if w is None else f"± {w:.2g}",
+                        )
                         for name, a, b, w in rows
                     ],
                     caption,
@@ -63,7 +70,7 @@ class RefinementSummary(Summary):
 
 
 def summarise(controller: Any) -> RefinementSummary:
-    """Sum up what an `IdentificationController` found."""
+    """Summarise the estimates of an `IdentificationController`."""
     history, known = controller.history, controller.problem.parameters
     widths = np.array(controller.half_width.value)
     return RefinementSummary(
@@ -84,11 +91,13 @@ def draw_refinement(figure: Figure, controller: Any) -> None:
     """Draw each parameter and its interval over time.
 
     Raises:
-        SoftctlError: There was no fit yet.
+        SoftctlError: There is no accepted fit.
     """
     history = controller.history
     if not history:
-        raise SoftctlError(f"There is nothing to plot: {controller.getPathName()} fitted nothing.")
+        raise SoftctlError(
+            f"There is nothing to plot: {controller.getPathName()} has no accepted fit."
+        )
     count = len(controller.problem.parameters)
     figure.set_size_inches(9.0, 1.2 + 2.0 * (count + 1))
     panels = figure.subplots(count + 1, 1, sharex=True)
@@ -118,7 +127,7 @@ def _plot_parameter(axes: Axes, one: Any, time: np.ndarray, history: Any, k: int
 
 
 def _plot_windows(axes: Axes, history: Any) -> None:
-    """From when to when each fit looked, and how well its model fits."""
+    """The window and mean square residual of each fit."""
     for number, found in enumerate(history):
         wrong = found.misfit > 2.0
         axes.plot([found.begin, found.end], 2 * [number + 1], color=COLORS[5 if wrong else 6], lw=4)
@@ -127,5 +136,5 @@ def _plot_windows(axes: Axes, history: Any) -> None:
         )
     axes.set_ylim(len(history) + 1, 0)
     axes.set_ylabel("fit")
-    axes.set_title("windows, and mean squares of what they leave", fontsize="medium", loc="left")
+    axes.set_title("windows and mean square residuals", fontsize="medium", loc="left")
     clean(axes)

@@ -1,4 +1,4 @@
-"""One refinement of parameters while a robot moves: from a window of samples, and a memory."""
+"""One refinement of parameters from a window of samples and the arrival cost."""
 
 from __future__ import annotations
 
@@ -25,62 +25,62 @@ from sofa_softctl.identification.uncertainty.identifiability import (
 )
 
 USED = (EstimateStatus.CONVERGED, EstimateStatus.AT_BOUND, EstimateStatus.EXHAUSTED)
-"""Searches whose end is taken over; an exhausted one goes on in the next refinement."""
+"""Status of accepted searches; an exhausted one continues in the next refinement."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a refinement needs; it can be sent to another process."""
+    """Arguments of a refinement; can be sent to another process."""
 
     problem: Problem
-    """What is identified."""
+    """The identification problem."""
     parameters: tuple[Parameter, ...]
     """Its parameters, with priors."""
     table: Table
-    """The window."""
+    """Samples of the window."""
     rho: np.ndarray
-    """Where to start, shape (n_rho,)."""
+    """Initial parameters, shape (n_rho,)."""
     memory: ArrivalCost
-    """What earlier samples tell."""
+    """Information of earlier samples."""
     inflation: np.ndarray | None
-    """Of the last window, `Linearised.inflation`; None: there was none."""
+    """`Linearised.inflation` of the last window; None: there was none."""
     most: int
-    """Evaluations allowed."""
+    """Limit of evaluations."""
 
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
-    """What came of it."""
+    """Result of a refinement."""
 
     begin: float
-    """Of the window [s]."""
+    """Begin of the window [s]."""
     end: float
-    """Of the window [s]."""
+    """End of the window [s]."""
     rho: np.ndarray
-    """Parameters; where they were if `status` is none of `USED`, shape (n_rho,)."""
+    """Parameters; the initial ones if it failed, shape (n_rho,)."""
     half_width: np.ndarray
-    """Of their 95 % intervals; infinite for what was not seen, shape (n_rho,)."""
+    """Half-widths of their 95 % intervals; infinite if not identifiable, shape (n_rho,)."""
     status: EstimateStatus | None
-    """How the search ended; None: there was none."""
+    """Status of the search; None: it failed."""
     message: str
-    """That in words, or why there was none; and what is to be doubted."""
+    """Status as a sentence, or why it failed; and warnings."""
     misfit: float
-    """Mean square of the window's residuals in standard deviations [-]: 1 where noise is all."""
+    """Mean square of the window's residuals in standard deviations [-]: 1 for noise alone."""
     rows: Linearised | None
-    """The window's samples for the memory; None if there is no estimate."""
+    """The linearised samples of the window; None if it failed."""
     seconds: float
-    """Time that it took [s]."""
+    """Wall time [s]."""
 
     @property
     def used(self) -> bool:
-        """Whether the parameters are to be taken over."""
+        """Whether the parameters are accepted."""
         return self.status in USED and bool(np.isfinite(self.rho).all())
 
 
-def doubted(parameters: tuple[Parameter, ...], doubt: float) -> tuple[Parameter, ...]:
-    """With a prior where there is none: the start, off by a share of its size (one deviation).
+def with_priors(parameters: tuple[Parameter, ...], doubt: float) -> tuple[Parameter, ...]:
+    """With a prior around the start where there is none, its deviation a share of the scale.
 
-    What the first motions hardly show could go anywhere else: noise makes something of it.
+    Without it, noise alone determines parameters that the first motions hardly depend on.
     """
     if math.isinf(doubt):
         return parameters
@@ -90,11 +90,10 @@ def doubted(parameters: tuple[Parameter, ...], doubt: float) -> tuple[Parameter,
 
 
 def refine(task: Task) -> Refinement:
-    """Fit the parameters to the window and the memory.
+    """Fit the parameters to the window and the arrival cost.
 
-    The minimum of the window's residuals, each over the noise of its channel, and of the memory's
-    quadratic form: what `estimate` would find from all samples at once, but for the linearisation
-    of those that left. A window alone counts where the memory is empty.
+    Minimises the window's squared residuals, weighted by noise, plus the arrival cost: the result
+    of `estimate` from all samples at once, except for the linearisation of earlier ones.
     """
     began = perf_counter()
     time = task.table.columns["time"]
@@ -120,14 +119,14 @@ def refine(task: Task) -> Refinement:
 
 
 def _estimated(task: Task) -> tuple[Estimate, np.ndarray, Linearised]:
-    """The estimate, half-widths, and the window's samples for the memory."""
+    """The estimate, half-widths, and the linearised samples of the window."""
     problem = task.problem
     recording = assemble(task.table, problem.inputs, problem.channels, rate=problem.rate)
     experiments: list[Experiment] = [problem.experiment(recording)]
     if task.memory.information.any():
         experiments.append(task.memory.experiment(task.parameters))
     inflation, rho = task.inflation, task.rho
-    if inflation is None:  # a first fit tells it
+    if inflation is None:  # determined by a first fit
         found, trust = _fit(task, experiments, rho, np.ones(len(rho)))
         inflation, rho = _inflation(found, trust), found.rho
     found, trust = _fit(task, experiments, rho, inflation)
@@ -138,7 +137,7 @@ def _estimated(task: Task) -> tuple[Estimate, np.ndarray, Linearised]:
 def _fit(
     task: Task, experiments: list[Experiment], rho: np.ndarray, inflation: np.ndarray
 ) -> tuple[Estimate, Identifiability]:
-    """From rho, or else from the starts, with priors that are as strong beside noisy inputs."""
+    """Estimate from rho, or else from the starts, with priors scaled by the inflation."""
     parameters = tuple(
         replace(one, prior=Prior(one.prior.mean, one.prior.deviation / d)) if one.prior else one
         for one, d in zip(task.parameters, inflation.tolist(), strict=True)
@@ -146,7 +145,7 @@ def _fit(
     values = dict(zip((one.name for one in parameters), rho.tolist(), strict=True))
     try:
         found = estimate(experiments, start_at(parameters, values), most=task.most)
-    except IdentificationError:  # it may be that the window cannot be simulated from there
+    except IdentificationError:  # the window may not be simulated from there
         found = estimate(experiments, parameters, most=task.most)
     return found, identifiability(found, experiments)
 
@@ -154,11 +153,11 @@ def _fit(
 def half_widths(
     found: Estimate, trust: Identifiability, memory: ArrivalCost, inflation: np.ndarray
 ) -> np.ndarray:
-    """Of the 95 % intervals, shape (n_rho,).
+    """Half-widths of the 95 % intervals, shape (n_rho,).
 
-    C = A^-1 (A + S + M - F + Q) A^-1, A the information of window, priors and memory, S what noise
-    of the window's inputs adds to the covariance of the gradient, M - F what it added to the
-    memory's, and Q that priors count `inflation`^2 times although they are not better known.
+    C = A^-1 (A + S + M - F + Q) A^-1: A is the information of window, priors and arrival cost, S
+    the covariance of the gradient from noise of the window's inputs, M - F the same of the arrival
+    cost, and Q corrects for priors that count `inflation`^2 times.
     """
     C = np.nan_to_num(trust.output_covariance, posinf=0.0)
     of_priors = np.diag((inflation**2 - 1.0) * found.prior_information)
@@ -170,7 +169,7 @@ def half_widths(
 
 
 def _inflation(found: Estimate, trust: Identifiability) -> np.ndarray:
-    """Standard deviation of the window's gradient, over that from noise of outputs alone."""
+    """Standard deviation of the window's gradient relative to noise of outputs alone."""
     J = np.concatenate([each.rows[1] for each in found.fits])
     A = J.T @ J + np.diag(found.prior_information)
     through = np.nan_to_num(np.diag(A @ trust.input_covariance @ A))

@@ -1,4 +1,4 @@
-"""Where a scene's signals come from, and where parameters go: Data, or functions."""
+"""Sources of signals and targets of parameters in a scene: Data or functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError
 
 Signal = Callable[[], float] | tuple[Any, int] | Any
-"""A function, a Data and the place of a number in it, or a Data of one number."""
+"""A function, a Data and the index of a number in it, or a Data of one number."""
 Target = Callable[[float], None] | Any
 """A function, or a Data of one number."""
 
@@ -20,7 +20,7 @@ def readers(signals: Mapping[str, Signal], names: Sequence[str]) -> list[Callabl
     """Functions that read the signals of these names, in this order.
 
     Raises:
-        SceneError: One is missing, or of another name.
+        SceneError: One is missing, or its name is unknown.
     """
     check_names(signals, names, "'signals'")
     missing = [name for name in names if name not in signals]
@@ -35,14 +35,14 @@ def writers(
     """Functions that write parameters.
 
     Raises:
-        SceneError: One is for no parameter.
+        SceneError: The name of a parameter is unknown.
     """
     check_names(targets, names, "'targets'")
     return {name: _writer(target) for name, target in targets.items()}
 
 
 def check_names(given: Collection[str], known: Sequence[str], what: str) -> None:
-    """SceneError when one of the given names is not known."""
+    """SceneError if one of the given names is unknown."""
     for name in given:
         if name not in known:
             raise SceneError(

@@ -1,4 +1,4 @@
-"""A window that slides over the samples of a run, and what is known from those that left it."""
+"""Sliding window over the samples of a run, with the arrival cost of earlier ones."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from sofa_softctl.identification.online.arrival_cost import ArrivalCost, Lineari
 from sofa_softctl.identification.online.refinement import Refinement
 
 EPSILON = 1e-9
-"""What times may differ by from rounding [s]."""
+"""Tolerance of times for rounding [s]."""
 
 
 @dataclass
 class SlidingWindow:
-    """Samples, the fit that had them last, and the memory."""
+    """Samples of the window, their last linearisation, and the arrival cost."""
 
     length: float | None
-    """How far it reaches back, at least [s]; None: to the first sample."""
+    """Least length [s]; None: from the first sample on."""
     slack: float
-    """How much longer it may be, to begin when the robot is calm [s]."""
+    """Most additional length, to begin at a quiescent time [s]."""
     calm: Sequence[int]
-    """Columns of signals that tell that; none: the window has its length."""
+    """Columns of signals that measure motion; none: no additional length."""
     half_life: float
-    """Time after which what left counts half [s]; 0: what left does not count."""
+    """Half-life of the weight of earlier samples [s]; 0: they do not count."""
     memory: ArrivalCost
-    """Of samples that left."""
+    """Information of earlier samples."""
     samples: list[list[float]] = field(default_factory=list)
-    """Time and signals of each."""
+    """Time and signals of each sample."""
     rows: Linearised | None = None
-    """Samples of the last fit that are still in the window."""
+    """Linearised samples of the last fit that are still in the window."""
     inflation: np.ndarray | None = None
-    """Of the last fit."""
+    """`Linearised.inflation` of the last fit."""
     left: float | None = None
-    """Until when samples have left [s]."""
+    """Begin of the window at its last slide [s]."""
 
     def copy(self) -> SlidingWindow:
-        """Of its own samples; all else is never changed, but replaced."""
+        """A copy with its own list of samples; the other fields are never modified in place."""
         return replace(self, samples=list(self.samples))
 
     def slide(self, now: float) -> None:
-        """Let samples leave, so that the window ends now."""
+        """Move earlier samples to the arrival cost, so that the window ends now."""
         if self.length is None or now - self.length <= self.samples[0][0]:
             return
         begin = now - self.length
@@ -60,33 +60,33 @@ class SlidingWindow:
             self.rows, self.left = self.rows.since(begin), begin
 
     def table(self, units: Mapping[str, str]) -> Table:
-        """The samples; `units` of the signals by name, in their order."""
+        """The samples as a table; `units` of the signals by name, in their order."""
         columns = np.array(self.samples).T
         named = dict(zip((TIME, *units), columns, strict=True))
         lines = tuple(f"t = {time:g} s" for time in columns[0])
         return Table(f"window until {columns[0, -1]:g} s", named, {TIME: "s", **units}, lines)
 
     def take(self, found: Refinement) -> None:
-        """From now on the samples of a fit leave as it linearised them."""
+        """Take over the linearisation of a fit."""
         assert found.rows is not None
         self.rows, self.inflation = found.rows, found.rows.inflation
 
 
 SMOOTHED = 0.4
-"""Time over which a rate is taken, against noise [s]."""
+"""Time over which rates are smoothed [s]."""
 
 
 def quietest_time(time: np.ndarray, values: np.ndarray, earliest: float, latest: float) -> float:
-    """The time at which signals change least.
+    """The time of the slowest change of signals, for the begin of a window.
 
     Args:
-        time: Of the samples [s], even, shape (n,).
-        values: Signals of one kind, shape (n, m).
-        earliest: From when on to look [s].
-        latest: Until when [s].
+        time: Evenly spaced times of the samples [s], shape (n,).
+        values: Signals of one unit, shape (n, m).
+        earliest: First candidate [s].
+        latest: Last candidate [s].
 
     Returns:
-        One of the samples' times. The first of those to look at where there are too few samples.
+        The time of a sample [s]; of the first candidate if there are too few samples.
     """
     here = np.flatnonzero((time >= earliest - 1e-9) & (time <= latest + 1e-9))
     width = round(SMOOTHED / (time[1] - time[0])) // 2 * 2 + 1

@@ -1,1 +1,1 @@
-"""The problems that come with the package."""
+"""Built-in identification problems."""

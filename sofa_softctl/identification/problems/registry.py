@@ -1,4 +1,4 @@
-"""Identification problems by name: those of this package, and PROBLEMS of Python files."""
+"""Registry of identification problems: built-in ones, and PROBLEMS of Python files."""
 
 from __future__ import annotations
 

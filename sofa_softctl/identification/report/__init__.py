@@ -1,1 +1,1 @@
-"""What an estimation found, most severe first."""
+"""The report of an estimate, and its diagnostics."""

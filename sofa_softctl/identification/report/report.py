@@ -1,4 +1,4 @@
-"""All that is known of an estimate: for people, for JSON, for pages."""
+"""Report of an estimate: parameters, uncertainty, residuals, validation, diagnostics."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.outliers import Outlier, outliers
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.fitting.steepest_descent import Descent
-from sofa_softctl.identification.report.finding import Finding
-from sofa_softctl.identification.report.findings import findings
+from sofa_softctl.identification.report.diagnostic import Diagnostic
+from sofa_softctl.identification.report.diagnostics import diagnostics
 from sofa_softctl.identification.uncertainty.experiment_design import Candidate, rank
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability, identifiability
 from sofa_softctl.identification.uncertainty.residual_analysis import (
@@ -28,58 +28,57 @@ from sofa_softctl.identification.uncertainty.validation import Validation, rms, 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """An estimate with everything that was found out about it."""
+    """An estimate with its uncertainty, residuals and validation."""
 
     problem: str
-    """Its name."""
+    """Name of the problem."""
     estimate: Estimate
     """The parameters."""
     trust: Identifiability
-    """What data can tell of them."""
+    """Covariance, intervals and identifiable directions."""
     residuals: tuple[ChannelResiduals, ...]
-    """What is left of the fitted data."""
+    """Residuals of the fitted data, by channel."""
     validations: tuple[Validation, ...]
     """Held-out experiments."""
     held_out: tuple[ChannelResiduals, ...]
-    """What is left of them."""
+    """Their residuals, by channel."""
     candidates: tuple[Candidate, ...]
-    """Motions that could be recorded next, the most informative first."""
+    """Motions that could be recorded next, most informative first."""
     outliers: tuple[Outlier, ...]
-    """Single samples of the fitted data that are wrong, the worst first."""
+    """Outliers of the fitted data, largest first."""
     draws: int
-    """Simulations of each experiment with drawn noise of inputs, to judge residuals by; 0: none."""
+    """Simulations of each experiment with drawn noise of inputs, to test residuals; 0: none."""
     draw_seconds: float
-    """Time that they took [s]."""
+    """Their wall time [s]."""
     descent: Descent | None
-    """The path, where the estimate is one of steepest descent."""
+    """Iterates of steepest descent, where that was the method."""
     notes: dict[str, tuple[str, ...]]
-    """What was told of each recording as it was read."""
+    """Notes on each recording."""
 
     @property
     def rms(self) -> float:
-        """Of all fitted data, in standard deviations [-]."""
+        """RMS residual of all fitted data, in standard deviations [-]."""
         return rms(np.concatenate([fit.residuals.ravel() for fit in self.estimate.fits]))
 
     @property
     def rms_held_out(self) -> float:
-        """Of all held-out data, in standard deviations [-]; NaN without."""
+        """RMS residual of all held-out data, in standard deviations [-]; NaN without."""
         parts = [one.fit.residuals.ravel() for one in self.validations]
         return rms(np.concatenate(parts)) if parts else float("nan")
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What people should know, the worst first."""
-        order = {"bad": 0, "look": 1, "good": 2}
-        return tuple(sorted(findings(self), key=lambda one: order[one.level]))
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Diagnostics, most severe first."""
+        return diagnostics(self)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; what is not finite becomes None."""
         estimate = self.estimate
-        told = {
+        values = {
             "problem": self.problem,
             "status": estimate.status.name,
             "message": estimate.status.value,
-            "findings": [vars(one) for one in self.findings],
+            "findings": [vars(one) for one in self.diagnostics],
             "parameters": [_parameter(self, i) for i in range(len(estimate.names))],
             "confidence": 0.95,
             "distribution": self.trust.distribution,
@@ -105,11 +104,11 @@ class Report:
             "next": [vars(one) for one in self.candidates],
         }
         if self.descent is not None:
-            told["descent"] = [
+            values["descent"] = [
                 {"rho": one.rho.tolist(), "cost": one.cost, "gradient_norm": one.gradient_norm}
                 for one in self.descent.iterates
             ]
-        plain: dict[str, Any] = _plain(told)
+        plain: dict[str, Any] = _plain(values)
         return plain
 
 
@@ -123,16 +122,16 @@ def make_report(
     descent: Descent | None = None,
     notes: Mapping[str, Sequence[str]] | None = None,
 ) -> Report:
-    """Find out what can be known of an estimate.
+    """Uncertainty, residuals, validation and diagnostics of an estimate.
 
     Args:
-        problem: Its name.
+        problem: Name of the problem.
         estimate: From the experiments.
         experiments: Those that were fitted.
-        hold_out: Others, to be predicted.
+        hold_out: Experiments to validate with.
         candidates: Motions that could be recorded next.
-        descent: The path of the paper's method.
-        notes: What was told of each recording.
+        descent: Iterates, if the method was steepest descent.
+        notes: Notes on each recording.
     """
     validations = validate(estimate, hold_out)
     held_out = [one.fit for one in validations]
@@ -151,14 +150,14 @@ def make_report(
         draws=expected.draws if expected else 0,
         draw_seconds=expected.seconds if expected else 0.0,
         descent=descent,
-        notes={name: tuple(told) for name, told in (notes or {}).items()},
+        notes={name: tuple(texts) for name, texts in (notes or {}).items()},
     )
 
 
 def _analysed(
     fits: Sequence[Fit], drawn: Sequence[np.ndarray] | None, doubt: float
 ) -> tuple[ChannelResiduals, ...]:
-    """What is left of all channels; `drawn`: of noise, empty if it cannot be had, None: exact."""
+    """Residuals by channel; `drawn`: those of noise, empty: unknown, None: inputs are exact."""
     without: list[np.ndarray | None] = [None] * len(fits)
     each = drawn or without
     return tuple(
@@ -186,16 +185,16 @@ def _parameter(report: Report, i: int) -> dict[str, Any]:
 
 
 def _kept(estimate: Estimate, name: str) -> str:
-    """Why a parameter was not fitted; empty: it was."""
+    """Why a parameter was not fitted; empty: it was fitted."""
     if name in estimate.fixed:
         return "fixed"
     return "unseen" if name in estimate.held else ""
 
 
 def _channel(one: ChannelResiduals) -> dict[str, Any]:
-    told = {name: value for name, value in vars(one).items() if name not in ("edges", "windows")}
+    values = {name: value for name, value in vars(one).items() if name not in ("edges", "windows")}
     lists = {"edges": one.edges.tolist(), "windows": one.windows.tolist()}
-    return told | lists | {"right": one.right, "sentence": one.sentence}
+    return values | lists | {"right": one.right, "sentence": one.sentence}
 
 
 def _search(one: Any, names: tuple[str, ...]) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""What an estimate is worth: intervals, identifiability, tests of residuals."""
+"""Uncertainty of estimates: intervals, identifiability, residual tests, validation."""

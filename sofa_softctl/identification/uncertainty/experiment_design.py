@@ -1,7 +1,6 @@
-"""Which motion to record next: the one that adds the most information.
+"""Experiment design: D-optimal choice among candidate motions.
 
-The paper leaves "algorithms to determine appropriate actions" to future work; this is the simplest
-of them: among given candidates, the D-optimal one.
+The paper leaves "algorithms to determine appropriate actions" to future work.
 """
 
 from __future__ import annotations
@@ -22,52 +21,52 @@ from sofa_softctl.identification.uncertainty.identifiability import (
 from sofa_softctl.identification.uncertainty.input_noise import input_scores
 
 IGNORANCE = 10.0
-"""Parameters are taken to be known within so many times their sizes before any data."""
+"""Deviation of the wide prior of each parameter, as multiple of its scale."""
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """What a motion would tell."""
+    """Information that a motion would add."""
 
     name: str
-    """Of its recording."""
+    """Name of its recording."""
     gain: float
     """Information added: half of log det of covariances before over after, in nats [-].
 
-    Negative: noise of its inputs would make the fit worse; -inf: it failed.
+    Negative: noise of its inputs would make the fit worse; -inf: the simulation failed.
     """
     half_widths: dict[str, float]
-    """Half of the 95 % interval of each parameter that is expected afterwards [unit]."""
+    """Expected half-width of the 95 % interval of each parameter afterwards [unit]."""
     half_widths_now: dict[str, float]
     """The same before [unit]."""
     reason: str = ""
-    """Why it cannot be judged; empty: it can."""
+    """Why the simulation failed; empty: it did not."""
 
 
 def rank(
     estimate: Estimate, candidates: Sequence[Experiment], experiments: Sequence[Experiment] = ()
 ) -> tuple[Candidate, ...]:
-    """Candidates by what they would add to what is known, the most informative first.
+    """Candidates by the information that they would add, most informative first.
 
-    The gain is half of log det of the parameters' covariance before over after: by so many nats
-    the ellipsoid of what they may be shrinks. Covariances are those of the intervals,
-    C + C M S M' C with noise of inputs, C the inverse of the information; as samples are weighed by
-    noise of outputs alone, more data with noisy inputs can also make them larger: the gain is
-    negative then. All parameters that the caller did not fix count, also those that data so far do
-    not see, with a wide prior of 10 times their sizes. All samples of a candidate count as
-    measured; its motion is predicted with the estimate.
+    The gain is half of log det of the parameters' covariance before over after: the decrease in
+    the log volume of their confidence ellipsoid. Covariances are those of the intervals,
+    C + C M S M' C with noise of inputs, C the inverse of the information. As samples are weighted
+    by noise of outputs alone, more data with noisy inputs can increase them: the gain is then
+    negative. All parameters that the caller did not fix count, also unobservable ones, with a wide
+    prior of 10 times their scales. All samples of a candidate count as measured; its motion is
+    predicted with the estimate.
 
     Args:
         estimate: From the data so far.
-        candidates: Experiments whose `measured` is not looked at.
-        experiments: Those of the estimate, for the noise of their inputs; none: without.
+        candidates: Experiments; their `measured` is not used.
+        experiments: Those of the estimate, for the noise of their inputs; none: without it.
     """
     known = _Known(estimate, experiments)
     return tuple(sorted((known.judge(one) for one in candidates), key=lambda one: -one.gain))
 
 
 class _Known:
-    """What is known of the parameters before a candidate is recorded."""
+    """Information on the parameters before a candidate is recorded."""
 
     def __init__(self, estimate: Estimate, experiments: Sequence[Experiment]) -> None:
         self.estimate = estimate
@@ -86,7 +85,7 @@ class _Known:
         self.covariance = self._covariance(self.F, self.scores)
 
     def judge(self, experiment: Experiment) -> Candidate:
-        """What a motion would tell."""
+        """The information that a motion would add."""
         now = self._half_widths(self.covariance)
         noise = {one.name: one.deviation for fit in self.estimate.fits for one in fit.channels}
         misfit = StackedResidual([experiment], self.estimate.parameters, deviations=noise)
@@ -108,7 +107,7 @@ class _Known:
         return self._of_counted(input_scores(experiment, fit, rho, self.counted))
 
     def _covariance(self, F: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """Of the parameters [units], from noise of outputs and of inputs."""
+        """Covariance of the parameters [units], from noise of outputs and of inputs."""
         units = np.outer(self.scale, self.scale)
         C = np.linalg.inv(F * units) * units
         found: np.ndarray = C + C @ scores @ C

@@ -1,4 +1,4 @@
-"""What data can and cannot tell of parameters: information, intervals, directions not seen."""
+"""Identifiability: Fisher information, confidence intervals, unidentifiable directions."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.uncertainty.input_noise import input_covariance
 
 CONFIDENCE = 0.95
-"""Of the intervals."""
+"""Confidence level of the intervals."""
 BLIND, DIM = 1.0, 0.1
-"""A direction is not seen when it is uncertain by more than its own size, hardly by a tenth."""
+"""Relative deviation above which a direction is not identifiable, and weakly identifiable."""
 SMALL = 0.1
-"""Parts of a direction below this are left out of its name."""
+"""Smaller parts of a direction are left out of its name."""
 SINGULAR = 1e-9
-"""Share of the largest singular value below which nothing is seen at all."""
+"""Smaller singular values, relative to the largest, are zero."""
 LOST = 1e-3
-"""Part of a direction that is not seen at all from which a parameter is lost with it."""
+"""Part in a singular direction above which a parameter has infinite variance."""
 
 
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """A combination of parameters, each in shares of its value, and how well data see it."""
+    """A combination of parameters, relative to their values, and its standard deviation."""
 
     parts: dict[str, float]
-    """Share of each parameter in a change of length 1 [-]."""
+    """Component of each parameter in the unit direction [-]."""
     deviation: float
-    """Standard deviation along it [-]: 0.01 is one percent; infinite where nothing is seen."""
+    """Standard deviation along it [-]: 0.01 is one percent; infinite if singular."""
     units: Mapping[str, tuple[float, str]] = field(default_factory=dict)
-    """Size and unit of parameters that are not counted in shares of their value, as it is 0."""
+    """Scale and unit of parameters that are not relative to their value, as it starts at 0."""
 
     @property
     def name(self) -> str:
@@ -51,13 +51,13 @@ class Direction:
 
     @property
     def large(self) -> list[tuple[str, float]]:
-        """Parts that its name tells, the largest first."""
+        """Parts in its name, largest first."""
         ordered = sorted(self.parts.items(), key=lambda part: -round(abs(part[1]), 2))
         return ordered[:1] + [part for part in ordered[1:] if abs(part[1]) >= SMALL]
 
     @property
     def known(self) -> str:
-        """How well: '1.2 %', or in the unit of the one parameter that is not counted in shares."""
+        """The deviation as text: '1.2 %', or in the unit of its one parameter that starts at 0."""
         if len(self.large) == 1 and (alone := self.units.get(self.large[0][0])):
             return f"{alone[0] * self.deviation:.2g} {alone[1]}".strip()
         return f"{100.0 * self.deviation:.2g} %"
@@ -70,41 +70,41 @@ class Direction:
 
     @property
     def sentence(self) -> str:
-        """What data say of it."""
+        """Description of its identifiability."""
         if self.deviation > BLIND:
-            return f"{self.name} is not seen by these data"
+            return f"{self.name} is not identifiable from these data"
         known = f"known within {self.known}"
         if self.deviation > DIM:
-            return f"{self.name} is hardly seen by these data: {known}"
+            return f"{self.name} is weakly identifiable from these data: {known}"
         return f"{self.name} is {known}"
 
 
 @dataclass(frozen=True, eq=False)
 class Identifiability:
-    """How far an estimate can be trusted if its model is right."""
+    """Covariance and intervals of an estimate, assuming a correct model."""
 
     names: tuple[str, ...]
-    """Of all parameters, the order of what follows; NaN for those that were not fitted."""
+    """Names of all parameters, in the order below; NaN for those that were not fitted."""
     output_covariance: np.ndarray
-    """From noise of the outputs, and priors [units], shape (n_rho, n_rho)."""
+    """Covariance from noise of the outputs, and priors [units], shape (n_rho, n_rho)."""
     input_covariance: np.ndarray
-    """From noise that enters through recorded inputs [units], shape (n_rho, n_rho)."""
+    """Covariance from noise of recorded inputs [units], shape (n_rho, n_rho)."""
     low: np.ndarray
     """Lower ends of 95 % intervals [units], shape (n_rho,)."""
     high: np.ndarray
-    """Upper ends."""
+    """Upper ends of 95 % intervals [units], shape (n_rho,)."""
     correlation: np.ndarray
-    """Of the errors, shape (n_rho, n_rho)."""
+    """Correlation of the parameters, shape (n_rho, n_rho)."""
     directions: tuple[Direction, ...]
-    """Of the fitted parameters, the worst seen first."""
+    """Directions of the fitted parameters, least identifiable first."""
     distribution: Literal["normal", "Student-t"]
-    """Of the intervals: normal where noise was given, Student's t where it was estimated."""
+    """Distribution of the intervals: normal for given noise, Student's t for estimated noise."""
     freedom: int
-    """Numbers compared, less parameters fitted."""
+    """Degrees of freedom: samples less fitted parameters."""
 
     @property
     def covariance(self) -> np.ndarray:
-        """Of both kinds of noise [units], shape (n_rho, n_rho)."""
+        """Covariance from noise of outputs and inputs [units], shape (n_rho, n_rho)."""
         return self.output_covariance + self.input_covariance
 
     @property
@@ -115,7 +115,7 @@ class Identifiability:
 
     @property
     def blind(self) -> tuple[Direction, ...]:
-        """Directions that are not seen, or hardly."""
+        """Directions that are not, or weakly, identifiable."""
         return tuple(one for one in self.directions if one.deviation > DIM)
 
 
@@ -125,12 +125,12 @@ def identifiability(
     """Covariance, intervals and directions at an estimate.
 
     The covariance of independent output noise is the inverse of the Fisher information
-    J' W J + P: J the sensitivities, W = 1 / noise^2, P what priors tell. Directions are those of
+    J' W J + P: J the sensitivities, W = 1 / noise^2, P that of priors. Directions are those of
     J' W J scaled by the parameters' values. Both are linearised at the estimate.
 
     Args:
-        estimate: Where to look.
-        experiments: Those of the estimate, for noise that enters through inputs; None: without.
+        estimate: Where to linearise.
+        experiments: Those of the estimate, for noise of inputs; None: without it.
     """
     free = estimate.free
     C = _covariance(rows(estimate)[:, free], sizes(estimate)[free])
@@ -157,7 +157,7 @@ def identifiability(
 
 
 def deviations_of_interval(estimate: Estimate) -> float:
-    """Half the width of an interval, in standard deviations: 1.96, or more of Student's."""
+    """Half-width of an interval in standard deviations: 1.96, or more for Student's t."""
     side = 0.5 + CONFIDENCE / 2.0
     if estimate.noise_estimated:
         return float(stats.t.ppf(side, _freedom(estimate)))
@@ -182,7 +182,7 @@ def rows(estimate: Estimate) -> np.ndarray:
 
 
 def sizes(estimate: Estimate) -> np.ndarray:
-    """Magnitude of each parameter, shape (n_rho,): its value, and if it starts at 0, its scale."""
+    """Magnitude of each parameter, shape (n_rho,): its value, or its scale if it starts at 0."""
     scales = np.array([one.scale for one in estimate.parameters])
     from_zero = np.array([one.start == 0.0 for one in estimate.parameters])
     size = np.abs(estimate.rho)
@@ -190,7 +190,7 @@ def sizes(estimate: Estimate) -> np.ndarray:
 
 
 def _covariance(J: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """(J' J)^-1; infinite variances along what is not seen at all."""
+    """(J' J)^-1; infinite variances in singular directions."""
     if not J.shape[1]:
         return np.zeros((0, 0))
     _, s, V = np.linalg.svd(J * size, full_matrices=True)

@@ -1,7 +1,7 @@
-"""Noise of recorded inputs, carried through the model to the parameters.
+"""Propagation of the noise of recorded inputs to the parameters.
 
-An estimate moves by -C J' W (dy - dz) when predictions move by dy and what they are compared with
-by dz. Both move with recorded inputs u: dy = G du through the model, dz through whatever was
+An estimate changes by -C J' W (dy - dz) when predictions change by dy and measured outputs by dz.
+Both depend on recorded inputs u: dy = G du through the model, dz where measured outputs are
 computed from signals that also drive it. Adjoint sweeps give the rows of J' W G without G.
 """
 
@@ -30,10 +30,10 @@ def input_covariance(
         experiments: Those of the estimate, in its order.
         C: Inverse of the information, 0 for parameters that were not fitted, (n_rho, n_rho).
 
-    Experiments without a pull_back add nothing: `left_out` says which.
+    Experiments without an adjoint add nothing; `left_out` lists them.
     """
     misfit = StackedResidual(experiments, estimate.parameters)
-    C = np.nan_to_num(C, posinf=0.0)  # what nothing sees has its infinite variance already
+    C = np.nan_to_num(C, posinf=0.0)  # singular directions have their infinite variance already
     total = np.zeros_like(C)
     for k, (experiment, fit) in enumerate(zip(misfit.experiments, estimate.fits, strict=True)):
         total += input_scores(experiment, fit, misfit.of(k, estimate.rho), estimate.free)
@@ -44,13 +44,13 @@ def input_covariance(
 def input_scores(
     experiment: Experiment, fit: Fit, rho: np.ndarray, counted: np.ndarray
 ) -> np.ndarray:
-    """M S M' of one experiment: how much noise of its inputs moves J' W (residuals).
+    """M S M' of one experiment: covariance of J' W (residuals) from noise of its inputs.
 
     Args:
-        experiment: With recorded inputs; without a pull_back, all is zero.
-        fit: It beside its model.
+        experiment: With recorded inputs; without an adjoint, the result is zero.
+        fit: Its measured and predicted outputs.
         rho: Its own parameters.
-        counted: Which of all parameters, shape (n_rho,); others get zeros.
+        counted: Mask of the parameters, shape (n_rho,); others get zeros.
 
     Returns:
         [1 / units^2], shape (n_rho, n_rho).
@@ -68,7 +68,7 @@ def input_scores(
 
 
 def _row(experiment: Experiment, fit: Fit, rho: np.ndarray, i: int) -> np.ndarray:
-    """Row i of M, as an array over time and inputs, shape (n_input_times, n_inputs)."""
+    """Row i of M, as an array over time and inputs, shape (n_times, n_inputs)."""
     weights = np.where(fit.there, fit.sensitivities[:, :, i] / fit.deviations**2, 0.0)
     through_model = adjoint_gradient(experiment, rho, lambda _: weights).by_inputs
     return through_model - experiment.measured_by_inputs(weights)

@@ -1,4 +1,4 @@
-"""Where a model is wrong: what it leaves of the data, channel by channel and over time."""
+"""Residuals by channel and time window, with tests of size and independence."""
 
 from __future__ import annotations
 
@@ -12,60 +12,60 @@ from sofa_softctl.identification.uncertainty.residual_tests import band, total
 from sofa_softctl.identification.uncertainty.validation import rms
 
 WINDOWS = 10
-"""Parts of the time in which residuals are looked at."""
+"""Number of time windows."""
 LAGS = 20
 """Lags of the test for whiteness."""
 DOUBT = 1e-3
-"""Probability below which chance does not explain residuals, for each test..."""
+"""Level of significance of each test..."""
 DOUBT_IN_ALL = 1e-2
 """... and of all tests of a report together."""
 DOUBT_OF_DRAWS = 1e-4
-"""The same for each test against draws, from which smaller probabilities are known roughly."""
+"""Level of each test against draws, whose p-values are approximate."""
 TESTS = 2
-"""Of each channel: size and independence."""
+"""Tests of each channel: size and independence."""
 CLOCK = 1e3
-"""Times that begin so many spans from 0 are told from the start."""
+"""Times this many durations from 0, as of a clock, are given relative to the start."""
 NEGLIGIBLE = 0.1
-"""Residuals below so many deviations may have any pattern."""
+"""Residuals below this many deviations may have any pattern."""
 
 
 @dataclass(frozen=True, eq=False)
 class ChannelResiduals:
-    """What a model leaves of one channel."""
+    """Residuals of one channel, and their tests."""
 
     experiment: str
-    """Of which recording."""
+    """Name of the recording."""
     channel: str
-    """Name."""
+    """Name of the channel."""
     unit: str
-    """Of the numbers in units."""
+    """Unit of `rms_unit`."""
     count: int
-    """Samples that were compared."""
+    """Number of measured samples."""
     mean: float
-    """Of predicted - measured, in standard deviations [-]."""
+    """Mean of predicted - measured, in standard deviations [-]."""
     rms: float
-    """In standard deviations [-]: about 1 where the model is right."""
+    """RMS in standard deviations [-]: about 1 for a correct model."""
     rms_unit: float
-    """The same [unit]."""
+    """RMS [unit]."""
     autocorrelation: float
-    """Of one sample with the next [-]; about 0 where the model is right."""
+    """Correlation of successive samples [-]; about 0 for a correct model."""
     white: float
-    """Probability that noise leaves residuals of such a pattern.
+    """p-value of the pattern of the residuals.
 
-    By their correlation over 20 lags (Ljung-Box); where inputs have noise, by their energy in
-    bands of frequency and parts of time, among draws of what noise leaves.
+    From the correlation over 20 lags (Ljung-Box); where inputs have noise, from the energy in
+    frequency bands and time windows, among draws of the noise.
     """
     size: float
-    """Probability that noise as declared leaves so much, or more: chi square, or among draws."""
+    """p-value of the size of the residuals: chi square, or among draws."""
     expected: float
-    """RMS that noise leaves of a right model [-]: 1; with noise of inputs, the mean of draws.
+    """Expected RMS of a correct model [-]: 1; with noise of inputs, the mean of draws.
 
-    NaN: inputs have noise, and what it leaves cannot be said.
+    NaN: inputs have noise whose effect is unknown.
     """
     doubt: float
-    """Probability below which chance does not explain `white` or `size`."""
+    """Level of significance of `white` and `size`."""
     edges: np.ndarray
-    """Of the windows in time [s], shape (n_windows + 1,)."""
+    """Edges of the time windows [s], shape (n_windows + 1,)."""
     windows: np.ndarray
     """RMS in each window, in standard deviations, NaN without data, shape (n_windows,)."""
 
@@ -77,20 +77,20 @@ class ChannelResiduals:
 
     @property
     def judged(self) -> bool:
-        """Whether it is known what noise leaves."""
+        """Whether the residuals of noise are known."""
         return bool(np.isfinite(self.expected))
 
     @property
     def sentence(self) -> str:
-        """Where the model is wrong in this channel, for people."""
+        """Description of the residuals."""
         if not self.count:
             return f"{self.channel} was not measured."
         if self.right:
-            return f"{self.channel}: noise explains what is left, {self.rms:.2f} deviations."
+            return f"{self.channel}: noise explains the residuals, {self.rms:.2f} deviations."
         side = "too high" if self.mean > 0.0 else "too low"
         offset = f", {side} by {abs(self.mean):.1f} in the mean"
         offset = offset if abs(self.mean) > 0.5 * self.rms else ""
-        by_noise = f", where noise leaves {self.expected:.2f}" if self.through_inputs else ""
+        by_noise = f", expected from noise {self.expected:.2f}" if self.through_inputs else ""
         worst = int(np.nanargmax(self.windows))
         return (
             f"{self.channel} {self._kind}: {self.rms:.2f} deviations "
@@ -100,22 +100,22 @@ class ChannelResiduals:
 
     @property
     def through_inputs(self) -> bool:
-        """Whether noise of inputs is part of what noise leaves."""
+        """Whether `expected` includes noise of inputs."""
         return self.judged and self.expected != 1.0
 
     @property
     def _kind(self) -> str:
         if not self.judged:
-            return "is off by more than noise of outputs explains"
+            return "has larger residuals than noise of outputs explains"
         if self.size < self.doubt or (self.through_inputs and self.rms > self.expected):
             return "is wrong"
         if self.through_inputs:
-            return "is off at some times or frequencies, though as small as noise"
+            return "is wrong at some times or frequencies, though as small as noise"
         return "is correlated, though as small as noise"
 
 
 def between(edges: np.ndarray, window: int) -> str:
-    """'from 2.4 to 2.8 s'; after the start, where time began long before it."""
+    """'from 2.4 to 2.8 s'; relative to the start where times are far from 0."""
     begin = edges[0] if far_from_zero(edges) else 0.0
     digits = max(0, -int(np.floor(np.log10(edges[1] - edges[0]))))
     low, high = (f"{edge - begin:.{digits}f}" for edge in edges[window : window + 2])
@@ -123,12 +123,12 @@ def between(edges: np.ndarray, window: int) -> str:
 
 
 def far_from_zero(time: np.ndarray) -> bool:
-    """Whether times are so far from 0, as those of a clock, that they are told from the start."""
+    """Whether times, as those of a clock, are given relative to the start."""
     return bool(abs(time[0]) > CLOCK * (time[-1] - time[0]))
 
 
 def doubt_of(channels: int) -> float:
-    """Probability for each test, so that a right model fails one in a hundred times or less."""
+    """Level of each test at which a correct model fails one in a hundred times or less."""
     return min(DOUBT, DOUBT_IN_ALL / (TESTS * max(channels, 1)))
 
 
@@ -140,15 +140,15 @@ def analyse(
     judged: bool = True,
     doubt: float = DOUBT,
 ) -> tuple[ChannelResiduals, ...]:
-    """What a model leaves of each channel of an experiment.
+    """Residuals and tests of each channel of an experiment.
 
     Args:
-        fit: The experiment beside its model.
-        windows: Parts of the time.
-        drawn: Residuals that noise leaves, shape (n_draws, n_times, n_outputs); None: independent
+        fit: Measured and predicted outputs.
+        windows: Number of time windows.
+        drawn: Simulated residuals of noise, shape (n_draws, n_times, n_outputs); None: independent
             ones of deviation 1.
-        judged: Whether it is known what noise leaves.
-        doubt: Probability below which chance does not explain what is left.
+        judged: Whether the residuals of noise are known.
+        doubt: Level of significance of each test.
     """
     edges = np.linspace(fit.time[0], fit.time[-1], windows + 1)
     part = np.clip(np.searchsorted(edges, fit.time, side="right") - 1, 0, windows - 1)
@@ -178,7 +178,7 @@ def analyse(
 
 
 def _size(there: np.ndarray) -> float:
-    """Probability that independent noise of deviation 1 is so large, or larger."""
+    """p-value of the size under independent noise of deviation 1 (chi square)."""
     return float(stats.chi2.sf(np.sum(there**2), len(there))) if len(there) else 1.0
 
 
@@ -187,11 +187,11 @@ def _expected(drawn: np.ndarray | None) -> float:
 
 
 def ljung_box(r: np.ndarray, lags: int = LAGS) -> float:
-    """Probability that independent residuals are as correlated as these, or more.
+    """p-value of the correlation of residuals under independence (Ljung-Box).
 
     Args:
         r: Residuals at even times, NaN where missing, shape (n,).
-        lags: Lags that are looked at, a fifth of the samples at most.
+        lags: Number of lags, at most a fifth of the samples.
 
     Source: Ljung, Box 1978: Q = n (n + 2) sum_k c_k^2 / (n - k) is chi square with `lags` degrees
         of freedom, c_k = sum of products / sum of squares. Here c_k is their mean over the pairs
@@ -208,7 +208,7 @@ def ljung_box(r: np.ndarray, lags: int = LAGS) -> float:
 
 
 def correlations(r: np.ndarray, lags: int) -> list[float]:
-    """Correlation of residuals with those 1, 2, ... samples later; 0 where there are no pairs."""
+    """Autocorrelation at lags 1, 2, ...; 0 where there are no pairs."""
     centred = r - np.nanmean(r)
     variance = float(np.nanmean(centred**2))
     if variance == 0.0:

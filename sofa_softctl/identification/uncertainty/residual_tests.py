@@ -1,7 +1,7 @@
-"""Whether residuals are as large as drawn ones: in all, in bands of frequency, in parts of time.
+"""Tests of residuals against simulated ones: total energy, frequency bands, time windows.
 
-Noise of inputs comes out near the resonances of a model, where it hides much; elsewhere it leaves
-little, and a wrong model shows there first.
+Noise of inputs is amplified near the resonances of a model; a wrong model shows first in the other
+bands.
 """
 
 from __future__ import annotations
@@ -10,30 +10,31 @@ import numpy as np
 from scipy import fft, stats
 
 WINDOWS = 10
-"""Parts of the time."""
+"""Number of time windows."""
 CAUTION = 9.0
-"""Degrees of freedom from n draws are lowered by this over n: probabilities down to 1e-4, of chi
-squares and of sums of two, are then too small by a factor of 3 at most."""
+"""Degrees of freedom from n draws are reduced by this over n: p-values down to 1e-4, of chi squares
+and of sums of two, are then too small by a factor of 3 at most."""
 
 
 def total(r: np.ndarray, drawn: np.ndarray) -> float:
-    """Probability that another draw is as large, or larger.
+    """p-value of the total energy.
 
     Args:
         r: Residuals, NaN where missing, shape (n,).
-        drawn: What noise leaves, missing where r is, shape (n_draws, n).
+        drawn: Simulated residuals of noise, NaN where r is, shape (n_draws, n).
     """
     return empirical_p_value(float(np.nansum(r**2)), np.nansum(drawn**2, axis=1))
 
 
 def band(r: np.ndarray, drawn: np.ndarray) -> float:
-    """Probability that another draw has so much in any part, at most (Bonferroni).
+    """p-value of the largest energy of any frequency band or time window (Bonferroni).
 
-    Parts are octaves of the cosine transform, missing samples taken as 0, and tenths of the time.
+    Bands are octaves of the cosine transform, missing samples taken as 0; windows are tenths of
+    the time.
 
     Args:
         r: Residuals, NaN where missing, shape (n,).
-        drawn: What noise leaves, missing where r is, shape (n_draws, n).
+        drawn: Simulated residuals of noise, NaN where r is, shape (n_draws, n).
     """
     here, there = _parts(r), _parts(drawn)
     found = [empirical_p_value(float(a), b) for a, b in zip(here, there.T, strict=True)]
@@ -41,14 +42,14 @@ def band(r: np.ndarray, drawn: np.ndarray) -> float:
 
 
 def empirical_p_value(energy: float, drawn: np.ndarray) -> float:
-    """Probability that another draw has such an energy, or more.
+    """Probability that another draw has this energy, or more.
 
-    Energies are taken as chi square times a factor, with as many degrees of freedom as their
-    spread tells; that over the mean of the draws is then of the F distribution.
+    Energies are modelled as scaled chi squares, whose degrees of freedom are fitted to the draws;
+    their ratio to the mean of the draws has an F distribution.
 
     Source: degrees of freedom by maximum likelihood of the gamma distribution (Minka 2002, first
-    step), which few draws overstate by a factor n / (n - 3), and mixtures of several chi squares
-        more: `CAUTION` makes up for both.
+        step), which few draws overestimate by a factor n / (n - 3), and mixtures of several chi
+        squares more: `CAUTION` corrects both.
     """
     n, mean = len(drawn), float(drawn.mean())
     if mean <= 0.0:
@@ -61,7 +62,7 @@ def empirical_p_value(energy: float, drawn: np.ndarray) -> float:
 
 
 def _parts(r: np.ndarray) -> np.ndarray:
-    """Energy in each octave of frequency and each window of time, shape (..., n_parts)."""
+    """Energy in each frequency band and time window, shape (..., n_parts)."""
     n, r = r.shape[-1], np.nan_to_num(r)
     octaves = sorted({0, *(2**k for k in range((n - 1).bit_length()))})
     windows = np.unique(np.linspace(0, n, WINDOWS, endpoint=False).astype(int))

@@ -1,7 +1,7 @@
-"""What a right model leaves of the data: drawn, where recorded inputs have noise.
+"""Residuals of a correct model with noisy inputs, by Monte Carlo simulation.
 
-Noise of an input passes through the model, so that it leaves errors that are correlated over time
-and larger than the noise of the outputs. How large, repeated simulations with drawn noise tell.
+Noise of an input passes through the model: its residuals are correlated over time and larger than
+the noise of the outputs.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from sofa_softctl.identification.uncertainty.identifiability import SINGULAR, ro
 DRAWS = 24
 """Realisations of the noise: each takes a simulation of every experiment."""
 SHARE = 0.1
-"""Drawn noise of inputs is scaled by this, and its effect back: linearly, as for intervals.
+"""Scale of the drawn noise of inputs, by whose inverse its effect is scaled: linear, as intervals.
 
-With twice the noise, its own and that drawn, a run might not be simulated at all.
+With the full drawn noise on top of the recorded one a simulation may fail.
 """
 FEWEST = 16
-"""Draws that can be simulated; with fewer, nothing is said."""
+"""Least number of draws that can be simulated."""
 
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """Residuals that models leave if they are right and noise is as declared."""
+    """Simulated residuals of correct models with noise as declared."""
 
     fitted: tuple[np.ndarray, ...]
     """For each fitted experiment, in deviations, NaN where missing, (n_draws, n_times, n_y)."""
     held_out: tuple[np.ndarray, ...]
-    """The same for those that were held out."""
+    """The same for held-out experiments."""
     draws: int
-    """How many; 0: they cannot be had."""
+    """Number of draws; 0: not possible."""
     seconds: float
-    """Time that they took [s]."""
+    """Wall time [s]."""
 
 
 def expected_residuals(
@@ -52,15 +52,15 @@ def expected_residuals(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Expected | None:
-    """Draw noise of inputs and outputs, simulate with it at the estimate, and fit again, linearly.
+    """Draw noise of inputs and outputs, simulate with it at the estimate, and refit linearly.
 
     Args:
         estimate: Where to simulate.
         experiments: Those of the estimate, in its order.
-        hold_out: Others, which the parameters are not fitted to.
-        held_out: Their models beside their data.
+        hold_out: Held-out experiments.
+        held_out: Their measured and predicted outputs.
         draws: Realisations of the noise.
-        seed: Of the draws.
+        seed: Seed of the draws.
 
     Returns:
         None where all inputs are exact.
@@ -98,12 +98,12 @@ def expected_residuals(
 
 
 def noise_of_inputs(experiment: Experiment) -> np.ndarray:
-    """Standard deviations [units], shape (n_inputs,)."""
+    """Standard deviations of the inputs [units], shape (n_inputs,)."""
     return np.array([one.deviation for one in experiment.inputs])
 
 
 def disturbed(experiment: Experiment, random: np.random.Generator) -> Experiment | None:
-    """The experiment with a little more noise on its inputs; None: it has no way to do that."""
+    """The experiment with drawn noise added to its inputs; None: not possible."""
     deviations = noise_of_inputs(experiment)
     if not deviations.any():
         return experiment
@@ -114,7 +114,7 @@ def disturbed(experiment: Experiment, random: np.random.Generator) -> Experiment
 def _difference(
     experiment: Experiment | None, misfit: StackedResidual, k: int, rho: np.ndarray
 ) -> np.ndarray:
-    """Predicted - measured [units]; both may follow from inputs."""
+    """Predicted - measured [units]; both may depend on inputs."""
     assert experiment is not None
     return experiment.outputs(misfit.of(k, rho)) - experiment.measured
 
@@ -124,7 +124,7 @@ def _kept(d: np.ndarray, fit: Fit) -> np.ndarray:
 
 
 class _Refit:
-    """What fitting again, linearly, would take away of drawn errors."""
+    """Residuals after a linear refit of the parameters to drawn errors."""
 
     def __init__(self, estimate: Estimate) -> None:
         self.free, self.known = estimate.free, estimate.prior_information > 0.0
@@ -136,7 +136,7 @@ class _Refit:
     def left(
         self, d: list[np.ndarray], fits: list[Fit], random: np.random.Generator
     ) -> list[np.ndarray]:
-        """Errors with the change of the parameters that the fitted ones of them bring about."""
+        """Errors less the effect of the refitted parameters."""
         of_data = [one[fit.there] for one, fit in zip(d[: self.n], fits[: self.n], strict=True)]
         of_priors = np.where(self.known, random.standard_normal(len(self.known)), 0.0)
         change = np.zeros(len(self.free))

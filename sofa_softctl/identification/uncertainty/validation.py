@@ -1,4 +1,4 @@
-"""Held-out data: how well an estimate predicts what it was not fitted to."""
+"""Validation with held-out data."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from sofa_softctl.identification.parameter import starts
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """One experiment that was not fitted."""
+    """Prediction of one held-out experiment."""
 
     fit: Fit
-    """Beside its model, with the estimated parameters."""
+    """Measured and predicted outputs, at the estimate."""
     rms: float
     """Root mean square residual, in standard deviations of the noise [-]."""
     rms_start: float
-    """The same with the parameters that the search started from [-]; NaN if they fail there."""
+    """The same at the start of the search [-]; NaN if the simulation fails there."""
 
 
 def validate(estimate: Estimate, experiments: Sequence[Experiment]) -> tuple[Validation, ...]:
-    """Predict experiments that were held out.
+    """Predict held-out experiments.
 
     Raises:
         SimulationError: A model cannot be simulated with the estimate.
@@ -43,7 +43,7 @@ def validate(estimate: Estimate, experiments: Sequence[Experiment]) -> tuple[Val
 
 
 def rms(residuals: np.ndarray) -> float:
-    """Root of the mean square of what is not NaN; NaN if all is."""
+    """Root mean square without NaN; NaN if all are."""
     there = residuals[np.isfinite(residuals)]
     return float(np.sqrt(np.mean(there**2))) if len(there) else float("nan")
 
@@ -53,7 +53,7 @@ def _rms_at_start(misfit: StackedResidual) -> list[float]:
     for k, experiment in enumerate(misfit.experiments):
         try:
             predicted = experiment.outputs(misfit.of(k, starts(misfit.parameters)))
-        except ArithmeticError:  # of which SimulationError is one
+        except ArithmeticError:  # the base of SimulationError
             found.append(float("nan"))
             continue
         deviations = [one.deviation for one in misfit.channels[k]]

@@ -1,4 +1,4 @@
-"""Problems of optimal motions by name: those of this package, and PROBLEMS of Python files."""
+"""Registry of optimal control problems: built-in ones, and PROBLEMS of Python files."""
 
 from __future__ import annotations
 

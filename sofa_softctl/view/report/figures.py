@@ -54,7 +54,7 @@ _numbers = count()
 
 
 def fit_figure(fit: Fit, column: int) -> str:
-    """One channel: measured and predicted above, what is left in deviations below."""
+    """One channel: measured and predicted above, residuals in deviations below."""
     channel = fit.channels[column]
 
     def draw(figure: Figure) -> None:
@@ -83,7 +83,7 @@ def fit_figure(fit: Fit, column: int) -> str:
 
 
 def windows_figure(residuals: Sequence[ChannelResiduals], labels: Sequence[str]) -> str:
-    """Where the model is wrong: RMS of each channel in each part of the time."""
+    """RMS residual of each channel in each time window."""
 
     def draw(figure: Figure) -> None:
         from matplotlib.colors import LinearSegmentedColormap
@@ -111,7 +111,7 @@ def windows_figure(residuals: Sequence[ChannelResiduals], labels: Sequence[str])
 
 
 def noise_figure(fits: Sequence[Fit]) -> str:
-    """Whether what is left is noise: its distribution, and its correlation over time."""
+    """Distribution and autocorrelation of the residuals."""
 
     def draw(figure: Figure) -> None:
         spread, lags = figure.subplots(1, 2)
@@ -145,7 +145,7 @@ def noise_figure(fits: Sequence[Fit]) -> str:
 
 
 def correlation_figure(trust: Identifiability) -> str:
-    """Correlation of the parameters' errors, and the ellipse of the two that hang together most."""
+    """Correlation of the parameters, and the ellipse of the most correlated pair."""
     there = np.isfinite(np.diag(trust.correlation))
     names = [name for name, is_there in zip(trust.names, there, strict=True) if is_there]
     C = trust.correlation[np.ix_(there, there)]
@@ -169,7 +169,7 @@ def correlation_figure(trust: Identifiability) -> str:
 
 
 def noise_share_figure(trust: Identifiability, rho: np.ndarray) -> str:
-    """How uncertain each parameter is, and which noise that comes from."""
+    """Deviation of each parameter, from noise of outputs and of inputs."""
     there = np.isfinite(trust.deviations) & (rho != 0.0)
     names = [name for name, is_there in zip(trust.names, there, strict=True) if is_there]
 
@@ -269,7 +269,7 @@ def _ellipses(axes: Axes, trust: Identifiability, at: np.ndarray, C: np.ndarray)
 
 
 def _svg(width: float, height: float, draw: Any) -> str:
-    """An SVG element; its ids are its own, so that figures of a page do not mix."""
+    """An SVG element, whose ids are unique on the page."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as NewFigure

@@ -1,4 +1,4 @@
-"""The report of an identification: one HTML file that needs nothing else."""
+"""HTML report of an identification, in one file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sofa_softctl.view.report import html
 from sofa_softctl.view.terminal.numbers import counted, interval_text, known, number
 
 CHANNELS, OPEN = 12, 6
-"""Channels that are drawn, and of them those that are not folded; all are in the tables."""
+"""Most channels that are drawn, and of these not folded; the tables have all."""
 ROWS = 12
-"""Rows of channels that noise explains; more are folded."""
+"""Most rows of channels that noise explains; more are folded."""
 NOTHING = 1e-4
-"""Residuals below so many deviations are rounding, and told as 0."""
+"""Residuals below this many deviations are rounding, shown as 0."""
 
 
 def page(report: Report) -> str:
@@ -52,10 +52,10 @@ def _tiles(report: Report) -> str:
     estimate = report.estimate
     held_out = report.rms_held_out
     tiles = {
-        f"{estimate.data:,}": f"measured numbers, {len(estimate.fits)} recording"
+        f"{estimate.data:,}": f"measured samples, {len(estimate.fits)} recording"
         + ("s" if len(estimate.fits) > 1 else ""),
-        f"{report.rms:.2f} σ": "left of the fitted data " + _by_noise(report),
-        f"{held_out:.2f} σ" if np.isfinite(held_out) else "–": "left of held-out data",
+        f"{report.rms:.2f} σ": "RMS residual of the fitted data " + _by_noise(report),
+        f"{held_out:.2f} σ" if np.isfinite(held_out) else "–": "RMS residual of held-out data",
         f"{estimate.seconds:.2g} s": counted(estimate.evaluations, "simulation"),
     }
     cells = "".join(f'<div class="tile"><b>{a}</b><span>{b}</span></div>' for a, b in tiles.items())
@@ -64,7 +64,9 @@ def _tiles(report: Report) -> str:
 
 
 def _found(report: Report) -> str:
-    items = "".join(f'<li class="{one.level}">{escape(one.text)}</li>' for one in report.findings)
+    items = "".join(
+        f'<li class="{one.level}">{escape(one.text)}</li>' for one in report.diagnostics
+    )
     return html.section("What was found", f'<ul class="found">{items}</ul>')
 
 
@@ -73,7 +75,7 @@ def _parameters(report: Report) -> str:
     rows = []
     for i, one in enumerate(estimate.parameters):
         value, low, high = float(estimate.rho[i]), float(trust.low[i]), float(trust.high[i])
-        kept = "fixed" if one.name in estimate.fixed else "not seen by the data"
+        kept = "fixed" if one.name in estimate.fixed else "not identifiable"
         interval = (
             interval_text(low, high, value, one.start)
             if one.name not in estimate.held
@@ -91,11 +93,11 @@ def _parameters(report: Report) -> str:
         )
     heads = ["parameter", "n:value", "unit", "n:95 % interval", "interval and start", "n:start"]
     kind = "Student's t" if trust.distribution == "Student-t" else "the normal distribution"
-    noise = "estimated from what is left" if estimate.noise_estimated else "as declared"
+    noise = "estimated from residuals" if estimate.noise_estimated else "as declared"
     note = (
-        f"Intervals are of {kind}, with the noise of outputs {noise}, noise of recorded inputs "
-        "carried through the model, linearised at the estimate. Drawn: the interval as a bar, the "
-        "value as a ring, the start as a tick."
+        f"Intervals are of {kind}, with the noise of outputs {noise}, and noise of recorded inputs "
+        "propagated through the model, linearised at the estimate. Drawn: the interval as a bar, "
+        "the value as a ring, the start as a tick."
     )
     return html.section("Parameters", html.table(heads, rows), note)
 
@@ -108,30 +110,32 @@ def _trust(report: Report) -> str:
             [
                 escape(one.name if len(one.large) > 1 else one.large[0][0]),
                 escape(one.known) if one.deviation < 10.0 else "–",
-                _seen(one.deviation),
+                _identifiable(one.deviation),
             ]
             for one in trust.directions
         ]
-        body += html.table(["direction, in shares of each value", "n:known within", ""], rows)
+        body += html.table(
+            ["direction, relative to each value", "n:known within", "identifiable"], rows
+        )
     free = np.isfinite(np.diag(trust.correlation))
     if free.sum() > 1 and _known(report).any():
         body += html.figure(plots.correlation_figure(trust), "")
     if trust.input_covariance.any() and _known(report).any():
         body += html.figure(
             plots.noise_share_figure(trust, estimate.rho),
-            "Noise of recorded inputs enters through the model, and is counted apart.",
+            "Noise of recorded inputs enters through the model; its share is shown separately.",
         )
     note = (
-        "Each direction is a joint change of the parameters, relative to their values, with the "
-        "standard deviation that the noise of outputs leaves it; parameters that start at 0 count "
-        "in their units. The worst stands first: where it is large, only the other combinations "
-        "are known."
+        "Each direction is a joint change of the parameters, relative to their values, with its "
+        "standard deviation from noise of outputs; parameters that start at 0 count in their "
+        "units. The least identifiable comes first: where its deviation is large, only the other "
+        "combinations are known."
     )
     return html.section("What the data can tell", body, note) if body else ""
 
 
 def _known(report: Report) -> np.ndarray:
-    """Which parameters have an interval that tells something, shape (n_rho,)."""
+    """Mask of parameters with an informative interval, shape (n_rho,)."""
     trust = report.trust
     starts = [one.start for one in report.estimate.parameters]
     rows = zip(trust.low, trust.high, report.estimate.rho, starts, strict=True)
@@ -140,10 +144,10 @@ def _known(report: Report) -> np.ndarray:
 
 def _wrong(report: Report) -> str:
     several = len(report.estimate.fits) + len(report.validations) > 1
-    told = [(one, "fitted") for one in report.residuals]
-    told += [(one, "held out") for one in report.held_out]
-    through = any(one.through_inputs for one, _ in told)
-    told.sort(key=lambda pair: pair[0].right)  # those that are wrong first, otherwise as they were
+    channels = [(one, "fitted") for one in report.residuals]
+    channels += [(one, "held out") for one in report.held_out]
+    through = any(one.through_inputs for one, _ in channels)
+    channels.sort(key=lambda pair: pair[0].right)  # stable: those that are wrong first
     rows = [
         [
             escape(_label(one, several)),
@@ -156,13 +160,17 @@ def _wrong(report: Report) -> str:
             f"{one.autocorrelation:+.2f}",
             "yes" if one.right else "<b>no</b>" if one.judged else "not known",
         ]
-        for one, kind in told
+        for one, kind in channels
     ]
     heads = ["channel", "data", "n:samples", "n:RMS [σ]", *(["n:by noise [σ]"] if through else [])]
     heads += ["n:RMS", "n:mean [σ]", "n:correlation", "noise explains it"]
-    shown = [(one, kind) for one, kind in told if one.count]
+    shown = [(one, kind) for one, kind in channels if one.count]
     labels = [_label(one, several) + (f", {kind}" * (kind != "fitted")) for one, kind in shown]
-    open_ = max(ROWS, sum(not one.right for one, _ in told)) if len(told) > ROWS + 3 else len(told)
+    open_ = (
+        max(ROWS, sum(not one.right for one, _ in channels))
+        if len(channels) > ROWS + 3
+        else len(channels)
+    )
     body = html.table(heads, rows[:open_])
     body += _windows(shown[:open_], labels[:open_])
     if rows[open_:]:
@@ -170,13 +178,13 @@ def _wrong(report: Report) -> str:
         body += html.folded(f"{len(rows) - open_} more channels, which noise explains", inner)
     body += html.figure(
         plots.noise_figure(report.estimate.fits),
-        "What is left of the fitted data: is it distributed like noise, and as independent?",
+        "Distribution and autocorrelation of the residuals of the fitted data.",
     )
-    note = "Correlation: of what is left of one sample with what is left of the next."
+    note = "Correlation: of the residuals of successive samples."
     if through:
         note += (
-            " By noise: what noise of inputs and outputs leaves where the model is right, the mean "
-            f"of {report.draws} draws; whether it explains what is left is judged by their spread."
+            " By noise: RMS residual of a correct model with noise of inputs and outputs, the mean "
+            f"of {report.draws} draws; residuals are tested against their spread."
         )
     return html.section("Where the model is wrong", body, note)
 
@@ -186,8 +194,8 @@ def _windows(shown: Sequence[tuple[ChannelResiduals, str]], labels: Sequence[str
         return ""
     return html.figure(
         plots.windows_figure([one for one, _ in shown], labels),
-        "RMS of what is left in each part of the time, in standard deviations of the outputs' "
-        "noise: about 1 where the model is right and inputs are exact.",
+        "RMS residual in each time window, in standard deviations of the outputs' noise: about 1 "
+        "for a correct model with exact inputs.",
     )
 
 
@@ -213,7 +221,7 @@ def _fits(report: Report) -> str:
     if figures[OPEN:]:
         body += html.folded(f"{len(figures) - OPEN} more channels", "".join(figures[OPEN:]))
     left = len(columns) - len(shown)
-    note = "Channels that noise does not explain, those missed most first, and those that move most"
+    note = "Channels that noise does not explain, largest residuals first, and those that move most"
     note += f"; {counted(left, 'more')} not drawn." if left else "."
     return html.section("Measured and predicted", body, note if left or len(shown) > OPEN else "")
 
@@ -221,12 +229,12 @@ def _fits(report: Report) -> str:
 def most_telling(
     missed: Sequence[float], moved: Sequence[float], wrong: Sequence[bool]
 ) -> list[int]:
-    """Which channels to draw: by turns the worst of those that are wrong, and those that move most.
+    """Channels to draw: in turns, wrong ones by residual, and all by motion.
 
     Args:
-        missed: How much is left of each.
-        moved: How much each moves.
-        wrong: Whether noise does not explain what is left.
+        missed: Mean square residual of each.
+        moved: Motion of each, in deviations.
+        wrong: Whether noise does not explain the residuals.
     """
     everything = range(len(missed))
     by_miss = sorted((n for n in everything if wrong[n]), key=lambda n: -missed[n])
@@ -254,14 +262,14 @@ def _next(report: Report) -> str:
         widths = [f"{one.half_widths[name]:.3g}" for one in report.candidates]
         rows.append([f"± {escape(name)} {escape(units[name])}", f"{now:.3g}", *widths])
     note = (
-        "Candidates by the information that recording them would add (D-optimal), with half of the "
-        "95 % interval expected afterwards, noise of inputs included. What data do not see counts "
-        "as known within ten times its size."
+        "Candidates by the information that recording them would add (D-optimal), with the "
+        "expected half-width of the 95 % interval afterwards, noise of inputs included. Parameters "
+        "that the data do not depend on have a prior of ten times their scale."
     )
     if report.trust.input_covariance.any():
         note += (
-            " Samples are weighed by noise of outputs alone, so that with noisy inputs an estimate "
-            "can get worse with more data: information is negative then."
+            " Samples are weighted by noise of outputs alone: with noisy inputs more data can make "
+            "an estimate worse, and information is negative."
         )
     return html.section("What to record next", html.table(heads, rows), note)
 
@@ -303,46 +311,45 @@ def _searches(report: Report) -> str:
     return html.section(
         "From other starts",
         html.table(heads, rows),
-        "The best comes first. Ends that differ at a similar cost are other explanations of the "
-        "same data.",
+        "Best first. Different ends of similar cost explain the data equally well.",
     )
 
 
 def _recordings(report: Report) -> str:
     rows = [
-        [escape(name), "<br>".join(map(escape, told)) or "nothing to tell"]
-        for name, told in report.notes.items()
+        [escape(name), "<br>".join(map(escape, notes)) or "no notes"]
+        for name, notes in report.notes.items()
     ]
-    return html.section("Recordings", html.table(["file", "as it was read"], rows)) if rows else ""
+    return html.section("Recordings", html.table(["file", "notes"], rows)) if rows else ""
 
 
 def _reading(report: Report) -> str:
     del report
     return html.section(
         "How to read this",
-        "<p>σ is the standard deviation of a channel's noise, as declared by the problem. A model "
-        "that is right leaves about 1 σ, without a pattern over time. Intervals tell what noise "
-        "does to the parameters of <i>this</i> model; they do not tell whether the model is right. "
-        "That is what the section on where it is wrong, and held-out data, are for.</p>",
+        "<p>σ is the standard deviation of a channel's noise, as declared by the problem. "
+        "Residuals of a correct model are about 1 σ, without a pattern over time. Intervals give "
+        "the effect of noise on the parameters of <i>this</i> model, not its correctness; "
+        "residuals and held-out data test that.</p>",
     )
 
 
 def drawn(report: Report) -> str:
-    """What it took to judge residuals where inputs have noise; empty: nothing."""
+    """Draws and time to test residuals where inputs have noise; empty: none."""
     if not report.draws:
         return ""
     cost = f"{report.draws} draws of the inputs' noise, {report.draw_seconds:.2g} s"
-    return f" What is left was judged by {cost}."
+    return f" Residuals were tested with {cost}."
 
 
 def _by_noise(report: Report) -> str:
     return "(1: noise)" if not report.draws else "(1: noise of the outputs)"
 
 
-def _seen(deviation: float) -> str:
+def _identifiable(deviation: float) -> str:
     if deviation > 1.0:
-        return '<b style="color: var(--bad)">not seen</b>'
-    return '<b style="color: var(--look)">hardly seen</b>' if deviation > 0.1 else "seen"
+        return '<b style="color: var(--bad)">no</b>'
+    return '<b style="color: var(--look)">weakly</b>' if deviation > 0.1 else "yes"
 
 
 def _range(value: float, low: float, high: float, start: float) -> str:

@@ -1,4 +1,4 @@
-"""What the command line shows of identifications: progress, tables, files."""
+"""Progress, tables and files of an identification."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from sofa_softctl.view.terminal.numbers import counted, interval_text, known, nu
 COLORS = {"good": "green", "look": "yellow", "bad": "bold red"}
 MARKS = {"good": "ok", "look": "! ", "bad": "no"}
 CANDIDATES, SEARCHES = 4, 8
-"""So many are shown; the page has all."""
+"""Most rows that are shown; the page has all."""
 PAGE, NUMBERS = "report.html", "estimate.json"
 
 
 def check_folder(folder: Path) -> None:
-    """SoftctlError when a report cannot be written there: before the work, not after it."""
+    """SoftctlError if a report cannot be written there; for a check before the work."""
     check_writable(folder / PAGE)
 
 
@@ -41,27 +41,29 @@ def write_text(path: Path, text: str) -> None:
         name.write_text(text, encoding="utf-8")
 
 
-def search_progress(tell: Callable[[str], None], starts: int) -> Callable[[int, int, float], None]:
-    """A function that tells where a search is."""
+def search_progress(
+    update: Callable[[str], None], starts: int
+) -> Callable[[int, int, float], None]:
+    """Progress callback of a search; calls `update` with its text."""
 
     def progress(number: int, evaluation: int, cost: float) -> None:
         which = f"start {number + 1} of {starts}, " if starts > 1 else ""
-        tell(f"{which}simulation {evaluation}: cost {cost:.5g}")
+        update(f"{which}simulation {evaluation}: cost {cost:.5g}")
 
     return progress
 
 
-def descent_progress(tell: Callable[[str], None]) -> Callable[[int, float, float], None]:
-    """A function that tells where a descent is."""
+def descent_progress(update: Callable[[str], None]) -> Callable[[int, float, float], None]:
+    """Progress callback of a descent; calls `update` with its text."""
 
     def progress(iteration: int, cost: float, gradient: float) -> None:
-        tell(f"iteration {iteration}: cost {cost:.6g}, gradient norm {gradient:.3g}")
+        update(f"iteration {iteration}: cost {cost:.6g}, gradient norm {gradient:.3g}")
 
     return progress
 
 
 def show(report: Report, folder: Path | None, *, quiet: bool, as_json: bool) -> None:
-    """Print what was found."""
+    """Print the estimate, its diagnostics and the path of the report."""
     if as_json:
         print(json.dumps(report.to_dict(), indent=2, allow_nan=False))
         return
@@ -74,7 +76,7 @@ def show(report: Report, folder: Path | None, *, quiet: bool, as_json: bool) -> 
     if report.candidates:
         console.print(candidates_table(report))
     grid = Table.grid(padding=(0, 1))
-    for one in report.findings:
+    for one in report.diagnostics:
         grid.add_row(f"[{COLORS[one.level]}]{MARKS[one.level]}[/]", escape(one.text))
     console.print(grid, highlight=False)
     if folder is not None:
@@ -85,9 +87,9 @@ def _parameters(report: Report) -> Table:
     estimate, trust = report.estimate, report.trust
     kind = "Student's t" if trust.distribution == "Student-t" else "normal"
     table = Table(
-        title=f"{escape(report.problem)}: {estimate.data:,} measured numbers, left of them "
+        title=f"{escape(report.problem)}: {estimate.data:,} measured samples, RMS residual "
         f"{report.rms:.2f} deviations",
-        caption=f"Intervals: {kind}, if the model is right. {estimate.method}, "
+        caption=f"Intervals: {kind}, for a correct model. {estimate.method}, "
         f"{counted(estimate.evaluations, 'simulation')}, {estimate.seconds:.2g} s.{drawn(report)}",
         title_justify="left",
         caption_justify="left",
@@ -98,7 +100,7 @@ def _parameters(report: Report) -> Table:
     for i, one in enumerate(estimate.parameters):
         value, low, high = float(estimate.rho[i]), float(trust.low[i]), float(trust.high[i])
         held = one.name in estimate.held
-        kept = "fixed" if one.name in estimate.fixed else "not seen"
+        kept = "fixed" if one.name in estimate.fixed else "not identifiable"
         share = trust.input_covariance[i, i] / max(trust.covariance[i, i], 1e-300)
         table.add_row(
             escape(one.name),
@@ -111,12 +113,12 @@ def _parameters(report: Report) -> Table:
 
 
 def candidates_table(report: Report) -> Table:
-    """Parameters in rows, so that many of them stay readable; the best motions in columns."""
+    """Parameters in rows, the best motions in columns."""
     shown = report.candidates[:CANDIDATES]
     left = [one.name for one in report.candidates[CANDIDATES:]]
     table = Table(
-        title="What to record next, the most informative first",
-        caption="Rows: half of the 95 % interval expected afterwards, with noise of inputs."
+        title="What to record next, most informative first",
+        caption="Rows: expected half-width of the 95 % interval afterwards, with noise of inputs."
         + (f" Less informative: {escape(', '.join(left))}." if left else ""),
         title_justify="left",
         caption_justify="left",
@@ -140,10 +142,10 @@ def candidates_table(report: Report) -> Table:
 
 
 def _searches(report: Report) -> Table:
-    """Where searches from other starts ended."""
+    """Ends of the searches from other starts."""
     searches = report.estimate.searches
     table = Table(
-        title="From other starts, the best first",
+        title="From other starts, best first",
         caption=f"Of {len(searches)} searches." if len(searches) > SEARCHES else None,
         title_justify="left",
         caption_justify="left",

@@ -80,13 +80,13 @@ def test_every_unit_converts_there_and_back(dimension):
     [
         (
             "time [s], drive [V], tip [kg]",
-            r"column 'tip' is in \[kg\], a mass; expected was \[mm\]",
+            r"column 'tip' is in \[kg\], a mass; expected \[mm\]",
         ),
         (
             "time [s], drive [V], tip [yd]",
             r"unit \[yd\], which is not known.*one of: mm, m, cm, um",
         ),
-        ("time [s], drive [V], tip", r"column 'tip' has no unit. Write it behind the name"),
+        ("time [s], drive [V], tip", r"column 'tip' has no unit. Write it after the name"),
         ("time [s], drive [V], tipp [mm]", r"no column 'tip \[mm\]'. Did you mean 'tipp'"),
         ("time [s], tip [mm], tip [mm]", "two columns 'tip'"),
         ("time [s]; drive [V], tip [mm], x [m]", "expected commas between cells"),
@@ -160,8 +160,8 @@ def test_long_gaps_of_inputs_are_refused_with_their_limit(read):
 @pytest.mark.parametrize(
     ("rate", "message"),
     [
-        (100.0, r"has 10 samples a second; the model steps at 100 Hz. Resample it"),
-        (1e4, r"has 10 samples.*Is its time in ms\?"),
+        (100.0, r"is sampled at 10 Hz; the model steps at 100 Hz. Resample it"),
+        (1e4, r"is sampled at 10 Hz.*Is its time in ms\?"),
     ],
 )
 def test_a_wrong_rate_is_refused_with_a_guess(read, rate, message):
@@ -196,8 +196,8 @@ def test_numbers_that_cannot_be_are_refused_with_the_unit_that_would_fit(read):
         read(GOOD, channels=(Channel("tip", "mm", largest=5.0),))
 
 
-def test_outputs_that_vary_a_thousand_times_too_much_are_doubted():
-    """Millimetres declared as metres; noise alone, and data as predicted, are not doubted."""
+def test_outputs_that_vary_a_thousand_times_too_much_are_suspicious():
+    """Millimetres declared as metres; noise alone, and data as predicted, are not suspicious."""
     model = np.sin(np.linspace(0.0, 6.0, 50))[:, None]
     channels = (Channel("x", "m", deviation=1e-3),)
     (told,) = suspicious_channels(1000.0 * model, model, channels)
@@ -287,7 +287,7 @@ def test_a_record_that_was_cut_off_is_told_and_what_is_not_used_of_it(tmp_path, 
     assert told == (f"{cut}0.1", "4 of 6 samples are used, from t = 0.04 to 0.1 s")
 
 
-def test_degrees_for_radians_are_doubted_and_so_are_hundredths():
+def test_degrees_for_radians_are_suspicious_and_so_are_hundredths():
     """Angles from 20 times on; other units only where the mean is off as well."""
     wave = np.sin(np.linspace(0.0, 6.0, 50))[:, None]
     angle = (Channel("a", "rad", deviation=1e-3),)

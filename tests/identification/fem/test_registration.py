@@ -57,18 +57,18 @@ def test_a_marker_that_was_not_seen_is_left_out(camera):
 
 
 def test_markers_in_another_unit_are_told(camera):
-    with pytest.raises(IdentificationError, match="spread 0.001 times .* same unit of length"):
+    with pytest.raises(IdentificationError, match="spread is 0.001 times .* same unit of length"):
         register(seen_by(camera) / 1000.0, POINTS)
 
 
-def test_swapped_markers_are_told_by_name(camera):
+def test_swapped_markers_are_named(camera):
     """The others pull the transform towards them, so that the worst need not be a swapped one."""
     with pytest.raises(IdentificationError, match="marker '[abcd]' is .* from its.*swapped"):
         register(seen_by(camera)[[3, 1, 2, 0]], POINTS, names=["a", "b", "c", "d"])
 
 
 @pytest.mark.parametrize(
-    ("count", "says"), [(2, "three markers or more that are seen at once, got 2"), (0, "one line")]
+    ("count", "says"), [(2, "three or more measured markers, got 2"), (0, "one line")]
 )
 def test_too_few_markers_or_a_line_are_told(camera, count, says):
     line = np.outer([0.0, 1.0, 2.0], [3.0, 4.0, 0.0])

@@ -91,7 +91,7 @@ def test_samples_that_are_missing_do_not_count(models):
 
 def test_a_parameter_that_no_datum_sees_is_named_and_stays(models):
     found = estimate([models.lag(1, parameters=(models.TAU, models.GAIN, models.GHOST))], starts=3)
-    assert found.unseen == ("ghost",) == found.held
+    assert found.unobservable == ("ghost",) == found.held
     assert found.value("ghost") == models.GHOST.start
     assert all(one.rho[2] == models.GHOST.start for one in found.searches)
 
@@ -99,14 +99,14 @@ def test_a_parameter_that_no_datum_sees_is_named_and_stays(models):
 def test_an_unseen_parameter_with_a_prior_is_what_was_known(models):
     known = replace(models.GHOST, prior=Prior(4.0, 0.5))
     found = estimate([models.lag(1, parameters=(models.TAU, models.GAIN, known))])
-    assert found.unseen == ("ghost",) and found.held == ()
+    assert found.unobservable == ("ghost",) and found.held == ()
     assert found.value("ghost") == pytest.approx(4.0)
 
 
 def test_a_derivative_that_vanishes_only_at_the_start_hides_nothing():
     """y = a^2 from a = 0, where dy/da = 0: the second look, beside it, sees a."""
     even = Line(lambda a: a**2, lambda a: 2 * a, Parameter("a", 0.0, lower=-2.0, upper=2.0), 1.0)
-    assert estimate([even]).unseen == ()
+    assert estimate([even]).unobservable == ()
 
 
 def test_a_prior_pulls_with_its_weight():
@@ -252,7 +252,7 @@ def test_too_few_data_are_refused(models):
     one = models.swing(load=1.0)
     y = np.full_like(one.measured, np.nan)
     y[:2] = one.measured[:2]
-    with pytest.raises(IdentificationError, match="2 measured numbers for 3 parameters"):
+    with pytest.raises(IdentificationError, match="2 measured samples for 3 parameters"):
         estimate([replace(one, measured=y)])
     assert estimate([replace(one, measured=y)], fixed=("m", "c")).status.ok
 
@@ -304,7 +304,7 @@ def test_arrays_of_another_shape_are_told_with_the_one_expected(models):
     for found, message in [
         ((y[:, 0], by_rho), r"lag: expected outputs of shape .* = \(201, 1\). Got: \(201,\)"),
         ((y, by_rho[..., :1]), r"derivatives of the outputs .*\(201, 1, 2\). Got: \(201, 1, 1\)"),
-        (y, r"sensitivities must give two arrays.* Got: ndarray"),
+        (y, r"sensitivities must return two arrays.* Got: ndarray"),
     ]:
         object.__setattr__(one, "sensitivities", lambda rho, found=found: found)
         with pytest.raises(IdentificationError, match=message):

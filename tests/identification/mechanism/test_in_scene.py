@@ -168,5 +168,5 @@ def test_what_cannot_be_is_said(arm):
 def test_a_step_without_solution_says_what_to_do(arm):
     """Steps of half a second leap over the whole stretching of the loop."""
     session, _ = session_of(*arm, ["s0"], dt=1.0, substeps=2)
-    with pytest.raises(DivergedError, match="has no solution. Its steps take 0.5 s: take more"):
+    with pytest.raises(DivergedError, match="has no solution. Its substeps are 0.5 s: increase"):
         session.step(20)

@@ -123,7 +123,7 @@ def test_all_parameters_come_back_from_a_perfect_recording():
 def test_a_delay_of_no_input_is_said():
     wrong = replace(problem(), delay={"torqe": "late"})
     with pytest.raises(
-        IdentificationError, match="no input 'torqe' to delay.*late are wrapped in .*Del"
+        IdentificationError, match="no input 'torqe' to delay.*delayed are wrapped in .*Del"
     ):
         wrong.experiment(recording()).outputs(RHO)
 

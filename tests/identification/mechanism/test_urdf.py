@@ -79,7 +79,7 @@ def test_what_is_not_understood_is_told(file, tmp_path):
         from_urdf(floating)
     following = tmp_path / "following.urdf"
     following.write_text(ROBOT.replace('<axis xyz="0 0 -1"/>', '<mimic joint="slew"/>'))
-    with pytest.raises(IdentificationError, match="'hoist' follows 'slew'"):
+    with pytest.raises(IdentificationError, match="'hoist' mimics 'slew'"):
         from_urdf(following)
     wrong = tmp_path / "wrong.urdf"
     wrong.write_text("no robot")

@@ -1,4 +1,4 @@
-"""What people are told of an estimate, as sentences, as JSON and as a page."""
+"""Reports: diagnostics, JSON and the page."""
 
 import json
 import re
@@ -16,12 +16,12 @@ from sofa_softctl.view.terminal.numbers import interval_text, number
 
 
 def texts(report, level=None):
-    return " ".join(one.text for one in report.findings if level in (None, one.level))
+    return " ".join(one.text for one in report.diagnostics if level in (None, one.level))
 
 
 @pytest.fixture(scope="module")
 def full(models):
-    """A report with all that it can have: a wrong span, an unseen parameter, noise of inputs."""
+    """A report with a wrong span, an unobservable parameter and noise of inputs."""
     three = (models.TAU, models.GAIN, models.GHOST)
     one = models.lag(1, inputs=(replace(models.VOLTAGE, deviation=0.05),), parameters=three)
     y = one.recording.outputs.copy()
@@ -39,40 +39,40 @@ def full(models):
     )
 
 
-def test_the_report_says_where_the_model_is_wrong_what_is_unseen_and_whose_noise_it_is(full):
+def test_the_report_says_where_the_model_is_wrong_what_is_unobservable_and_whose_noise_it_is(full):
     assert "tip is wrong" in texts(full, "bad") and "2.4 to 2.8 s" in texts(full, "bad")
-    assert "No datum sees ghost: it was kept at its start, 3 kg" in texts(full, "look")
+    assert "The data do not depend on ghost: it was kept at its start, 3 kg" in texts(full, "look")
     assert "they are too narrow" in texts(full, "look")
     assert re.search(
         r"9\d % of the variance of tau and gain is noise of recorded inputs", texts(full)
     )
-    assert "Held-out data are met within" in texts(full)
-    levels = [one.level for one in full.findings]
+    assert "Held-out data are predicted within" in texts(full)
+    levels = [one.level for one in full.diagnostics]
     assert levels == sorted(levels, key=["bad", "look", "good"].index)
 
 
 def test_a_good_model_is_called_good(models):
     one = models.lag(2)
     report = make_report("lag", estimate([one]), [one], hold_out=[models.lag(3)])
-    assert [found.level for found in report.findings] == ["good"] * 3
+    assert [found.level for found in report.diagnostics] == ["good"] * 3
     assert report.rms_held_out == pytest.approx(1.0, abs=0.2)
 
 
-def test_a_model_that_does_not_carry_over_is_told(models):
+def test_a_model_that_does_not_generalise_is_reported(models):
     one = models.lag(2)
     other = models.lag(3, truth=np.array([0.4, 2.0]))
     report = make_report("lag", estimate([one]), [one], hold_out=[other])
-    assert "does not carry over to other motions" in texts(report, "bad")
-    assert "Nothing was held out" in texts(make_report("lag", estimate([one]), [one]), "look")
+    assert "does not generalise to other motions" in texts(report, "bad")
+    assert "No held-out data" in texts(make_report("lag", estimate([one]), [one]), "look")
 
 
-def test_directions_bounds_and_noise_that_is_too_large_are_told(models):
+def test_directions_bounds_and_noise_that_is_too_large_are_reported(models):
     swing = models.swing(1, place=0.01)
     told = texts(make_report("swing", estimate([swing]), [swing]), "bad")
-    assert "0.58 k + 0.58 c + 0.58 m is not seen by these data (each in shares" in told
+    assert "0.58 k + 0.58 c + 0.58 m is not identifiable from these data (each rela" in told
     loud = models.lag(1, channels=(replace(models.PLACE, deviation=0.2),))
     told = texts(make_report("lag", estimate([loud]), [loud]), "look")
-    assert "tip is met within 0.09 of the declared noise" in told
+    assert "tip is predicted within 0.09 of the declared noise" in told
     one = models.lag(1)
     short = (replace(models.TAU, start=0.2, upper=0.25), models.GAIN)
     told = texts(make_report("lag", estimate([one], short), [one]), "look")
@@ -125,7 +125,7 @@ def test_the_page_is_whole_and_needs_nothing_else(full):
         *("Measured and predicted", "What to record next", "From other starts"),
     ):
         assert f"<h2>{title}</h2>" in text
-    for one in full.findings:
+    for one in full.diagnostics:
         assert one.level in text
 
 
@@ -136,13 +136,13 @@ def test_the_page_of_a_descent_shows_its_path(models):
     assert "<h2>The path of steepest descent</h2>" in page(report)
     assert "10 iterations: cost" in page(report)
     assert len(report.to_dict()["descent"]) == 11
-    assert "weighs all errors alike" in texts(report)
+    assert "weights all errors alike" in texts(report)
 
 
 def test_unknown_intervals_are_not_written_as_numbers(models):
     swing = models.swing(1, place=0.01)
     text = page(make_report("swing", estimate([swing]), [swing]))
-    assert text.count("not known alone") == 3 and "not seen</b>" in text
+    assert text.count("not known alone") == 3 and 'var(--bad)">no</b>' in text
 
 
 def test_values_have_as_many_digits_as_are_known():

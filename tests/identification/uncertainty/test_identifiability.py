@@ -83,7 +83,7 @@ def test_a_free_swing_does_not_show_stiffness_damping_and_mass_alone(models):
     trust = identifiability(found)
     worst = trust.directions[0]
     assert list(worst.parts.values()) == pytest.approx([3**-0.5] * 3, abs=1e-6)
-    assert worst.sentence == "0.58 k + 0.58 c + 0.58 m is not seen by these data"
+    assert worst.sentence == "0.58 k + 0.58 c + 0.58 m is not identifiable from these data"
     assert trust.blind == (worst,)
     seen = identifiability(estimate([models.swing(1, load=1.0)]))
     assert seen.blind == () and (seen.deviations < 0.01 * models.SWING_TRUTH).all()
@@ -92,9 +92,9 @@ def test_a_free_swing_does_not_show_stiffness_damping_and_mass_alone(models):
 def test_directions_are_named_with_signs_largest_first():
     at = Direction({"a": 0.02, "kappa_theta": 0.7, "kappa_psi": -0.71}, 0.3)
     assert at.name == "0.71 kappa_psi - 0.70 kappa_theta"
-    assert at.sentence.endswith("is hardly seen by these data: known within 30 %")
+    assert at.sentence.endswith("is weakly identifiable from these data: known within 30 %")
     assert Direction({"a": 1.0}, 0.012).sentence == "1.00 a is known within 1.2 %"
-    assert "is not seen" in Direction({"a": 1.0}, float("inf")).sentence
+    assert "is not identifiable" in Direction({"a": 1.0}, float("inf")).sentence
 
 
 def test_what_nothing_sees_has_an_infinite_deviation_and_a_prior_makes_it_finite(models):
@@ -152,7 +152,7 @@ def test_noise_alone_is_explained_by_noise(models):
     for seed in range(20):
         (fit,) = estimate([models.lag(seed)], start_near(models)).fits
         (one,) = analyse(fit)
-        assert one.right and "noise explains what is left" in one.sentence
+        assert one.right and "noise explains the residuals" in one.sentence
         assert one.rms_unit == pytest.approx(0.02 * one.rms)
 
 

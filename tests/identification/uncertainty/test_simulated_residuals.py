@@ -36,7 +36,9 @@ def report(model, run):
 
 
 def levels(made):
-    return [one.level for one in made.findings if "deviations" in one.text or "Noise" in one.text]
+    return [
+        one.level for one in made.diagnostics if "deviations" in one.text or "Noise" in one.text
+    ]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -45,9 +47,9 @@ def test_a_right_model_with_noisy_inputs_is_called_right(seed):
     problem = chain(torque_noise=0.1)
     made = report(problem, recorded(problem, seed, 0.1))
     assert levels(made) == ["good"]
-    assert not any("too narrow" in one.text for one in made.findings)
+    assert not any("too narrow" in one.text for one in made.diagnostics)
     assert made.draws == 24 and made.residuals[1].expected > 1.2
-    assert "explains what the model leaves" in made.findings[-1].text
+    assert "explains the residuals" in made.diagnostics[-1].text
 
 
 def test_a_wrong_model_is_found_behind_the_noise_of_its_inputs():
@@ -55,9 +57,9 @@ def test_a_wrong_model_is_found_behind_the_noise_of_its_inputs():
     problem = chain(torque_noise=0.03)
     rigid = replace(problem.mechanism, dampers=[Damper("a", 0.0), Damper("b", 0.0)])
     made = report(replace(problem, mechanism=rigid), recorded(problem, 0, 0.03))
-    told = " ".join(one.text for one in made.findings if one.level == "bad")
-    assert "b is wrong" in told and "where noise leaves 1." in told
-    assert any("too narrow" in one.text for one in made.findings)
+    told = " ".join(one.text for one in made.diagnostics if one.level == "bad")
+    assert "b is wrong" in told and "expected from noise 1." in told
+    assert any("too narrow" in one.text for one in made.diagnostics)
 
 
 def test_draws_leave_what_repeated_estimates_leave(models):
@@ -80,7 +82,7 @@ def test_exact_inputs_need_no_draws(models):
     assert expected_residuals(estimate([one]), [one]) is None
 
 
-def test_what_cannot_be_drawn_is_told_and_not_called_wrong(models):
+def test_without_draws_a_model_is_not_called_wrong(models):
     """The experiment lacks with_input_errors."""
 
     class Plain(models.Lag):
@@ -91,10 +93,10 @@ def test_what_cannot_be_drawn_is_told_and_not_called_wrong(models):
     errors = 0.2 * np.random.default_rng(5).standard_normal(right.measured.shape)
     one = Plain(right.with_input_errors(errors).recording, inputs=noisy)
     made = make_report("lag", estimate([one]), [one])
-    assert "bad" not in [each.level for each in made.findings]
-    told = " ".join(each.text for each in made.findings if each.level == "look")
-    assert "off by more than noise of outputs explains" in told
-    assert "the model right" in told and "no with_input_errors" in told and made.draws == 0
+    assert "bad" not in [each.level for each in made.diagnostics]
+    told = " ".join(each.text for each in made.diagnostics if each.level == "look")
+    assert "larger residuals than noise of outputs explains" in told
+    assert "not the model" in told and "no with_input_errors" in told and made.draws == 0
 
 
 def test_late_experiments_have_other_inputs_if_what_they_delay_has(models):

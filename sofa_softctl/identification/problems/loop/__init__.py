@@ -1,4 +1,4 @@
-"""The paper's experiment: an arm that stretches, bends and twists a flexible loop."""
+"""Flexible loop, stretched, bent and twisted by an arm: the paper's experiment."""
 
 from sofa_softctl._internal.public import public
 

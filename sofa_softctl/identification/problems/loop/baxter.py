@@ -1,4 +1,4 @@
-"""The right arm of Rethink Robotics' Baxter: seven joints with series elastic actuators.
+"""Right arm of Rethink Robotics' Baxter: seven joints with series elastic actuators.
 
 Dimensions, masses, inertias and joint damping are the maker's public figures (the robot's URDF,
 BSD licence, see NOTICE). Axes and origin of the world: the mount of the arm on the torso.
@@ -11,11 +11,11 @@ import numpy as np
 from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint
 
 JOINTS = ("s0", "s1", "e0", "e1", "w0", "w1", "w2")
-"""From the shoulder to the wrist."""
+"""Joints from the shoulder to the wrist."""
 HAND = (0.0, 0.0, 0.13855)
 """Point between the fingers in the axes of w2 [m]."""
 DAMPING = 0.7
-"""Of each joint [N m s / rad]."""
+"""Damping of each joint [N m s / rad]."""
 EFFORT = (50.0, 100.0, 50.0, 50.0, 15.0, 15.0, 15.0)
 """Largest torque of each motor [N m]."""
 
@@ -29,7 +29,7 @@ _PLACES = (
     ((0.01, 0.0, 0.2707), (-_RIGHT, -_RIGHT, 0.0)),
     ((0.115975, 0.0, 0.0), (_RIGHT, 0.0, _RIGHT)),
 )
-"""Of each joint in the one before: origin [m]; roll, pitch and yaw [rad]."""
+"""Each joint in the frame of the previous one: origin [m]; roll, pitch and yaw [rad]."""
 _MASSES = (
     (5.70044, (0.01783, 0.00086, 0.19127)),
     (3.22698, (0.06845, 0.00269, -0.00529)),
@@ -40,7 +40,7 @@ _MASSES = (
     (0.35093, (0.00198, 0.00125, 0.01855)),
     (0.19125, (0.01093, 0.00042, 0.09823)),
 )
-"""Of each link, and of the hand, which w2 carries as well: mass [kg], centre [m]."""
+"""Each link, and the hand, which w2 carries as well: mass [kg], centre [m]."""
 _INERTIAS = (
     (0.04709102262, 0.03766976455, 0.03595988478, 0.00012787556, 0.00614870039, 0.00078086899),
     (0.01175209419, 0.0278859752, 0.02078749298, -0.00030096398, 0.00207675762, -0.00018821993),
@@ -51,7 +51,7 @@ _INERTIAS = (
     (0.00025289155, 0.0002688601, 0.0003074118, 0.00000575311, -0.00000159345, -0.00000519818),
     (0.00017588, 0.00021166377, 0.00023745397, 0.00000147073, 0.0000243633, 0.00000172689),
 )
-"""About those centres: xx, yy, zz, xy, xz, yz [kg m^2]."""
+"""Inertias about those centres: xx, yy, zz, xy, xz, yz [kg m^2]."""
 
 
 def joints() -> list[Joint]:
@@ -64,14 +64,14 @@ def joints() -> list[Joint]:
 
 
 def bodies() -> list[Body]:
-    """The links and the hand."""
+    """Bodies of the links and the hand."""
     carriers = (*JOINTS, JOINTS[-1])
     rows = zip(carriers, _MASSES, _INERTIAS, strict=True)
     return [Body(name, m, center, _matrix(*inertia) / m) for name, (m, center), inertia in rows]
 
 
 def dampers() -> list[Damper]:
-    """Of the joints."""
+    """Dampers of the joints."""
     return [Damper(name, DAMPING) for name in JOINTS]
 
 
@@ -80,7 +80,7 @@ def _matrix(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) ->
 
 
 def _rotation(roll: float, pitch: float, yaw: float) -> np.ndarray:
-    """About fixed x, then y, then z."""
+    """Rotation about fixed x, then y, then z."""
     (a, b, c), (s, t, u) = np.cos([roll, pitch, yaw]), np.sin([roll, pitch, yaw])
     x = np.array([[1, 0, 0], [0, a, -s], [0, s, a]])
     y = np.array([[b, 0, t], [0, 1, 0], [-t, 0, b]])

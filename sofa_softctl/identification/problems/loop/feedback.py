@@ -1,8 +1,8 @@
-"""Feedback that keeps a simulated arm near its measured joint angles: finite-horizon LQR.
+"""Finite-horizon LQR feedback that keeps a simulated arm near its measured joint angles.
 
 Source: Caldwell, Coleman, Correll 2014, section IV-C: F_c = T_meas - K (b - b_meas), K from the
-model linearised around b_meas. The paper feeds back positions alone, so of the gain on the whole
-state, its block on b is kept, as it is at the first rho: then (9) is the gradient.
+model linearised around b_meas. The paper feeds back positions alone: of the gain on the state, the
+block on b is used, computed at the first rho and constant afterwards, so that (9) is the gradient.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from sofa_softctl.identification.mechanism.variational import Trajectory, free
 from sofa_softctl.identification.problems.loop import baxter
 
 ANGLE = 0.02
-"""Deviation of a joint that costs as much as `TORQUE` [rad]."""
+"""Deviation of a joint angle that costs as much as `TORQUE` [rad]."""
 TORQUE = 1.0
-"""[N m]"""
+"""Torque that costs as much as `ANGLE` [N m]."""
 EVERY = 10
-"""Steps between linearisations: the motion is slow."""
+"""Steps between linearisations; the motion is slow."""
 SMOOTHED = 51
-"""Samples over which measured angles are smoothed (by cubics) for the linearisation."""
+"""Samples of the cubic smoothing of measured angles for the linearisation."""
 
 
 def gains(mechanism: Mechanism, rho: np.ndarray, b: np.ndarray, dt: float) -> np.ndarray:
-    """Gains of all steps on the arm's joint angles.
+    """Feedback gains of all steps on the arm's joint angles.
 
     Args:
         mechanism: Arm and loop.
@@ -36,7 +36,7 @@ def gains(mechanism: Mechanism, rho: np.ndarray, b: np.ndarray, dt: float) -> np
         dt: Time step [s].
 
     Returns:
-        [N m / rad], shape (K, 7, 7).
+        Gains [N m / rad], shape (K, 7, 7).
     """
     m = b.shape[1]
     smooth = savgol_filter(b, min(SMOOTHED, len(b) - 1 + len(b) % 2), 3, axis=0)
@@ -64,7 +64,7 @@ def gains(mechanism: Mechanism, rho: np.ndarray, b: np.ndarray, dt: float) -> np
 
 
 def _resting(mechanism: Mechanism, rho: np.ndarray, b: np.ndarray, dt: float) -> Trajectory:
-    """The loop in equilibrium at every EVERY-th posture."""
+    """Equilibria of the loop at every EVERY-th posture."""
     q, mu, held = np.zeros(len(mechanism.coordinates)), None, baxter.JOINTS
     rows = []
     for angles in b[:-1:EVERY]:

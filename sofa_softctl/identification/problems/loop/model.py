@@ -1,4 +1,4 @@
-"""A flexible loop, held by an arm at its top and clamped at its bottom, as a chain of links.
+"""Model of a flexible loop of rigid links, held by an arm at its top and clamped at its bottom.
 
 The loop hangs in the y-z plane of the hand. From the link in the hand, two chains run down to the
 clamped link, one on each side; each joint turns by theta about x, in the loop's plane, then by psi
@@ -29,20 +29,20 @@ from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.problems.loop import baxter
 
 RADIUS = 0.355
-"""Of the loop [m]."""
+"""Radius of the loop [m]."""
 MASS = 0.132
-"""Of the loop [kg]."""
+"""Mass of the loop [kg]."""
 TUBE = 0.02
-"""Radius of its tube, for the inertia of links about their own axes [m]."""
+"""Radius of its tube, for the inertia of links about their axes [m]."""
 LINKS = 12
-"""Links of the paper's model; stiffnesses are said for so many."""
+"""Links of the paper's model, to which stiffnesses refer."""
 POSTURE = np.array([0.1, -0.75, 0.0, 1.8, 0.0, 0.5 * np.pi - 1.05, 0.0])
-"""Of the arm, hand down, when the loop is a circle between hand and clamp [rad]."""
+"""Posture of the arm, hand down, when the loop is a circle between hand and clamp [rad]."""
 STIFFNESSES = (
     Parameter("kappa_theta", 5.0, "N m/rad", lower=1e-3),
     Parameter("kappa_psi", 5.0, "N m/rad", lower=1e-3),
 )
-"""The paper's parameters and its seed."""
+"""The paper's parameters and their starts."""
 
 
 def arm_with_loop(
@@ -55,11 +55,11 @@ def arm_with_loop(
     """The arm, the loop in its hand, and the clamp.
 
     Args:
-        links: Of the loop, even; 12 links make 31 coordinates, 6 make 19.
-        stiffness: Of the springs about x and y if there were 12 links; that of a joint grows with
-            the number of links, since the pieces that it stands for get shorter [N m / rad].
-        damping: Of each of the loop's coordinates, for 12 links [N m s / rad].
-        parameters: What is unknown.
+        links: Even number of links; 12 links have 31 coordinates, 6 have 19.
+        stiffness: Stiffness of the springs about x and y for 12 links; that of a joint grows with
+            the number of links, as links get shorter [N m / rad].
+        damping: Damping of each coordinate of the loop, for 12 links [N m s / rad].
+        parameters: Unknown parameters.
 
     Raises:
         IdentificationError: The number of links is odd, or below 6.
@@ -90,12 +90,12 @@ def arm_with_loop(
 
 
 def link_length(links: int) -> float:
-    """Of a polygon around the loop's circle [m]."""
+    """Side of the polygon around the loop's circle [m]."""
     return 2.0 * RADIUS * float(np.tan(np.pi / links))
 
 
 def _names(side: str, links: int) -> list[str]:
-    """Coordinates of one chain, from the hand to the clamp."""
+    """Names of the coordinates of one chain, from the hand to the clamp."""
     return [f"{angle}_{side}{k}" for k in range(1, links // 2 + 1) for angle in ("theta", "psi")]
 
 
@@ -119,7 +119,7 @@ def _chain(side: str, links: int) -> list[Joint]:
 
 
 def _clamps(joints: list[Joint], links: int) -> list[Clamp]:
-    """Both ends on the clamp: below the hand of the posture, where a circle has its other side."""
+    """Clamps of both ends, opposite to the hand of `POSTURE` on the circle."""
     arm = Mechanism(joints)
     q = np.concatenate([POSTURE, np.zeros(len(joints) - len(POSTURE))])
     at = kernels.frames(arm.tree, np.zeros(0), q)

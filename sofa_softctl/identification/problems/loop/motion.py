@@ -1,4 +1,4 @@
-"""The motion that stretches, bends and twists the loop, as joint angles of the arm."""
+"""Motion that stretches, bends and twists the loop, as joint angles of the arm."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sofa_softctl.identification.problems.loop import baxter
 from sofa_softctl.identification.problems.loop.model import POSTURE
 
 DURATION = 20.0
-"""[s]"""
+"""Duration of the motion [s]."""
 STRETCH, PRESS, SIDE, FORTH, BEND, TWIST = 0.035, 0.07, 0.05, 0.01, 0.1, 0.4
-"""Largest moves of the hand: up, down, along the loop's plane and across it [m]; turns about the
+"""Amplitudes of the hand: up, down, along the loop's plane and across it [m]; rotations about the
 axes across the loop and along its height [rad]."""
 
 
 def joint_angles(time: np.ndarray) -> np.ndarray:
-    """Angles of the arm at these times [s], shape (n, 7) [rad].
+    """Joint angles of the arm at given times [s], shape (n, 7) [rad].
 
     Raises:
         SimulationError: The arm cannot reach a pose of the hand.
@@ -35,7 +35,7 @@ def joint_angles(time: np.ndarray) -> np.ndarray:
 
 
 def _moves(t: float) -> tuple[tuple[float, float, float], tuple[float, float]]:
-    """Of the hand in its own axes at home, and its turns: stretched, then bent, then twisted."""
+    """Translation and rotation of the hand in its axes at home: stretch, then bend, then twist."""
     up = STRETCH * _bump(t, 0.0, 4.0) - PRESS * _bump(t, 3.0, 7.0)
     side = SIDE * (_bump(t, 6.0, 10.0) - _bump(t, 9.0, 13.0))
     forth = FORTH * (_bump(t, 8.0, 12.0) - _bump(t, 11.0, 15.0))
@@ -51,7 +51,7 @@ def _bump(t: float, begin: float, end: float) -> float:
 
 
 def _reach(arm: Mechanism, q: np.ndarray, place: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """Angles near q that bring the hand there; of all that do, those nearest to the posture."""
+    """Inverse kinematics from q; the redundant motion stays close to `POSTURE`."""
     for _ in range(100):
         x, R = _pose(arm, q)
         turn = 0.5 * np.cross(R, axes, axis=0).sum(axis=1)
@@ -62,11 +62,13 @@ def _reach(arm: Mechanism, q: np.ndarray, place: np.ndarray, axes: np.ndarray) -
         if np.abs(step).max() < 1e-10:
             return q
         q = q + np.clip(step, -0.1, 0.1)
-    raise SimulationError(f"The arm does not reach {place.tolist()} with its hand turned so.")
+    raise SimulationError(
+        f"The arm does not reach {place.tolist()} with this rotation of its hand."
+    )
 
 
 def _pose(arm: Mechanism, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Place and axes of the hand."""
+    """Position and axes of the hand."""
     at = kernels.frames(arm.tree, np.zeros(0), q)
     return at.x[-1] + at.R[-1] @ np.array(baxter.HAND), at.R[-1]
 

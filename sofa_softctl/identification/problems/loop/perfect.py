@@ -1,4 +1,4 @@
-"""A recording that a model fits exactly: what an estimate should bring back to the last digit."""
+"""Recordings that a model fits exactly, for tests of estimates."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from sofa_softctl.identification.problems.loop.problem import LoopProblem
 
 
 def perfect(problem: LoopProblem, rho: np.ndarray, near: Recording) -> Recording:
-    """What the model itself does with parameters rho, near a recording.
+    """A recording of the model itself with parameters rho, near a given recording.
 
-    Joint angles are those that it comes to; torques those that brought it there, so that a
-    feedback that pulls to these angles has nothing to do.
+    Joint angles are those of its simulation, and torques include the feedback there, so that a
+    feedback to these angles is zero.
 
     Args:
-        problem: Of the recording.
-        rho: Parameters that are to be found, shape (n_rho,).
-        near: A recording that tells the motion, at the problem's rate.
+        problem: Problem of the recording.
+        rho: True parameters, shape (n_rho,).
+        near: Recording of the motion, at the problem's rate.
     """
     experiment = problem.experiment(near)
     drive, motion = experiment.drive(rho), experiment.trajectory(rho)
@@ -30,7 +30,7 @@ def perfect(problem: LoopProblem, rho: np.ndarray, near: Recording) -> Recording
     torque[0] = near.inputs[0, : b.shape[1]]
     for k, mean in enumerate(drive.u - pulled):  # the model takes means of neighbours
         torque[k + 1] = 2.0 * mean - torque[k]
-    # Which node to begin at is free: what alternates is taken out, so that torques are smooth.
+    # The first torque is free: the alternating part is removed, so that torques are smooth.
     sign = (-1.0) ** np.arange(len(torque))[:, None]
     torque -= sign * (sign * torque).mean(axis=0)
     return replace(near, name="perfect", inputs=np.hstack([torque, b]))

@@ -1,4 +1,4 @@
-"""The paper's experiment: stiffnesses of a flexible loop from the touch of the arm that moves it.
+"""Stiffness of a flexible loop from torques and joint angles of the arm that moves it.
 
 Source: Caldwell, Coleman, Correll 2014, section IV.
 """
@@ -27,29 +27,29 @@ from sofa_softctl.identification.problems.loop.recording import ANGLE_NOISE, TOR
 DT = 0.01
 """Time step, that of the recording [s]."""
 HAND_NOISE = 0.0026
-"""What `ANGLE_NOISE` makes of the place of the hand, along each axis [m]."""
+"""Noise of the position of the hand from `ANGLE_NOISE`, along each axis [m]."""
 
 
 @dataclass(frozen=True, eq=False)
 class LoopProblem(Problem):
-    """Torques and joint angles of the arm are recorded; the place of its hand is compared."""
+    """Torques and joint angles of the arm are recorded; the position of its hand is compared."""
 
     links: int = LINKS
-    """Of the model."""
+    """Links of the model."""
     parameters: tuple[Parameter, ...] = STIFFNESSES
-    """What is unknown."""
+    """Unknown parameters."""
     stiffness: tuple[Number, Number] = ("kappa_theta", "kappa_psi")
-    """Of the loop's springs about x and y, as if there were 12 links."""
+    """Stiffness of the loop's springs about x and y, for 12 links [N m / rad]."""
     share: float = 0.5
-    """Of a step's force at its end; 0 as in the paper."""
+    """Share of a step's force at its end; 0 as in the paper."""
     rate: float = 1.0 / DT
-    """Samples a second of recordings [Hz]."""
+    """Sample rate of recordings [Hz]."""
     channels: tuple[Channel, ...] = ()
-    """None: what is compared follows from the joint angles."""
+    """None: the position of the hand is computed from the joint angles."""
 
     @property
     def name(self) -> str:
-        """With the number of links."""
+        """Name with the number of links."""
         return f"loop of {self.links} links"
 
     @property
@@ -59,7 +59,7 @@ class LoopProblem(Problem):
 
     @property
     def recorded(self) -> dict[str, str]:
-        """Names of the inputs in records of scenes/loop_manipulation.py."""
+        """Columns of records of scenes/loop_manipulation.py to names of inputs."""
         return {
             f"robot.{what}[{k}]": f"{what}_{joint}"
             for what in ("torque", "angle")

@@ -1,7 +1,7 @@
-"""A recording of arm and loop, simulated: the paper's own is not public.
+"""Simulated recording of arm and loop: the paper's own is not public.
 
-The model of identification is wrong here as it is for a real loop: the recorded one has twice the
-links, friction, and steps of a millisecond, and its signals are noisy.
+As for a real loop, the identified model is wrong: the simulated one has twice the links, friction
+and steps of a millisecond, and its signals are noisy.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from sofa_softctl.identification.problems.loop.robot import (
 )
 
 RATE = 100.0
-"""Samples a second [Hz]."""
+"""Sample rate [Hz]."""
 ANGLE_NOISE, TORQUE_NOISE = 0.003, 0.1
-"""Standard deviations of what is recorded [rad], [N m]: the hand is then seen to some 5 mm."""
+"""Standard deviations of recorded signals [rad], [N m]: some 5 mm at the hand."""
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Of a recording: standard deviations of white noise."""
+    """Standard deviations of the white noise of a recording."""
 
     angle: float = ANGLE_NOISE
-    """Of measured joint angles [rad]."""
+    """Noise of measured joint angles [rad]."""
     torque: float = TORQUE_NOISE
-    """Of measured torques [N m]."""
+    """Noise of measured torques [N m]."""
 
 
 def record(
@@ -49,17 +49,17 @@ def record(
     seed: int = 0,
     name: str = "simulated arm",
 ) -> Recording:
-    """The motion that stretches, bends and twists the loop, as a robot would record it.
+    """A simulated recording of the motion that stretches, bends and twists the loop.
 
     Args:
-        links: Of the recorded loop.
-        stiffness: Its kappa_theta and kappa_psi, as if it had 12 links [N m / rad].
-        friction: Damping of its joints, as if it had 12 links [N m s / rad].
-        dt: Time step of the simulation, a whole part of the time between samples [s].
+        links: Links of the simulated loop.
+        stiffness: Its kappa_theta and kappa_psi, for 12 links [N m / rad].
+        friction: Damping of its joints, for 12 links [N m s / rad].
+        dt: Time step of the simulation, which divides the time between samples [s].
         duration: Recorded time [s].
-        noise: Of the signals.
-        seed: Of the noise.
-        name: Of the recording.
+        noise: Noise of the signals.
+        seed: Seed of the noise.
+        name: Name of the recording.
 
     Returns:
         Inputs: seven torques [N m], seven joint angles [rad], at 100 Hz.

@@ -1,7 +1,4 @@
-"""The robot that is recorded: arm, motors and a loop that is finer than its model, with friction.
-
-The model of identification is wrong here as it is for a real loop.
-"""
+"""Simulated robot: arm, motors, and a loop finer than its identified model, with friction."""
 
 from __future__ import annotations
 
@@ -18,17 +15,17 @@ from sofa_softctl.identification.problems.loop.model import arm_with_loop
 from sofa_softctl.identification.problems.loop.motion import DURATION, joint_angles
 
 LINKS = 24
-"""Of the recorded loop: twice those of its model."""
+"""Links of the simulated loop: twice those of its model."""
 STIFFNESS = (4.4, 1.0)
-"""Its kappa_theta and kappa_psi, as if it had 12 links [N m / rad]."""
+"""Its kappa_theta and kappa_psi, for 12 links [N m / rad]."""
 FRICTION = 0.02
-"""Damping of its joints, as if it had 12 links [N m s / rad]."""
+"""Damping of its joints, for 12 links [N m s / rad]."""
 GAINS = (900.0, 900.0, 500.0, 500.0, 150.0, 150.0, 100.0)
 """Proportional gains of the motors that move the arm [N m / rad]."""
 BRAKES = (60.0, 60.0, 40.0, 40.0, 8.0, 8.0, 4.0)
 """Their differential gains [N m s / rad]."""
 NODES = 0.05
-"""Between them the motion is a cubic spline, right to 1e-6 rad [s]."""
+"""Time between nodes of the cubic spline of the motion, exact to 1e-6 rad [s]."""
 
 
 def arm_motors() -> Motors:
@@ -51,7 +48,7 @@ def robot(
 
 
 def at_rest(robot: Mechanism, motors: Motors) -> Start:
-    """The arm where its motion begins, the loop in equilibrium."""
+    """The arm at the start of its motion, the loop in equilibrium."""
     q = np.zeros(len(robot.coordinates))
     q[: len(motors.joints)] = motors.motion(np.zeros(1))[0][0]
     return settle(robot, np.zeros(0), q, motors.joints).start
@@ -64,6 +61,6 @@ def _path() -> CubicSpline:
 
 
 def _motion(time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Angles and their rates; after its end, at rest."""
+    """Joint angles and their rates; at rest after the end of the motion."""
     within = np.clip(time, 0.0, DURATION)
     return _path()(within), np.where((time <= DURATION)[:, None], _path()(within, 1), 0.0)

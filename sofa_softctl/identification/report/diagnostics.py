@@ -1,4 +1,4 @@
-"""What people should be told of an estimate first: sentences, good and bad."""
+"""Diagnostics of an estimate, most severe first."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sofa_softctl.identification.fitting.estimate import Estimate, sentence
 from sofa_softctl.identification.fitting.outliers import without
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.fitting.steepest_descent import METHOD
-from sofa_softctl.identification.report.finding import Finding, Level, listed
-from sofa_softctl.identification.report.residual_findings import on_residuals
+from sofa_softctl.identification.report.diagnostic import Diagnostic, Level, listed
+from sofa_softctl.identification.report.residual_diagnostics import on_residuals
 from sofa_softctl.identification.uncertainty.identifiability import BLIND, Direction
 from sofa_softctl.identification.uncertainty.validation import rms
 
@@ -19,66 +19,67 @@ if TYPE_CHECKING:
     from sofa_softctl.identification.report.report import Report
 
 WORSE = 1.5
-"""Held-out errors so many times those of the fitted data are told."""
+"""Held-out errors above this multiple of the fitted ones are reported."""
 FAR = 3.0
-"""Residuals beyond so many deviations are told where the search converged."""
+"""Residuals above this many deviations are reported where the search converged."""
 SAME = 1e-2
-"""Costs that differ by this share are the same."""
+"""Costs that differ by less than this share are the same."""
+SEVERITY = {"bad": 0, "look": 1, "good": 2}
 
 
-def findings(report: Report) -> list[Finding]:
-    """All sentences, in the order in which they come to mind."""
+def diagnostics(report: Report) -> tuple[Diagnostic, ...]:
+    """All diagnostics, most severe first."""
     estimate = report.estimate
     found = [_on_search(report)]
-    found += [Finding("look", _at_bound(estimate, name)) for name in estimate.at_bound]
-    found += [Finding("look", _unseen(estimate, name)) for name in estimate.unseen]
+    found += [Diagnostic("look", _at_bound(estimate, name)) for name in estimate.at_bound]
+    found += [Diagnostic("look", _unobservable(estimate, name)) for name in estimate.unobservable]
     found += [_blind(one) for one in report.trust.blind]
-    found += [Finding("look", sentence(_capital(text))) for text in estimate.warnings]
+    found += [Diagnostic("look", sentence(_capital(text))) for text in estimate.warnings]
     found += on_residuals(report) + _on_same(report) + _on_held_out(report)
     found += _on_inputs(report) + _on_candidates(report)
     if estimate.method == METHOD:
         found.append(
-            Finding(
+            Diagnostic(
                 "look",
-                "Steepest descent weighs all errors alike; intervals are those of a fit that "
-                "weighs them by their noise.",
+                "Steepest descent weights all errors alike; intervals are those of a fit that "
+                "weights them by their noise.",
             )
         )
-    return found
+    return tuple(sorted(found, key=lambda one: SEVERITY[one.level]))
 
 
-def _on_search(report: Report) -> Finding:
-    """How it ended; converged is not enough where far more than noise is left."""
+def _on_search(report: Report) -> Diagnostic:
+    """The end of the search, and whether residuals are far above the noise."""
     estimate = report.estimate
     if not estimate.status.ok:
-        return Finding("bad", estimate.status.value)
+        return Diagnostic("bad", estimate.status.value)
     left = rms(np.concatenate([without(fit, report.outliers).ravel() for fit in estimate.fits]))
     if left <= FAR or all(one.right for one in report.residuals):
-        return Finding("good", estimate.status.value)
-    text = f"The search converged to where {left:.3g} deviations are left"
+        return Diagnostic("good", estimate.status.value)
+    text = f"The search converged to residuals of {left:.3g} deviations"
     count = len(estimate.searches)
     if count == 1 or estimate.method == METHOD:
         advice = "" if estimate.method == METHOD else " Try --starts 8."
-        return Finding("look", f"{text}: a local minimum perhaps, or the model is wrong.{advice}")
+        return Diagnostic("look", f"{text}: a local minimum, or the model is wrong.{advice}")
     same = sum(one.cost <= (1.0 + SAME) * estimate.cost for one in estimate.searches)
-    return Finding(
+    return Diagnostic(
         "look",
         f"{text}, as did {same} of {count} searches: "
-        + ("the model is wrong, more likely." if 2 * same > count else "try more --starts."),
+        + ("the model is probably wrong." if 2 * same > count else "try more --starts."),
     )
 
 
-def _on_same(report: Report) -> list[Finding]:
-    """Recordings that are there twice."""
+def _on_same(report: Report) -> list[Diagnostic]:
+    """Recordings that were given twice."""
     fits, found = report.estimate.fits, []
     for k, one in enumerate(fits):
         if any(_same(one, other) for other in fits[:k]):
             text = f"{one.name} was given twice: its samples count double, intervals are too narrow"
-            found.append(Finding("look", f"{text}. Give it once."))
+            found.append(Diagnostic("look", f"{text}. Give it once."))
     found += [
-        Finding(
+        Diagnostic(
             "look",
-            f"{fit.name} is held out and fitted, too: that says nothing of how the model predicts. "
+            f"{fit.name} is both fitted and held out: that does not validate the model. "
             "Hold out another recording.",
         )
         for fit in _held_out_twice(report)
@@ -98,24 +99,24 @@ def _same(one: Fit, other: Fit) -> bool:
     )
 
 
-def _on_held_out(report: Report) -> list[Finding]:
+def _on_held_out(report: Report) -> list[Diagnostic]:
     if not report.validations:
-        return [Finding("look", "Nothing was held out: how the model predicts is not known.")]
+        return [Diagnostic("look", "No held-out data: the model is not validated.")]
     text = (
-        f"Held-out data are met within {report.rms_held_out:.2f} deviations, fitted data within "
-        f"{report.rms:.2f}."
+        f"Held-out data are predicted within {report.rms_held_out:.2f} deviations, fitted data "
+        f"within {report.rms:.2f}."
     )
     if _held_out_twice(report):
-        return [Finding("look", text)]
+        return [Diagnostic("look", text)]
     if report.rms_held_out <= WORSE or all(one.right for one in report.held_out):
-        return [Finding("good", text)]
+        return [Diagnostic("good", text)]
     if report.rms_held_out > WORSE * report.rms:
         level: Level = "bad" if all(one.judged for one in report.held_out) else "look"
-        return [Finding(level, f"{text} The model does not carry over to other motions.")]
-    return [Finding("look", f"{text} That is no worse, but both are more than noise leaves.")]
+        return [Diagnostic(level, f"{text} The model does not generalise to other motions.")]
+    return [Diagnostic("look", f"{text} Both are more than noise explains.")]
 
 
-def _on_inputs(report: Report) -> list[Finding]:
+def _on_inputs(report: Report) -> list[Diagnostic]:
     total = np.diag(report.trust.covariance)
     through = np.diag(report.trust.input_covariance)
     shares = {
@@ -129,20 +130,20 @@ def _on_inputs(report: Report) -> list[Finding]:
     span = least if least == most else f"{least} to {most}"
     text = (
         f"{span} % of the variance of {listed(list(shares), 'others')} is noise of recorded "
-        "inputs: better sensors there help most."
+        "inputs: better sensors for these help most."
     )
-    return [Finding("look", text)]
+    return [Diagnostic("look", text)]
 
 
-def _on_candidates(report: Report) -> list[Finding]:
+def _on_candidates(report: Report) -> list[Diagnostic]:
     worse = [one.name for one in report.candidates if np.isfinite(one.gain) and one.gain < 0.0]
     if not worse:
         return []
     text = (
-        f"Recording {listed(worse, 'others')} would make the estimate worse: samples are weighed "
-        "by noise of outputs alone, and noise of inputs would come in with them."
+        f"Recording {listed(worse, 'others')} would make the estimate worse: samples are weighted "
+        "by noise of outputs alone, and these would add noise of inputs."
     )
-    return [Finding("look", text)]
+    return [Diagnostic("look", text)]
 
 
 def _at_bound(estimate: Estimate, name: str) -> str:
@@ -153,18 +154,18 @@ def _at_bound(estimate: Estimate, name: str) -> str:
     return f"{name} ended at its {side} bound, {f'{bound:.4g} {one.unit}'.strip()}."
 
 
-def _unseen(estimate: Estimate, name: str) -> str:
+def _unobservable(estimate: Estimate, name: str) -> str:
     one = estimate.parameters[estimate.names.index(name)]
-    kept = "is what was known before" if one.prior is not None else "was kept at its start"
+    kept = "has its prior" if one.prior is not None else "was kept at its start"
     value = f"{estimate.value(name):.4g} {one.unit}".strip()
-    return f"No datum sees {name}: it {kept}, {value}. Record a motion that depends on it."
+    return f"The data do not depend on {name}: it {kept}, {value}. Record a motion that does."
 
 
-def _blind(one: Direction) -> Finding:
+def _blind(one: Direction) -> Diagnostic:
     several = len(one.large) > 1
-    shares = " (each in shares of its value)" if several else ""
-    advice = "Fix one of them, say what is known of it," if several else "Say what is known of it,"
-    return Finding(
+    shares = " (each relative to its value)" if several else ""
+    advice = "Fix one of them, give a prior," if several else "Give a prior,"
+    return Diagnostic(
         "bad" if one.deviation > BLIND else "look",
         f"{_capital(one.sentence)}{shares}. {advice} or record another motion.",
     )

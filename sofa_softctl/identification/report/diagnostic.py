@@ -1,4 +1,4 @@
-"""One sentence that people should read, and lists of names in it."""
+"""One diagnostic of an estimate, and lists of names in its text."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from dataclasses import dataclass
 from typing import Literal
 
 NAMED = 3
-"""Names of a long list that are told."""
+"""Names of a long list that are printed."""
 
 Level = Literal["good", "look", "bad"]
-"""As it should be; to be looked at; not to be trusted."""
+"""No problem; check; do not trust the result."""
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One sentence that people should read."""
+class Diagnostic:
+    """One sentence on the quality of an estimate."""
 
     level: Level
-    """As it should be; to be looked at; not to be trusted."""
+    """Severity."""
     text: str
-    """What was found, and what to do."""
+    """The observation, and what to do."""
 
 
 def listed(names: list[str], kind: str = "other channels") -> str:
-    """Up to five names, and how many more."""
+    """Up to five names, and the number of others."""
     if len(names) > NAMED + 2:
         return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} {kind}"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,4 +1,4 @@
-"""Sentences on searches, recordings that came twice, wrong samples, bounds, the next motion."""
+"""Diagnostics on searches, duplicate recordings, outliers, bounds, the next motion."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ from sofa_softctl.view.terminal.numbers import number
 
 
 def texts(report, level=None):
-    return " ".join(one.text for one in report.findings if level in (None, one.level))
+    return " ".join(one.text for one in report.diagnostics if level in (None, one.level))
 
 
 def with_outputs(one, outputs):
@@ -43,11 +43,11 @@ class Wave(Experiment):
         return self.outputs(rho), (self.time * np.cos(rho[0] * self.time))[:, None, None]
 
 
-def test_a_local_minimum_is_told_and_other_starts_are_listed(capsys):
+def test_a_local_minimum_is_reported_and_other_starts_are_listed(capsys):
     data = [Wave()]
     made = make_report("wave", estimate(data), data)
-    assert "The search converged to where" in texts(made, "look")
-    assert "a local minimum perhaps, or the model is wrong. Try --starts 8." in texts(made, "look")
+    assert "The search converged to residuals of" in texts(made, "look")
+    assert "a local minimum, or the model is wrong. Try --starts 8." in texts(made, "look")
     made = make_report("wave", estimate(data, starts=9, seed=1), data)
     show(made, None, quiet=False, as_json=False)
     told = capsys.readouterr().out
@@ -60,7 +60,7 @@ def test_a_wrong_model_is_more_likely_where_most_searches_end_alike(models):
     one = models.lag(1)
     wave = with_outputs(one, one.recording.outputs + np.sin(9.0 * one.time)[:, None])
     made = make_report("lag", estimate([wave], starts=3), [wave])
-    assert "as did 3 of 3 searches: the model is wrong, more likely" in texts(made, "look")
+    assert "as did 3 of 3 searches: the model is probably wrong" in texts(made, "look")
 
 
 def test_starts_that_cannot_be_simulated_are_moved_towards_the_given_one(models):
@@ -78,7 +78,7 @@ def test_starts_that_cannot_be_simulated_are_moved_towards_the_given_one(models)
     assert all(each.start[0] <= 0.6 for each in found.searches)
     (told,) = found.warnings
     assert told.startswith("at 2 of 6 starts the model cannot be simulated; the first is tau = ")
-    assert told.endswith("(the lag is too long). Begun closer to the given one: 2")
+    assert told.endswith("(the lag is too long). Moved towards the given one: 2")
 
 
 def test_held_out_data_that_are_missed_as_fitted_ones_are_not_called_good(models):
@@ -88,22 +88,22 @@ def test_held_out_data_that_are_missed_as_fitted_ones_are_not_called_good(models
 
     data = [waved(1)]
     made = make_report("lag", estimate(data), data, hold_out=[waved(2)])
-    assert "both are more than noise leaves" in texts(made, "look")
+    assert "Both are more than noise explains" in texts(made, "look")
     assert "Held-out" not in texts(made, "good")
 
 
-def test_recordings_that_came_twice_are_told(models):
+def test_duplicate_recordings_are_reported(models):
     one, again = models.lag(1), models.lag(1)
     made = make_report("lag", estimate([one, again]), [one, again])
     assert "lag was given twice: its samples count double" in texts(made, "look")
     made = make_report("lag", estimate([one]), [one], hold_out=[again])
-    assert "lag is held out and fitted, too" in texts(made, "look")
+    assert "lag is both fitted and held out" in texts(made, "look")
     assert "Held-out" not in texts(made, "good")
     made = make_report("lag", estimate([one]), [one], hold_out=[models.lag(2)])
-    assert "twice" not in texts(made) and "fitted, too" not in texts(made)
+    assert "twice" not in texts(made) and "both fitted" not in texts(made)
 
 
-def test_a_bound_is_told_not_the_value_beside_it(models):
+def test_a_bound_is_named_not_the_value_beside_it(models):
     """Data of a gain of -1, whose lower bound is 0: the search ends at 1e-20 or so."""
     one = models.lag(truth=np.array([0.3, -1.0]))
     made = make_report("lag", estimate([one]), [one])
@@ -135,7 +135,7 @@ def test_noise_has_no_wrong_samples_and_missing_ones_do_no_harm(models):
     assert outliers(replace(fit, measured=np.full_like(fit.measured, np.nan))) == ()
 
 
-def test_times_of_a_clock_are_told_from_the_start(models):
+def test_times_of_a_clock_are_counted_from_the_start(models):
     (fit,) = estimate([models.lag(1)]).fits
     wrong = fit.measured.copy()
     wrong[120:140] -= 0.1
@@ -158,7 +158,7 @@ def test_the_next_motion_is_judged_with_the_noise_of_inputs_as_the_table_is(mode
     assert again.gain == pytest.approx(np.log(2.0), abs=1e-4)  # twice the same: variances halve
 
 
-def test_a_motion_that_would_make_the_estimate_worse_is_told(models):
+def test_a_motion_that_would_make_the_estimate_worse_is_reported(models):
     data = [models.lag(1)]
     bad = models.lag(3, inputs=(replace(models.VOLTAGE, deviation=2.0),))
     made = make_report("lag", estimate(data), data, candidates=[bad])
@@ -181,7 +181,7 @@ def test_tables_of_many_parameters_fit_eighty_columns(models, capsys):
         assert line.count("1.23e-05") == 4
 
 
-def test_parameters_that_start_at_zero_are_told_in_their_unit():
+def test_parameters_that_start_at_zero_are_given_in_their_unit():
     units = {"turn": (1.0, "rad")}
     alone = Direction({"turn": -1.0, "k": 0.01}, 0.0022, units)
     assert alone.sentence == "turn is known within 0.0022 rad"
@@ -189,10 +189,10 @@ def test_parameters_that_start_at_zero_are_told_in_their_unit():
     assert both.sentence == "0.80 turn/(1 rad) - 0.60 k is known within 1.2 %"
 
 
-def test_nothing_left_is_told_as_that(models):
+def test_a_perfect_fit_is_reported_as_that(models):
     one = models.lag()
     made = make_report("lag", estimate([one]), [one])
-    assert "Nothing is left of the fitted data." in texts(made, "good")
+    assert "The fitted data have no residuals." in texts(made, "good")
     assert '<td class="n">0 mm</td>' in page(made)
     assert number(-1e-9, 0.01) == "0.0000"
 
