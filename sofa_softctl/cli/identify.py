@@ -115,16 +115,16 @@ def identify(
     def warn(text: str) -> None:
         terminal.note(sentence(text[:1].upper() + text[1:]), doubt=True)
 
-    with stopping("Nothing was written."), terminal.status("reading recordings") as tell:
+    with stopping("Nothing was written."), terminal.status("reading recordings") as progress:
         experiments = _experiments(data, wanted, notes, terminal)
         held_out = _experiments(hold_out or [], wanted, notes, terminal)
         candidates = _experiments(next_ or [], wanted, notes, terminal, planned=True)
-        tell("first simulation")
+        progress("first simulation")
         found, descent = _fit(
             method,
             experiments,
             parameters,
-            tell,
+            progress,
             warn,
             iterations=iterations,
             only_newton={
@@ -134,7 +134,7 @@ def identify(
                 "estimate_noise": estimate_noise,
             },
         )
-        tell("looking at what data can tell")
+        progress("looking at what data can tell")
         made = make_report(
             wanted.name,
             found,
@@ -145,23 +145,24 @@ def identify(
             notes=notes,
         )
         if report is not None:
-            tell("writing the report")
+            progress("writing the report")
             try:
                 view.write(report, made)
             except SoftctlError as error:  # what was found is shown all the same
                 failed = error
     view.show(made, None if failed else report, quiet=quiet, as_json=as_json)
     if wanted.scene is not None and not (quiet or as_json):
-        _tell_scene(wanted, found.rho)
+        _show_scene(wanted, found.rho)
     if failed is not None:
         raise failed
+    raise typer.Exit(found.status.verdict.exit_status)
 
 
 def _fit(
     method: Method,
     experiments: list[Experiment],
     parameters: Sequence[Parameter],
-    tell: Callable[[str], None],
+    progress: Callable[[str], None],
     warn: Callable[[str], None],
     *,
     iterations: int,
@@ -173,14 +174,14 @@ def _fit(
     from sofa_softctl.view.terminal import identification as view
 
     if method is Method.GAUSS_NEWTON:
-        progress = view.search_progress(tell, only_newton["starts"])
+        each = view.search_progress(progress, only_newton["starts"])
         found = estimate(
-            experiments, parameters, most=iterations, progress=progress, warn=warn, **only_newton
+            experiments, parameters, most=iterations, progress=each, warn=warn, **only_newton
         )
         return found, None
     if only_newton["fixed"] or only_newton["estimate_noise"] or only_newton["starts"] > 1:
         raise SoftctlError("--fix, --starts and --estimate-noise are for --method gauss-newton.")
-    progress_of_descent = view.descent_progress(tell)
+    progress_of_descent = view.descent_progress(progress)
     descent = descend(
         experiments, parameters, most=iterations, progress=progress_of_descent, warn=warn
     )
@@ -224,7 +225,7 @@ def _experiments(
     return found
 
 
-def _tell_scene(problem: Problem, rho: np.ndarray) -> None:
+def _show_scene(problem: Problem, rho: np.ndarray) -> None:
     """The command that runs the scene with what was found, and what it leaves out."""
     values, missing = problem.scene_values(rho), problem.not_in_scene
     if not isinstance(problem.scene, str | Path):

@@ -22,6 +22,7 @@ from sofa_softctl.identification.parameter import starts
 from sofa_softctl.identification.problem import Problem
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.report import History
+from sofa_softctl.status import Status
 
 
 class IdentificationController(SceneController):
@@ -57,7 +58,7 @@ class IdentificationController(SceneController):
     Data:
         parameters: The problem's, in its order and units.
         half_width: Half-widths of their 95 % intervals; infinite if not identifiable.
-        status: Of the last fit: a member of EstimateStatus, FAILED, or empty before the first.
+        status: Of the last fit: see `Status`; empty before the first.
         message: The status as a sentence, or why the fit failed.
         updates: Number of accepted fits.
         fitted: Begin and end of the window of the last of these [s].
@@ -207,14 +208,14 @@ class IdentificationController(SceneController):
             assert self.worker is not None
             self.worker.close()  # the next task starts another
             self._set(
-                status="FAILED",
+                status=Status.HELD.name,
                 message="The background process ended; the next fit starts another.",
             )
 
     def _take(self, found: Refinement) -> None:
         """Set the Data, and the initial parameters of the next fit."""
-        status = "FAILED" if found.status is None else found.status.name
-        self._set(status=status, message=found.message, seconds=[found.seconds])
+        status = Status.HELD if found.termination is None else found.termination.status
+        self._set(status=status.name, message=found.message, seconds=[found.seconds])
         if not found.used or found.rows is None:
             return
         self.sliding.take(found)

@@ -9,7 +9,7 @@ import pytest
 
 from sofa_softctl.identification.data.table import read_csv
 from sofa_softctl.identification.data.units import SIZES
-from sofa_softctl.identification.fitting.status import EstimateStatus
+from sofa_softctl.identification.fitting.termination import Termination
 from tests.docs.pages import ROOT, blocks, run, text
 
 DATA = text("reference/identification-data")
@@ -81,7 +81,7 @@ def test_the_recording_of_the_page_can_be_read(tmp_path):
 
 
 def test_every_status_is_on_the_page():
-    for status in EstimateStatus:
+    for status in Termination:
         assert f"`{status.name}`" in DATA
 
 

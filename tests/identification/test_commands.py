@@ -17,9 +17,11 @@ from sofa_softctl.scene.session import Session
 PROBLEM = str(Path(__file__).with_name("lag_problem.py"))
 
 
-def run(*words, good=True):
+def run(*words, good=True, status=0):
     found = CliRunner().invoke(app, ["identify", *map(str, words)])
-    if good and found.exception is not None:
+    if isinstance(found.exception, SystemExit):
+        assert found.exit_code == status
+    elif good and found.exception is not None:
         raise found.exception
     return found.output
 
@@ -72,8 +74,13 @@ def test_starts_are_set_and_parameters_fixed_by_name(files):
 
 def test_the_papers_method_is_asked_for(files, tmp_path):
     words = (PROBLEM, "--data", files / "a.csv", "--method", "steepest-descent")
-    told = json.loads(run(*words, "--iterations", 30, "--json", "--report", tmp_path))
-    assert told["method"] == "steepest descent" and len(told["descent"]) <= 31
+    options = ("--iterations", 30, "--json", "--report", tmp_path)
+    told = json.loads(run(*words, *options, status=3))
+    assert (
+        told["termination"] == "EXHAUSTED"
+        and told["method"] == "steepest descent"
+        and len(told["descent"]) <= 31
+    )
     assert told["descent"][-1]["cost"] < told["descent"][0]["cost"]
     with pytest.raises(SoftctlError, match="are for --method gauss-newton"):
         run(*words, "--fix", "tau")
@@ -154,8 +161,8 @@ def test_notes_and_doubts_are_printed_before_the_search(files, tmp_path):
     (doubt,) = [line for line in first if "'tip' varies by" in line]
     assert doubt.startswith("!") and doubt.endswith("as if numbers in cm had been declared in m.")
     words = (PROBLEM, "--data", tmp_path / "m.csv", "--method", "steepest-descent")
-    assert doubt in run(*words, "--iterations", 1)
-    told = run(*words, "--iterations", 1, "--json")
+    assert doubt in run(*words, "--iterations", 1, status=3)
+    told = run(*words, "--iterations", 1, "--json", status=3)
     assert [one for one in json.loads(told)["findings"] if "'tip' varies by" in one["text"]]
 
 
@@ -186,7 +193,7 @@ def test_an_interrupted_search_says_that_nothing_was_written(files, monkeypatch)
 
 
 def test_one_simulation_is_one(files):
-    told = run(PROBLEM, "--data", files / "a.csv", "--fix", "tau", "--fix", "gain")
+    told = run(PROBLEM, "--data", files / "a.csv", "--fix", "tau", "--fix", "gain", status=3)
     assert re.search(r"\d simulations?, ", told) and " 1 simulations" not in told
 
 

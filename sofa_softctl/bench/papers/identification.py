@@ -70,7 +70,7 @@ class Fitted:
                 "rho": last.rho.tolist(),
                 "simulations": self.descent.simulations + self.descent.gradients,
                 "seconds": self.descent.seconds,
-                "status": self.descent.status.name,
+                "termination": self.descent.termination.name,
             },
             "gauss_newton": {
                 "evaluations": self.found.evaluations,
@@ -81,7 +81,7 @@ class Fitted:
                 "deviation_outputs": np.sqrt(np.diag(self.trust.output_covariance)).tolist(),
                 "deviation_inputs": np.sqrt(np.diag(self.trust.input_covariance)).tolist(),
                 "seconds": self.found.seconds,
-                "status": self.found.status.name,
+                "termination": self.found.termination.name,
             },
         }
 

@@ -17,9 +17,10 @@ from sofa_softctl.identification.fitting.gauss_newton import SearchResult, searc
 from sofa_softctl.identification.fitting.multistart import closer, spread_starts
 from sofa_softctl.identification.fitting.noise import rescaled
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
-from sofa_softctl.identification.fitting.status import EstimateStatus
+from sofa_softctl.identification.fitting.termination import Termination
 from sofa_softctl.identification.fitting.unobservable import unobservable_parameters
 from sofa_softctl.identification.parameter import Parameter, starts
+from sofa_softctl.status import Status
 
 EVALUATIONS = 200
 """Default limit of evaluations of a search."""
@@ -40,8 +41,8 @@ class Estimate:
     """Names, units and bounds of rho."""
     rho: np.ndarray
     """Values [unit of each], shape (n_rho,)."""
-    status: EstimateStatus
-    """Status of the best search."""
+    termination: Termination
+    """Reason why the best search ended."""
     cost: float
     """Sum of squared residuals of data and priors, in standard deviations [-]."""
     fits: tuple[Fit, ...]
@@ -67,6 +68,16 @@ class Estimate:
     seconds: float
     """Wall time [s]."""
 
+    @property
+    def status(self) -> Status:
+        """Status of the best search."""
+        return self.termination.status
+
+    @property
+    def message(self) -> str:
+        """How the best search ended, and what to do if it is not solved."""
+        return self.termination.value
+
     def __repr__(self) -> str:
         """Parameters with one standard deviation from noise of the outputs, and the status."""
         deviations = self._deviations()
@@ -76,7 +87,9 @@ class Estimate:
             kept = " (kept)" if one.name in self.held else ""
             texts.append(f"{one.name} = {value:.5g}{width} {one.unit}".strip() + kept)
         values = ", ".join(texts)
-        return f"Estimate({values}; {self.status.name}, {self.data} data, cost {self.cost:.4g})"
+        return (
+            f"Estimate({values}; {self.termination.name}, {self.data} data, cost {self.cost:.4g})"
+        )
 
     def _deviations(self) -> np.ndarray:
         """From noise of the outputs; NaN: held, or singular, shape (n_rho,)."""
@@ -178,7 +191,7 @@ def assess(misfit: StackedResidual, best: SearchResult, **others: Any) -> Estima
     return Estimate(
         parameters=misfit.parameters,
         rho=best.rho,
-        status=best.status,
+        termination=best.termination,
         cost=best.cost,
         fits=misfit.fits(best.rho),
         prior_information=misfit.prior_information,
@@ -295,7 +308,7 @@ class _Fitting:
         if self.fixed.all():
             residuals, _ = self.misfit.stacked(self.misfit.fits(begin), begin)
             cost = float(residuals @ residuals)
-            return SearchResult(begin, begin, cost, EstimateStatus.NOTHING_TO_FIT, (), 1, 0, "")
+            return SearchResult(begin, begin, cost, Termination.NOTHING_TO_FIT, (), 1, 0, "")
         report = self.progress
         found = search(
             self.misfit,

@@ -10,7 +10,7 @@ from scipy.optimize import least_squares
 
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.fitting.residual import StackedResidual
-from sofa_softctl.identification.fitting.status import EstimateStatus
+from sofa_softctl.identification.fitting.termination import Termination
 from sofa_softctl.identification.parameter import bounds
 
 TOLERANCE = 1e-10
@@ -39,8 +39,8 @@ class SearchResult:
     """Final parameters, shape (n_rho,)."""
     cost: float
     """Sum of squared residuals of data and priors there [-]."""
-    status: EstimateStatus
-    """Status at the end."""
+    termination: Termination
+    """Reason why it ended."""
     at_bound: tuple[str, ...]
     """Parameters that ended at a bound."""
     evaluations: int
@@ -103,7 +103,9 @@ def search(
         start=start,
         rho=trials.whole(found.x),
         cost=2.0 * float(found.cost),
-        status=_status(converged, found.status == 0, trials.rejected > 0, (low | high).any()),
+        termination=_termination(
+            converged, found.status == 0, trials.rejected > 0, (low | high).any()
+        ),
         at_bound=tuple(names[low | high].tolist()),
         evaluations=trials.evaluations,
         rejected=trials.rejected,
@@ -179,9 +181,9 @@ def _decrement(J: np.ndarray, r: np.ndarray) -> float:
     return float(np.sum((seen.T @ r) ** 2))
 
 
-def _status(converged: bool, exhausted: bool, rejected: bool, at_bound: bool) -> EstimateStatus:
+def _termination(converged: bool, exhausted: bool, rejected: bool, at_bound: bool) -> Termination:
     if converged:
-        return EstimateStatus.AT_BOUND if at_bound else EstimateStatus.CONVERGED
+        return Termination.AT_BOUND if at_bound else Termination.CONVERGED
     if exhausted:
-        return EstimateStatus.EXHAUSTED
-    return EstimateStatus.BLOCKED if rejected else EstimateStatus.STALLED
+        return Termination.EXHAUSTED
+    return Termination.BLOCKED if rejected else Termination.STALLED

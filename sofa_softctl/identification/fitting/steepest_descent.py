@@ -20,7 +20,7 @@ from sofa_softctl.identification.fitting.adjoint_sweeps import adjoint_gradient,
 from sofa_softctl.identification.fitting.estimate import Estimate, assess, sentence
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult
 from sofa_softctl.identification.fitting.residual import StackedResidual, check_shapes
-from sofa_softctl.identification.fitting.status import EstimateStatus
+from sofa_softctl.identification.fitting.termination import Termination
 from sofa_softctl.identification.fitting.unobservable import unobservable_parameters
 from sofa_softctl.identification.parameter import Parameter, bounds, starts
 
@@ -63,8 +63,8 @@ class Descent:
     """Names, units and bounds of rho."""
     iterates: tuple[Iterate, ...]
     """The start, then the end of each iteration."""
-    status: EstimateStatus
-    """Status at the end."""
+    termination: Termination
+    """Reason why it ended."""
     simulations: int
     """Simulations for costs alone, in line searches."""
     gradients: int
@@ -129,25 +129,25 @@ def descend(
     if warn is not None:
         for text in _warnings(path.misfit, at):
             warn(text)
-    iterates, status = [at], EstimateStatus.EXHAUSTED
+    iterates, termination = [at], Termination.EXHAUSTED
     for iteration in range(most + 1):
         if progress is not None:
             progress(iteration, at.cost, at.gradient_norm)
         if at.gradient_norm <= gradient_norm:
-            status = EstimateStatus.CONVERGED
+            termination = Termination.CONVERGED
             break
         if iteration == most:
             break
         after = path.step(at, first_step, alpha, beta)
         if after is None:
-            status = EstimateStatus.STALLED
+            termination = Termination.STALLED
             break
         at = after
         iterates.append(at)
     return Descent(
         parameters=path.misfit.parameters,
         iterates=tuple(iterates),
-        status=status,
+        termination=termination,
         simulations=path.simulations,
         gradients=path.gradients,
         rejected=path.rejected,
@@ -165,7 +165,7 @@ def as_estimate(descent: Descent, experiments: Sequence[Experiment]) -> Estimate
         start=descent.iterates[0].rho,
         rho=descent.rho,
         cost=float(residuals @ residuals),
-        status=descent.status,
+        termination=descent.termination,
         at_bound=(),
         evaluations=evaluations,
         rejected=descent.rejected,

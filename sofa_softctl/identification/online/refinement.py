@@ -14,7 +14,7 @@ from sofa_softctl.identification.data.recording import assemble
 from sofa_softctl.identification.data.table import Table
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, estimate, start_at
-from sofa_softctl.identification.fitting.status import EstimateStatus
+from sofa_softctl.identification.fitting.termination import Termination
 from sofa_softctl.identification.online.arrival_cost import ArrivalCost, Linearised
 from sofa_softctl.identification.parameter import Parameter, Prior
 from sofa_softctl.identification.problem import Problem
@@ -24,7 +24,7 @@ from sofa_softctl.identification.uncertainty.identifiability import (
     identifiability,
 )
 
-USED = (EstimateStatus.CONVERGED, EstimateStatus.AT_BOUND, EstimateStatus.EXHAUSTED)
+USED = (Termination.CONVERGED, Termination.AT_BOUND, Termination.EXHAUSTED)
 """Status of accepted searches; an exhausted one continues in the next refinement."""
 
 
@@ -60,10 +60,10 @@ class Refinement:
     """Parameters; the initial ones if it failed, shape (n_rho,)."""
     half_width: np.ndarray
     """Half-widths of their 95 % intervals; infinite if not identifiable, shape (n_rho,)."""
-    status: EstimateStatus | None
-    """Status of the search; None: it failed."""
+    termination: Termination | None
+    """Reason why the search ended; None: it failed."""
     message: str
-    """Status as a sentence, or why it failed; and warnings."""
+    """The same as a sentence, or why it failed; and warnings."""
     misfit: float
     """Mean square of the window's residuals in standard deviations [-]: 1 for noise alone."""
     rows: Linearised | None
@@ -74,7 +74,7 @@ class Refinement:
     @property
     def used(self) -> bool:
         """Whether the parameters are accepted."""
-        return self.status in USED and bool(np.isfinite(self.rho).all())
+        return self.termination in USED and bool(np.isfinite(self.rho).all())
 
 
 def with_priors(parameters: tuple[Parameter, ...], doubt: float) -> tuple[Parameter, ...]:
@@ -110,8 +110,8 @@ def refine(task: Task) -> Refinement:
         end=end,
         rho=found.rho,
         half_width=half_width,
-        status=found.status,
-        message=" ".join([found.status.value, *found.warnings]),
+        termination=found.termination,
+        message=" ".join([found.message, *found.warnings]),
         misfit=float(residuals @ residuals) / max(len(residuals), 1),
         rows=rows,
         seconds=perf_counter() - began,

@@ -52,10 +52,10 @@ def _on_search(report: Report) -> Diagnostic:
     """The end of the search, and whether residuals are far above the noise."""
     estimate = report.estimate
     if not estimate.status.ok:
-        return Diagnostic("bad", estimate.status.value)
+        return Diagnostic("bad", estimate.message)
     left = rms(np.concatenate([without(fit, report.outliers).ravel() for fit in estimate.fits]))
     if left <= FAR or all(one.right for one in report.residuals):
-        return Diagnostic("good", estimate.status.value)
+        return Diagnostic("good", estimate.message)
     text = f"The search converged to residuals of {left:.3g} deviations"
     count = len(estimate.searches)
     if count == 1 or estimate.method == METHOD:

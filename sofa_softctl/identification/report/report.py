@@ -77,7 +77,8 @@ class Report:
         values = {
             "problem": self.problem,
             "status": estimate.status.name,
-            "message": estimate.status.value,
+            "termination": estimate.termination.name,
+            "message": estimate.message,
             "findings": [vars(one) for one in self.diagnostics],
             "parameters": [_parameter(self, i) for i in range(len(estimate.names))],
             "confidence": 0.95,
@@ -202,7 +203,7 @@ def _search(one: Any, names: tuple[str, ...]) -> dict[str, Any]:
         "start": dict(zip(names, one.start.tolist(), strict=True)),
         "end": dict(zip(names, one.rho.tolist(), strict=True)),
         "cost": one.cost,
-        "status": one.status.name,
+        "termination": one.termination.name,
         "evaluations": one.evaluations,
         "rejected": one.rejected,
     }

@@ -304,7 +304,7 @@ def _searches(report: Report) -> str:
                 for a, b in zip(one.start.tolist(), one.rho.tolist(), strict=True)
             ),
             f"{one.cost:.5g}",
-            one.status.name.lower().replace("_", " "),
+            one.termination.name.lower().replace("_", " "),
         ]
         for k, one in enumerate(searches)
     ]

@@ -156,6 +156,6 @@ def _searches(report: Report) -> Table:
     for one in searches[:SEARCHES]:
         ends = zip(names, one.rho.tolist(), strict=True)
         values = ", ".join(f"{name} {value:.4g}" for name, value in ends if name not in kept)
-        status = one.status.name.lower().replace("_", " ")
-        table.add_row(f"{one.cost:.5g}", status, escape(values))
+        ending = one.termination.name.lower().replace("_", " ")
+        table.add_row(f"{one.cost:.5g}", ending, escape(values))
     return table

@@ -12,8 +12,8 @@ from sofa_softctl.identification.fitting.estimate import estimate, start_at
 from sofa_softctl.identification.fitting.gauss_newton import search
 from sofa_softctl.identification.fitting.multistart import spread_starts
 from sofa_softctl.identification.fitting.residual import StackedResidual
-from sofa_softctl.identification.fitting.status import EstimateStatus
 from sofa_softctl.identification.fitting.steepest_descent import descend
+from sofa_softctl.identification.fitting.termination import Termination
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.parameter import Parameter, Prior
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
@@ -55,7 +55,7 @@ class Line(Experiment):
 
 def test_without_noise_parameters_are_found_to_the_last_digits(models):
     found = estimate([models.lag()])
-    assert found.status is EstimateStatus.CONVERGED
+    assert found.termination is Termination.CONVERGED
     assert found.rho == pytest.approx(models.LAG_TRUTH, rel=1e-9)
     assert found.cost < 1e-12 and found.evaluations < 20 and found.data == 201
 
@@ -118,14 +118,14 @@ def test_a_prior_pulls_with_its_weight():
 def test_bounds_hold_and_are_told(models):
     short = replace(models.TAU, start=0.2, upper=0.25)
     found = estimate([models.lag()], (short, models.GAIN))
-    assert found.status is EstimateStatus.AT_BOUND and found.at_bound == ("tau",)
+    assert found.termination is Termination.AT_BOUND and found.at_bound == ("tau",)
     assert found.value("tau") == pytest.approx(0.25, abs=1e-6)
 
 
 def test_fixed_parameters_stay(models):
     found = estimate([models.lag()], fixed=("tau",))
     assert found.value("tau") == models.TAU.start and found.value("gain") != models.GAIN.start
-    assert estimate([models.lag()], fixed=("tau", "gain")).status is EstimateStatus.NOTHING_TO_FIT
+    assert estimate([models.lag()], fixed=("tau", "gain")).termination is Termination.NOTHING_TO_FIT
     with pytest.raises(
         IdentificationError, match="no parameter 'tou' to fix. There are: tau, gain"
     ):
@@ -142,7 +142,7 @@ def test_a_step_into_parameters_that_fail_is_shortened():
 
     line = Line(logarithm, lambda a: 1.0 / a, Parameter("a", 1.0, lower=-5.0), -2.0)
     found = estimate([line])
-    assert found.status is EstimateStatus.CONVERGED
+    assert found.termination is Termination.CONVERGED
     assert found.rho == pytest.approx([np.exp(-2.0)])
     assert found.searches[0].rejected > 0 and found.searches[0].reason == "too small"
 
@@ -169,19 +169,19 @@ def test_a_fit_behind_parameters_that_fail_is_told_as_blocked():
 
     line = Line(wall, lambda a: 1.0, Parameter("a", 2.0), 0.0)
     found = estimate([line], most=100)
-    assert found.status in (EstimateStatus.BLOCKED, EstimateStatus.EXHAUSTED)
+    assert found.termination in (Termination.BLOCKED, Termination.EXHAUSTED)
     assert 0.5 <= found.rho[0] < 0.6 and not found.status.ok
 
 
 def test_derivatives_that_are_wrong_end_as_stalled():
     """The sign of dy/da is wrong, so no step that it predicts helps."""
     line = Line(lambda a: a, lambda a: -1.0, Parameter("a", 2.0, lower=-9.0), 0.0)
-    assert estimate([line]).status is EstimateStatus.STALLED
+    assert estimate([line]).termination is Termination.STALLED
 
 
 def test_simulations_end_where_the_caller_says(models):
     found = estimate([models.swing(load=1.0)], most=3)
-    assert found.status is EstimateStatus.EXHAUSTED and found.evaluations <= 5
+    assert found.termination is Termination.EXHAUSTED and found.evaluations <= 5
 
 
 def test_each_point_is_simulated_once(models):

@@ -7,8 +7,8 @@ import pytest
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.fitting.status import EstimateStatus
 from sofa_softctl.identification.fitting.steepest_descent import as_estimate, descend
+from sofa_softctl.identification.fitting.termination import Termination
 
 
 def cost_of(experiment, rho, terminal=True):
@@ -21,7 +21,7 @@ def test_it_comes_to_the_least_squares_without_weights(models):
     """One channel has one weight. Curvatures are 50 and more: a gradient of 1e-5 leaves 2e-7."""
     one = models.lag(1)
     found = descend([one], terminal=False, gradient_norm=1e-5)
-    assert found.status is EstimateStatus.CONVERGED
+    assert found.termination is Termination.CONVERGED
     assert found.rho == pytest.approx(estimate([one]).rho, abs=2e-7)
 
 
@@ -30,7 +30,7 @@ def test_the_cost_counts_the_last_sample_twice(models):
     found = descend([one], most=2)
     for at in found.iterates:
         assert at.cost == pytest.approx(cost_of(one, at.rho), rel=1e-12)
-    assert found.status is EstimateStatus.EXHAUSTED and found.iterations == 2
+    assert found.termination is Termination.EXHAUSTED and found.iterations == 2
 
 
 def test_the_gradient_is_that_of_the_cost(models):
@@ -66,7 +66,7 @@ def test_parameters_stay_positive_and_failures_shorten_the_step(models):
     start = (replace(models.TAU, start=0.03), models.GAIN)
     found = descend([models.lag()], start, gradient_norm=1e-6, most=500)
     assert all((at.rho > 0.0).all() for at in found.iterates)
-    assert found.status is EstimateStatus.CONVERGED
+    assert found.termination is Termination.CONVERGED
     assert found.rho == pytest.approx(models.LAG_TRUTH, rel=1e-5)
     with pytest.raises(IdentificationError, match="cannot be simulated at the start: lag: tau"):
         descend([models.lag()], (replace(models.TAU, start=0.01), models.GAIN))
@@ -112,13 +112,13 @@ def test_a_line_search_without_end_gives_up(models):
             swept = super().pull_back(rho, gradient)
             return replace(swept, by_parameters=-swept.by_parameters)
 
-    assert descend([Uphill(models.lag().recording)]).status is EstimateStatus.STALLED
+    assert descend([Uphill(models.lag().recording)]).termination is Termination.STALLED
 
 
 def test_its_end_is_judged_as_an_estimate(models):
     one = models.lag(1)
     found = descend([one], gradient_norm=1e-6, most=500)
     judged = as_estimate(found, [one])
-    assert judged.method == "steepest descent" and judged.status is EstimateStatus.CONVERGED
+    assert judged.method == "steepest descent" and judged.termination is Termination.CONVERGED
     assert judged.cost == pytest.approx(np.nansum(judged.fits[0].residuals ** 2))
     assert judged.evaluations == found.simulations + found.gradients

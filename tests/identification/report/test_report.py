@@ -86,7 +86,8 @@ def test_json_holds_numbers_intervals_and_none_where_nothing_is_known(full):
     both = np.hypot(tau["deviation_from_outputs"], tau["deviation_from_inputs"])
     assert tau["deviation"] == pytest.approx(both)
     assert ghost["kept"] == "unseen" and ghost["low"] is None
-    assert told["status"] == "CONVERGED" and len(told["searches"]) == 3
+    assert (told["status"], told["termination"]) == ("SOLVED", "CONVERGED")
+    assert len(told["searches"]) == 3
     assert told["residuals"][0]["windows"][2] is None and told["next"][0]["gain"] > 0.0
     assert told["recordings"] == {"lag & co.csv": ["tip: 23 of 201 samples missing"]}
 

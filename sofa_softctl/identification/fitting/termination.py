@@ -1,12 +1,14 @@
-"""Status of a search for parameters."""
+"""Termination of a search for parameters."""
 
 from __future__ import annotations
 
 from enum import Enum
 
+from sofa_softctl.status import Status
 
-class EstimateStatus(Enum):
-    """Status of a search. The value is a sentence for the user; compare by member."""
+
+class Termination(Enum):
+    """Reason why a search ended. The value is a sentence for the user; compare by member."""
 
     CONVERGED = "The search converged: no small change of the parameters fits the data better."
     AT_BOUND = (
@@ -28,6 +30,8 @@ class EstimateStatus(Enum):
     NOTHING_TO_FIT = "Every parameter is fixed or unobservable: they stay at their starts."
 
     @property
-    def ok(self) -> bool:
-        """Whether the parameters are a best fit within their bounds."""
-        return self in (EstimateStatus.CONVERGED, EstimateStatus.AT_BOUND)
+    def status(self) -> Status:
+        """SOLVED: the parameters are a best fit within their bounds."""
+        if self in (Termination.CONVERGED, Termination.AT_BOUND):
+            return Status.SOLVED
+        return Status.HELD if self is Termination.NOTHING_TO_FIT else Status.NOT_CONVERGED
