@@ -154,7 +154,7 @@ def test_notes_and_doubts_are_printed_before_the_search(files, tmp_path):
     lines = (files / "a.csv").read_text().replace("tip [cm]", "tip [m]").splitlines()
     del lines[20]
     (tmp_path / "m.csv").write_text("\n".join(lines))
-    told = run(PROBLEM, "--data", tmp_path / "m.csv")
+    told = run(PROBLEM, "--data", tmp_path / "m.csv", status=3)
     first = told[: told.index("parameter")].splitlines()
     assert f"{tmp_path / 'm.csv'}: 1 row is missing, from t = 0.36 to 0.4 s" in first
     assert f"{tmp_path / 'm.csv'}: drive: 1 missing sample interpolated" in first
