@@ -8,7 +8,9 @@ from sofa_softctl.identification.compatibility import as_problem
 from sofa_softctl.identification.problem import Problem
 
 REGISTRY = ProblemRegistry[Problem](
-    modules=("sofa_softctl.identification.problems.loop.problem",),
+    modules=[
+        "sofa_softctl.identification.problems.loop.problem",
+    ],
     error=IdentificationError,
     page="docs/how-to/identify-a-model.md#declare-a-problem",
     members=("name", "parameters", "inputs", "channels", "experiment"),

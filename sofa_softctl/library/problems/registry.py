@@ -7,10 +7,10 @@ from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
 
 REGISTRY = ProblemRegistry[OptimalControlProblem](
-    modules=(
+    modules=[
         "sofa_softctl.library.problems.flexible_cart",
         "sofa_softctl.library.problems.tasks",
-    ),
+    ],
     error=LibraryError,
     page="docs/how-to/build-a-library.md#declare-a-problem",
     members=("name", "states", "inputs", "parameters", "dynamics"),
