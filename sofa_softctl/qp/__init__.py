@@ -1,1 +1,1 @@
-"""Convex quadratic programs, dense and sparse, and the check of every answer."""
+"""Convex quadratic programs, dense and sparse, with a KKT check of every answer."""
