@@ -1,1 +1,1 @@
-"""What no domain owns: compiled code, threads, processes, files."""
+"""Utilities without a domain: compiled code, threads, processes, files."""

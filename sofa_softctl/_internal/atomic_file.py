@@ -1,4 +1,4 @@
-"""Files that take their names when they are complete."""
+"""Atomic file writes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def replacing(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[
     """A temporary name beside `path`; the file written there replaces `path` if the block succeeds.
 
     Args:
-        path: The file to write; folders that are missing are made.
+        path: The file to write; missing folders are created.
         error: Raised where it cannot be written.
     """
     with writing(path, error):
@@ -34,7 +34,7 @@ def replacing(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[
 
 
 def check_writable(path: Path) -> None:
-    """SoftctlError when no file of that name can be written: before the work, not after it."""
+    """Raise SoftctlError if no file of that name can be written, before the work is done."""
     with writing(path):
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder")

@@ -1,4 +1,4 @@
-"""What all plots share: colours, and the looks of axes."""
+"""Colours and style of axes, shared by all plots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Axes = Any  # matplotlib is imported when a plot is asked for
 Figure = Any
 
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#4d4d4d", "#b8a900")
-"""Colors that people with any color vision tell apart (Okabe and Ito)."""
+"""Palette that is safe for colour-blind readers (Okabe and Ito)."""
 
 
 def clean(axes: Axes) -> None:

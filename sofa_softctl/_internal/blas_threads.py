@@ -1,4 +1,4 @@
-"""How many threads linear algebra takes."""
+"""Number of threads of BLAS."""
 
 from __future__ import annotations
 

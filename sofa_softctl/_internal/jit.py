@@ -1,9 +1,9 @@
 """`njit`, the decorator of every compiled kernel.
 
 Kernels are compiled at their first call, never at import, and kept on disk next to their source
-(or under ~/.cache where the source cannot be written). They are compiled anew when their file
-changes, or one with a kernel that they call or a named tuple that they take: numba itself looks at
-their own file alone, and would go on with old code.
+(or under ~/.cache where the source cannot be written). They are recompiled when their file
+changes, or one with a kernel that they call or a named tuple that they take: numba itself checks
+their own file alone, and would reuse stale code.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def njit(
     )
     try:
         kernel: Any = compiled()
-    except RuntimeError:  # no cache directory can be written, and numba then refuses to decorate
+    except RuntimeError:  # no cache directory is writable, and numba then refuses to decorate
         use_temporary_cache()
         kernel = compiled()
     kernel.sources = _sources(function)
@@ -72,7 +72,7 @@ Sources = frozenset[tuple[str, float, int]]
 
 
 def _sources(function: Any) -> Sources:
-    """The files that a kernel's code comes from, as far as its module knows them by now."""
+    """Source files of a kernel and its callees, as far as its module has imported them."""
     found = set(_stamp(function.__code__.co_filename))
     for value in list(function.__globals__.values()):
         module_of_kernels = isinstance(value, ModuleType) and "njit" in vars(value)
@@ -91,10 +91,10 @@ def _stamp(path: str | None) -> Iterator[tuple[str, float, int]]:
 
 
 def _renew_with(kernel: Any, sources: Sources) -> None:
-    """Let numba keep compiled code only as long as none of the files has changed.
+    """Invalidate numba's cache when any of the files changes.
 
-    Its index is a pickle, which cannot be read once a class in it has moved: then all is compiled
-    anew. Where numba keeps its code in another way, that way decides.
+    Its index is a pickle, which cannot be read once a class in it has moved: then all is
+    recompiled. Where numba caches in another way, that way decides.
     """
     index = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if index is None or not hasattr(index, "_source_stamp") or not hasattr(index, "_load_index"):
@@ -105,7 +105,7 @@ def _renew_with(kernel: Any, sources: Sources) -> None:
     def load_index() -> Any:
         try:
             return load()
-        except Exception:  # whatever unpickling raises
+        except Exception:  # unpickling may raise anything
             return {}
 
     index._load_index = load_index
@@ -113,7 +113,7 @@ def _renew_with(kernel: Any, sources: Sources) -> None:
 
 @functools.cache
 def use_temporary_cache() -> None:
-    """Keep compiled kernels in a new directory for this process and those that it starts."""
+    """Cache compiled kernels in a new directory for this process and its children."""
     directory = tempfile.mkdtemp(prefix="sofa-softctl-")
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     os.environ["NUMBA_CACHE_DIR"] = directory

@@ -1,4 +1,4 @@
-"""Names that become known when an unknown one is looked for: built-in things, and plugins."""
+"""Late registration: built-ins and plugins register at the first unknown name."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ _waiting: list[Callable[[], None]] = []
 
 
 def when_unknown(register: Callable[[], None]) -> None:
-    """Call `register` before a name counts as unknown; it makes further ones known."""
+    """Call `register` when a name is first unknown; it adds further ones."""
     _waiting.append(register)
 
 
 def look_further() -> bool:
-    """Call all that waits, each once, in order.
+    """Call all pending registrations, each once, in order.
 
     Returns:
-        Whether there was any: names may be known now that were not.
+        Whether there was any: further names may be known now.
 
     Raises:
-        Exception: whatever one of them raises; it will be called again, and those after it.
+        Exception: raised by one of them; it and those after it stay pending.
     """
     found = bool(_waiting)
     while _waiting:

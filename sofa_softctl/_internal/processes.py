@@ -1,4 +1,4 @@
-"""Processes that work at the same time: they leave Ctrl-C to their parent."""
+"""Worker processes, which ignore SIGINT."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 
 @contextmanager
 def workers(count: int) -> Iterator[Executor | None]:
-    """An executor of so many processes, which end with the context; None for 0.
+    """An executor with so many processes, which end with the context; None for 0.
 
-    They also end when this process is killed, which no context notices.
+    They also end when this process is killed.
     """
     if not count:
         yield None
@@ -26,7 +26,7 @@ def workers(count: int) -> Iterator[Executor | None]:
 
 
 class _Worker(SpawnProcess):
-    """A process that Ctrl-C does not reach: it would end in the middle, with a traceback."""
+    """A process that ignores SIGINT: Ctrl-C would print its traceback."""
 
     def start(self) -> None:
         """See `Process`; a blocked signal is inherited."""

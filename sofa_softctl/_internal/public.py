@@ -1,4 +1,4 @@
-"""The public names of a package, loaded when they are first used."""
+"""Public names of a package, imported at first use."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def public(
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """`__all__`, `__getattr__` and `__dir__` of a package's `__init__`.
 
-    Nothing is imported before a name is used: half of a package needs a scene, and none of it
-    should cost a second where another package is meant.
+    Nothing is imported before a name is used: half of a package needs a scene, and imports take up
+    to a second.
 
     Args:
         package: Its `__name__`.
-        homes: Its public names by the module below it that they are in, such as
+        homes: Its public names by their module, relative to it, such as
             {"planning.costs": ("Effort", "Following")}.
     """
     home_of = {name: f"{package}.{home}" for home, names in homes.items() for name in names}

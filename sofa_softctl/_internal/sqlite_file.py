@@ -1,4 +1,4 @@
-"""SQLite files of our formats: opening, upgrades, transactions, and errors that name the file."""
+"""SQLite files: opening, upgrades, transactions, and errors that name the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIMEOUT = 30.0
 
 @dataclass(frozen=True)
 class SqliteSchema:
-    """A file format: its tables, and how a file of it is recognised."""
+    """A file format: application_id, version and tables."""
 
     name: str
     """Word for such a file in messages, such as "store"."""
@@ -31,7 +31,7 @@ class SqliteSchema:
     tables: str
     """Statements that create them."""
     error: type[SoftctlError]
-    """Raised for whatever goes wrong with such a file."""
+    """Raised for all errors of such a file."""
     upgrades: Mapping[int, str] = field(default_factory=dict)
     """Statements that bring the tables of a version to the next one."""
     write_ahead: bool = False
@@ -65,7 +65,7 @@ class SqliteFile:
                 raise
 
     def execute(self, statement: str, *arguments: Any) -> int:
-        """Run a statement; how many rows it changed."""
+        """Run a statement; returns the number of changed rows."""
         with self._errors():
             return self._connection.execute(statement, arguments).rowcount
 
@@ -81,7 +81,7 @@ class SqliteFile:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Statements of the block take effect all together at its end, or not at all."""
+        """Run the statements of the block as one transaction."""
         with self._errors():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -135,7 +135,7 @@ class SqliteFile:
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
-        """Raise SQLite's errors as the format's, which name the file and what to do."""
+        """Raise SQLite's errors as `schema.error`, with the file and what to do."""
         try:
             yield
         except sqlite3.Error as error:
@@ -162,4 +162,4 @@ _MEANINGS = {
     "SQLITE_CANTOPEN": ("cannot be opened", "Choose a folder that exists and may be written to."),
     "SQLITE_READONLY": ("may not be written", "Choose a file that may be written to."),
 }
-"""What SQLite's error codes mean for the file, and what to do."""
+"""SQLite's error codes: meaning and advice."""

@@ -1,4 +1,4 @@
-"""What a user may have meant by a name that is not known."""
+"""Suggestions for unknown names."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Iterable, Sequence
 
 
 def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """The known names that look most like one, nearest first; capitals do not matter."""
+    """Known names most similar to one, nearest first; case-insensitive."""
     by_lower = {each.lower(): each for each in known}
     return [by_lower[each] for each in difflib.get_close_matches(name.lower(), by_lower, n=most)]
 
 
 def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
-    """A question that ends a sentence: was this known name meant? Empty where none is near."""
+    """Question " Did you mean ...?" with similar known names; empty if there is none."""
     found = nearest(name, known, most)
     return f" Did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 
 def some(names: Sequence[str], *, near: str = "", most: int = 8) -> str:
-    """Names for a message: all if they are few, otherwise the closest to one, and how many more."""
+    """Names for a message: all if they are few, otherwise the closest ones and a count."""
     if len(names) <= most:
         return ", ".join(names)
     close = nearest(near, names, most) if near else []

@@ -1,4 +1,4 @@
-"""Python files of users: scenes, problems, plugins."""
+"""Import of users' Python files: scenes, problems, plugins."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from types import ModuleType
 
 
 def import_file(path: Path, kind: str, *, folder_too: bool = True) -> ModuleType:
-    """The module of a Python file, run anew at every call, under the name KIND_STEM.
+    """Import a Python file, anew at every call, as the module KIND_STEM.
 
-    It is known by that name while it runs, since dataclasses look their annotations up there, and
-    afterwards; where it raises, what bore the name before does so again.
+    It is in sys.modules while it runs, since dataclasses resolve their annotations there, and
+    afterwards; where it raises, the previous module of that name is restored.
 
     Args:
         path: The file.
-        kind: What it holds, such as "scene".
-        folder_too: Whether its folder is on the path from then on, so that it finds its neighbours.
+        kind: Kind of content, such as "scene".
+        folder_too: Whether to add its folder to the path, so that it can import its neighbours.
 
     Raises:
         ImportError: it is no Python file.
-        Exception: whatever the file itself raises.
+        Exception: raised by the file itself.
     """
     folder = str(path.resolve().parent)
     if folder_too and folder not in sys.path:

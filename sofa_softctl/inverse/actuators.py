@@ -1,4 +1,4 @@
-"""What inverse control can drive: which component, by which value, within which of its limits."""
+"""Actuators of inverse control: components, the Data that drive them, and their limits."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from sofa_softctl.errors import SceneError
 
 
 class ActuatorType(NamedTuple):
-    """How one kind of component is driven, by the names of its Data; empty: there is none."""
+    """Names of a component's Data for driving it; empty: there is none."""
 
     drive: str
-    """What its `valueType` must be, so that `value` is the multiplier."""
+    """`valueType` for which `value` is the multiplier."""
     effort_min: str
     """Least multiplier."""
     effort_max: str
     """Greatest multiplier."""
     displacement_min: str
-    """Least displacement; with a minus it holds the negative of it."""
+    """Least displacement; a minus: its negative."""
     displacement_max: str
     """Greatest displacement."""
     displacement_rate: str
     """Greatest change of the displacement in a step."""
     unit: str
-    """What its effort is."""
+    """Quantity of its effort."""
 
 
 KINDS = {
@@ -54,15 +54,15 @@ LIMITS = {
     "displacement_max": math.inf,
     "displacement_rate": math.inf,
 }
-"""Limits of an actuator, and what they are where the scene does not set them."""
+"""Limits of an actuator, with values for those that the scene does not set."""
 
 
 class Actuators:
-    """The actuators of a controller: their limits, and how to make them keep an effort.
+    """Actuators of a controller: their limits, and their values in the forward solver.
 
     Args:
         components: One component of KINDS each, or a YoungModulusActuator.
-        names: What messages call them; the names of their nodes by default.
+        names: Names in messages; by default those of their nodes.
 
     Raises:
         SceneError: a component cannot be driven, or there is not one name for each.
@@ -75,7 +75,7 @@ class Actuators:
         if len(self.names) != len(self.components):
             raise SceneError(f"{len(self.components)} actuators, but {len(self.names)} names.")
         self.changes = np.array([kind is None for kind in self.kinds])
-        """Which efforts are a change from step to step, as of a Young's modulus."""
+        """Which efforts are changes in one step, as of a Young's modulus."""
         self._first = [None if k is None else np.array(c.value.value) for c, k in self._both()]
         self._data = {
             name: [_data(entry, getattr(kind, name, "")) for entry, kind in self._both()]
@@ -87,11 +87,11 @@ class Actuators:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of actuators."""
         return len(self.components)
 
     def limits(self, factor: np.ndarray) -> dict[str, Any]:
-        """Limits of this step, by the names of InverseProblem; a number where nobody has any.
+        """Limits of this step, by the names of InverseProblem; a number where none is set.
 
         Args:
             factor: Multiplier of one unit of effort, shape (n_a,).
@@ -119,18 +119,18 @@ class Actuators:
                 found[name][i] = self.components[i].limits()[name] / factor[i]
 
     def lasting(self, effort: np.ndarray) -> np.ndarray:
-        """The efforts that go on as they are, shape (n_a,): changes end."""
+        """Efforts to hold, shape (n_a,): changes become zero."""
         found: np.ndarray = np.where(self.changes, 0.0, effort)
         return found
 
     def keep(self, multiplier: np.ndarray) -> None:
-        """Let the forward solver impose these multipliers on its own, shape (n_a,)."""
+        """Set the multipliers that the forward solver imposes, shape (n_a,)."""
         for (entry, kind), value in zip(self._both(), multiplier, strict=True):
             if kind is not None:
                 entry.value.value = [value]
 
     def release(self) -> None:
-        """Back to the values of the scene."""
+        """Restore the values of the scene."""
         for entry, first in zip(self.components, self._first, strict=True):
             if first is not None:
                 entry.value.value = first

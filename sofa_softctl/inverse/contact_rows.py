@@ -1,4 +1,4 @@
-"""Contacts of a scene's step as variables of the inverse problem, and back."""
+"""Contacts of a step as variables of the inverse problem, and back."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class ContactRows:
     def problem(
         self, actuators: np.ndarray, effectors: np.ndarray, factor: float, law: Law
     ) -> Contacts:
-        """The contacts as the inverse problem takes them.
+        """Contacts of the inverse problem.
 
         Args:
             actuators: Rows of the actuators.
             effectors: Rows of the effectors.
             factor: Multiplier of one unit of force.
-            law: What a contact may do.
+            law: Contact law.
         """
         every = np.concatenate([actuators, effectors, self.rows])
         scale = np.full(len(self.rows), factor)
@@ -76,7 +76,7 @@ class ContactRows:
         return np.flatnonzero([grasp.holds(contact.bodies) for contact in self.found])
 
     def apply(self, force: np.ndarray, factor: float) -> None:
-        """What the correction will apply on the rows."""
+        """Set the forces that the correction applies on the rows."""
         self.system.set_effort(self.rows, force, np.full(len(self.rows), factor))
 
     def frames(self) -> np.ndarray:
@@ -113,14 +113,14 @@ def _joined(rows: list[np.ndarray]) -> np.ndarray:
 
 
 def _friction(contact: Contact) -> float:
-    """mu of a contact; 0.8, SOFA's own default, where SOFA does not tell."""
+    """mu of a contact; 0.8, SOFA's default, where it is not available."""
     if len(contact.rows) == 1:
         return 0.0
     return contact.friction if np.isfinite(contact.friction) else 0.8
 
 
 def _identities(found: Sequence[Contact]) -> list[Hashable]:
-    """What tells each contact from the others, in the next step too."""
+    """Key of each contact, the same over steps."""
     seen: dict[Hashable, int] = {}
     names: list[Hashable] = []
     for contact in found:

@@ -1,4 +1,4 @@
-"""Actuators and effectors of a scene's step as rows of the inverse problem, and back."""
+"""Actuators and effectors of a step as rows of the inverse problem, and back."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ControlRows:
         self.a, self.e = slice(0, driven.count), slice(driven.count, None)
         """The actuators' part of the rows, and the effectors'."""
         self.states = [rows[0].getContext().getMechanicalState() for rows in effectors]
-        """State that each effector is a node of."""
+        """State of each effector."""
         self._nodes = [int(rows[0].indices.value[0]) for rows in effectors]
         self._position = [state.findData("position") for state in self.states]
         self._free = [state.findData("free_position") for state in self.states]

@@ -1,4 +1,4 @@
-"""Inverse control with stock components: the efforts that bring effectors to their goals."""
+"""Inverse control with stock components: efforts that bring effectors to their goals."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ from sofa_softctl.status import Status
 
 
 class InverseController(SceneController):
-    """Finds, in every step, the efforts that bring effectors to a goal that may move.
+    """Finds the efforts of every step that bring effectors to goals, which may move.
 
     Works inside the step, with stock components: cables, pressures, joints and positions whose
     `value` is an effort (see `actuators.KINDS`), effectors made by `add_effector`, and contacts of
-    SOFA's FrictionContactConstraint, whose forces are variables beside the efforts. Whatever those
-    constraints impose themselves is overwritten between the constraint solver and the correction.
-    Their own Data `displacement` is one step behind: this controller's Data are the ones to read.
+    SOFA's FrictionContactConstraint, whose forces are variables beside the efforts. Multipliers
+    of those constraints are overwritten between the constraint solver and the correction.
+    Their own Data `displacement` is one step late: read this controller's Data.
     When something in it fails, the actuators keep the last efforts, the simulation pauses, and the
     error is raised.
 
@@ -59,25 +59,25 @@ class InverseController(SceneController):
             limits on effort, displacement and its rate are respected where the scene set them.
         effectors: What `add_effector` returned, one list an effector.
         goal: Point (3,), one for each effector (n, 3), or a function of time that gives it. One
-            that remembers something has `snapshot()` and `restore(snapshot)`, as controllers do.
+            with a state has `snapshot()` and `restore(snapshot)`, as controllers do.
         energy: Weight of the actuators' energy [-]; needed with more actuators than effector rows.
         weight: Weight of each effector's residual [-], one number, shape (n,), or (n, 3) by axis.
-        goal_distance: How far ahead of each effector its goal is sought at most [length]: one that
-            is further is moved nearer, along the straight line.
+        goal_distance: Largest distance of each effector to its goal [length]: a goal that is
+            further is moved nearer, along the straight line.
         effort_rate: Largest change of an effort a step [effort], for all or for each.
         motor_speed: Length that a motor pulls in a unit of time [length/time], for all or for each.
             A cable that a motion leaves slack may exceed its limits for the time that takes.
-        contacts: How contacts are taken: 'coulomb' (they stick or slide), 'sticking' (they hold
-            whatever pulls along them, as in the paper), or 'forward' (not as variables: as the
-            forward solver finds them with the last efforts).
+        contacts: Model of contacts: 'coulomb' (they stick or slide), 'sticking' (they stick without
+            a cone, as in the paper), or 'forward' (not variables: forces of the forward solver with
+            the last efforts).
         grasps: Objects whose summed contact force is bounded, see `Grasp`.
-        search: How long, and how, the modes of the contacts are searched; see `SearchOptions`.
+        search: Options of the search for contact modes; see `SearchOptions`.
         solver: QP solver: 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a plugin.
-        look_ahead: Whether, and how, the controller looks further than a step when nothing is
-            gained any more, by rollouts on a copy of the scene; see `LookAhead`.
+        look_ahead: Look-ahead over several steps where there is no progress, by rollouts on a copy
+            of the scene; see `LookAhead`. None: none.
         names: Names of the actuators for messages; the names of their nodes by default.
-        goal_tolerance: Distance of the effectors to their goals at the end of a run up to which the
-            run says that they are reached [length], and otherwise why not. None: says neither.
+        goal_tolerance: Distance of the effectors to their goals at the end of a run up to which
+            they count as reached [length]; the summary gives reasons otherwise. None: no verdict.
 
     Source: Coevoet, Escande, Duriez 2019, eq. (6) and section III-E.
     """
@@ -148,7 +148,7 @@ class InverseController(SceneController):
             grasp.forget()
 
     def reset(self) -> None:
-        """Forget the last solution, all counts, and what was told of them."""
+        """Forget the last solution, all counts and warnings."""
         self._forget()
         self.driven.release()
         outputs.clear(self.outputs)
@@ -167,7 +167,7 @@ class InverseController(SceneController):
         return outputs.markers(self.outputs)
 
     def snapshot(self) -> dict[str, Any]:
-        """What the controller carries from step to step."""
+        """State that persists over steps."""
         return {
             "solution": self.solution,
             "solutions": dict(self.solutions),
@@ -182,7 +182,7 @@ class InverseController(SceneController):
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Take over what `snapshot` gave."""
+        """Restore a `snapshot`."""
         self.solution = snapshot["solution"]
         self.solutions = dict(snapshot["solutions"])
         self.limits_met = dict(snapshot["limits_met"])
@@ -206,12 +206,12 @@ class InverseController(SceneController):
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
-        """Where the effectors shall be at the end of the step."""
+        """Find the targets of the effectors at the end of the step."""
         del event
         # The first step: everything is initialised, nothing has moved.
         rows = self._find_rows() if self.rows is None else self.rows
         now = self.time.value
-        if now < self.last_time:  # SOFA does not tell controllers of a reset
+        if now < self.last_time:  # SOFA does not notify controllers of a reset
             self.reset()
         self.foresight.before_step()
         time = now + self.dt.value
@@ -223,7 +223,7 @@ class InverseController(SceneController):
 
     @pauses_on_error
     def onSolveConstraintSystemEndEvent(self, event: Any) -> None:
-        """Replace the forward solver's multipliers of the actuators by the inverse answer."""
+        """Replace the forward solver's multipliers by the inverse solution."""
         del event
         own, others = self.rows.now()
         contacts = None
@@ -287,7 +287,7 @@ class InverseController(SceneController):
 
     @pauses_on_error
     def onAnimateEndEvent(self, event: Any) -> None:
-        """Where the effectors came to."""
+        """Write the effectors' positions and errors."""
         del event
         outputs.write_effectors(self.outputs, self.rows.tip(), self.wanted)
 
@@ -300,11 +300,11 @@ class InverseController(SceneController):
                 self.rows.apply(rows, self.solution.effort)
 
     def _impose(self, effort: np.ndarray) -> None:
-        """Let the forward solver find this effort on its own."""
+        """Make the forward solver impose this effort."""
         self.driven.keep(effort * self.rows.factor)
 
     def _count(self, solution: InverseSolution) -> None:
-        """Count the step, and warn where it is solved in another way than the one before."""
+        """Count the step, and warn when its status changes to another one than SOLVED."""
         if solution.status is not self.last_status:
             self.keep(last_status=solution.status)
             self.outputs["status"].value = solution.status.name
@@ -320,9 +320,9 @@ class InverseController(SceneController):
             self.searched.append((solution.gap, solution.converged))
 
     def _warn_of_others(self, rows: np.ndarray) -> None:
-        """Warn of constraints that are not ours, such as contacts.
+        """Warn of constraints that are not variables of the problem.
 
-        Their multipliers are the forward solver's, which found them with our last efforts.
+        Their multipliers are the forward solver's, at the last efforts.
         """
         self.keep(warned_of_others=True)
         Sofa.msg_warning(
@@ -332,7 +332,7 @@ class InverseController(SceneController):
         )
 
     def _look_at_slack(self, solution: InverseSolution) -> None:
-        """Give motors the time for what a cable lacks, and warn which cables are slack."""
+        """Update slack cables, and warn of new ones."""
         if not solution.relaxed:
             return
         now, last = self.time.value, self.solution

@@ -1,4 +1,4 @@
-"""What inverse control brings to its goals: points of a robot, or its centre."""
+"""Effectors of inverse control: nodes of a state, or the centre of a body."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CORNERS = np.array([(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)]) / np.sqr
 
 
 def add_effector(node: Any, index: int = 0) -> list[Any]:
-    """Give a node of a state three rows in W: a PositionConstraint with the force 0 for each axis.
+    """Make a node of a state an effector: a PositionConstraint with the force 0 for each axis.
 
     Args:
         node: Node with a MechanicalObject, to which the constraints are added.
@@ -39,9 +39,9 @@ def add_effector(node: Any, index: int = 0) -> list[Any]:
 def add_center_effector(node: Any, positions: np.ndarray) -> list[Any]:
     """Make the centre of a body an effector, with stock components.
 
-    The centre is where the mean of all nodes is at rest; it is carried by sixteen nodes: four parts
-    of the body, each by four nodes around it, and the four parts together carry the centre. Two
-    barycentric mappings do that, in children `parts` and `parts/centre` of `node`.
+    The centre is the mean of all nodes at rest, mapped from sixteen nodes: four parts of the body,
+    each by four nodes around it, and the centre by the four parts. Two barycentric mappings do
+    that, in children `parts` and `parts/centre` of `node`.
 
     Args:
         node: Node with the body's MechanicalObject.
@@ -63,7 +63,7 @@ def add_center_effector(node: Any, positions: np.ndarray) -> list[Any]:
 def _add_carried(
     node: Any, name: str, above: np.ndarray, tetrahedra: np.ndarray, points: np.ndarray
 ) -> Any:
-    """A child with points that are carried by tetrahedra of nodes of the state above, one each.
+    """A child with points, each mapped from a tetrahedron of nodes of the state above.
 
     The tetrahedra stand in a node beside it, as a state with a single point takes its positions
     from a topology of its own node.
@@ -79,7 +79,7 @@ def _add_carried(
 
 
 def _parts(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Four parts of a body: the nodes that carry each, (4, 4), and the mean of each, (4, 3)."""
+    """Four parts of a body: nodes of each, (4, 4), and the mean of each, (4, 3)."""
     nearest = np.argmax(_whitened(positions) @ _CORNERS.T, axis=1)
     carriers = np.empty((4, 4), dtype=int)
     centres = np.empty((4, 3))
@@ -93,14 +93,14 @@ def _parts(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _whitened(points: np.ndarray) -> np.ndarray:
-    """Points about their mean, in principal axes, each scaled to the same spread."""
+    """Points about their mean, in principal axes, scaled to unit variance."""
     offsets = points - points.mean(axis=0)
     _, size, axes = np.linalg.svd(offsets, full_matrices=False)
     return offsets @ axes.T / np.maximum(size, 1e-9 * size[0])
 
 
 def _extreme(points: np.ndarray) -> np.ndarray:
-    """Four points that span much volume: each as far as can be from the middle and those before."""
+    """Four points that span a large volume: each the furthest from the mean and those before."""
     offsets = _whitened(points)
     found = [int(np.argmax((offsets**2).sum(axis=1)))]
     rest = offsets - offsets[found[0]]

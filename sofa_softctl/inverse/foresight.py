@@ -1,4 +1,4 @@
-"""The look-ahead of a controller in its scene: when it rolls out, what it follows, what it says."""
+"""Look-ahead of a controller in its scene: rollouts, the followed candidate, and messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CARRIED = ("candidate", "active_for", "committed_for", "spent", "tip")
 
 
 class Foresight:
-    """Follows, for a controller, what its look-ahead chose.
+    """Applies the look-ahead of a controller.
 
     Args:
         controller: The InverseController.
@@ -39,17 +39,17 @@ class Foresight:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Reset."""
         self.candidate, self.active_for, self.committed_for, self.spent = GO_ON, 0, 0, 0
         self.choices: list[tuple[float, LookAheadChoice]] = []
         """Time and outcome of each look-ahead so far."""
         self.tip: np.ndarray | None = None
-        """Where the effectors were a step before the last one [length], shape (n, 3)."""
+        """Position of the effectors a step before the last one [length], shape (n, 3)."""
         limits = self.options if self.options is not None else LookAhead()
         self.progress = GoalProgress(limits.patience, limits.progress)
 
     def before_step(self) -> None:
-        """Look ahead if it is time to; called before anything of the step has happened."""
+        """Look ahead if it is due; called at the beginning of the step."""
         self.active_for, self.committed_for = self.active_for - 1, self.committed_for - 1
         gained = self._gained()
         if self.controller.solution is not None:
@@ -76,7 +76,7 @@ class Foresight:
         self.say(self._sentence(choice))
 
     def say(self, text: str) -> None:
-        """Put a sentence into the controller's Data, and warn if the robot does not get on."""
+        """Write a message to the controller's Data, and warn if there is no progress."""
         if text.endswith("not reached.") and text != self.controller.outputs["look_ahead"].value:
             Sofa.msg_warning(self.controller, text)
         self.controller.outputs["look_ahead"].value = text
@@ -96,14 +96,14 @@ class Foresight:
         )
 
     def snapshot(self) -> dict[str, Any]:
-        """What goes on from step to step."""
+        """State that persists over steps."""
         known = {name: getattr(self, name) for name in _CARRIED}
         known["choices"] = list(self.choices)
         known["progress"] = (self.progress.gained, self.progress.since)
         return known
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Take over what `snapshot` gave."""
+        """Restore a `snapshot`."""
         for name in _CARRIED:
             setattr(self, name, snapshot[name])
         self.choices = list(snapshot["choices"])
@@ -117,11 +117,11 @@ class Foresight:
 
     @property
     def following(self) -> Candidate:
-        """What holds in this step."""
+        """Candidate of this step."""
         return self.candidate if self.active_for > 0 else GO_ON
 
     def _gained(self) -> float:
-        """By how much the last step brought the effectors nearer to their goals [length]."""
+        """Decrease of the error in the last step [length]."""
         own = self.controller
         if self.tip is None:
             return 0.0
@@ -129,7 +129,7 @@ class Foresight:
         return weighted_error(stood, self._weight) - self._error(own)
 
     def _stopped(self, gained: float) -> bool:
-        """Whether the last steps say that nothing is gained any more."""
+        """Whether the last steps made no progress."""
         own = self.controller
         if own.solution is None or self.options is None:
             return False
@@ -151,7 +151,7 @@ class Foresight:
         return weight
 
     def rollouts(self, copy: Copy) -> Rollout:
-        """Rolls candidates out from the present state, on a copy of the scene."""
+        """Function that rolls candidates out from the present state, on a copy of the scene."""
         state, path = copy.state(), self.controller.getPathName()
 
         def rollout(candidate: Candidate, steps: int) -> np.ndarray:
@@ -161,12 +161,12 @@ class Foresight:
         return rollout
 
     def errors_of(self, candidate: Candidate, step: Callable[[], None], steps: int) -> np.ndarray:
-        """Follow a candidate in a scene that may be spent.
+        """Errors while following a candidate in a copy of the scene.
 
         Args:
-            candidate: What to follow.
+            candidate: The candidate.
             step: Does a step of the scene.
-            steps: How many.
+            steps: Number of steps.
 
         Returns:
             The error after each step [length], shape (steps,); shorter where the scene diverged.
@@ -190,11 +190,11 @@ class Foresight:
 
     @property
     def goal_distance(self) -> float:
-        """How far ahead the goals are sought in this step [length]."""
+        """Largest distance of goals in this step [length]."""
         return float(self.controller.goal_distance * self.following.lead)
 
     def way(self, way: np.ndarray) -> np.ndarray:
-        """Where the goals are sought from the effectors in this step [length], shape (n, 3)."""
+        """From each effector to its goal in this step [length], shape (n, 3)."""
         if self.following.turn == (0.0, 0.0):
             return way
         gravity = np.asarray(self.controller.root.gravity.value, dtype=float)
@@ -205,7 +205,7 @@ class Foresight:
 def roll_out(
     copied: CopiedScene, state: Any, path: str, candidate: Candidate, steps: int
 ) -> np.ndarray:
-    """Errors of the controller at a path while it follows a candidate from a state on, (steps,)."""
+    """Errors of the controller at a path while it follows a candidate from a state, (steps,)."""
     copied.put(state)
     errors: np.ndarray = copied.twin(path).foresight.errors_of(candidate, copied.step, steps)
     return errors

@@ -1,4 +1,4 @@
-"""Goals of effectors: given as points or as a function of time, and kept within reach."""
+"""Goals of effectors: points or functions of time, limited in distance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def as_function(goal: Callable[[float], Any] | Sequence[float] | np.ndarray) -> 
 
 
 def has_state(goal: Any) -> bool:
-    """Whether a function of time carries something from step to step."""
+    """Whether a function of time has a state to save."""
     return hasattr(goal, "snapshot") and hasattr(goal, "restore")
 
 

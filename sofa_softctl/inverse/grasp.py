@@ -1,4 +1,4 @@
-"""How hard a robot holds an object: bounds on the sum of the normal forces between two bodies."""
+"""Grasps: bounds on the sum of the normal forces on an object."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from sofa_softctl.errors import SceneError
 
 @dataclass
 class Grasp:
-    """An object that must not be dropped, nor squeezed too hard.
+    """Bounds on the grasp force of an object.
 
-    The least sum of the normal forces is either given, or found while the robot holds the object
-    against gravity: between the times `calibrate` the sum is recorded, and from then on at least
-    `share` of its mean is asked for.
+    The least sum of the normal forces is either given, or calibrated while the robot holds the
+    object against gravity: between the times `calibrate` the sum is recorded, and from then on
+    `share` of its mean is the minimum.
 
     Source: Coevoet, Escande, Duriez 2019, section III-E.
     """
 
     body: str
-    """Path of the object's node, such as '/cup', or a beginning of such paths."""
+    """Path of the object's node, such as '/cup', or a prefix of such paths."""
     minimum: float = 0.0
     """Least sum of the normal forces on it [force]. 0 = none."""
     maximum: float = math.inf
     """Greatest sum [force]."""
     calibrate: tuple[float, float] | None = None
-    """Start and end of the calibration [time]. None: `minimum` as it is given."""
+    """Start and end of the calibration [time]. None: `minimum` as given."""
     share: float = 0.8
     """Share of the calibrated mean that becomes the minimum [-]."""
     slip_tolerance: float = 1.0
-    """How far it may slide before a run warns of it [length]."""
+    """Slip from which on a run warns of it [length]."""
     by: str = ""
-    """Path of what holds it, or a beginning of such paths: no other contact, such as with the table
-    it stands on, counts. Empty: all contacts count."""
+    """Path of the holding bodies, or a prefix of such paths: other contacts, such as with a table,
+    do not count. Empty: all contacts count."""
     let_go: bool = False
-    """Whether it is to be let go: losing its last contact is then no drop. A scene may change this
-    while it runs, and `minimum` as well."""
+    """Whether it is released on purpose: losing its last contact is then no drop. A scene may
+    change this and `minimum` during a run."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.minimum <= self.maximum:
@@ -56,12 +56,12 @@ class Grasp:
         self.forget()
 
     def forget(self) -> None:
-        """Back to what was given: nothing is held, nothing calibrated."""
+        """Reset: nothing is held or calibrated."""
         self.minimum = self._given
         self.held: float | None = None
         """Sum of the normal forces in the last step [force]; None until the object is touched."""
         self.slip = 0.0
-        """How far the object has slid, as the mean of its touching points [length]."""
+        """Slip of the object, as the mean of its touching points [length]."""
         self.dropped_at: float | None = None
         """Time at which the last contact was lost [time]; None while it is held."""
         self._sums: list[float] = []
@@ -75,12 +75,12 @@ class Grasp:
         )
 
     def look(self, time: float, normal: np.ndarray, slide: np.ndarray) -> bool:
-        """Take over the contacts on the object after a step.
+        """Update from the contacts on the object after a step.
 
         Args:
             time: Time at the end of the step.
             normal: Normal force of each contact [force], shape (n,).
-            slide: How far each slid in this step [length], shape (n,).
+            slide: Slip of each in this step [length], shape (n,).
 
         Returns:
             Whether it was dropped in this step.
@@ -111,15 +111,15 @@ class Grasp:
             self._sums = []
 
     def snapshot(self) -> dict[str, Any]:
-        """What it carries from step to step."""
+        """State that persists over steps."""
         return {**vars(self), "_sums": list(self._sums)}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Take over what `snapshot` gave."""
+        """Restore a `snapshot`."""
         vars(self).update(snapshot)
         self._sums = list(snapshot["_sums"])
 
 
 def within(body: str, path: str) -> bool:
-    """Whether a path is that of a body, or of something inside its node."""
+    """Whether a path is that of a body or inside its node."""
     return path == body or path.startswith(f"{body}/")

@@ -1,7 +1,7 @@
-"""When one step is not enough: which way of control to follow for some steps, from rollouts.
+"""Look-ahead: choose a way of control for some steps by rollouts.
 
-The decisions alone, without a scene: whether progress has stopped, which candidates are rolled out,
-and which of them is followed. `scene.rollout` makes the rollouts.
+The decisions, without a scene: whether progress has stopped, which candidates are rolled out, and
+which one is followed. `scene.rollout` makes the rollouts.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from sofa_softctl.errors import ProblemError
 
 @dataclass(frozen=True)
 class Candidate:
-    """A way to control for some steps: what differs from the controller's own settings."""
+    """A variant of control for some steps, relative to the controller's own settings."""
 
     name: str
-    """What messages call it."""
+    """Name in messages."""
     energy: float = 1.0
     """Factor on the weight of the actuators' energy [-]."""
     lead: float = 1.0
@@ -29,7 +29,7 @@ class Candidate:
     """Angles by which the way from each effector to its goal is turned [degree]: about the
     direction of gravity, then towards it (positive: down)."""
     steps: float = 1.0
-    """Share of the horizon after which the controller's own settings are back [-]."""
+    """Share of the horizon for which it applies [-]."""
 
 
 CANDIDATES = (
@@ -43,12 +43,12 @@ CANDIDATES = (
     Candidate("lower and to the other side first", turn=(-60.0, 45.0), steps=0.5),
     Candidate("back first", turn=(180.0, 0.0), steps=0.2),
 )
-"""What is rolled out where the user names nothing else; the first one changes nothing."""
+"""Default candidates; the first one changes nothing."""
 
 
 @dataclass(frozen=True)
 class LookAhead:
-    """How far, and how often, a controller looks ahead of a step.
+    """Options of the look-ahead.
 
     All limits count steps, so that answers do not depend on the machine.
     """
@@ -58,13 +58,13 @@ class LookAhead:
     patience: int = 20
     """Steps without progress after which candidates are rolled out."""
     progress: float = 0.02
-    """Share of the error by which they must come nearer to their goals within `patience` [-]."""
+    """Relative decrease of the error within `patience` that counts as progress [-]."""
     margin: float = 0.02
-    """Share of the error by which a candidate must end better than those before it [-]."""
+    """Relative decrease of the error that makes a candidate better than earlier ones [-]."""
     budget: int = 20_000
-    """Most steps of all rollouts of a run."""
+    """Maximum number of steps of all rollouts of a run."""
     candidates: tuple[Candidate, ...] = field(default=CANDIDATES)
-    """What is rolled out, in this order; the first one must change nothing."""
+    """Candidates in their order; the first one must change nothing."""
 
     def __post_init__(self) -> None:
         for name in ("horizon", "patience", "budget"):
@@ -77,18 +77,18 @@ class LookAhead:
 
 @dataclass(frozen=True)
 class LookAheadChoice:
-    """What a look-ahead came to."""
+    """Result of a look-ahead."""
 
     candidate: Candidate
-    """What is followed."""
+    """Chosen candidate."""
     steps: int
-    """For so many steps; then the controller looks whether progress goes on."""
+    """Number of steps for which it is followed."""
     error: float
     """Mean error of its rollout over the last quarter of the horizon [length]."""
     without: float
     """The same of a rollout that changes nothing [length]."""
     rolled: int
-    """Steps rolled out for it, of all candidates."""
+    """Steps of the rollouts, of all candidates."""
 
 
 Rollout = Callable[[Candidate, int], np.ndarray]
@@ -96,23 +96,23 @@ Rollout = Callable[[Candidate, int], np.ndarray]
 
 
 class GoalProgress:
-    """Whether effectors still come nearer to their goals, which may move meanwhile."""
+    """Detects when effectors stop approaching their goals, which may move."""
 
     def __init__(self, patience: int, share: float) -> None:
         self.patience, self.share = patience, share
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Reset."""
         self.gained, self.since = 0.0, -1
 
     def stopped(self, error: float, gained: float) -> bool:
-        """Whether `patience` steps have brought no progress.
+        """Whether `patience` steps made no progress.
 
         Args:
             error: Error after a step [length].
-            gained: By how much the step made it smaller, goals where they are now [length]. The
-                goals' own motion is not the robot's progress, nor its failure.
+            gained: Its decrease in the step for the present goals [length]: motion of the goals is
+                no progress of the robot.
         """
         self.gained += gained
         self.since += 1
@@ -122,19 +122,19 @@ class GoalProgress:
 
 
 def choose(options: LookAhead, rollout: Rollout, left: int) -> LookAheadChoice | None:
-    """Roll candidates out, and choose.
+    """Roll candidates out and choose one.
 
-    A candidate is as good as its mean error over the last quarter of the horizon: its least one
-    says little where the goal moves, and its last one where the robot still swings. One that comes
-    later in the order must be better by `margin`; so ties and rounding do not decide.
+    Candidates are compared by their mean error over the last quarter of the horizon: the least
+    error means little where the goal moves, the last one where the robot swings. A later one must
+    be better by `margin`, so that ties and rounding do not decide.
 
     Args:
         options: The look-ahead.
         rollout: Rolls one candidate out from the present state.
-        left: Steps that may be rolled out.
+        left: Remaining steps of rollouts.
 
     Returns:
-        The choice; None where the budget does not suffice for one candidate beside the first.
+        The choice; None if the budget does not suffice for two candidates.
     """
     found: LookAheadChoice | None = None
     rolled, without = 0, math.inf
@@ -159,7 +159,7 @@ def turned(way: np.ndarray, up: np.ndarray, turn: tuple[float, float]) -> np.nda
 
     Args:
         way: Directions [length], shape (n, 3).
-        up: Against gravity, of length one, shape (3,).
+        up: Unit vector against gravity, shape (3,).
         turn: Angles [degree], see `Candidate`.
     """
     about, down = np.radians(turn)

@@ -1,4 +1,4 @@
-"""Objects that left the reach of all contacts, so that no effort moves them any more."""
+"""Lost objects: bodies that no effort moves any more."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from sofa_softctl.inverse.grasp import Grasp, within
 from sofa_softctl.qpcc.problem import InverseProblem
 
 NEGLIGIBLE = 1e-12
-"""Share of the largest compliance up to which two bodies do not move each other [-]."""
+"""Negligible compliance between two bodies, relative to the largest [-]."""
 
 
 class LostObjects:
-    """What became of the bodies that effectors watch and that grasps are about.
+    """Detects lost bodies among those of effectors and grasps.
 
     A body is lost while all of this holds:
 
     - it touched something before;
-    - nothing touches it now: no contact moves its effectors (their rows of W_ec are zero), or, of
-      the body of a grasp, none names it;
+    - nothing touches it now: no contact moves its effectors (their rows of W_ec are zero), or, for
+      the body of a grasp, none involves it;
     - no actuator moves its effectors by itself (their rows of W_ea are zero);
-    - no grasp said, when it left, that it is let go.
+    - no grasp had `let_go` when it left.
 
     So a robot's own tip is never lost, nor an object that stands on a table; an object in free
     flight is, until it touches something again.
 
     Args:
-        bodies: Path of the body that each effector watches.
+        bodies: Path of each effector's body.
         grasps: Objects that are held.
     """
 
@@ -47,7 +47,7 @@ class LostObjects:
     def look(
         self, time: float, problem: InverseProblem, touching: Iterable[tuple[str, str]]
     ) -> list[str]:
-        """Take over a step.
+        """Update after a step.
 
         Args:
             time: Time at the end of the step.
@@ -93,14 +93,14 @@ class LostObjects:
         return found
 
     def snapshot(self) -> dict[str, Any]:
-        """What it carries from step to step."""
+        """State that persists over steps."""
         return {"left": dict(self.left), "touched": set(self._touched), "named": set(self._named)}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Take over what `snapshot` gave."""
+        """Restore a `snapshot`."""
         self.left = dict(snapshot["left"])
         self._touched, self._named = set(snapshot["touched"]), set(snapshot["named"])
 
     def forget(self) -> None:
-        """Nothing has touched anything yet."""
+        """Reset."""
         self.restore({"left": {}, "touched": (), "named": ()})

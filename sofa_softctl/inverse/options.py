@@ -13,11 +13,11 @@ from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.scene.compliance import row_count
 
 CONTACTS = ("coulomb", "sticking", "forward")
-"""Ways to take contacts."""
+"""Models of contacts."""
 
 
 def check_components(driven: Actuators, effectors: Sequence[Sequence[Any]]) -> None:
-    """SceneError where there are no actuators or effectors, or an effector is not one."""
+    """Raise SceneError without actuators or effectors, or for an invalid effector."""
     if not driven.count or not effectors:
         raise SceneError("InverseController needs at least one actuator and one effector.")
     for rows in effectors:
@@ -29,14 +29,14 @@ def check_components(driven: Actuators, effectors: Sequence[Sequence[Any]]) -> N
 
 
 def checked_contacts(contacts: str) -> str:
-    """One of `CONTACTS`, or a SceneError."""
+    """Check for one of `CONTACTS`; SceneError otherwise."""
     if contacts not in CONTACTS:
         raise SceneError(f"contacts must be one of {', '.join(CONTACTS)}; got '{contacts}'.")
     return contacts
 
 
 def checked_tolerance(tolerance: float | None) -> float | None:
-    """A positive length or None, or a SceneError."""
+    """Check for a positive length or None; SceneError otherwise."""
     if tolerance is not None and not 0.0 < tolerance < math.inf:
         raise SceneError(f"goal_tolerance must be a length > 0, or None; got {tolerance!r}.")
     return tolerance

@@ -1,4 +1,4 @@
-"""Output Data of inverse control: what is declared, recorded, and written at each step."""
+"""Output Data of inverse control: declaration, recording, and values of each step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RECORDED: dict[str, tuple[str, str]] = {
     "tip": ("length", "Position of each effector"),
     "error": ("length", "Distance of each effector to its goal"),
 }
-"""Unit in words and meaning of the Data that every recording has, see `scene.channels`."""
+"""Quantity and meaning of the Data in every recording, see `scene.channels`."""
 RECORDED_CONTACTS: dict[str, tuple[Any, ...]] = {
     "contact_point": ("length", "Where each contact is", CONTACTS_KEPT),
     "contact_force": ("force", "Force of each contact on the second body", CONTACTS_KEPT),
@@ -64,7 +64,7 @@ def declare(controller: Any, actuators: int, effectors: int) -> None:
 
 
 def clear(outputs: dict[str, Any]) -> None:
-    """Set them to what they were when they were declared."""
+    """Reset all Data."""
     for name, data in outputs.items():
         if name in _OF_CONTACTS:
             data.value = []
@@ -102,8 +102,7 @@ def write_contacts(
         contacts: Its contacts; None: there are none.
 
     Returns:
-        Normal force of each contact [force], and how far it slid in the step [length], shape
-        (n_c,) each.
+        Normal force [force] and slip in the step [length] of each contact, shape (n_c,) each.
     """
     if contacts is None:
         if len(outputs["contact_point"].value):
@@ -121,13 +120,13 @@ def write_contacts(
 
 
 def write_effectors(outputs: dict[str, Any], tip: np.ndarray, goal: np.ndarray) -> None:
-    """Write where the effectors are and how far from their goals [length], shape (n_e, 3) each."""
+    """Write positions and errors, from positions and goals [length], shape (n_e, 3) each."""
     outputs["tip"].value = tip
     outputs["error"].value = np.linalg.norm(tip - goal, axis=1)
 
 
 def markers(outputs: dict[str, Any]) -> Markers:
-    """What a movie shows of them."""
+    """Markers for a movie."""
     names = ("goal", "tip", "contact_point", "contact_force")
     values = [np.array(outputs[name].value, dtype=float) for name in names]
     return Markers(*(value.reshape(-1, 3) for value in values))

@@ -1,4 +1,4 @@
-"""The plot of a run under inverse control: errors, efforts, and the tip on its path."""
+"""Plot of a run under inverse control: errors, efforts, and the path of the tip."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from sofa_softctl.units import symbol
 
 
 def draw_tracking(figure: Figure, names: Sequence[str], history: History) -> None:
-    """Draw one controller's run.
+    """Draw the run of a controller.
 
     Above: each effector's distance to its goal, spans in which a step was not solved shaded.
-    Below: the effort of each actuator, and where there were contacts the sum of their normal forces
-    and how far they slid. Right: goal and tip in the plane in which the goal moves
-    most.
+    Below: the effort of each actuator, and with contacts the sum of their normal forces and their
+    slip. Right: goal and tip in the plane of the goal's largest motion.
 
     Args:
         figure: An empty matplotlib figure.

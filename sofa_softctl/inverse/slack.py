@@ -1,4 +1,4 @@
-"""Cables that a motion leaves slack: their displacement limits rest while the motor catches up."""
+"""Slack cables: their displacement limits are suspended while the motor catches up."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _DISPLACEMENT = {
 
 
 class Slack:
-    """Which cables are slack, and until when.
+    """Slack cables, and when they are taut again.
 
     A robot that meets an obstacle fast can shorten a cable's path faster than its motor pulls, or
-    further than its course. The limit on the displacement then cannot be kept; it is left out for
-    the time that the motor takes for the missing length.
+    further than its stroke. The limit on the displacement is then infeasible; it is omitted for the
+    time that the motor needs for the missing length.
 
     Args:
         names: Names of the actuators.
         motor_speed: Length that each motor pulls in a unit of time [length/time], one number or one
-            each; None: limits are asked for again in the next step.
+            each; None: limits apply again in the next step.
 
     Source: Coevoet, Escande, Duriez 2019, section III-E and Fig. 3.
     """
@@ -49,11 +49,11 @@ class Slack:
     def look(
         self, limits: dict[str, Any], displacement: np.ndarray, before: Any, time: float
     ) -> list[str]:
-        """Find the limits that could not be kept in a step.
+        """Update from the limits that were exceeded in a step.
 
         Args:
-            limits: Limits that were asked for, by the names of InverseProblem.
-            displacement: What came out [length], shape (n_a,).
+            limits: Limits of the step, by the names of InverseProblem.
+            displacement: Displacement of the solution [length], shape (n_a,).
             before: Displacement of the step before [length].
             time: Time at the start of the step.
 

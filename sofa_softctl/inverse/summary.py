@@ -1,4 +1,4 @@
-"""What is to be said of an inverse controller after a run."""
+"""Summary of an inverse controller after a run."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sofa_softctl.status import Status, Verdict
 from sofa_softctl.units import symbol
 
 NAMED = 3
-"""Actuators at a limit that a reason names, or one more."""
+"""Maximum number of actuators at a limit that a reason names, or one more."""
 
 
 @dataclass(frozen=True)
 class ActuatorSummary:
-    """One actuator over a run."""
+    """Ranges of one actuator over a run."""
 
     name: str
     """Its name."""
@@ -44,26 +44,26 @@ class ContactSummary:
     sliding: float
     """Share of the pushing contacts that slid."""
     slide: float
-    """How far the touching points slid in all, as their mean weighted by force [length]."""
+    """Total slip, as the mean of the touching points weighted by force [length]."""
 
 
 @dataclass(frozen=True)
 class SearchSummary:
-    """How sure the answers of the steps with contacts are; each of the others is the best one."""
+    """Optimality of the steps with contacts; the others are optimal."""
 
     steps: int
     """Steps with contacts."""
     proven: int
     """Steps whose gap is within that of `SearchOptions`: nothing better exists."""
     unbounded: int
-    """Steps without a bound: something better may exist, by an unknown amount."""
+    """Steps without a bound: the gap is unknown."""
     gap_median: float | None
     """Median of (objective - bound) / objective over the steps with a bound [-]; None: there are
     none."""
     gap_worst: float | None
     """Largest of these gaps [-]."""
     not_converged: int
-    """Steps whose search ran into one of its limits."""
+    """Steps whose search reached one of its limits."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ class GoalSummary:
     reached: bool
     """Whether all effectors are within it."""
     reasons: list[str]
-    """What stood in the way; empty if they are."""
+    """Reasons if they are not."""
     verdict: str
-    """All of this in a sentence."""
+    """Verdict as a sentence."""
 
 
 @dataclass(frozen=True)
@@ -93,17 +93,17 @@ class InverseSummary(Summary):
     error_last: float
     """Distance at the end [length]."""
     statuses: dict[str, int]
-    """Steps by how they were solved."""
+    """Number of steps by status."""
     limits_met: dict[str, int]
-    """Steps in which a limit was reached, by the limit's name."""
+    """Number of steps at a limit, by its name."""
     actuators: list[ActuatorSummary]
     """Every actuator."""
     contacts: ContactSummary | None = None
     """Contacts; None when nothing touched."""
     warnings: list[str] = field(default_factory=list)
-    """What the user should know: objects that slipped, were dropped or lost."""
+    """Warnings: objects that slipped, were dropped or lost."""
     search: SearchSummary | None = None
-    """How sure the answers are; None when nothing touched."""
+    """Optimality; None when nothing touched."""
     lost: dict[str, float] = field(default_factory=dict)
     """Time at which objects left all contacts for good [time], by their paths; see `LostObjects`.
     """
@@ -136,7 +136,7 @@ class InverseSummary(Summary):
 
 
 def summarise(controller: Any, history: History) -> InverseSummary:
-    """Sum up what an inverse controller did.
+    """Summarise a run of an inverse controller.
 
     Args:
         controller: The controller, after the run.
@@ -208,7 +208,7 @@ def _summarise_contacts(contacts: np.ndarray) -> ContactSummary | None:
 
 
 def _summarise_search(search: np.ndarray, wanted: float) -> SearchSummary | None:
-    """Args: gap and convergence of each step with contacts (k, 2), and the gap that is a proof."""
+    """Args: gap and convergence of each step with contacts (k, 2), and the gap of a proof."""
     if not len(search):
         return None
     gap, converged = search.T
@@ -228,7 +228,7 @@ def _summarise_search(search: np.ndarray, wanted: float) -> SearchSummary | None
 def _judge(
     controller: Any, error: float, search: SearchSummary | None, unit: str
 ) -> GoalSummary | None:
-    """Whether the goals were reached; None if the controller does not say what that is."""
+    """Whether the goals were reached; None without a tolerance."""
     tolerance = controller.goal_tolerance
     if tolerance is None:
         return None
@@ -241,7 +241,7 @@ def _judge(
 
 
 def _reasons(controller: Any, search: SearchSummary | None) -> list[str]:
-    """What may have kept effectors from their goals, what is certain first."""
+    """Possible reasons why goals were not reached, certain ones first."""
     found = [f"{name} is lost" for name in controller.lost.left]
     last = controller.solution
     found += last.relaxed if last is not None else ()
@@ -261,7 +261,7 @@ def _reasons(controller: Any, search: SearchSummary | None) -> list[str]:
 
 
 def _gathered(limits: tuple[str, ...]) -> list[str]:
-    """Limits such as 'cable left: effort at its minimum', one entry for all actuators at a kind."""
+    """Limits such as 'cable left: effort at its minimum', grouped over actuators."""
     names: dict[str, list[str]] = {}
     for limit in limits:
         name, _, kind = limit.partition(": ")
@@ -275,7 +275,7 @@ def _some(names: list[str]) -> str:
 
 
 def _of_grasp(grasp: Any) -> list[str]:
-    """What became of an object that is held."""
+    """Warnings of an object that is held."""
     found = []
     if grasp.dropped_at is not None:
         found.append(f"{grasp.body} was dropped at t = {grasp.dropped_at:.4g}")
@@ -316,7 +316,7 @@ def _table(inverse: InverseSummary, units: dict[str, str]) -> Table:
 
 
 def _contact_line(c: ContactSummary, units: dict[str, str]) -> str:
-    """What touched."""
+    """Line on contacts."""
     return (
         f"Contacts: up to {c.most} at once, normal forces {c.normal_mean:.4g} {units['force']} "
         f"in sum (at most {c.normal_max:.4g}), {c.sliding:.0%} of the touching ones slid, by "
@@ -325,7 +325,7 @@ def _contact_line(c: ContactSummary, units: dict[str, str]) -> str:
 
 
 def _search_line(search: SearchSummary) -> str:
-    """How sure the answers are."""
+    """Line on optimality."""
     bounded = search.steps - search.unbounded
     line = f"Search: {search.proven} of {search.steps} steps with contacts proven optimal"
     if search.gap_median is not None and search.gap_worst is not None:

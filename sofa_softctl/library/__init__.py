@@ -1,4 +1,4 @@
-"""Libraries of optimal trajectories that depend on parameters, refined when they are asked."""
+"""Libraries of optimal trajectories, refined online for given parameters."""
 
 from sofa_softctl._internal.public import public
 

@@ -1,4 +1,4 @@
-"""Building a library: random tasks until a thousand in a row need no new motion."""
+"""Build a library from random tasks, until a thousand in a row need no new motion."""
 
 from __future__ import annotations
 
@@ -20,94 +20,94 @@ from sofa_softctl.library.storage import LibraryFile
 from sofa_softctl.status import Status
 
 CHAINS = 8
-"""Chains of tasks that go on side by side; the library does not depend on the number of workers."""
+"""Number of parallel chains of tasks; the library does not depend on the number of workers."""
 KEEP_EVERY = 2.0
-"""Time after which counts are written even if there is no new motion [s]."""
+"""Interval at which counts are written without a new motion [s]."""
 
 
 @dataclass
 class BuildCounts:
-    """What building did so far, over all its runs."""
+    """Counts of building, over all its runs."""
 
     plannings: int = 0
     """Random problems."""
     solved: int = 0
-    """Nonlinear programs that were solved."""
+    """Solved nonlinear programs."""
     infeasible: int = 0
     """Of these, those without a solution: skipped."""
     degenerate: int = 0
-    """Of these, those whose optimum has no sensitivity: not kept."""
+    """Of these, those whose optimum has no sensitivity: skipped."""
     by_sensitivity: int = 0
-    """Problems that the linear correction answered well enough."""
+    """Problems answered by the linear correction."""
     by_qp: int = 0
-    """Problems that the tangent QP answered well enough."""
+    """Problems answered by the tangent QP."""
     run: int = 0
-    """Problems in a row, until now, that needed no new motion."""
+    """Current run of problems that needed no new motion."""
     longest: int = 0
     """The longest such run."""
     seconds: float = 0.0
-    """Time that it took [s]."""
+    """Time [s]."""
 
 
 @dataclass
 class TaskChain:
-    """Tasks in a row, each from where the last one ended."""
+    """A sequence of tasks, each from the end of the last one."""
 
     rng: np.random.Generator
-    """What they are drawn with."""
+    """Random generator."""
     state: Any = None
-    """What the problem's `draw` keeps between them."""
+    """State of the problem's `draw`."""
     end: np.ndarray | None = None
-    """State at the end of the last motion, shape (n_x,); None: none yet."""
+    """State at the end of the last motion, shape (n_x,); None: there is none."""
     drawn: Any = None
-    """The state if the task that was drawn last is done."""
+    """State of `draw` if the last task is done."""
 
     def draw(self, problem: OptimalControlProblem) -> np.ndarray:
-        """Parameters of a next task, shape (n_p,)."""
+        """Draw the parameters of a next task, shape (n_p,)."""
         if problem.draw is None:
             return self.rng.uniform(problem.lower, problem.upper)
         p, self.drawn = problem.draw(self.rng, self.state, self.end)
         return np.asarray(p, float)
 
     def finish(self, end: np.ndarray) -> None:
-        """The task that was drawn last is done, and ended there."""
+        """Mark the last task as done, with its final state."""
         self.state, self.end = self.drawn, end
 
     def to_json(self) -> dict[str, Any]:
-        """For a file."""
+        """The chain as JSON."""
         end = None if self.end is None else self.end.tolist()
         return {"rng": self.rng.bit_generator.state, "state": self.state, "end": end}
 
     @staticmethod
-    def from_json(told: dict[str, Any]) -> TaskChain:
-        """What `to_json` told."""
+    def from_json(saved: dict[str, Any]) -> TaskChain:
+        """The chain from `to_json`."""
         rng = np.random.default_rng()
-        rng.bit_generator.state = told["rng"]
-        end = None if told["end"] is None else np.array(told["end"])
-        return TaskChain(rng, told["state"], end)
+        rng.bit_generator.state = saved["rng"]
+        end = None if saved["end"] is None else np.array(saved["end"])
+        return TaskChain(rng, saved["state"], end)
 
 
 class Solved(NamedTuple):
-    """What solving one problem came to."""
+    """Result of solving one problem."""
 
     status: Status
-    """Of the nonlinear program."""
+    """Status of the nonlinear program."""
     entry: Entry | None
     """The motion; None where there is none, or a degenerate one."""
     why: str
-    """Why there is none."""
+    """Reason if there is none."""
     end: np.ndarray | None
-    """Where the optimum ends, shape (n_x,)."""
+    """Final state of the optimum, shape (n_x,)."""
 
 
 @dataclass
 class BuildProgress:
-    """Where building is, for people."""
+    """Progress of building, for display."""
 
     motions: int
-    """In the library."""
+    """Motions in the library."""
     counts: BuildCounts
-    """What was done."""
+    """Counts so far."""
     wanted: int
     """Successes in a row at which it ends."""
 
@@ -116,32 +116,32 @@ class BuildProgress:
 class Builder:
     """Algorithm 1 for a problem and a file.
 
-    Tasks are drawn in several chains, one of each a round. Those that the library as it is at the
-    beginning of the round does not answer well enough are solved, by the workers at the same time,
-    and added in the order of the chains.
+    Tasks are drawn in several chains, one of each a round. Those that the library at the
+    beginning of the round does not answer well enough are solved in parallel and added in the order
+    of the chains.
 
     Source: Marcucci et al., Algorithm 1. Departure: several entries are tried before a task is
-        solved, as an answer is simulated here anyway; the library is smaller for that.
+        solved, as answers are simulated here anyway; the library is then smaller.
     """
 
     program: Program
-    """Of the problem."""
+    """Nonlinear program of the problem."""
     file: LibraryFile
-    """Where motions are kept."""
+    """File of the library."""
     successes: int = 1000
     """n_succ at which it ends."""
     seed: int = 0
-    """Of all random numbers."""
+    """Seed of all random numbers."""
     most: int = 5000
-    """Motions at which it ends even if tasks still need new ones."""
+    """Maximum number of motions."""
     candidates: int = CANDIDATES
-    """Entries that are tried for a task; 1 in the paper."""
+    """Number of entries tried for a task; 1 in the paper."""
     accuracy: float = 1.0
-    """Share of the problem's tolerance that answers may miss by."""
+    """Allowed error of answers, relative to the problem's tolerance."""
     executor: Executor | None = None
-    """Solves several at a time; `make` gives its processes the problem."""
+    """Executor of parallel solves; `make` creates the problem in its processes."""
     make: Callable[[], OptimalControlProblem] | None = None
-    """Makes the problem anew in a worker; it must be picklable."""
+    """Creates the problem in a worker; picklable."""
     library: TrajectoryLibrary = field(init=False)
     counts: BuildCounts = field(init=False)
     chains: list[TaskChain] = field(init=False)
@@ -154,30 +154,30 @@ class Builder:
         self.file.check(self.program.digest)
         self.library = self.file.library()
         self.recent = deque(maxlen=1000)
-        told = self.file.about("state")
-        if told is None:
+        saved = self.file.about("state")
+        if saved is None:
             seeds = np.random.SeedSequence(self.seed).spawn(CHAINS)
             self.chains = [TaskChain(np.random.default_rng(seed)) for seed in seeds]
             self.counts, self.skipped = BuildCounts(), []
         else:
-            self.chains = [TaskChain.from_json(each) for each in told["chains"]]
-            self.counts, self.skipped = BuildCounts(**told["counts"]), told["skipped"]
+            self.chains = [TaskChain.from_json(each) for each in saved["chains"]]
+            self.counts, self.skipped = BuildCounts(**saved["counts"]), saved["skipped"]
 
     @property
     def done(self) -> bool:
-        """Whether enough tasks in a row needed no new motion, or there are motions enough."""
+        """Whether enough tasks in a row needed no new motion, or the maximum is reached."""
         return self.counts.run >= self.successes or self.full
 
     @property
     def full(self) -> bool:
-        """Whether there are as many motions as there may be."""
+        """Whether the maximum number of motions is reached."""
         return len(self.library) >= self.most
 
     def remaining(self) -> float:
-        """Expected tasks until enough in a row need no new motion, if no more were learnt.
+        """Expected number of tasks until enough in a row need no new motion.
 
-        (q^-n - q^-r) / (1 - q), with q the share of recent tasks that were known, n in a row wanted
-        and r had. More are learnt, so that it falls faster than tasks are done.
+        (q^-n - q^-r) / (1 - q), with q the share of recent tasks that needed none, n the wanted
+        run and r the current one. As the library grows, it falls faster than that.
         """
         unknown = (len(self.recent) - sum(self.recent) + 1.0) / (len(self.recent) + 2.0)
         wanted, had = -np.log1p(-unknown) * np.array([self.successes, self.counts.run])
@@ -186,10 +186,10 @@ class Builder:
         return float(expected) if np.isfinite(expected) else float("inf")
 
     def build(self, progress: Callable[[BuildProgress], None] | None = None) -> TrajectoryLibrary:
-        """Go on until it is done.
+        """Build until it is done.
 
         Raises:
-            WorkerError: A worker process was killed; what was found until then is kept.
+            WorkerError: A worker process was killed; motions until then are kept.
             LibraryError: The file could not be written; it is as it was.
         """
         begin, before = perf_counter(), self.counts.seconds
@@ -216,7 +216,7 @@ class Builder:
         self.file.append(new, self.library.errors, state)
 
     def round(self) -> list[Entry]:
-        """One task of each chain; the motions that are new."""
+        """Do one task of each chain; returns the new motions."""
         asked = [(chain, chain.draw(self.program.problem)) for chain in self.chains]
         good = [self._answered(chain, p) for chain, p in asked]
         poor = [pair for pair, answered in zip(asked, good, strict=True) if answered is None]
@@ -239,7 +239,7 @@ class Builder:
         return new
 
     def _answered(self, chain: TaskChain, p: np.ndarray) -> Correction | None:
-        """How the library answers, if well enough; the chain then goes on from there."""
+        """Correction of the library's answer, if it is good enough; the chain advances."""
         if not len(self.library):
             return None
         good = self.accuracy * self.program.problem.tolerance
@@ -255,7 +255,7 @@ class Builder:
         return answer.correction
 
     def _take(self, chain: TaskChain, p: np.ndarray, solved: Solved) -> Entry | None:
-        """Count what was solved; the new motion, if there is one."""
+        """Count the solve; returns the new motion, if there is one."""
         self.counts.solved += 1
         if solved.end is not None:
             chain.finish(solved.end)
@@ -276,9 +276,9 @@ class Builder:
             return list(self.executor.map(_solve_anew, [self.make] * len(asked), asked))
         except BrokenExecutor as error:
             raise WorkerError(
-                "A worker process ended while a motion was planned. It may have been killed for "
-                "want of memory. The library has all motions until then: start again, perhaps with "
-                "fewer workers, and it goes on."
+                "A worker process ended while a motion was planned. It may have run out of memory. "
+                "The library has all motions until then: start again, perhaps with fewer workers, "
+                "and it goes on."
             ) from error
 
 
@@ -292,7 +292,7 @@ def solve(program: Program, p: np.ndarray) -> Solved:
 
 
 _PROGRAMS: dict[Any, Program] = {}
-"""Programs of this process, so that each is made once."""
+"""Cache of the programs of this process."""
 
 
 def _solve_anew(make: Callable[[], OptimalControlProblem], p: np.ndarray) -> Solved:

@@ -1,4 +1,4 @@
-"""Motions from a library in a scene: asked for when a task comes up, played by the lines."""
+"""Controller that queries a library for each task and plays the motion."""
 
 from __future__ import annotations
 
@@ -15,46 +15,46 @@ from sofa_softctl.scene.compliance import ComplianceSystem
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
 Task = Callable[[float], Any]
-"""time -> parameters p of a motion that is to begin now, or None."""
+"""time -> parameters p of a motion to begin now, or None."""
 Command = Callable[[Motion, float], np.ndarray]
 """(motion, share of its time from 0 to 1) -> effort of each line [force]."""
 
 HELD = "It is not executed. Ask for less, build a wider library, or give extrapolate=True."
-"""What is told of a task beyond the library's range."""
+"""Message on a task beyond the library's range."""
 
 
 def held_inputs(motion: Motion, share: float) -> np.ndarray:
-    """The inputs u of the interval."""
+    """Inputs u of the interval."""
     return np.asarray(motion.u[min(int(share * len(motion.u) + 1e-9), len(motion.u) - 1)])
 
 
 class LibraryController(SceneController):
-    """Asks a library for the motion to each task, and plays it while it lasts.
+    """Queries a library for the motion of each task, and plays it.
 
     Stock components alone: cables whose valueType is "force". After a motion, and where the library
-    has no answer that may be executed, or none within its range, the lines keep pulling as they do,
-    and `message` says why.
+    has no executable answer, or none within its range, the lines hold their forces, and `message`
+    gives the reason.
 
     Args:
         root: Root of the scene; it holds the constraint solver.
         lines: The CableConstraints.
         library: The library, or its file.
-        task: Is asked at the beginning of each step in which no motion is going on.
-        command: What the lines pull at an instant of a motion; by default its inputs.
+        task: Called at the beginning of each step without a motion.
+        command: Force of each line at an instant of a motion; by default its inputs.
         budget: Time for an answer [s].
-        extrapolate: Whether motions to tasks beyond the library's range are executed, too.
+        extrapolate: Whether to execute motions of tasks beyond the library's range.
         name: Of the controller.
 
     Data:
-        effort: What the lines are told to pull [force].
+        effort: Force of each line [force].
         status: Of the last answer, see `Status`.
         correction: How the nearest motion was adapted for it, see `Correction`.
-        message: What to know of it, in words.
-        predicted_error: Error that the library predicts for it.
-        answer_time: Time that it took [s].
+        message: Notes on it.
+        predicted_error: Its error, as predicted by the library.
+        answer_time: Its computing time [s].
 
     Raises:
-        LibraryError: the file cannot be read, or p is not what the library is asked with.
+        LibraryError: the file cannot be read, or p does not fit the library.
 
     Source: Marcucci et al., section 5.
     """
@@ -88,7 +88,7 @@ class LibraryController(SceneController):
         self.reset()
 
     def reset(self) -> None:
-        """Forget the motion that is going on, and what was told of it; lines pull as at first."""
+        """Forget the motion and its outputs; lines pull as at first."""
         self.keep(motion=None, begun=0.0, failed=False)
         for line, value in zip(self.lines, self.at_first, strict=False):
             line.value.value = value
@@ -99,16 +99,16 @@ class LibraryController(SceneController):
         self.outputs["answer_time"].value = [0.0]
 
     def snapshot(self) -> dict[str, Any]:
-        """What the controller carries from step to step."""
+        """State that persists over steps."""
         return {"motion": self.motion, "begun": self.begun}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Take over what `snapshot` gave."""
+        """Restore a `snapshot`."""
         self.keep(**snapshot)
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
-        """Go on with the motion, or ask for the next one."""
+        """Continue the motion, or begin the next one."""
         del event
         if self.factor is None:
             system = ComplianceSystem(self.root)
@@ -131,7 +131,7 @@ class LibraryController(SceneController):
         self.outputs["effort"].value = effort
 
     def _ask(self, p: Any, now: float) -> None:
-        """The motion for parameters p begins, if there is one that may be executed."""
+        """Begin the motion for parameters p, if the answer may be executed."""
         answer: Answer = self.library.query(p, budget=self.budget)
         refused = bool(answer.outside) and not self.extrapolate
         held = HELD if refused and answer.status.ok else ""
@@ -144,4 +144,4 @@ class LibraryController(SceneController):
             self.keep(motion=answer.motion, begun=now)
 
     def hold(self) -> None:
-        """The lines keep pulling as they did: their own `value` says so."""
+        """Hold the forces: they are in the lines' own `value`."""

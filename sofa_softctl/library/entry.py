@@ -1,4 +1,4 @@
-"""One optimal motion of a library, with all that adapts it to other parameters."""
+"""Entry of a library: an optimal motion with its sensitivity and tangent QP."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Entry:
     path: np.ndarray
     """Inequalities `path` at the optimum, shape (n_path,)."""
     path_p: np.ndarray
-    """Their change along (5), shape (n_path, n_p)."""
+    """Their derivative along (5), shape (n_path, n_p)."""
     qp: TangentQP
-    """For changes of the parameters that change the active inequalities."""
+    """QP for changes of the parameters that change the active inequalities."""
 
     def to_bytes(self) -> bytes:
-        """All arrays as an .npz file; the basis Z in single precision, which is most of it."""
+        """All arrays as an .npz file; the basis Z, most of it, in single precision."""
         arrays = {name: getattr(self, name) for name in _OWN}
         arrays |= {f"qp.{name}": getattr(self.qp, name) for name in _QP}
         arrays["qp.Z"] = arrays["qp.Z"].astype("<f4")
@@ -47,7 +47,7 @@ class Entry:
 
     @staticmethod
     def from_bytes(data: bytes) -> Entry:
-        """The entry that `to_bytes` wrote."""
+        """The entry from `to_bytes`."""
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             own = {name: arrays[name] for name in _OWN}
             qp = {name: arrays[f"qp.{name}"] for name in _QP}
@@ -60,7 +60,7 @@ _QP = tuple(each.name for each in fields(TangentQP))
 
 
 def entry_of(program: Program, optimum: Optimum) -> tuple[Entry | None, Regularity]:
-    """The entry for an optimum; None where it is degenerate, and has no sensitivity."""
+    """Entry of an optimum; None where it is degenerate, without a sensitivity."""
     with one_blas_thread():
         at = program.derivatives(optimum)
         active = active_set(optimum, at)

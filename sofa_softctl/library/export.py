@@ -1,4 +1,4 @@
-"""Motions of a library, and answers of it, as CSV and NumPy files."""
+"""Export of libraries and answers to CSV and NumPy files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Libraries of optimal motions: the nearest one, adapted to the parameters that are asked for."""
+"""Library of optimal motions: the nearest one, adapted to given parameters."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.status import Status
 
 FEASIBLE = 1e-7
-"""By how much linearised limits may be exceeded, in the units of what is limited."""
+"""Tolerance of linearised limits, in their units."""
 CANDIDATES = 4
-"""Entries that are tried for an answer."""
+"""Number of entries tried for an answer."""
 TREE = 2000
-"""Entries from which a tree finds the nearest one faster than comparing all."""
+"""Number of entries from which a tree is faster than comparing all."""
 
 
 class Correction(Enum):
@@ -53,7 +53,7 @@ _REASONS = {
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A motion for the parameters that were asked for, and how far it can be trusted."""
+    """A motion for given parameters, with status and errors."""
 
     p: np.ndarray
     """Parameters, shape (n_p,)."""
@@ -67,27 +67,27 @@ class Answer:
     correction: Correction
     """How the nearest motion was adapted."""
     nearest: int
-    """Number of the entry that it comes from."""
+    """Number of its entry."""
     mirrored: bool
-    """Whether that entry was mirrored."""
+    """Whether the entry was mirrored."""
     distance: float
-    """From it, in the library's metric."""
+    """Distance to the entry, in the library's metric."""
     predicted_error: float
-    """Error that such a distance had when the library was built; NaN if that is not known."""
+    """Error at such a distance when the library was built; NaN if it is not known."""
     simulated_error: float
     """Error of the motion in simulation; NaN if it was not simulated."""
     tolerance: float
-    """Largest error with which a motion is good; infinite if it was not simulated."""
+    """Tolerance of the error; infinite if it was not simulated."""
     outside: tuple[str, ...]
-    """Parameters that are beyond what the library is meant for: the answer extrapolates."""
+    """Parameters beyond the library's range: the answer extrapolates."""
     seconds: float
-    """Time that it took [s]."""
+    """Computing time [s]."""
     notes: tuple[str, ...] = ()
-    """What QP solvers reported."""
+    """Notes of the QP solvers."""
 
     @property
     def message(self) -> str:
-        """What to know, in words; empty if all went well."""
+        """Message; empty if all went well."""
         reasons = [] if self.status.ok else [_REASONS[self.status]]
         if self.simulated_error > self.tolerance:
             reasons.append(
@@ -100,37 +100,37 @@ class Answer:
 
 
 class Signs(NamedTuple):
-    """The mirror symmetry of a problem, as signs."""
+    """Mirror symmetry of a problem, as signs."""
 
     p: np.ndarray
-    """Of the parameters, shape (n_p,)."""
+    """Signs of the parameters, shape (n_p,)."""
     v: np.ndarray
-    """Of the unknowns, shape (n_v,)."""
+    """Signs of the unknowns, shape (n_v,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What has to be known of a problem to use its library."""
+    """Layout and limits of a problem, as its library needs them."""
 
     parameters: tuple[Parameter, ...]
-    """p."""
+    """Parameters p."""
     lower: np.ndarray
     """Least unknowns, shape (n_v,)."""
     upper: np.ndarray
     """Largest unknowns, shape (n_v,)."""
     x_at: np.ndarray
-    """Places of the states in v, shape (N + 1, n_x)."""
+    """Indices of the states in v, shape (N + 1, n_x)."""
     u_at: np.ndarray
-    """Places of the inputs in v, shape (N, n_u)."""
+    """Indices of the inputs in v, shape (N, n_u)."""
     z_at: np.ndarray
-    """Places of the constants in v, shape (n_z,)."""
+    """Indices of the constants in v, shape (n_z,)."""
     horizon: float
-    """T [time]."""
+    """Horizon T [time]."""
     mirror: Signs | None = None
     """Its symmetry, if it has one."""
 
     def motion(self, v: np.ndarray) -> Motion:
-        """The motion that unknowns hold."""
+        """Motion of the unknowns v."""
         return Motion(v[self.u_at], v[self.x_at], v[self.z_at])
 
 
@@ -138,7 +138,7 @@ def shape_of(program: Program) -> Shape:
     """The shape of a program.
 
     Raises:
-        ValueError: Its mirror does not turn the limits into themselves.
+        ValueError: Its mirror does not map the limits to themselves.
     """
     problem, mirror = program.problem, None
     if problem.mirror is not None:
@@ -165,14 +165,14 @@ def shape_of(program: Program) -> Shape:
 
 
 class NearestEntry(NamedTuple):
-    """An entry that is near."""
+    """A near entry."""
 
     number: int
-    """Of the entry."""
+    """Number of the entry."""
     mirrored: bool
-    """Whether it is, mirrored."""
+    """Whether it is mirrored."""
     distance: float
-    """In the library's metric."""
+    """Distance in the library's metric."""
 
 
 class _Adapted(NamedTuple):
@@ -187,7 +187,7 @@ class _Adapted(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, float]:
-        """Smaller is better: what may be executed first, then by simulated error."""
+        """Sort key: executable ones first, then by simulated error."""
         return (not self.status.ok, np.nan_to_num(self.error, nan=0.0))
 
 
@@ -195,10 +195,9 @@ class TrajectoryLibrary:
     """Optimal motions of a problem, by their parameters.
 
     Args:
-        shape: Of the problem.
+        shape: Layout and limits of the problem.
         entries: The motions.
-        errors: For each, the largest error over the squared distance that was seen with it; NaN
-            where nothing was.
+        errors: Largest observed error over the squared distance of each; NaN where there is none.
 
     Source: Marcucci et al., section 5: Algorithm 1's steps that approximate.
     """
@@ -224,8 +223,8 @@ class TrajectoryLibrary:
     def scale(self) -> np.ndarray:
         """Length of each axis of parameters in the metric, shape (n_p,).
 
-        The mean over all motions of how much inputs change with it: so those are near whose inputs
-        are alike.
+        The mean over all motions of the change of inputs with it: near motions have similar
+        inputs.
         """
         return self._slopes / max(len(self.entries), 1)
 
@@ -242,12 +241,12 @@ class TrajectoryLibrary:
         self._scaled = self._tree = None
 
     def prepare(self) -> None:
-        """Set up the QPs of all entries, so that their first answers take no longer than others."""
+        """Set up the QPs of all entries, which the first answers would otherwise do."""
         for entry in self.entries:
             entry.qp.prepare()
 
     def learn(self, number: int, distance: float, error: float) -> None:
-        """An answer from an entry at this distance had this error."""
+        """Record the error of an answer from an entry at a distance."""
         ratio = error / max(distance, 1e-9) ** 2
         self.errors[number] = float(np.fmax(self.errors[number], ratio))
 
@@ -296,16 +295,16 @@ class TrajectoryLibrary:
         """The motion for parameters p.
 
         The nearest entry is adapted. If that cannot keep the limits, the next one is tried; with
-        `check` also if its simulated error is above the tolerance, and the best of all is given.
+        `check` also if its simulated error is above the tolerance. The best is returned.
 
         Args:
             p: Parameters, shape (n_p,).
             check: The problem's program, which simulates answers; it needs CasADi.
-            tolerance: Error with which an answer is good enough; None: the problem's.
-            candidates: How many entries are tried at most; 1 is the paper's method.
-            budget: Time for the answer [s]. Where a QP would take longer, by what it took so far,
-                the linear correction is given, and said to be that.
-            refine: Whether the nearest motion is adapted at all.
+            tolerance: Acceptable error of an answer; None: the problem's.
+            candidates: Maximum number of tried entries; 1 is the paper's method.
+            budget: Time for the answer [s]. Where a QP would take longer, by its time so far, the
+                answer is the linear correction, marked as such.
+            refine: Whether to adapt the nearest motion.
             refuse: Raise for parameters beyond the library's range instead of extrapolating.
 
         Raises:

@@ -1,9 +1,9 @@
-"""A library in one file that outlives its making, and every kill: SQLite, no pickle.
+"""Crash-safe SQLite storage of libraries, without pickle.
 
 Table `about`: one row a name, values as JSON: version of the package, name and digest of the
-problem, its parameters, limits and layout, and what the making of the library goes on from. Table
-`entries`: one row a motion, its arrays as an .npz file and the error that was seen with it. New
-motions and the state of the making are written in one transaction.
+problem, its parameters, limits and layout, and the state of building. Table `entries`: one row a
+motion, its arrays as an .npz file and its observed error. New motions and the state of building are
+written in one transaction.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ CREATE TABLE entries (id INTEGER PRIMARY KEY, data BLOB NOT NULL, error REAL);
 
 
 class LibraryFile:
-    """A library's file, open for reading and writing.
+    """File of a library, open for reading and writing.
 
     Args:
         path: The file; it must exist, see `create`.
 
     Raises:
-        LibraryError: There is no such file, it is none of ours, damaged, or newer.
+        LibraryError: There is no such file, it is no library, damaged, or newer.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -60,7 +60,7 @@ class LibraryFile:
 
     @staticmethod
     def create(path: str | os.PathLike[str], name: str, digest: str, shape: Shape) -> LibraryFile:
-        """A new, empty library of a problem.
+        """Create an empty library of a problem.
 
         Raises:
             LibraryError: The file exists, or cannot be written.
@@ -92,11 +92,11 @@ class LibraryFile:
 
     @property
     def shape(self) -> Shape:
-        """Of the problem."""
+        """Layout and limits of the problem."""
         return _shape_from_json(self.about("shape"))
 
     def check(self, digest: str) -> None:
-        """LibraryError unless the library is for the problem of this digest."""
+        """Raise LibraryError unless the library is for the problem of this digest."""
         found = self.about("digest")
         if found != digest:
             raise LibraryError(
@@ -124,12 +124,12 @@ class LibraryFile:
         return TrajectoryLibrary(self.shape, entries, errors)
 
     def append(self, entries: Sequence[Entry], errors: Sequence[float], state: Any) -> None:
-        """Keep further motions, the errors of all, and the state of the making, at once.
+        """Add motions, and update the errors of all and the state of building.
 
         Args:
-            entries: Those that are new.
-            errors: Of all motions of the library, these included.
-            state: What goes into JSON.
+            entries: New motions.
+            errors: Errors of all motions of the library, these included.
+            state: Values for JSON.
 
         Raises:
             LibraryError: It could not be written; the file is as it was.
@@ -154,37 +154,37 @@ class LibraryFile:
 
 
 def load(path: str | os.PathLike[str]) -> TrajectoryLibrary:
-    """The library of a file.
+    """Load the library of a file.
 
     Raises:
-        LibraryError: There is no such file, it is none of ours, damaged, or newer.
+        LibraryError: There is no such file, it is no library, damaged, or newer.
     """
     with LibraryFile(path) as file:
         return file.library()
 
 
 def _shape_to_json(shape: Shape) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "parameters": [[each.name, each.lower, each.upper] for each in shape.parameters],
         "horizon": shape.horizon,
         "mirror": None,
     }
     for name in ("lower", "upper", "x_at", "u_at", "z_at"):
-        told[name] = getattr(shape, name).tolist()
+        data[name] = getattr(shape, name).tolist()
     if shape.mirror is not None:
-        told["mirror"] = [shape.mirror.p.tolist(), shape.mirror.v.tolist()]
-    return told
+        data["mirror"] = [shape.mirror.p.tolist(), shape.mirror.v.tolist()]
+    return data
 
 
-def _shape_from_json(told: dict[str, Any]) -> Shape:
-    mirror = told["mirror"]
+def _shape_from_json(data: dict[str, Any]) -> Shape:
+    mirror = data["mirror"]
     return Shape(
-        parameters=tuple(Parameter(*each) for each in told["parameters"]),
-        lower=np.array(told["lower"]),
-        upper=np.array(told["upper"]),
-        x_at=np.array(told["x_at"], int),
-        u_at=np.array(told["u_at"], int),
-        z_at=np.array(told["z_at"], int),
-        horizon=told["horizon"],
+        parameters=tuple(Parameter(*each) for each in data["parameters"]),
+        lower=np.array(data["lower"]),
+        upper=np.array(data["upper"]),
+        x_at=np.array(data["x_at"], int),
+        u_at=np.array(data["u_at"], int),
+        z_at=np.array(data["z_at"], int),
+        horizon=data["horizon"],
         mirror=None if mirror is None else Signs(np.array(mirror[0]), np.array(mirror[1])),
     )

@@ -1,4 +1,4 @@
-"""An FEM robot as one swing: identified from the robot itself, and motions that leave it still."""
+"""An FEM robot as one oscillator: identification, and motions without residual swing."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from sofa_softctl.scene.session import Session
 class ReducedModel:
     """A point of a robot, along one direction, under the force f of one cable.
 
-    y'' + 2 zeta w y' + w^2 (y - c f) = 0, with w = 2 pi `frequency`. SOFA's implicit Euler damps
-    and slows what it integrates, so the model is that of the robot in steps of `dt`, and of no
-    other dt: what the material itself damps may be much less.
+    y'' + 2 zeta w y' + w^2 (y - c f) = 0, with w = 2 pi `frequency`. SOFA's implicit Euler adds
+    damping and lowers the frequency, so the model holds for steps of `dt` alone: the damping of the
+    material may be much less.
     """
 
     compliance: float
     """c, displacement at rest by force [length / force]."""
     frequency: float
-    """Of the swing, as it would be without its damping [1 / time]."""
+    """Undamped natural frequency [1 / time]."""
     damping: float
-    """zeta, share of the critical damping [-]."""
+    """Damping ratio zeta [-]."""
     dt: float
-    """Length of the steps in which it was seen [time]."""
+    """Time step of its identification [time]."""
     misfit: float
-    """What the model leaves of the swing that it was identified from, rms by rms [-]."""
+    """Residual of the swing that it was identified from, rms by rms [-]."""
 
     def __post_init__(self) -> None:
         if not (self.frequency > 0.0 and 0.0 <= self.damping < 1.0 and self.compliance != 0.0):
@@ -52,7 +52,7 @@ class ReducedModel:
 
     @property
     def rate(self) -> float:
-        """w [rad / time]."""
+        """Angular frequency w [rad / time]."""
         return 2.0 * np.pi * self.frequency
 
 
@@ -61,13 +61,13 @@ class Swing:
     """Y(t) = rest + exp(-decay t) (a cos(w t) + b sin(w t)), fitted to samples."""
 
     rest: float
-    """Where it comes to [length]."""
+    """Final value [length]."""
     decay: float
-    """[1 / time]."""
+    """Decay rate [1 / time]."""
     rate: float
-    """w [rad / time]."""
+    """Angular frequency w [rad / time]."""
     misfit: float
-    """Rms of what is left, by that of the samples about `rest` [-]."""
+    """Rms of the residual, by that of the samples about `rest` [-]."""
 
 
 def identify(
@@ -81,21 +81,21 @@ def identify(
     wait: float,
     skip: float = 0.0,
 ) -> ReducedModel:
-    """The reduced model of a robot, from how it swings after steps in the force of its cable.
+    """Identify the reduced model of a robot from its swings after steps of a cable's force.
 
     The force is `low`, then `high`, each for the time `wait`, which should be five swings or more.
-    Each time the fitted swing tells where the robot would come to rest, before it does: two
-    equilibria give the compliance. The swing at `high` gives frequency and damping.
+    Each fitted swing gives an equilibrium before the robot rests: two of them give the compliance.
+    The swing at `high` gives frequency and damping.
 
     Args:
         session: A scene in which nothing else moves the robot; it goes on by 2 `wait`.
         line: The CableConstraint; its valueType is "force".
         point: Gives the present position of the point, shape (3,).
-        direction: Along which the point is looked at, shape (3,).
-        low: Force at first [force].
-        high: Force then; halfway between both is where the model is meant for [force].
+        direction: Direction of the measured displacement, shape (3,).
+        low: First force [force].
+        high: Second force; the model is meant for the middle of both [force].
         wait: Time at each [time].
-        skip: Time after each step that is left to faster swings to fade [time].
+        skip: Time after each step for faster swings to fade [time].
 
     Raises:
         SceneError: The point does not swing: it does not move, or creeps to its rest.
@@ -123,10 +123,10 @@ def identify(
 
 
 def fit_swing(y: np.ndarray, dt: float) -> Swing:
-    """The damped swing next to samples in the sense of least squares.
+    """Least-squares fit of a damped swing to samples.
 
-    For each decay and rate the rest is linear; these two start from what a recursion of second
-    order, y[k+1] = p y[k] + q y[k-1] + r, tells of them (Prony).
+    The fit is linear but for decay and rate; these two start from a recursion of second order,
+    y[k+1] = p y[k] + q y[k-1] + r (Prony).
 
     Raises:
         SceneError: There is no swing in the samples.
@@ -157,7 +157,7 @@ def fit_swing(y: np.ndarray, dt: float) -> Swing:
 
 
 def _shapes(time: np.ndarray, decay: float, rate: float) -> np.ndarray:
-    """What a swing is made of, shape (n, 3)."""
+    """Basis of a swing, shape (n, 3)."""
     fading = np.exp(-decay * time)
     return np.column_stack(
         [np.ones_like(time), fading * np.cos(rate * time), fading * np.sin(rate * time)]
@@ -179,8 +179,8 @@ def motion_problem(
     afterwards. A cable only pulls: f >= 0. Parameters: [start, end].
 
     Args:
-        model: Of the robot.
-        horizon: Of a motion [time].
+        model: Model of the robot.
+        horizon: Duration of a motion [time].
         reach: Least and largest displacement at rest [length].
         force_max: Largest force [force].
         rate_max: Largest rate of the force, both ways [force / time].
@@ -218,9 +218,9 @@ def motion_problem(
 
 
 def residual_swing(model: ReducedModel, x: np.ndarray, end: float) -> float:
-    """Bound of the distance to `end` from now on, if the force stays as it is [length].
+    """Bound of the distance to `end` from now on at constant force [length].
 
-    The envelope of the swing about c f, and how far c f is off.
+    The envelope of the swing about c f, plus the error of c f.
     """
     y, speed, force = x
     rest, decay = model.compliance * force, model.rate * model.damping
@@ -229,9 +229,9 @@ def residual_swing(model: ReducedModel, x: np.ndarray, end: float) -> float:
 
 
 def pull(model: ReducedModel, horizon: float) -> Callable[[Motion, float], np.ndarray]:
-    """What a LibraryController's `command` is for motions of this problem: the force f.
+    """`command` of a LibraryController for motions of this problem: the force f.
 
-    That of the end of each step, as implicit Euler takes it; so the last one is that of rest.
+    That of the end of each step, as for implicit Euler; so the last one is that of rest.
     """
 
     def command(motion: Motion, share: float) -> np.ndarray:

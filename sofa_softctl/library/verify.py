@@ -1,4 +1,4 @@
-"""How good a library's answers are: random tasks that it has never seen, solved as well."""
+"""Verify a library on new random tasks, against their optima."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Verification:
     errors: np.ndarray
     """Simulated error of each answer that may be executed [of the problem]."""
     predicted: np.ndarray
-    """What the library predicted for it."""
+    """Error of each as predicted by the library."""
     unrefined: np.ndarray
     """Error of the nearest motion as it is."""
     costs: np.ndarray
@@ -41,15 +41,15 @@ class Verification:
     """Largest violation of (3a) by the answer, with the best multipliers, over the largest slope of
     the cost [-]."""
     seconds: np.ndarray
-    """Time of each answer, search included [s]."""
+    """Computing time of each answer, search included [s]."""
     seconds_plain: np.ndarray
-    """Time of the paper's answers to the same tasks, nothing simulated, asked in a row [s]."""
+    """Time of the paper's answers to the same tasks, without simulation [s]."""
     seconds_optimal: np.ndarray
     """Time of the solver from its own guess [s]."""
     seconds_warm: np.ndarray
     """Time of the solver from the nearest motion and its multipliers [s]."""
     tolerance: float
-    """Largest error with which a motion is good."""
+    """Tolerance of the error."""
     infeasible: int
     """Tasks without a solution, which do not count above."""
 
@@ -61,16 +61,16 @@ class Verification:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: distributions by mean, median, 99th percentile and largest."""
-        told: dict[str, Any] = {
+        values: dict[str, Any] = {
             "statuses": self.statuses,
             "corrections": self.corrections,
             "loss": self.loss,
         }
         for name, value in asdict(self).items():
             if isinstance(value, np.ndarray):
-                told[name] = _distribution(value)
-        told["good"] = float((self.errors <= self.tolerance).mean())
-        return told | {"tolerance": self.tolerance, "infeasible": self.infeasible}
+                values[name] = _distribution(value)
+        values["good"] = float((self.errors <= self.tolerance).mean())
+        return values | {"tolerance": self.tolerance, "infeasible": self.infeasible}
 
 
 def verify(
@@ -85,18 +85,19 @@ def verify(
     simulated: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> Verification:
-    """Ask for random tasks, in a chain as when it was built, but with other random numbers.
+    """Verify answers to a chain of random tasks, as in building but of another seed.
 
     Args:
         library: The library.
-        program: Of its problem.
-        tasks: How many.
-        seed: Of the random numbers; another than that of the building.
+        program: Program of its problem.
+        tasks: Number of tasks.
+        seed: Seed of the random numbers, other than that of building.
         solve: Whether to solve each task, for costs and times.
-        candidates: Entries that are tried for an answer; 1 is the paper's method.
-        accuracy: Share of the problem's tolerance above which the next entry is tried.
-        simulated: Whether answers are simulated, and the next entry tried where they miss.
-        progress: Called after each with how many are done.
+        candidates: Number of entries tried for an answer; 1 is the paper's method.
+        accuracy: Allowed error, relative to the problem's tolerance, before the next entry is
+            tried.
+        simulated: Whether to simulate answers, and to try the next entry where they miss.
+        progress: Called after each task with their number.
     """
     library.prepare()
     chain = TaskChain(np.random.default_rng([7, seed]))

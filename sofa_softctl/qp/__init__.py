@@ -1,4 +1,4 @@
-"""Convex quadratic programs, dense and sparse, and the check of every answer."""
+"""Convex quadratic programs, dense and sparse, with a KKT check of every answer."""
 
 from sofa_softctl._internal.public import public
 

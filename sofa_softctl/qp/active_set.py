@@ -1,4 +1,4 @@
-"""Strictly convex quadratic programs of a few dozen variables, compiled, from any dual start."""
+"""Dual active-set method for small strictly convex QPs, compiled, with warm starts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from sofa_softctl._internal.jit import njit
 
 SOLVED, INFEASIBLE, WORTHLESS, FAILED = 0, 1, 2, 3
-"""How a QP or a piece ends: solved; nothing obeys the limits; no better than what is known;
-it did not settle."""
+"""Outcome of a QP or a piece: solved; infeasible; no better than the known answer; not
+converged."""
 FEASIBLE = 1e-10
-"""Violation of a scaled row that counts as none."""
+"""Feasibility tolerance of a scaled row."""
 
 
 class ActiveSet(NamedTuple):
-    """Where a dual active-set method stands: an optimum of the limits that are active.
+    """State of a dual active-set method: the optimum subject to the active limits.
 
     Limits are numbered as in `qp.QP`: those of the n variables, then those of the rows.
     """
@@ -34,7 +34,7 @@ class ActiveSet(NamedTuple):
     dual: np.ndarray
     """Multipliers, at least zero but for equations, shape (n,)."""
     number: np.ndarray
-    """How many are active, shape (1,)."""
+    """Number of active limits, shape (1,)."""
 
 
 @njit
@@ -65,15 +65,15 @@ def unlimited(L: np.ndarray, g: np.ndarray) -> ActiveSet:
 def dual_active_set(
     a: ActiveSet, G: np.ndarray, low: np.ndarray, high: np.ndarray, doubt: float
 ) -> int:
-    """Go on to the optimum subject to low <= (x, G x) <= high, in place.
+    """Continue to the optimum subject to low <= (x, G x) <= high, in place.
 
     Args:
-        a: Where to start. Its limits may have become narrower on sides that were not active, and
+        a: The start. Its limits may have become narrower on sides that were not active, and
             equations; others may have been added.
         G: Rows, of norm about one, shape (m, n).
         low: Shape (n + m,).
         high: Shape (n + m,). Equal to `low`: an equation.
-        doubt: Violation of a limit that depends on the active ones up to which it is rounding.
+        doubt: Rounding tolerance for a limit that depends on the active ones.
 
     Returns:
         SOLVED, INFEASIBLE or FAILED.
@@ -169,7 +169,7 @@ def dual_active_set(
 
 @njit
 def _activate(J: np.ndarray, R: np.ndarray, d: np.ndarray, q: int) -> None:
-    """A new last column of R, from d = J^T normal."""
+    """Append a column to R, from d = J^T normal."""
     n = len(J)
     for j in range(n - 1, q, -1):
         a, b = d[j - 1], d[j]
@@ -187,7 +187,7 @@ def _activate(J: np.ndarray, R: np.ndarray, d: np.ndarray, q: int) -> None:
 
 @njit
 def _let_go(J: np.ndarray, R: np.ndarray, leaves: int, q: int) -> None:
-    """R without one of its columns; q are left."""
+    """Remove a column of R; q remain."""
     n = len(J)
     for j in range(leaves, q):
         for i in range(j + 2):

@@ -1,4 +1,4 @@
-"""A convex quadratic program in standard form, and the check that an answer to it is one."""
+"""Convex quadratic programs in standard form, their results, and the KKT residual."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SparseQP:
 
 
 class QPResult(NamedTuple):
-    """What a QP solver says. Nothing is believed before `kkt_residual` has seen it."""
+    """Result of a QP solver, to be verified by `kkt_residual`."""
 
     x: np.ndarray
     """The minimiser, shape (n,)."""
@@ -57,24 +57,25 @@ class QPResult(NamedTuple):
     """Multipliers of the limits, shape (n + m,): H x + g + [I; A]^T y = 0, positive at an upper
     limit, negative at a lower one, zero between."""
     outcome: Literal["solved", "infeasible", "failed"]
-    """What the solver believes. "infeasible": the limits contradict each other."""
+    """Outcome reported by the solver. "infeasible": the limits contradict each other."""
     iterations: int = 0
-    """Iterations, as the solver counts them."""
+    """Iterations, as counted by the solver."""
     message: str = ""
-    """What the solver reports, in words; empty if all went well."""
+    """Message of the solver; empty if all went well."""
 
 
 def no_answer(
     qp: QP | SparseQP, outcome: Literal["infeasible", "failed"], iterations: int, message: str
 ) -> QPResult:
-    """The result of a solver that has none: x and y are NaN."""
+    """Result without a solution: x and y are NaN."""
     x, y = np.full_like(qp.g, np.nan), np.full_like(qp.lower, np.nan)
     return QPResult(x, y, outcome, iterations, message)
 
 
 QPSolver = Callable[[QP, "QPResult | None"], QPResult]
 """A function (qp, warm) -> QPResult. It must not change qp. `warm` is the result for a similar
-QP of the same size, or None: a hint. An answer that it spoils is asked for again without it."""
+QP of the same size, or None. Where an answer from it fails the check, the solver is called again
+without it."""
 SparseQPSolver = Callable[[SparseQP, "QPResult | None"], QPResult]
 """The same for sparse QPs."""
 
@@ -87,9 +88,9 @@ def kkt_residual(qp: QP | SparseQP, x: np.ndarray, y: np.ndarray) -> float:
         stationarity     |H x + g + [I; A]^T y|
         limits           |v - clip(v + y, lower, upper)|        with v = [x; A x]
 
-    The second is, for each limit, by how much it is exceeded, or else the smaller of its gap and
-    its multiplier (complementarity), or a multiplier of the wrong sign. The sum v + y is
-    meaningful because the QP is dimensionless: see `build.build_qp`. NaN and wrong shapes give inf.
+    The second is, for each limit, its violation, or else the smaller of its gap and its multiplier
+    (complementarity), or a multiplier of the wrong sign. The sum v + y is meaningful because the QP
+    is dimensionless: see `tracking_qp.build_qp`. NaN and wrong shapes give inf.
 
     Args:
         qp: The problem.

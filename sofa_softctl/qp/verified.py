@@ -1,4 +1,4 @@
-"""Asking QP solvers, and believing only what passes the check."""
+"""Call QP solvers in order and accept only verified answers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from sofa_softctl.qp.solvers import find
 
 @dataclass(frozen=True, eq=False)
 class VerifiedResult:
-    """What asking the solvers came to."""
+    """Verified answer of the solvers, or the reasons why there is none."""
 
     result: QPResult | None
-    """The answer that passed the check, its variables within their limits. None = no answer did."""
+    """The answer that passed the check, its variables within their limits. None: none did."""
     residual: float
-    """Its KKT residual [-], or that of the last answer that was rejected, or inf."""
+    """Its KKT residual [-], or that of the last rejected answer, or inf."""
     solver: str
-    """Name of the solver that gave it; empty if none did."""
+    """Name of its solver; empty if there is none."""
     iterations: int
-    """Iterations of all solvers that were asked."""
+    """Iterations of all solvers that were called."""
     notes: tuple[str, ...]
     """Why answers were rejected, one sentence each."""
 
@@ -36,15 +36,15 @@ def solve_checked(
     warm: QPResult | None = None,
     feasible: bool = False,
 ) -> VerifiedResult:
-    """Ask the solvers, one after the other, until an answer passes the check.
+    """Call the solvers in order until an answer passes the check.
 
     Args:
         qp: A dimensionless QP, dense or sparse.
         solvers: Names of registered solvers that take such a QP.
-        tolerance: Largest KKT residual of an answer that is taken [-].
+        tolerance: Largest accepted KKT residual [-].
         warm: Earlier result to start from. Ignored if its size does not fit.
-        feasible: Whether it is known that the limits do not contradict each other. Otherwise the
-            first solver that reports it is believed; `closest` finds out whether it was right.
+        feasible: Whether the limits are known not to contradict each other. Otherwise the first
+            solver that reports it is trusted; `least_violation` verifies it.
 
     Returns:
         The first answer that passes, or the reasons why there is none.
@@ -70,12 +70,12 @@ def solve_checked(
         if residual <= tolerance:
             return VerifiedResult(result, residual, name, iterations, tuple(notes))
         if start is not None:
-            continue  # the start may be to blame: nothing to tell before the answer without it
+            continue  # the start may be to blame: no note before the answer without it
         if result.outcome == "infeasible":
             notes.append(f"{name}: the limits contradict each other.")
             if not feasible:
                 break
         else:
-            said = result.message or "said to be solved"
-            notes.append(f"{name}: answer rejected ({said}), KKT residual {residual:.1e}.")
+            reported = result.message or "reported as solved"
+            notes.append(f"{name}: answer rejected ({reported}), KKT residual {residual:.1e}.")
     return VerifiedResult(None, residual, "", iterations, tuple(notes))

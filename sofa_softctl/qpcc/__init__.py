@@ -1,1 +1,1 @@
-"""Inverse problems in numbers, and their solution: a QP, with complementarity of contacts."""
+"""Inverse problems as arrays, and their solution: QPs with complementarity of contacts."""

@@ -1,4 +1,4 @@
-"""The inverse problem through contacts: a quadratic program with complementarity constraints."""
+"""Inverse problem with contacts: a quadratic program with complementarity constraints."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sofa_softctl.qpcc.step import Answered, Step, normal_sums
 from sofa_softctl.status import Status
 
 EXCEEDED = 1e-6
-"""Excess of a limit from which on it is reported, relative to `Mechanics.size` [-]."""
+"""Smallest reported excess of a limit, relative to `Mechanics.size` [-]."""
 
 
 def solve_qpcc(
@@ -36,16 +36,16 @@ def solve_qpcc(
     held: np.ndarray,
     tolerance: float,
 ) -> InverseSolution:
-    """Actuator efforts for one time step with contacts. See `solver.solve`.
+    """Actuator efforts for one time step with contacts. See `solve.solve`.
 
     Args:
         problem: The problem.
         contacts: Its contacts, at least one.
-        ask: Asks the QP solvers, see `solve_checked`.
-        search: How the modes are looked for.
-        warm: What the step before left.
+        ask: Calls the QP solvers, see `solve_checked`.
+        search: Options of the mode search.
+        warm: `warm` of the last solution.
         held: Effort to hold if no answer can be trusted [effort], shape (n_a,).
-        tolerance: Largest KKT residual of an answer that is taken [-].
+        tolerance: Largest accepted KKT residual [-].
 
     Source: Coevoet, Escande, Duriez 2019, eqs. (5), (6) and section III-D.
     """
@@ -72,7 +72,7 @@ def _solution(
     tolerance: float,
     times: tuple[float, float],
 ) -> InverseSolution:
-    """The answer with its evidence; or the held effort, and what the contacts do about it."""
+    """Solution with its residuals; or with the held effort and its contact forces."""
     m, p = step.mechanics, step.mechanics.problem
     if answered is not None:
         modes, effort, force, checked, scale = answered
@@ -81,7 +81,7 @@ def _solution(
         effort = np.clip(held, *effort_box(p)) / m.a_unit
         force, _ = contact_forces(m, effort, None if step.past is None else step.past.force)
         modes, qp_solver, scale = modes_at(m, effort, force), "", 1.0
-        residual = step.asked[-1].residual if step.asked else np.inf
+        residual = step.answers[-1].residual if step.answers else np.inf
     law = float(law_error(m, effort, force).max())
     displacement = (m.W_aa @ effort + m.W_ac @ force) / m.a_unit + p.delta_a_free
     error = p.W_ea @ (effort * m.a_unit) + m.contacts.W_ec @ (force * m.c_unit) + p.delta_e_free
@@ -111,7 +111,7 @@ def _solution(
         ),
         relaxed=relaxed,
         objective=objective,
-        iterations=sum(checked.iterations for checked in step.asked),
+        iterations=sum(checked.iterations for checked in step.answers),
         build_time=times[0],
         solve_time=times[1],
         solver=qp_solver,
@@ -140,7 +140,7 @@ def _solution(
 
 
 def _margins(m: Mechanics, margin: float) -> dict[str, np.ndarray]:
-    """A margin in units of energy as one of each actuator's effort and displacement."""
+    """Margin of each actuator's effort and displacement, from one in units of energy."""
     return {"effort": margin * m.a_unit, "displacement": margin / m.a_unit}
 
 
@@ -153,10 +153,10 @@ def _energy(m: Mechanics, effort: np.ndarray, force: np.ndarray) -> float:
 
 
 def _notes(step: Step, answered: Answered | None, law: float) -> dict[str, None]:
-    """What to know of an answer, or of why there is none, each once."""
+    """Notes on an answer, or reasons why there is none, each once."""
     notes: list[str] = []
     if answered is None:
-        notes += [note for checked in step.asked for note in checked.notes]
+        notes += [note for checked in step.answers for note in checked.notes]
         notes.append("No modes of the contacts were found that the limits allow.")
     elif step.excess is not None and not step.excess.complete:
         notes.append(
@@ -183,9 +183,9 @@ def _notes(step: Step, answered: Answered | None, law: float) -> dict[str, None]
 
 
 def _bound(step: Step, answered: Answered | None, objective: float) -> float:
-    """What no answer within all limits gets the objective below [displacement^2].
+    """Lower bound of the objective within all limits [displacement^2].
 
-    A sum of squares is not below zero; -inf where nothing was bounded.
+    At least 0, as for a sum of squares; -inf where none was computed.
     """
     if answered is None or step.excess is not None or step.found.bound == -math.inf:
         return -math.inf
@@ -202,7 +202,9 @@ def _gap(step: Step, answered: Answered | None, objective: float) -> float:
         return math.inf
     missing = objective - bound
     worth = max(objective, 0.5e-8 * float(m.e_free @ m.e_free))
-    return 0.0 if missing <= 1e-7 * worth else missing / max(worth, 1e-300)  # 1e-7: what QPs leave
+    return (
+        0.0 if missing <= 1e-7 * worth else missing / max(worth, 1e-300)
+    )  # 1e-7: tolerance of the QPs
 
 
 def _status(answered: Answered | None, relaxed: Sequence[str]) -> Status:
@@ -217,7 +219,7 @@ def _frozen(array: np.ndarray) -> np.ndarray:
 
 
 def _exceeded_sums(step: Step, force: np.ndarray, margin: float) -> tuple[str, ...]:
-    """The sums of normal forces that are out of bounds, in words."""
+    """Texts on sums of normal forces that are out of bounds."""
     m = step.mechanics
     texts = []
     value = normal_sums(m, force)
@@ -244,7 +246,7 @@ def _remembered(
     usual: float,
     idle: int,
 ) -> ContactWarm:
-    """What the next step starts from. Efforts and forces in the scene's units."""
+    """Warm start of the next step. Efforts and forces in the scene's units."""
     parts = np.split(force, m.contacts.starts[1:])
     past = zip(modes.kind, modes.direction, modes.balance, parts, strict=True)
     return ContactWarm(

@@ -1,4 +1,4 @@
-"""The contacts of one time step, as variables of the inverse problem."""
+"""Contacts of one time step, as variables of the inverse problem."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sofa_softctl.errors import ProblemError
 
 @dataclass(frozen=True)
 class Law:
-    """What a contact may do."""
+    """Contact law."""
 
     friction: Literal["coulomb", "sticking"] = "coulomb"
     """"coulomb": a contact is inactive, or sticks inside the friction cone, or slides on it against
-    its friction; the cone is round. "sticking": it is inactive or sticks, whatever force that
-    takes."""
+    its friction; the cone is round. "sticking": it is inactive or sticks, with any tangential
+    force."""
 
     def __post_init__(self) -> None:
         if self.friction not in ("coulomb", "sticking"):
@@ -34,11 +34,11 @@ class NormalSum(NamedTuple):
     """
 
     name: str
-    """What messages call it."""
+    """Name in messages."""
     contacts: Sequence[int] | np.ndarray
     """Numbers of the contacts."""
     minimum: float = 0.0
-    """Least sum [effort]. Asked for as long as it can be met."""
+    """Least sum [effort]. Kept if that is feasible."""
     maximum: float = math.inf
     """Greatest sum [effort]."""
 
@@ -52,35 +52,35 @@ class Contacts:
 
         delta_c = W_ca lam_a + W_cc lam_c + delta_c_free
 
-    is the gap along the normal and the motion during the step along the tangents, and what
-    `InverseProblem` says of delta_e and delta_a gains the terms W_ec lam_c and W_ac lam_c.
+    is the gap along the normal and the motion during the step along the tangents, and
+    delta_e and delta_a of `InverseProblem` gain the terms W_ec lam_c and W_ac lam_c.
     W_ca is the transpose of W_ac. Arrays are copied and read-only.
 
     Source: Coevoet, Escande, Duriez 2019, eqs. (4) and (5).
     """
 
     W_ec: np.ndarray
-    """How a contact force moves an effector row [displacement / effort], shape (n_e, n_r)."""
+    """Motion of effector rows per contact force [displacement / effort], shape (n_e, n_r)."""
     W_ac: np.ndarray
-    """How a contact force moves an actuator [displacement / effort], shape (n_a, n_r)."""
+    """Motion of actuators per contact force [displacement / effort], shape (n_a, n_r)."""
     W_cc: np.ndarray
-    """How a contact force moves a contact [displacement / effort], shape (n_r, n_r), symmetric."""
+    """Motion of contact rows per contact force [displacement / effort], shape (n_r, n_r),
+    symmetric."""
     delta_c_free: np.ndarray
     """Gap or tangential motion in the free motion [displacement], shape (n_r,)."""
     friction: np.ndarray
     """Coefficient of friction mu of each contact [-], shape (n_c,). 0: the contact has one row."""
     identity: Sequence[Hashable] = ()
-    """What tells a contact from the others in the next step too: a warm start goes by it. Default:
-    its number."""
+    """Key of each contact over steps, for the warm start. Default: its number."""
     names: Sequence[str] = ()
-    """What messages call the contacts. Default: "contact 0", "contact 1", ..."""
+    """Names of the contacts in messages. Default: "contact 0", "contact 1", ..."""
     pairs: Sequence[Hashable] = ()
-    """Which two bodies touch. Contacts of one pair may have to begin to slide together. Default:
-    all contacts are of one pair."""
+    """The two bodies of each contact. Contacts of a pair may have to begin to slide together.
+    Default: all contacts are of one pair."""
     sums: Sequence[NormalSum] = ()
     """Bounds on sums of normal forces."""
     law: Law = Law()
-    """What a contact may do."""
+    """Contact law."""
     energy: bool = False
     """Whether the energy term of the problem covers the contact forces too: then W_E is all of
     [[W_aa, W_ac], [W_ca, W_cc]], as in SoftRobots.Inverse with `actuatorsOnly` false. Otherwise it

@@ -1,4 +1,4 @@
-"""Limits that contradict each other: how little must they be exceeded?"""
+"""Least violation of limits that contradict each other."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.tracking_qp import InverseQP
 
 SLACK = 3e-9
-"""By how much more than necessary a limit is relaxed, in units of the scaled QP, so that
-rounding does not make the relaxed limits contradict each other again."""
+"""Additional relaxation of a limit, in units of the scaled QP, so that rounding does not make
+the relaxed limits contradict each other."""
 
 TRADE = 1e-6
 """Weight of tracking beside the violation where both must be done at once [-]."""
 
 
 def build_violation_qp(problem: InverseProblem, limits: Iterable[Limit]) -> tuple[QP, np.ndarray]:
-    """The QP whose answer exceeds the soft limits the least.
+    """QP of the least violation of the soft limits.
 
     Its variables are the scaled efforts z and an excess t for each soft limit. It minimises
     1/2 ||t||^2 such that every soft limit holds for its quantity plus t, and the hard ones hold.
@@ -67,7 +67,7 @@ def build_violation_qp(problem: InverseProblem, limits: Iterable[Limit]) -> tupl
 def relax(
     problem: InverseProblem, limits: Iterable[Limit], built: InverseQP, effort: np.ndarray
 ) -> list[Limit]:
-    """The limits, widened just enough for `effort` to satisfy them.
+    """The limits, widened to the least amount that `effort` satisfies.
 
     Args:
         problem: The inverse problem.
@@ -92,16 +92,16 @@ def relax(
 
 
 def add_tracking(violation: QP, scale: np.ndarray, built: InverseQP) -> QP:
-    """The violation QP with a little tracking: both stages in one.
+    """The violation QP with a small tracking term: both stages in one.
 
-    The relaxed limits can leave as little as one point, where solvers go in circles or see
-    contradictions in rounding. This QP has no such trouble, but its answer is off by about
+    The relaxed limits can leave as little as one point, where solvers cycle or report
+    infeasibility due to rounding. This QP avoids that, but its answer is off by about
     `TRADE`, measured: 1e-6 of the largest effort in the median, 2e-5 in one case of ten.
 
     Args:
         violation: First result of `build_violation_qp`.
         scale: Second result of `build_violation_qp` [effort], shape (n_a,).
-        built: The QP of the problem, of which the cost is taken.
+        built: The QP of the problem, which gives the cost.
 
     Returns:
         A QP in the variables of `violation`.

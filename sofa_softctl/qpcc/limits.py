@@ -1,4 +1,4 @@
-"""The limits of the actuators: one table, read by the QP, by the closest answer and by messages."""
+"""Limits of the actuators, as used by the QP, the least violation and messages."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Limit(NamedTuple):
     """An interval that the effort or the displacement of each actuator should stay in."""
 
     quantity: Quantity
-    """What is limited."""
+    """Limited quantity."""
     kind: Literal["bounds", "rate", "imposed"]
-    """Where the interval comes from."""
+    """Source of the interval."""
     lower: np.ndarray
     """Lower ends, shape (n_a,). -inf or NaN = none."""
     upper: np.ndarray
@@ -31,7 +31,7 @@ class Limit(NamedTuple):
 
 
 class Ranges(NamedTuple):
-    """What several limits together leave to each actuator. Lower above upper: nothing."""
+    """Intersection of several limits of each actuator. Lower above upper: empty."""
 
     effort_lower: np.ndarray
     """Smallest effort [effort], shape (n_a,)."""
@@ -44,7 +44,7 @@ class Ranges(NamedTuple):
 
 
 def limits_of(problem: InverseProblem) -> list[Limit]:
-    """All limits that were set. The effort bounds are hard, the others are relaxed if need be."""
+    """All limits that were set. The effort bounds are hard, the others may be relaxed."""
     p = problem
     limits = []
     if p.has("effort_min") or p.has("effort_max"):
@@ -67,7 +67,7 @@ def _rate(quantity: Quantity, previous: np.ndarray, rate: np.ndarray) -> Limit:
 
 
 def effort_box(problem: InverseProblem) -> tuple[np.ndarray, np.ndarray]:
-    """Efforts that are never left: the bounds, and imposed efforts as far as those allow."""
+    """Hard ranges of the efforts: the bounds, and imposed efforts within them."""
     lower, upper = problem.effort_min, problem.effort_max
     fixed = np.minimum(np.maximum(problem.effort_fixed, lower), upper)  # NaN stays NaN
     return np.fmax(lower, fixed), np.fmin(upper, fixed)
@@ -79,7 +79,7 @@ def intersect(problem: InverseProblem, limits: Iterable[Limit]) -> Ranges:
     lower = {"effort": effort_lower, "displacement": np.full(problem.n_a, -np.inf)}
     upper = {"effort": effort_upper, "displacement": np.full(problem.n_a, np.inf)}
     for limit in limits:
-        lower[limit.quantity] = np.fmax(lower[limit.quantity], limit.lower)  # fmax passes over NaN
+        lower[limit.quantity] = np.fmax(lower[limit.quantity], limit.lower)  # fmax ignores NaN
         upper[limit.quantity] = np.fmin(upper[limit.quantity], limit.upper)
     return Ranges(lower["effort"], upper["effort"], lower["displacement"], upper["displacement"])
 
@@ -106,12 +106,12 @@ def active_limits(
     """The limits that are reached, such as "cable L0: effort at its minimum".
 
     Args:
-        names: What the actuators are called, n_a of them.
-        limits: The limits to look at.
+        names: Names of the actuators, n_a of them.
+        limits: The limits to check.
         values: "effort" and "displacement" of each actuator, shape (n_a,) each.
-        margins: How near to a limit counts as reached, shape (n_a,) each.
+        margins: Distance to a limit that counts as reached, shape (n_a,) each.
     """
-    active: dict[str, None] = {}  # a dict, as both ends of a rate of zero say the same
+    active: dict[str, None] = {}  # a dict, as both ends of a rate of zero have the same text
     for limit in limits:
         value, margin = values[limit.quantity], margins[limit.quantity]
         at_lower, at_upper, *_ = _WORDS[limit.kind]
@@ -130,7 +130,7 @@ def exceeded_limits(
 ) -> tuple[str, ...]:
     """The limits that are exceeded, such as "cable L0: displacement 0.25 above its maximum".
 
-    Arguments as for `active_limits`. What is exceeded by less than its margin is not told.
+    Arguments as for `active_limits`. An excess below the margin is not reported.
     """
     exceeded = []
     for limit in limits:

@@ -1,4 +1,4 @@
-"""What each contact does, or what is decided of it so far."""
+"""Contact modes: decided ones, and those still open in a search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["INACTIVE", "OPEN", "SECTOR", "SLIDING", "STICKING", "TOUCHING", "Mod
 
 
 class Mode(Enum):
-    """What a contact does. The value is a sentence for users; compare by member."""
+    """Mode of a contact. The value is its explanation; compare by member."""
 
     INACTIVE = "The bodies are apart, or touch without force."
     STICKING = "The bodies touch and do not move along each other."
@@ -24,7 +24,7 @@ _MODES = (Mode.INACTIVE, Mode.STICKING, Mode.SLIDING)
 
 
 class Modes(NamedTuple):
-    """What all contacts do; of the sliding ones, where to; of undecided ones, what they may do.
+    """Modes of all contacts, directions of the sliding ones, and ranges of undecided ones.
 
     A sliding contact obeys lam_t + mu lam_n u = 0 and delta_t = s u with s >= 0, where the unit
     vector u turns with the answer. It is linearised about the direction u_0:
@@ -53,9 +53,9 @@ class Modes(NamedTuple):
         return cls(kinds, ahead, even, np.zeros((n_c, 2)))
 
     def key(self) -> bytes:
-        """What tells decided modes apart: kinds, and the eighth of the circle that is slid to.
+        """Key of decided modes: kinds, and octants of the sliding directions.
 
-        The eighths begin at odd angles, as motion along an axis is common.
+        The octants begin at odd angles, as motion along an axis is common.
         """
         angle = np.arctan2(self.direction[:, 1], self.direction[:, 0])
         eighth = np.floor((angle + 0.3) / (np.pi / 4)) % 8
@@ -70,7 +70,7 @@ class Modes(NamedTuple):
         balance: np.ndarray | None = None,
         sector: tuple[float, float] | None = None,
     ) -> Modes:
-        """These modes but for one contact."""
+        """These modes with one contact changed."""
         modes = Modes(*(field.copy() for field in self))
         modes.kind[contact] = kind
         if direction is not None:
@@ -82,7 +82,7 @@ class Modes(NamedTuple):
         return modes
 
     def with_kind(self, contacts: np.ndarray, kind: int) -> Modes:
-        """These modes, but some contacts of another kind."""
+        """These modes with another kind of some contacts."""
         kinds = self.kind.copy()
         kinds[contacts] = kind
         return self._replace(kind=kinds)

@@ -1,4 +1,4 @@
-"""What the first step through contacts would otherwise have to wait for."""
+"""Load solvers and compiled code before the first contact."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sofa_softctl.qpcc.solve import solve
 
 @cache
 def prepare() -> None:
-    """Load the QP solvers and the search's compiled code, by tiny problems.
+    """Load the QP solvers and the search's compiled code, by solving small problems.
 
     Half a second; a minute where the code has to be compiled, once on a machine. Without it the
-    first contact, or the first answer that a solver gets wrong, comes that much too late.
+    first contact, or the first rejected answer of a solver, delays a step by that.
     """
     solve(one_cable().problem, solver="proxqp")
     for each in contact_problems():

@@ -1,4 +1,4 @@
-"""The inverse problem of one time step: which efforts bring the effectors to their goals?"""
+"""Inverse problem of one time step: efforts that bring the effectors to their goals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sofa_softctl.qpcc.contacts import Contacts
 
 
 def _every(value: float) -> Any:
-    """The default of a field: this number on every row."""
+    """Default of a field: this number on every row."""
     return value
 
 
@@ -28,11 +28,11 @@ class InverseProblem:
         delta_e = W_ea lam + delta_e_free        (effectors: position minus goal)
         delta_a = W_aa lam + delta_a_free        (actuators: displacement)
 
-    and the answer minimises 1/2 ||effector_weight * delta_e||^2 + 1/2 energy s lam^T W_E lam
+    and the solution minimises 1/2 ||effector_weight * delta_e||^2 + 1/2 energy s lam^T W_E lam
     subject to the limits. W_E is W_aa on the rows of `energy_rows`, zero elsewhere, and
     s = ||Q|| / ||W_E|| (largest absolute row sums, Q the Hessian of the tracking term, s = 0 if
     ||W_E|| <= 1e-14), which makes `energy` dimensionless: at 1 both terms weigh the same.
-    `Contacts` says what contacts add; with them, Q is that of the actuators acting freely or of all
+    `Contacts` adds the contact terms; with them, Q is that of the actuators acting freely or of all
     contacts held, whichever is larger.
 
     The first four fields are enough. A number stands for that number on every row. Arrays are
@@ -43,9 +43,9 @@ class InverseProblem:
     """
 
     W_ea: np.ndarray
-    """How an effort moves an effector row [displacement / effort], shape (n_e, n_a)."""
+    """Motion of effector rows per effort [displacement / effort], shape (n_e, n_a)."""
     W_aa: np.ndarray
-    """How an effort moves an actuator [displacement / effort], shape (n_a, n_a), symmetric."""
+    """Motion of actuators per effort [displacement / effort], shape (n_a, n_a), symmetric."""
     delta_e_free: np.ndarray
     """Position minus goal along each effector row in the free motion [displacement], (n_e,)."""
     delta_a_free: np.ndarray
@@ -77,9 +77,9 @@ class InverseProblem:
     """Weight of the actuation energy against tracking [-]. With more actuators than effector rows
     the efforts are unique only if it is positive."""
     energy_rows: np.ndarray | None = None
-    """Which actuators the energy term covers, shape (n_a,) of bool. None = all."""
+    """Actuators in the energy term, shape (n_a,) of bool. None = all."""
     names: Sequence[str] = ()
-    """What messages call the actuators. Default: "actuator 0", "actuator 1", ..."""
+    """Names of the actuators in messages. Default: "actuator 0", "actuator 1", ..."""
     contacts: Contacts | None = None
     """The contacts of the step."""
 
@@ -98,7 +98,7 @@ class InverseProblem:
             _check_contacts(self, self.contacts)
 
     def has(self, limit: str) -> bool:
-        """Whether a limit was set at all, such as "effort_rate". A hint that saves time."""
+        """Whether a limit was set, such as "effort_rate"."""
         return getattr(self, limit) is not _constant(_DEFAULTS[limit], (self.n_a,), float)
 
     @property

@@ -1,4 +1,4 @@
-"""How long, and how, the modes of the contacts are searched."""
+"""Options of the search for contact modes, and its warm start."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from sofa_softctl.errors import ProblemError
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How the best modes of the contacts are looked for."""
+    """Options of the search for contact modes."""
 
     strategy: Literal["auto", "pivoting", "exact"] = "auto"
-    """"pivoting": from piece to neighbouring piece, a local optimum, fast. "exact": branch and
-    bound beside it, with a proof of how far from the optimum the answer can be. "auto": pivoting,
-    and then branch and bound for at most `few` contacts and a number of relaxations that a step has
-    time for; or for what is left of a finite `budget`."""
+    """"pivoting": from piece to neighbouring piece, a local optimum, fast. "exact": also branch and
+    bound, with a bound on the distance from the optimum. "auto": pivoting, then branch and bound
+    for at most `few` contacts with a limited number of relaxations, or for the rest of a finite
+    `budget`."""
     pieces: int = 24
-    """Most pieces that pivoting solves."""
+    """Maximum number of pieces that pivoting solves."""
     new_pieces: int = 100
-    """The same where the step before knew no contact."""
+    """The same where the last step had none of the contacts."""
     flips: int = 4
-    """Most contacts of an answer that pivoting tries in another mode though they do not press
-    against the border of theirs. More find better answers, slower."""
+    """Contacts per answer that pivoting tries in another mode though their mode's border is not
+    active. More find better answers, slower."""
     warm_flips: int = 1
-    """The same from the modes of the step before."""
+    """The same from the modes of the last step."""
     few: int = 8
-    """Most contacts for which "auto" goes on to branch and bound without a budget."""
+    """Maximum number of contacts for branch and bound in "auto" without a budget."""
     some: int = 16
-    """The same where pivoting finds nothing as good as in the step before, and most contacts for
-    which relaxations then also suggest where to start, if contacts may slide. Those that stick have
-    one QP a piece: there it is always done."""
+    """The same where pivoting finds nothing as good as in the last step; also the maximum number of
+    contacts for which relaxations then suggest starts, if contacts may slide. Where they stick, a
+    piece is one QP, and relaxations always do."""
     few_nodes: int = 12
-    """Most relaxations that it then solves."""
+    """Maximum number of relaxations that it then solves."""
     new_nodes: int = 400
-    """The same for at most `few` contacts where the step before knew none."""
+    """The same for at most `few` contacts where the last step had none of them."""
     confirm_nodes: int = 400
-    """Most relaxations that are solved before limits are said to contradict each other."""
+    """Maximum number of relaxations before limits are reported as contradictory."""
     nodes: int = 2000
-    """Most relaxations that "exact" solves, or "auto" with a budget."""
+    """Maximum number of relaxations of "exact", or of "auto" with a budget."""
     gap: float = 1e-4
-    """Gap (objective - bound) / objective at which branch and bound is content with contacts that
-    slide [-]. The modes of others are searched to the end."""
+    """Gap (objective - bound) / objective at which branch and bound ends with contacts that slide
+    [-]. Modes of others are searched completely."""
     budget: float = math.inf
     """Time after which the search ends with the best answer so far [s]. Finite, it makes answers
     depend on the machine."""
@@ -61,7 +61,7 @@ class SearchOptions:
 
 
 class ContactWarm(NamedTuple):
-    """What the next step starts from, by the identity of the contacts."""
+    """Warm start of the next step, by the identity of the contacts."""
 
     effort: np.ndarray
     """Efforts [effort], shape (n_a,)."""
@@ -70,6 +70,6 @@ class ContactWarm(NamedTuple):
     objective: float
     """Objective of the answer [displacement^2]."""
     usual: float = math.inf
-    """What objectives were before they rose, if they did [displacement^2]."""
+    """Objective before it rose, if it did [displacement^2]."""
     idle: int = 0
-    """Steps in a row that did nothing, though the goal was not near."""
+    """Consecutive steps without motion, though the goal is not near."""

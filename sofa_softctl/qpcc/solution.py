@@ -1,4 +1,4 @@
-"""The answer to an inverse problem, with the evidence for it."""
+"""Solution of an inverse problem, with its residuals."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sofa_softctl.status import Status
 
 
 def _none() -> np.ndarray:
-    """The field of an answer without contacts."""
+    """Default of a field without contacts."""
     return np.empty(0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class InverseSolution:
-    """Actuator efforts for one time step, and how far they can be trusted."""
+    """Actuator efforts for one time step, with residuals and status."""
 
     effort: np.ndarray
     """Effort lam of each actuator [effort], shape (n_a,). Within effort_min and effort_max."""
@@ -33,12 +33,12 @@ class InverseSolution:
     """Solved, closest feasible, or held."""
     kkt_residual: float
     """Largest violation of the optimality conditions, relative to the free motion [-]: of the QP
-    scaled by `build.build_qp`, as measured by `qp.kkt_residual`. Of a closest answer, the larger
-    one of its two QPs. Of a held command, that of the last rejected answer, inf if none came."""
+    scaled by `tracking_qp.build_qp`, see `qp.kkt_residual`. Of a least-violation answer, the larger
+    one of its two QPs. Of a held command, that of the last rejected answer, inf without one."""
     active: tuple[str, ...]
     """Limits that are reached, such as "cable L0: effort at its minimum"."""
     relaxed: tuple[str, ...]
-    """Limits that are exceeded and by how much, such as "cable L0: displacement 0.25 above its
+    """Limits that are exceeded, with the excess, such as "cable L0: displacement 0.25 above its
     maximum" [effort or displacement]. Empty if solved."""
     objective: float
     """1/2 ||effector_weight * effector_error||^2 plus the energy term [displacement^2]."""
@@ -49,20 +49,20 @@ class InverseSolution:
     solve_time: float
     """Time to solve and check it, with all attempts [s]."""
     solver: str
-    """Name of the solver whose answer was taken; empty if held."""
+    """Name of the solver of the accepted answer; empty if held."""
     message: str
-    """What the user should know: rejected answers and why. Empty if there is nothing to say."""
+    """Notes for the user: rejected answers and why. May be empty."""
     warm: QPResult | ContactWarm | None
-    """Start for the next step: hand it to `solve` as `warm`. Not for reading."""
+    """Warm start: pass it to the next `solve` as `warm`. Opaque."""
 
-    # Through contacts:
+    # With contacts:
     contact_force: np.ndarray = field(default_factory=_none)
     """Force lam_c of each contact row [effort], shape (n_r,)."""
     contact_gap: np.ndarray = field(default_factory=_none)
     """delta_c of each contact row under these forces: gap along a normal, motion during the step
     along a tangent [displacement], shape (n_r,)."""
     modes: tuple[Mode, ...] = ()
-    """What each contact does, n_c of them."""
+    """Mode of each contact, n_c of them."""
     complementarity: float = 0.0
     """Largest |lam_n delta_n| of a contact, over the square of the largest gap in units of energy
     (see `mechanics.Mechanics`) [-]."""
@@ -72,13 +72,13 @@ class InverseSolution:
     """Largest distance of a contact from its law, interpenetration included, in the same units,
     see `contact_law.law_error` [-]."""
     bound: float = -math.inf
-    """What no efforts and contact modes can get the objective below [displacement^2]. -inf: no
-    bound was computed."""
+    """Lower bound of the objective over all efforts and contact modes [displacement^2]. -inf: none
+    was computed."""
     gap: float = math.inf
     """(objective - bound) / objective [-]. 0: the answer is proven to be the best one."""
     strategy: str = ""
-    """How the modes of the contacts were found; empty without contacts."""
+    """Strategy that found the contact modes; empty without contacts."""
     pieces: int = 0
     """Pieces of the problem, that is QPs for given modes, that were tried."""
     converged: bool = True
-    """Whether the strategy came to its end; otherwise it ran into one of its limits."""
+    """Whether the strategy was completed; otherwise it reached one of its limits."""

@@ -1,4 +1,4 @@
-"""From an inverse problem to efforts that can be trusted."""
+"""Solve an inverse problem, with every answer verified."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ def solve(
 ) -> InverseSolution:
     """Actuator efforts for one time step.
 
-    Every answer is checked, whatever the solver says of it. If the limits contradict each other,
-    the effort bounds hold, the other limits are exceeded by the smallest least-squares amount
-    (`closest`), and among the efforts that do so the one with the best tracking is taken.
+    Every answer is verified. If the limits contradict each other, the effort bounds hold, the other
+    limits are exceeded by the smallest least-squares amount (`least_violation`), and of the efforts
+    that do so the one with the best tracking is returned.
 
     Args:
         problem: Compliance, free motion and limits.
-        solver: Name of the QP solver that is asked first: "daqp", "proxqp", "qpsolvers:NAME", or
-            one that was registered with `qp_solvers.register`.
-        fallback: Name of the solver that is asked when the first one's answer is rejected.
-        warm: `InverseSolution.warm` of the step before. A hint, it does not change the answer.
+        solver: Name of the QP solver that is called first: "daqp", "proxqp", "qpsolvers:NAME", or
+            one that was registered with `qp.solvers.register`.
+        fallback: Name of the solver that is called when the first one's answer is rejected.
+        warm: `InverseSolution.warm` of the last step. It does not change the answer of a QP.
         held: Effort to hold if no answer can be trusted [effort], shape (n_a,). Default:
-            `problem.effort_previous`. It is cut to the effort bounds.
-        tolerance: Largest KKT residual of an answer that is taken [-], see `qp.kkt_residual`.
-        search: How the modes of the contacts are looked for, if there are contacts.
+            `problem.effort_previous`. It is clipped to the effort bounds.
+        tolerance: Largest accepted KKT residual [-], see `qp.kkt_residual`.
+        search: Options of the search for contact modes, if there are contacts.
 
     Returns:
-        The efforts, how far they can be trusted, and why.
+        The efforts, their status and residuals.
     """
     held = _held(problem, held)
     solvers = (solver,) if fallback == solver else (solver, fallback)
@@ -82,15 +82,15 @@ def solve(
     limits = limits_of(problem)
     built = build_qp(problem, intersect(problem, limits))
     middle = perf_counter()
-    asked = [ask(built.qp, warm=warm)]
-    result = asked[0].result
+    answers = [ask(built.qp, warm=warm)]
+    result = answers[0].result
     if result is not None:
         effort: np.ndarray | None = built.effort_scale * result.x
     else:
-        effort = _closest(problem, limits, built, ask, asked)
+        effort = _least_violation(problem, limits, built, ask, answers)
     end = perf_counter()
     times = middle - start, end - middle
-    return _solution(problem, limits, built, effort, held, asked, tolerance, times)
+    return _solution(problem, limits, built, effort, held, answers, tolerance, times)
 
 
 def _held(problem: InverseProblem, held: np.ndarray | None) -> np.ndarray:
@@ -110,30 +110,30 @@ def _within_bounds(problem: InverseProblem, effort: np.ndarray) -> np.ndarray:
     return within
 
 
-def _closest(
+def _least_violation(
     problem: InverseProblem,
     limits: Sequence[Limit],
     built: InverseQP,
     ask: Callable[..., VerifiedResult],
-    asked: list[VerifiedResult],
+    answers: list[VerifiedResult],
 ) -> np.ndarray | None:
-    """Smallest violation first, then the best tracking with that violation; else both at once.
+    """Least violation first, then the best tracking with it; else both at once.
 
     Returns:
-        The effort [effort], shape (n_a,), or None. All answers are added to `asked`.
+        The effort [effort], shape (n_a,), or None. All answers are added to `answers`.
     """
     violation_qp, scale = build_violation_qp(problem, limits)
-    asked.append(ask(violation_qp, feasible=True))
-    result = asked[-1].result
+    answers.append(ask(violation_qp, feasible=True))
+    result = answers[-1].result
     if result is not None:
         effort = _within_bounds(problem, scale * result.x[: problem.n_a])
         relaxed = build_qp(problem, intersect(problem, relax(problem, limits, built, effort)))
-        asked.append(ask(relaxed.qp, feasible=True))
-        result = asked[-1].result
+        answers.append(ask(relaxed.qp, feasible=True))
+        result = answers[-1].result
         if result is not None:
             return relaxed.effort_scale * result.x
-    asked.append(ask(add_tracking(violation_qp, scale, built), feasible=True))
-    result = asked[-1].result
+    answers.append(ask(add_tracking(violation_qp, scale, built), feasible=True))
+    result = answers[-1].result
     return None if result is None else scale * result.x[: problem.n_a]
 
 
@@ -143,28 +143,30 @@ def _solution(
     built: InverseQP,
     effort: np.ndarray | None,
     held: np.ndarray,
-    asked: Sequence[VerifiedResult],
+    answers: Sequence[VerifiedResult],
     tolerance: float,
     times: tuple[float, float],
 ) -> InverseSolution:
-    """The effort with its evidence, or else the held one."""
+    """Solution with the effort, or else with the held one."""
     solved = effort is not None
     effort = _within_bounds(problem, held if effort is None else effort)
     displacement = problem.W_aa @ effort + problem.delta_a_free
     effector_error = problem.W_ea @ effort + problem.delta_e_free
-    margin = 10.0 * tolerance  # what the check lets pass is neither short of a limit nor beyond
+    margin = (
+        10.0 * tolerance
+    )  # within the tolerance of the check, neither short of a limit nor beyond
     values = {"effort": effort, "displacement": displacement}
     margins = {
         "effort": margin * built.effort_scale,
         "displacement": margin * built.displacement_scale,
     }
     active = active_limits(problem.names, limits, values, margins)
-    relaxed = exceeded_limits(problem.names, limits, values, margins) if len(asked) > 1 else ()
+    relaxed = exceeded_limits(problem.names, limits, values, margins) if len(answers) > 1 else ()
     if solved:
         status = Status.CLOSEST_FEASIBLE if relaxed else Status.SOLVED
-        residual = max(answer.residual for answer in asked if answer.result is not None)
+        residual = max(answer.residual for answer in answers if answer.result is not None)
     else:
-        status, residual = Status.HELD, asked[-1].residual
+        status, residual = Status.HELD, answers[-1].residual
     for array in (effort, displacement, effector_error):
         array.setflags(write=False)
     return InverseSolution(
@@ -176,10 +178,10 @@ def _solution(
         active=active,
         relaxed=relaxed,
         objective=objective(problem, built, effort, effector_error),
-        iterations=sum(answer.iterations for answer in asked),
+        iterations=sum(answer.iterations for answer in answers),
         build_time=times[0],
         solve_time=times[1],
-        solver=asked[-1].solver,
-        message=" ".join(note for answer in asked for note in answer.notes),
-        warm=asked[-1].result,
+        solver=answers[-1].solver,
+        message=" ".join(note for answer in answers for note in answer.notes),
+        warm=answers[-1].result,
     )

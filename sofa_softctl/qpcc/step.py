@@ -1,4 +1,4 @@
-"""The searches of one step: within the limits, and else with the least excess of them."""
+"""Mode searches of one step: within the limits, else with the least excess."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from sofa_softctl.qpcc.search.strategy import FAR, Found, SearchContext, search_
 from sofa_softctl.qpcc.search_options import ContactWarm, SearchOptions
 
 WORSE = 1.1
-"""Rise of the objective from step to step from which on pivoting also starts anew [-]."""
+"""Rise of the objective over a step at which pivoting also starts anew [-]."""
 STILL = 1e-3
-"""Change of the efforts that counts as none, relative to them."""
+"""Negligible change of the efforts, relative to them."""
 NOTHING = 1e-6
-"""The same relative to the largest gap, in units of energy."""
+"""The same, relative to the largest gap, in units of energy."""
 UNREACHED = 1e-6
 """Objective above which the goal is not near, relative to that of the free motion."""
 NO_BETTER = 0.9
-"""Objective, relative to that of doing nothing, from which on an answer does nothing."""
+"""Objective, relative to that of no motion, at which an answer counts as no motion."""
 PATIENCE = 30
-"""Steps that do nothing after which it is asked what begins to move the bodies."""
+"""Steps without motion after which efforts that begin to move the bodies are searched."""
 NO_EXCESS = 1e-8
-"""Excess of limits that is rounding, relative to `Mechanics.size` [-]."""
+"""Excess of limits that counts as rounding, relative to `Mechanics.size` [-]."""
 START_SWEEPS = 100
-"""Most sweeps of Gauss-Seidel for modes to start from."""
+"""Maximum number of Gauss-Seidel sweeps for starts."""
 LESS = 1.001
-"""Energy over another's from which on it is more [-]."""
+"""Ratio of two energies at which the first is larger [-]."""
 WIDER = 3e-7
-"""By how much more than necessary limits are widened that have to be exceeded [-]."""
+"""Additional widening of limits that have to be exceeded [-]."""
 
 
 class Answered(NamedTuple):
@@ -56,7 +56,7 @@ class Answered(NamedTuple):
 
 @dataclass(eq=False)
 class Step:
-    """The searches of one step."""
+    """Mode searches of one step."""
 
     mechanics: Mechanics
     limits: ProblemLimits
@@ -66,16 +66,16 @@ class Step:
     """Efforts of the step before in units of energy, shape (n_a,)."""
     ask: Callable[..., VerifiedResult]
     deadline: float = math.inf
-    asked: list[VerifiedResult] = field(default_factory=list)
-    """Answers of the QP solvers."""
+    answers: list[VerifiedResult] = field(default_factory=list)
+    """Results of the QP solvers."""
     found: Found = field(default_factory=lambda: Found(None, True, "pivoting"))
-    """What the search came to whose answer was taken."""
+    """Result of the search whose answer was accepted."""
     excess: Found | None = None
-    """What the search for the least excess came to, if the limits had to be exceeded."""
+    """Result of the search for the least excess, if the limits had to be exceeded."""
     pieces: int = 0
-    """Pieces that were solved."""
+    """Number of solved pieces."""
     starts: list[PivotStart] | None = None
-    """Modes to start from, once they were asked for."""
+    """Starts, computed at first use."""
 
     def __post_init__(self) -> None:
         self.past = None if self.warm is None else _recalled(self.mechanics, self.warm)
@@ -85,9 +85,9 @@ class Step:
         self.usually = self.warm.usual if self.warm is not None and known else math.inf
 
     def usual(self, objective: float) -> float:
-        """What objectives are before they rise: it follows a rise by a tenth a step at most.
+        """Reference objective of the next step: it follows a rise by at most a tenth a step.
 
-        Where they were too high, and all was done to find better, it is what they are.
+        Where an extended search found nothing below the last one, it is the objective itself.
         """
         if self.warm is None or objective > FAR * self.usually:
             return objective
@@ -104,7 +104,7 @@ class Step:
         return self._least_excess(within)
 
     def _least_excess(self, within: Statement | None) -> Answered | None:
-        """Where nothing was found within the limits: are there modes at all that keep them?"""
+        """Least excess of the limits, where no answer within them was found."""
         beyond = least_excess(self.mechanics, self.limits)
         if beyond is None:
             return None
@@ -120,7 +120,7 @@ class Step:
         return None if widened is None else self._tracked(widened, excess)
 
     def _tracked(self, statement: Statement, excess: Found) -> Answered | None:
-        """The best tracking from an answer on; or else that answer, though it tracks less well."""
+        """The best tracking from an answer on, or else that answer."""
         assert excess.answer is not None
         start = PivotStart(excess.answer.modes, excess.answer.force)
         self.found = self._find(statement, start)
@@ -171,9 +171,9 @@ class Step:
         return found
 
     def _idle(self, answer: PieceAnswer) -> bool:
-        """Whether an answer does nothing, and it is time to ask what begins to move the bodies.
+        """Whether an answer moves nothing, and a search for motion is due.
 
-        That is where no contact was known, and after `PATIENCE` steps that did nothing, after
+        It is due where no contact was known, and after `PATIENCE` steps without motion, after
         twice as many, and so on.
         """
         known = self.past is not None and self.past.known
@@ -187,7 +187,7 @@ class Step:
         Args:
             effort: In units of energy, shape (n_a,).
             force: Contact forces, shape (n_r,).
-            objective: What these come to [displacement^2].
+            objective: Their objective [displacement^2].
         """
         m = self.mechanics
         if objective <= UNREACHED * 0.5 * float(m.e_free @ m.e_free):
@@ -203,16 +203,16 @@ class Step:
         return bool(objective >= NO_BETTER * 0.5 * float(residual @ residual))
 
     def _starts(self) -> Iterator[PivotStart]:
-        """See `_starts`; found when first asked for."""
+        """See `_starts`; computed at first use."""
         if self.starts is None:
             self.starts = list(_starts(self.mechanics, self.before, self.past))
         yield from self.starts
 
     def _resort(self) -> Iterator[PivotStart]:
-        """What the contacts do at the efforts of the step before, to the last digits.
+        """Modes at the efforts of the last step, with fully converged forces.
 
-        Then the same with one contact in other modes, those first that are nearest to them: where
-        contacts nearly depend on each other, digits are left that decide about the weakest ones.
+        Then the same with one contact in another mode, those nearest to it first: where contacts
+        nearly depend on each other, the modes of the weakest ones are uncertain.
         """
         m = self.mechanics
         force, _ = contact_forces(m, self.before)
@@ -225,7 +225,7 @@ class Step:
             yield PivotStart(modes.with_contact(i, other), force)
 
     def _checked(self, statement: Statement, found: Found) -> Answered | None:
-        """The answer as a QP solver confirms it: the optimum of its piece."""
+        """The answer as verified by a QP solver: the optimum of its piece."""
         if found.answer is None:
             return None
         m, answer = self.mechanics, found.answer
@@ -234,20 +234,23 @@ class Step:
         if final is None:
             return None
         checked = self.ask(final.qp, feasible=True)
-        self.asked.append(checked)
+        self.answers.append(checked)
         if checked.result is None:
             return None
         v = final.scale * checked.result.x
         effort, force = v[:n_a], final.X @ v + final.x
         strays = law_error(m, effort, force).max() > max(LAW_ACCEPTED, answer.law)
         if strays or effort @ effort > LESS * (answer.effort @ answer.effort):
-            effort, force = answer.effort, answer.force  # as good; nearer to the law, or less
+            effort, force = (
+                answer.effort,
+                answer.force,
+            )  # as good, and nearer to the law or of less energy
         scale = float(np.abs(final.scale).max())
         return Answered(answer.modes, effort, force, checked, scale)
 
 
 def _as_tracking(within: Statement, kept: PieceAnswer) -> PieceAnswer:
-    """An answer that keeps the limits, as one of the statement that tracks."""
+    """An answer within the limits, with its tracking objective."""
     effort = kept.effort[: len(within.lower)]
     residual = within.F_u @ effort + within.F_c @ kept.force + within.f
     return replace(kept, effort=effort, objective=0.5 * float(residual @ residual))
@@ -258,22 +261,22 @@ def _never(answer: PieceAnswer) -> bool:
 
 
 class Past(NamedTuple):
-    """What the step before knew of the contacts of this one."""
+    """Contacts of this step as the last one left them."""
 
     modes: Modes
     force: np.ndarray
     """In units of energy, shape (n_r,)."""
     known: bool
-    """Whether it knew any of them. Those that it did not know are taken to stay apart."""
+    """Whether the last step had any of them. New ones start inactive."""
     complete: bool
-    """Whether it knew all of them."""
+    """Whether it had all of them."""
 
 
 def _starts(m: Mechanics, before: np.ndarray, past: Past | None) -> Iterator[PivotStart]:
-    """Modes to start from: those at the efforts of the step before, roughly, and all sticking.
+    """Starts: modes at the efforts of the last step, roughly converged, and all sticking.
 
-    The forces of contacts that depend on each other are not unique: those that are found from the
-    forces of the step before may have no piece where those that are found from none have one.
+    The forces of contacts that depend on each other are not unique: those that start from the
+    forces of the last step may have no feasible piece where those that start from zero have one.
     """
     for known in [None] if past is None else [past.force, None]:
         force, _ = contact_forces(m, before, known, sweeps=START_SWEEPS)
@@ -282,7 +285,7 @@ def _starts(m: Mechanics, before: np.ndarray, past: Past | None) -> Iterator[Piv
 
 
 def _recalled(m: Mechanics, warm: ContactWarm) -> Past:
-    """What is known of the contacts, by their identity."""
+    """State of the contacts in the last step, by their identity."""
     c = m.contacts
     modes = Modes.of(np.zeros(c.n_c, dtype=int))
     force = np.zeros(c.n_r)
@@ -299,7 +302,7 @@ def _recalled(m: Mechanics, warm: ContactWarm) -> Past:
 
 
 def _widened(m: Mechanics, limits: ProblemLimits, least: PieceAnswer) -> ProblemLimits:
-    """The limits, widened just enough for this answer to satisfy them."""
+    """The limits, widened to the least amount that this answer satisfies."""
     n_a = len(m.a_unit)
     effort, force = least.effort[:n_a], least.force
     displacement = (m.W_aa @ effort + m.W_ac @ force) / m.a_unit + m.problem.delta_a_free

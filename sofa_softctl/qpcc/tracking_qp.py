@@ -1,4 +1,4 @@
-"""From the inverse problem to a quadratic program without units, and back."""
+"""Dimensionless QP of an inverse problem, and its scales."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sofa_softctl.qpcc.problem import InverseProblem
 
 NO_EFFECT = 1e-12
 """An actuator whose effect on the effectors, per square root of its own deformation energy, is
-below this fraction of the strongest one's has none: what W says there is rounding."""
+below this fraction of the strongest one's is rounding of W."""
 
 
 @dataclass(frozen=True, eq=False)
 class InverseQP:
-    """The QP of an inverse problem, and the scales that lead back to efforts."""
+    """QP of an inverse problem, and the scales of its variables and rows."""
 
     qp: QP
     """Dimensionless: its variables are lam / effort_scale, its rows the limited displacements."""
@@ -33,17 +33,16 @@ class InverseQP:
 
 
 def build_qp(problem: InverseProblem, ranges: Ranges | None = None) -> InverseQP:
-    """The quadratic program of an inverse problem, free of units and well scaled.
+    """Dimensionless and well scaled QP of an inverse problem.
 
     Each variable is scaled such that the Hessian's diagonal is one; each row such that its norm is
-    one; then all lengths are divided by one length, the larger of the weighted effector error in
-    the free motion and of what the free motion exceeds the limits by. So neither the units of the
-    actuators, nor of the scene, nor the size of the step matter to solvers, and residuals
-    are relative to the free motion.
+    one; then all lengths are divided by one length, the larger of the weighted effector error and
+    of the excess of limits in the free motion. So the units of actuators and scene and the size of
+    the step do not matter to solvers, and residuals are relative to the free motion.
 
     Args:
         problem: The inverse problem.
-        ranges: What the efforts and displacements may be, instead of the problem's own limits.
+        ranges: Ranges of efforts and displacements, instead of the problem's own limits.
 
     Returns:
         The QP with its scales.
@@ -73,7 +72,7 @@ def build_qp(problem: InverseProblem, ranges: Ranges | None = None) -> InverseQP
 def objective(
     problem: InverseProblem, built: InverseQP, effort: np.ndarray, effector_error: np.ndarray
 ) -> float:
-    """What the problem minimises [displacement^2]: tracking and energy."""
+    """Objective of the problem [displacement^2]: tracking and energy."""
     residual = problem.effector_weight * effector_error
     value = 0.5 * float(residual @ residual)
     if built.energy_matrix is not None:
@@ -108,9 +107,9 @@ def energy_hessian(problem: InverseProblem, Q: np.ndarray) -> np.ndarray | None:
 
 
 def _effort_scale(curvature: np.ndarray, compliance: np.ndarray) -> np.ndarray:
-    """Effort that makes the Hessian's diagonal one, from the diagonals of H and of W_aa.
+    """Effort scale for a unit diagonal of the Hessian, from the diagonals of H and W_aa.
 
-    Actuators that cost nothing are scaled by their compliance, as if they were the strongest.
+    Actuators without cost are scaled by their compliance, as if they were the strongest.
     """
     if curvature.min() <= 0.0:
         strongest = _strongest(curvature, compliance) or 1.0

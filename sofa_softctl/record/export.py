@@ -1,4 +1,4 @@
-"""A recording as a table or as arrays."""
+"""Export of recordings to CSV and NumPy files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def export_csv(record: Record, path: str | os.PathLike[str]) -> None:
     """Write a recording as a table: a row for each step, a column for each number.
 
     The first column is `time`; the others are named like `trunk/tip/dofs.position[0].x`. Numbers
-    come back to the bit.
+    are exact.
 
     Args:
         record: The recording.

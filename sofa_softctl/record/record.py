@@ -1,10 +1,10 @@
-"""Recordings: what Data were at every step of a run, in an MCAP file that other tools open too.
+"""Recordings: values of Data at every step of a run, in an MCAP file.
 
 One channel for each Data. A message is `{"time": t, "value": [...]}`: the time of the simulation
 [scene time] and the numbers in row-major order, so that every double comes back to the bit. Numbers
 that JSON lacks are the strings "NaN", "Infinity" and "-Infinity". The metadata of a channel give
-`unit`, `shape` (JSON) and `description`; the metadata record `run` holds what the writer was given,
-the record `end` how the run ended. MCAP's own stamps are the time in billionths. Chunks are
+`unit`, `shape` (JSON) and `description`; the metadata record `run` holds the writer's metadata,
+the record `end` the status. MCAP's own stamps are the time in billionths. Chunks are
 compressed with zstd.
 
 Format: https://mcap.dev/spec.
@@ -26,9 +26,9 @@ from mcap.writer import MCAP0_MAGIC
 from sofa_softctl.errors import RecordError
 
 PROFILE = "softctl"
-"""What MCAP's header says of the meaning of channels and metadata."""
+"""Profile in MCAP's header."""
 COMPLETE = "complete"
-"""The status of a recording that was closed as planned."""
+"""Status of a recording that was closed normally."""
 TRUNCATED = "truncated: the file ends before it was closed"
 
 
@@ -37,7 +37,7 @@ class Record:
     """A recording that was read."""
 
     metadata: dict[str, str]
-    """What the writer was given: backend, versions, scene, parameters, ..."""
+    """Metadata of the writer: backend, versions, scene, parameters, ..."""
     time: np.ndarray
     """Time of the simulation at each step [scene time], shape (n_steps,), increasing."""
     channels: dict[str, np.ndarray]
@@ -45,9 +45,9 @@ class Record:
     units: dict[str, str]
     """Unit of each channel; empty where it has none."""
     complete: bool
-    """Whether the recording was closed as planned and is undamaged."""
+    """Whether the recording was closed normally and is undamaged."""
     status: str
-    """How the run ended: "complete", what else `close` was told, or that the file is truncated."""
+    """How the run ended: "complete", another status of `close`, or that the file is truncated."""
 
 
 def read_record(path: str | os.PathLike[str]) -> Record:
@@ -69,7 +69,7 @@ def read_record(path: str | os.PathLike[str]) -> Record:
 
 
 def column_names(name: str, shape: tuple[int, ...]) -> list[str]:
-    """What the numbers of a Data are called: `tip.position[0].x`, `motor.force[2]`, `time`."""
+    """Names of the numbers of a Data: `tip.position[0].x`, `motor.force[2]`, `time`."""
     if len(shape) == 2 and shape[1] in _COMPONENTS:
         return [f"{name}[{i}].{each}" for i in range(shape[0]) for each in _COMPONENTS[shape[1]]]
     return [name + "".join(f"[{i}]" for i in index) for index in np.ndindex(*shape)]
@@ -110,7 +110,7 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
         )
     if not (closed and footer):
         status = TRUNCATED
-    steps = min(map(len, messages.values()), default=0)  # the last step may be there in part
+    steps = min(map(len, messages.values()), default=0)  # the last step may be incomplete
     series = {c.topic: _series(c, messages[c.id][:steps], path) for c in channels.values()}
     time = next((times for times, _ in series.values()), _frozen(np.empty(0)))
     return Record(
@@ -125,12 +125,12 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
 
 def _undamaged(file: IO[bytes]) -> Iterator[McapRecord]:
     """The records of a file, up to its end or to the first that is damaged."""
-    size = os.fstat(file.fileno()).st_size  # no record is longer, whatever it says
+    size = os.fstat(file.fileno()).st_size  # upper bound of a record's length
     records = StreamReader(file, validate_crcs=True, record_size_limit=size).records
     while True:
         try:
             record = next(records)
-        except Exception:  # the end, or whatever damage makes of the bytes before it
+        except Exception:  # the end, or damaged bytes
             return
         yield record
 

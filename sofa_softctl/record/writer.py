@@ -1,4 +1,4 @@
-"""Writing a recording, step by step; see `record` for the format."""
+"""Writer of recordings, step by step; see `record` for the format."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import COMPLETE, PROFILE
 
 FLUSH_INTERVAL = 1.0
-"""A run that is killed loses at most this much of its recording [s of the clock]."""
+"""Interval of flushes: a killed run loses at most this much [s of the clock]."""
 CHUNK = 1 << 20
-"""Bytes that are compressed together: larger saves nothing more, and a damaged byte costs one."""
+"""Bytes per compressed chunk: larger ones save nothing more, and damage costs a whole one."""
 RESERVED = ("time", "metadata")
-"""Names that the exports need for themselves."""
+"""Names reserved for exports."""
 
 _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
@@ -32,9 +32,8 @@ _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 class RecordWriter:
     """Writes a recording; a context manager.
 
-    The file grows under the name `path_partial` and gets its own name when it is closed, at once.
-    If the process dies, or the `with` block ends in an exception, it stays under the partial name
-    and `read_record` reads it as far as it goes.
+    The file grows as `path_partial` and is renamed when it is closed. If the process dies, or the
+    `with` block raises, it keeps the partial name, and `read_record` reads its complete steps.
 
     Args:
         path: The file to write; one that exists is replaced on `close`.
@@ -65,13 +64,13 @@ class RecordWriter:
     def add_channel(
         self, name: str, *, unit: str = "", shape: tuple[int, ...], description: str = ""
     ) -> None:
-        """Announce a Data. All channels come before the first step.
+        """Declare a Data. All channels come before the first step.
 
         Args:
             name: For example `trunk/tip/dofs.position`.
             unit: Unit of its numbers; empty: none.
             shape: Shape of its value at each step; () for a single number.
-            description: What it means, in a sentence.
+            description: Its meaning, in a sentence.
         """
         if self._steps:
             raise RecordError(f"{self.path}: channel '{name}' comes after the first step.")
@@ -97,7 +96,7 @@ class RecordWriter:
             values: The value of every channel.
 
         Raises:
-            RecordError: A channel is unknown or missing, a value has another shape than announced,
+            RecordError: A channel is unknown or missing, a value has another shape than declared,
                 or time does not advance. Nothing of the step is written then.
         """
         time = float(time)
@@ -123,7 +122,7 @@ class RecordWriter:
         self._time = time
 
     def close(self, *, status: str = COMPLETE) -> None:
-        """Finish the file and give it its name. A second call does nothing.
+        """Finish and rename the file. A second call does nothing.
 
         Args:
             status: How the run ended; anything but "complete" marks the recording incomplete.
@@ -144,7 +143,7 @@ class RecordWriter:
         if error is None:
             self.close()
         else:
-            with contextlib.suppress(RecordError):  # the error that ended the run says more
+            with contextlib.suppress(RecordError):  # the error that ended the run matters more
                 self._finish(f"failed: {type(error).__name__}: {error}")
 
     def _checked(self, name: str, value: np.ndarray) -> np.ndarray:
@@ -160,7 +159,7 @@ class RecordWriter:
         return array
 
     def _finish(self, status: str) -> bool:
-        """Write the end of the file, under its partial name; False if that was done before."""
+        """Finish the partial file; False if it was finished before."""
         if self._file.closed:
             return False
         with writing(self.path, RecordError), self._file:
@@ -172,7 +171,7 @@ class RecordWriter:
 
 
 def _plain(value: np.ndarray) -> Any:
-    """The numbers as JSON can hold them."""
+    """The numbers as JSON values."""
     flat = value.ravel().tolist()
     if not np.isfinite(value).all():
         flat = [x if math.isfinite(x) else _WORDS[str(x)] for x in flat]
@@ -183,7 +182,7 @@ _WORDS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def _schema(size: int | None) -> bytes:
-    """The JSON schema of a message with so many numbers; None: a single one, in no list."""
+    """JSON schema of a message with so many numbers; None: a single one, without a list."""
     number = {"type": "number", "description": 'or "NaN", "Infinity", "-Infinity"'}
     several = {"type": "array", "items": number, "minItems": size, "maxItems": size}
     properties = {"time": {"type": "number"}, "value": number if size is None else several}

@@ -361,7 +361,7 @@ def test_a_wrong_answer_is_never_taken(register_solver, value):
     solution = solve(p, solver="wrong")
     assert solution.status is Status.SOLVED
     assert solution.solver == "proxqp"
-    assert solution.message.startswith("wrong: answer rejected (said to be solved), KKT residual ")
+    assert solution.message.startswith("wrong: answer rejected (reported as solved), KKT residual ")
     assert solution.effort == pytest.approx(solve(p).effort, abs=1e-6)
 
 

@@ -1,4 +1,4 @@
-"""CasADi's functions translated to C and compiled, to solve faster."""
+"""Compile CasADi functions via C, for faster solves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sofa_softctl.library.ocp.formulas import casadi
 
 @contextmanager
 def compiled(functions: Sequence[Any]) -> Iterator[str]:
-    """Path of a shared library with these functions, for as long as it takes to load it.
+    """Path of a shared library with these functions, valid within the context.
 
     Raises:
         SoftctlError: There is no C compiler, or it fails.

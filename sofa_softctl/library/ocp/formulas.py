@@ -1,4 +1,4 @@
-"""The formulas of an optimal control problem as CasADi functions: checked, and told from others."""
+"""Formulas of an optimal control problem as CasADi functions, their checks and digest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sofa_softctl.library.ocp.problem import OptimalControlProblem
 
 
 def casadi() -> Any:
-    """CasADi, which is an extra.
+    """Import CasADi, an optional dependency.
 
     Raises:
         SoftctlError: It is not installed.
@@ -26,11 +26,11 @@ def casadi() -> Any:
 
 
 def formulas(problem: OptimalControlProblem) -> dict[str, Any]:
-    """Each formula of the problem as a function that gives a column.
+    """CasADi function of each formula of the problem, with a column as result.
 
     Returns:
         dynamics, cost, path: of (x, u, z, p); initial: of (z, p); terminal, final_cost: of
-        (x, z, p). Those that are not asked for give nothing.
+        (x, z, p). Absent ones give an empty column.
 
     Raises:
         ValueError: One has the wrong number of rows.
@@ -55,8 +55,8 @@ def formulas(problem: OptimalControlProblem) -> dict[str, Any]:
 
 def _function(problem: OptimalControlProblem, name: str, given: list[Any], rows: int | None) -> Any:
     ca, formula = casadi(), getattr(problem, name)
-    told = [] if formula is None else formula(*given)
-    column = ca.densify(ca.SX(ca.vertcat(*told) if isinstance(told, list | tuple) else told))
+    terms = [] if formula is None else formula(*given)
+    column = ca.densify(ca.SX(ca.vertcat(*terms) if isinstance(terms, list | tuple) else terms))
     if column.is_empty():
         column = ca.SX(0, 1)
     asked = rows if formula is not None else 0
@@ -71,26 +71,26 @@ def _function(problem: OptimalControlProblem, name: str, given: list[Any], rows:
 
 
 def digest(problem: OptimalControlProblem) -> str:
-    """What tells the problem from others: formulas, limits of variables, sizes and times.
+    """Digest of the problem: formulas, limits of variables, sizes and times.
 
-    Not names, guesses, nor where its libraries are meant to be used: they leave optima as they
-    are. It is the same in every process and does not depend on the place of a term in memory.
+    Without names, guesses and ranges of libraries, which do not change optima. It is the same in
+    every process and independent of memory addresses.
     """
-    told = [f"{name} {_told(function)}" for name, function in formulas(problem).items()]
+    parts = [f"{name} {_digest_of(function)}" for name, function in formulas(problem).items()]
     for name in ("states", "inputs", "design"):
         limits = [(float(v.lower).hex(), float(v.upper).hex()) for v in getattr(problem, name)]
-        told.append(f"{name} {limits}")
-    told.append(f"parameters {len(problem.parameters)}")
-    told.append(f"{float(problem.horizon).hex()} {problem.intervals} {problem.steps} RK4")
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+        parts.append(f"{name} {limits}")
+    parts.append(f"parameters {len(problem.parameters)}")
+    parts.append(f"{float(problem.horizon).hex()} {problem.intervals} {problem.steps} RK4")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def _told(function: Any) -> str:
-    """A digest of what a function of scalar symbols computes.
+def _digest_of(function: Any) -> str:
+    """Digest of a function of scalar symbols.
 
-    Each operation is told by its name and the digests of what it takes (a Merkle tree), so common
-    terms and the numbering of intermediate results do not matter. CasADi's text would not do: it
-    rounds constants to six digits.
+    Each operation is hashed with the digests of its arguments (a Merkle tree), so common terms and
+    the numbering of intermediate results do not matter. CasADi's text is unsuitable: it rounds
+    constants to six digits.
     """
     ca = casadi()
     names = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}

@@ -1,4 +1,4 @@
-"""Optimal control problems that depend on parameters, declared in Python with CasADi's symbols."""
+"""Parametric optimal control problems, declared with CasADi symbols."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ from typing import Any
 import numpy as np
 
 Symbol = Any
-"""A CasADi column of symbols or numbers; casadi is an extra, imported where it is used."""
+"""A CasADi column of symbols or numbers; CasADi is optional, imported where it is used."""
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A state, an input, or a constant that is optimised; and what it may be."""
+    """A state, an input, or an optimised constant, with its limits."""
 
     name: str
-    """What people know it by, with its unit in brackets."""
+    """Name, with its unit in brackets."""
     lower: float = -np.inf
     """Least value."""
     upper: float = np.inf
     """Largest value."""
     guess: float = 0.0
-    """Where the solver may start."""
+    """Initial guess."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that is known only when a motion is asked for."""
+    """A parameter of motions, known only at planning time."""
 
     name: str
-    """What people know it by, with its unit in brackets."""
+    """Name, with its unit in brackets."""
     lower: float
-    """Least value for which libraries are meant."""
+    """Least value in libraries."""
     upper: float
-    """Largest value."""
+    """Largest value in libraries."""
 
 
 def no_residual(x: Symbol, z: Symbol, p: Symbol) -> Symbol:
-    """Nothing is asked for."""
+    """Default without a function."""
     return []
 
 
 @dataclass(frozen=True)
 class OptimalControlProblem:
-    """Find inputs u(t), and constants z, that cost least on the way from a start to an end.
+    """Find inputs u(t) and constants z of least cost from a start to an end.
 
     minimise the mean of `cost` over the time, plus `final_cost`, subject to x' = `dynamics`,
     x(0) = `initial`, 0 = `terminal` at the end, 0 <= `path` at the start of each interval, and the
     limits of the variables. All functions take CasADi columns and give a column, or a list.
-    Parameters p may stand anywhere.
+    All may depend on the parameters p.
 
     Direct multiple shooting with `intervals` of constant input, each of `steps` steps of the
     explicit Runge-Kutta method of order four.
@@ -60,45 +60,46 @@ class OptimalControlProblem:
     """
 
     name: str
-    """What people know it by."""
+    """Name."""
     states: Sequence[Variable]
-    """x."""
+    """States x."""
     inputs: Sequence[Variable]
-    """u."""
+    """Inputs u."""
     parameters: Sequence[Parameter]
-    """p."""
+    """Parameters p."""
     dynamics: Callable[[Symbol, Symbol, Symbol, Symbol], Symbol]
     """(x, u, z, p) -> x'."""
     initial: Callable[[Symbol, Symbol], Symbol]
     """(z, p) -> x at the start."""
     cost: Callable[[Symbol, Symbol, Symbol, Symbol], Symbol]
-    """(x, u, z, p) -> cost a time; its mean counts. Constant inputs: taken at the start."""
+    """(x, u, z, p) -> cost rate, of which the mean counts. Constant inputs: at interval starts."""
     horizon: float
-    """T [time]."""
+    """Horizon T [time]."""
     terminal: Callable[[Symbol, Symbol, Symbol], Symbol] = no_residual
-    """(x, z, p) -> what is 0 at the end."""
+    """(x, z, p) -> residual that is 0 at the end."""
     final_cost: Callable[[Symbol, Symbol, Symbol], Symbol] | None = None
     """(x, z, p) -> cost of the end."""
     path: Callable[[Symbol, Symbol, Symbol, Symbol], Symbol] | None = None
-    """(x, u, z, p) -> what is not negative at the start of each interval."""
+    """(x, u, z, p) -> inequalities, at least 0 at the start of each interval."""
     design: Sequence[Variable] = ()
-    """z, constants that are optimised."""
+    """Optimised constants z."""
     guess: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
-    """(p, shares of the time (N + 1,)) -> states to start from, shape (N + 1, n). Numbers."""
+    """(p, shares of the time (N + 1,)) -> initial guess of the states, shape (N + 1, n).
+    Numbers."""
     error: Callable[[np.ndarray, np.ndarray, np.ndarray], float] | None = None
-    """(simulated x at the end, z, p) -> how far the task is missed. Numbers."""
+    """(simulated x at the end, z, p) -> error of the task. Numbers."""
     tolerance: float = np.inf
-    """Largest error with which a motion is good."""
+    """Tolerance of the error."""
     draw: Callable[[np.random.Generator, Any, np.ndarray | None], tuple[np.ndarray, Any]] | None = (
         None
     )
-    """(random numbers, what it kept, state at the end of the last motion) -> parameters of a random
-    task, and what it keeps for the next if this one is done: numbers, lists, dicts; both None at
-    first. Without it, tasks are anywhere within the limits of the parameters."""
+    """(random generator, its state, final state of the last motion) -> parameters of a random task,
+    and its next state if this one is done: numbers, lists, dicts; both None at first. Without it,
+    tasks are uniform within the limits of the parameters."""
     mirror: Mirror | None = None
-    """Motions that follow from others by changes of sign, if there are any."""
+    """Symmetry by changes of sign, if there is one."""
     intervals: int = 30
-    """N."""
+    """Number of intervals N."""
     steps: int = 5
     """Steps of integration an interval."""
 
@@ -149,7 +150,7 @@ class OptimalControlProblem:
 
 @dataclass(frozen=True)
 class Mirror:
-    """A symmetry: with p turned by `parameters`, x by `states` and u by `inputs` are optimal."""
+    """A symmetry: for p times `parameters`, x times `states` and u times `inputs` are optimal."""
 
     parameters: Sequence[int]
     """1 or -1 for each parameter."""
@@ -161,11 +162,11 @@ class Mirror:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """A motion of a problem: inputs over time, and the states they lead through."""
+    """A motion of a problem: inputs and states over time."""
 
     u: np.ndarray
     """Inputs of each interval, shape (N, n_u)."""
     x: np.ndarray
     """States at its ends, shape (N + 1, n_x)."""
     z: np.ndarray = field(default_factory=lambda: np.empty(0))
-    """Constants that were optimised, shape (n_z,)."""
+    """Optimised constants, shape (n_z,)."""

@@ -1,4 +1,4 @@
-"""How an optimum changes with the parameters, and whether that is well defined."""
+"""Sensitivity of an optimum to the parameters, and its regularity conditions."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from scipy.linalg import lu_factor, lu_solve
 from sofa_softctl.library.ocp.shooting import Derivatives, Optimum
 
 ACTIVE = 1e-5
-"""Larger of slack and multiplier, the latter over the largest slope of the cost, below which it is
-not known which of both is 0: the solver leaves a product of 1e-12 [-]."""
+"""Least max(slack, multiplier), the latter over the largest slope of the cost, for which an
+inequality is known to be active or not: the solver leaves a product of 1e-12 [-]."""
 INDEPENDENT = 1e-9
 """Least singular value of the active constraints over their largest [-]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Regularity:
-    """Whether the optimum is an isolated one whose active inequalities stay for small changes."""
+    """Conditions for an isolated optimum with constant active inequalities nearby."""
 
     licq: bool
     """Active constraints are linearly independent, so that multipliers are unique."""
@@ -41,7 +41,7 @@ class Regularity:
         return self.licq and self.sosc and self.strict
 
     def __str__(self) -> str:
-        """What is missing, for people."""
+        """Violated conditions."""
         missing = {
             "active constraints depend on each other (LICQ)": self.licq,
             "the reduced Hessian is not positive definite (SOSC)": self.sosc,
@@ -55,7 +55,7 @@ class Sensitivity:
     """Derivatives of unknowns and multipliers by the parameters, at fixed active inequalities."""
 
     active: np.ndarray
-    """Places of the active inequalities in h, shape (n_a,)."""
+    """Indices of the active inequalities in h, shape (n_a,)."""
     v_p: np.ndarray
     """d_p v*, shape (n_v, n_p)."""
     lam_p: np.ndarray
@@ -65,7 +65,7 @@ class Sensitivity:
 
 
 def active_set(optimum: Optimum, at: Derivatives) -> np.ndarray:
-    """Places in h of inequalities whose multiplier exceeds their slack, shape (n_a,).
+    """Indices in h of inequalities whose multiplier exceeds their slack, shape (n_a,).
 
     IPOPT ends with mu h = 1e-10 or so: of an active one h is small, of another one mu.
     """
@@ -96,10 +96,10 @@ def regularity(optimum: Optimum, at: Derivatives, active: np.ndarray) -> Regular
 
 
 def sensitivity(at: Derivatives, active: np.ndarray) -> Sensitivity:
-    """Solve (4) for d_p y*, with the active inequalities as equations and the others left out.
+    """Solve (4) for d_p y*, with the active inequalities as equations, without the others.
 
-    With strict complementarity that is (4): where mu is not 0 its third row says that h stays 0,
-    where h is not 0 that mu does.
+    With strict complementarity that is (4): by its third row h stays 0 where mu is not 0, and mu
+    where h is not 0.
 
     Raises:
         ValueError: The matrix is singular: LICQ or SOSC does not hold.

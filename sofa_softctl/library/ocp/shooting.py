@@ -1,4 +1,4 @@
-"""An optimal control problem as a nonlinear program, its derivatives, and its solution by IPOPT."""
+"""Multiple shooting: the nonlinear program, its derivatives, and its solution by IPOPT."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ class Optimum:
     status: Status
     """Solved or not."""
     seconds: float
-    """Time that it took [s]."""
+    """Computing time [s]."""
     iterations: int = 0
-    """Of the solver."""
-    told: str = ""
-    """What the solver says of its end."""
+    """Iterations of the solver."""
+    returned: str = ""
+    """Return status of the solver."""
 
     @property
     def message(self) -> str:
-        """Why there is no optimum; empty if there is one."""
+        """Reason why there is no optimum; empty if there is one."""
         return "" if self.status.ok else _REASONS[self.status]
 
 
 @dataclass(frozen=True, eq=False)
 class Derivatives:
-    """First and second derivatives of the program at a point, as (4) and the tangent QP need."""
+    """First and second derivatives of the program at a point, for (4) and the tangent QP."""
 
     g_v: csc_array
     """Shape (n_g, n_v)."""
     g_p: np.ndarray
     """Shape (n_g, n_p)."""
     h: np.ndarray
-    """Inequalities, not negative where they hold, shape (n_h,)."""
+    """Inequalities h, at least 0 where they hold, shape (n_h,)."""
     h_v: csc_array
     """Shape (n_h, n_v)."""
     h_p: np.ndarray
@@ -76,14 +76,14 @@ class Program:
     """min f(v, p) subject to g(v, p) = 0 and h(v, p) >= 0, from an `OptimalControlProblem`.
 
     v holds the constants z, then x_0, u_0, x_1, u_1, …, x_N. g: the start, the intervals, the end.
-    h: lower limits, upper limits, both of what is limited at all, in the order of v, then `path`
-    interval by interval. States that are given by p at the start have no limits there: they would
-    say nothing, or ask for what cannot be.
+    h: finite lower limits, finite upper limits, in the order of v, then `path` interval by
+    interval. Initial states that p determines have no limits: these would be redundant or
+    infeasible.
 
     Args:
-        problem: What is wanted.
-        compiled: Whether to translate the program to C and compile it when it is first solved.
-            That takes seconds; solutions then take a third of the time.
+        problem: The problem.
+        compiled: Whether to compile the program via C at its first solve. That takes seconds;
+            solutions then take a third of the time.
 
     Raises:
         ValueError: A formula has the wrong number of rows.
@@ -100,11 +100,11 @@ class Program:
         self.size = k + (N + 1) * n + N * m
         starts = k + (n + m) * np.arange(N + 1)
         self.x_at = starts[:, None] + np.arange(n)
-        """Places of the states in v, shape (N + 1, n_x)."""
+        """Indices of the states in v, shape (N + 1, n_x)."""
         self.u_at = starts[:N, None] + n + np.arange(m)
-        """Places of the inputs in v, shape (N, n_u)."""
+        """Indices of the inputs in v, shape (N, n_u)."""
         self.z_at = np.arange(k)
-        """Places of the constants in v, shape (n_z,)."""
+        """Indices of the constants in v, shape (n_z,)."""
         one = [problem.design]
         one += N * [[*problem.states, *problem.inputs]] + [problem.states]
         every = [each for part in one for each in part]
@@ -132,7 +132,7 @@ class Program:
         self._path = ca.vec(formula["path"].map(N)(X, U, z, p))
 
     def _integrator(self, ca: Any, dt: float) -> Any:
-        """(x, u, z, p) -> x an interval later: steps of the explicit Runge-Kutta method."""
+        """(x, u, z, p) -> x after an interval, by the explicit Runge-Kutta method."""
         problem, h = self.problem, dt / self.problem.steps
         slope, many = self._formulas["dynamics"], problem.steps
         x, u, z, p = slope.sx_in()
@@ -146,41 +146,41 @@ class Program:
             for _ in range(many - 1):
                 end = step(end, u, z, p)
             return ca.Function("interval", [x, u, z, p], [end])
-        # A loop over the steps is a fifth of the code for the compiler, but slower without it.
+        # A loop over the steps is a fifth of the code to compile, but slower without compiling.
         x, u, z, p = slope.mx_in()
         held = [ca.repmat(each, 1, many) for each in (u, z, p)]
         return ca.Function("interval", [x, u, z, p], [step.mapaccum(many)(x, *held)[:, -1]])
 
     @cached_property
     def limited_below(self) -> np.ndarray:
-        """Places in v that have a lower limit."""
+        """Indices in v with a lower limit."""
         return np.flatnonzero(np.isfinite(self.lower))
 
     @cached_property
     def limited_above(self) -> np.ndarray:
-        """Places in v that have an upper limit."""
+        """Indices in v with an upper limit."""
         return np.flatnonzero(np.isfinite(self.upper))
 
     @cached_property
     def equations(self) -> int:
-        """n_g."""
+        """Number of equations n_g."""
         return int(self._g.shape[0])
 
     @cached_property
     def inequalities(self) -> int:
-        """n_h."""
+        """Number of inequalities n_h."""
         return len(self.limited_below) + len(self.limited_above) + int(self._path.shape[0])
 
     @cached_property
     def nlp(self) -> dict[str, Any]:
-        """The program as CasADi's solvers take it."""
+        """The program for CasADi's solvers."""
         ca = casadi()
         g = ca.vertcat(self._g, self._path)
         return {"x": self._v, "p": self._p, "f": self._f, "g": g}
 
     @cached_property
     def _solvers(self) -> tuple[Any, Any]:
-        """IPOPT from a guess, and from an optimum nearby."""
+        """IPOPT with a cold and with a warm start."""
         ca = casadi()
 
         def solvers(program: Any) -> tuple[Any, Any]:
@@ -205,10 +205,8 @@ class Program:
 
         Args:
             p: Parameters, shape (n_p,).
-            start: Unknowns to seek from, shape (n_v,); a guess without. It may lie
-                beyond limits: IPOPT brings it back.
-            multipliers: `lam` and `mu` of an optimum nearby, if `start` is one: then the solver
-                starts warm.
+            start: Initial unknowns, shape (n_v,); by default the guess. It may exceed limits.
+            multipliers: `lam` and `mu` of a nearby optimum at `start`, for a warm start.
 
         Raises:
             ValueError: p, the start or the multipliers have the wrong shape, or p is not finite.
@@ -237,21 +235,21 @@ class Program:
             np.maximum(lam_x[self.limited_above], 0.0),
             np.maximum(-lam_g[rows:], 0.0),
         )
-        f, told = float(found["f"]), stats["return_status"]
+        f, returned = float(found["f"]), stats["return_status"]
         return Optimum(
             p=given,
             v=v,
             lam=-lam_g[:rows],
             mu=np.concatenate(mu),
             cost=f,
-            status=_status(told, v, lam_g, lam_x, np.array(f)),
+            status=_status(returned, v, lam_g, lam_x, np.array(f)),
             seconds=seconds,
             iterations=int(stats["iter_count"]),
-            told=told,
+            returned=returned,
         )
 
     def _checked(self, name: str, given: np.ndarray, size: int) -> np.ndarray:
-        """As floats, with as many numbers as there must be."""
+        """Check the number of floats."""
         numbers = np.asarray(given, float)
         if numbers.shape != (size,):
             raise ValueError(
@@ -260,7 +258,7 @@ class Program:
         return numbers
 
     def _ipopt_multipliers(self, lam: np.ndarray, mu: np.ndarray) -> dict[str, np.ndarray]:
-        """Multipliers as CasADi has them: f + lam_g g + lam_x v, positive at upper limits."""
+        """Multipliers with CasADi's signs: f + lam_g g + lam_x v, positive at upper limits."""
         lam = self._checked("lam", lam, self.equations)
         mu = self._checked("mu", mu, self.inequalities)
         low, high = self.limited_below, self.limited_above
@@ -270,7 +268,7 @@ class Program:
         return {"lam_g0": np.concatenate((-lam, -mu[len(low) + len(high) :])), "lam_x0": lam_x}
 
     def guess(self, p: np.ndarray) -> np.ndarray:
-        """Unknowns to start from, shape (n_v,)."""
+        """Initial guess of the unknowns, shape (n_v,)."""
         v = self.middle.copy()
         if self.problem.guess is not None:
             share = np.linspace(0.0, 1.0, self.problem.intervals + 1)
@@ -284,11 +282,11 @@ class Program:
         return v
 
     def motion(self, v: np.ndarray) -> Motion:
-        """The motion that unknowns hold."""
+        """Motion of the unknowns v."""
         return Motion(v[self.u_at], v[self.x_at], v[self.z_at])
 
     def simulate(self, v: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """States from the start at p under the inputs of v, shape (N + 1, n_x)."""
+        """Simulated states from the start at p with the inputs of v, shape (N + 1, n_x)."""
         motion = self.motion(v)
         x = np.empty((len(motion.u) + 1, len(self.problem.states)))
         x[0] = np.array(self._formulas["initial"](motion.z, p)).ravel()
@@ -368,7 +366,7 @@ class Program:
 
     @cached_property
     def digest(self) -> str:
-        """What tells the problem from others: its formulas, limits, sizes and times."""
+        """Digest of the problem: its formulas, limits, sizes and times."""
         return digest(self.problem)
 
 
@@ -378,22 +376,22 @@ OPTIONS = {
     "ipopt.print_level": 0,
     "ipopt.sb": "yes",
     "ipopt.tol": 1e-9,
-    # Slack times multiplier: whether a limit is active is then known where either is above 1e-5.
+    # Slack times multiplier: a limit is known to be active or not where either is above 1e-5.
     "ipopt.compl_inf_tol": 1e-12,
     "ipopt.max_iter": 500,
     # A quarter fewer iterations than the monotone rule, over random tasks of the elastic arm.
     "ipopt.mu_strategy": "adaptive",
-    # What is called solved is solved to tol: sensitivities are taken there.
+    # Solved means to tol: sensitivities are computed there.
     "ipopt.acceptable_iter": 0,
     # Limits hold exactly, not to 1e-8 of their size.
     "ipopt.bound_relax_factor": 0.0,
 }
-"""Of IPOPT, from a guess."""
+"""Options of IPOPT for a cold start."""
 WARM = {
     **OPTIONS,
     "ipopt.compl_inf_tol": 1e-9,
     "ipopt.warm_start_init_point": "yes",
-    # By default the start is pushed from its limits by 1e-3, which loses what it knew.
+    # By default the start is pushed from its limits by 1e-3, which loses the active set.
     "ipopt.warm_start_bound_push": 1e-9,
     "ipopt.warm_start_bound_frac": 1e-9,
     "ipopt.warm_start_slack_bound_push": 1e-9,
@@ -402,13 +400,13 @@ WARM = {
     "ipopt.mu_strategy": "monotone",
     "ipopt.mu_init": 1e-7,
 }
-"""Of IPOPT, from an optimum nearby with its multipliers."""
+"""Options of IPOPT for a warm start from a nearby optimum with its multipliers."""
 
 
-def _status(told: str, *numbers: np.ndarray) -> Status:
-    """IPOPT's answer in our words; an optimum that is not finite is none."""
-    if told == "Solve_Succeeded" and all(np.isfinite(each).all() for each in numbers):
+def _status(returned: str, *numbers: np.ndarray) -> Status:
+    """Status from that of IPOPT; an optimum must be finite."""
+    if returned == "Solve_Succeeded" and all(np.isfinite(each).all() for each in numbers):
         return Status.SOLVED
-    if told == "Infeasible_Problem_Detected":
+    if returned == "Infeasible_Problem_Detected":
         return Status.INFEASIBLE
     return Status.NOT_CONVERGED

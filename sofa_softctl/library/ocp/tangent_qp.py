@@ -1,4 +1,4 @@
-"""The tangent QP at an optimum, condensed to its free directions and made convex."""
+"""Tangent QP at an optimum, condensed to its free directions and convexified."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from sofa_softctl.qp.solvers.daqp import KeptDaqp
 from sofa_softctl.qp.verified import VerifiedResult, solve_checked
 
 LEAST = 1e-6
-"""epsilon: least eigenvalue that convexification leaves, over the mean one of the Hessian [-]."""
+"""epsilon: least eigenvalue after convexification, over the mean one of the Hessian [-]."""
 SOLVERS = ("daqp", "proxqp")
-"""QP solvers, in the order in which they are asked; answers are checked."""
+"""QP solvers, in the order of their calls; answers are verified."""
 
 
 @dataclass(frozen=True, eq=False)
 class TangentQP:
     """min 1/2 z^T H z + (d + D dp)^T z  subject to  lower <= A z + a <= upper, z_2 >= c.
 
-    z = [z_1, z_2]: directions that keep all active constraints, then the active inequalities
-    themselves, which so become bounds. With dp the change of the parameters,
+    z = [z_1, z_2]: directions along all active constraints, then the active inequalities
+    themselves, which become bounds. With dp the change of the parameters,
 
         a = a_p dp,  c = c_p dp,  v = v* + Z z + Y dp.
 
-    Departure from (ctQP): rows of A come once, with a lower and an upper limit, where the paper has
-    two; and all limits are those of unknowns v or of `path`, less their value at the optimum.
+    Departure from (ctQP): one row of A with a lower and an upper limit instead of two rows; limits
+    are those of unknowns v or of `path`, minus the value at the optimum.
     """
 
     H: np.ndarray
@@ -37,9 +37,9 @@ class TangentQP:
     d: np.ndarray
     """Slope at dp = 0: the multipliers of the active inequalities, shape (n,)."""
     D: np.ndarray
-    """Its change with dp, shape (n, n_p)."""
+    """Its derivative by dp, shape (n, n_p)."""
     rows: np.ndarray
-    """Places in v of the unknowns that are limited: the first rows of A."""
+    """Indices in v of the limited unknowns: the first rows of A."""
     path_z: np.ndarray
     """Rows of A of the inequalities `path`, shape (m - rows, n)."""
     path_p: np.ndarray
@@ -49,11 +49,11 @@ class TangentQP:
     upper: np.ndarray
     """Largest change, shape (m,)."""
     c_p: np.ndarray
-    """Change of the bounds on z_2 with dp, shape (n_a, n_p)."""
+    """Derivative of the bounds on z_2 by dp, shape (n_a, n_p)."""
     Z: np.ndarray
     """[Z_1, Z~_2], shape (n_v, n)."""
     Y: np.ndarray
-    """Change of v with dp that keeps the equations, shape (n_v, n_p)."""
+    """Derivative of v by dp along the equations, shape (n_v, n_p)."""
 
     @cached_property
     def A(self) -> np.ndarray:
@@ -62,7 +62,7 @@ class TangentQP:
 
     @cached_property
     def a_p(self) -> np.ndarray:
-        """Their change with dp, shape (m, n_p)."""
+        """Their derivative by dp, shape (m, n_p)."""
         return np.concatenate((self.Y[self.rows], self.path_p))
 
     def problem(self, dp: np.ndarray) -> QP:
@@ -84,13 +84,13 @@ class TangentQP:
         return KeptDaqp(self.H, self.A)
 
     def prepare(self) -> None:
-        """Set up the solver that keeps its factors; else the first `solve` does."""
+        """Set up the solver with kept factors; otherwise the first `solve` does."""
         _ = self._kept
 
     def solve(self, dp: np.ndarray, *, tolerance: float = 1e-6) -> VerifiedResult:
-        """Ask the solvers, and check. `change` turns the answer's x into a change of v.
+        """Solve and verify. `change` maps the answer's x to a change of v.
 
-        The first one keeps its factors; where its answer fails the check, all are asked anew.
+        The first solver has kept factors; where its answer fails the check, all are called anew.
         """
         qp = self.problem(dp)
         found = self._kept.solve(qp)
@@ -112,19 +112,19 @@ def condense(
 ) -> TangentQP:
     """The condensed tangent QP at an optimum.
 
-    Bases by QR: Z_3 of the range of g_v^T, [Z_1, Z_2] of its complement, Z_2 of what the active
-    inequalities see of that; Z~_2 = Z_2 (h_a,v Z_2)^-1. H is made positive definite by adding
+    Bases by QR: Z_3 of the range of g_v^T, [Z_1, Z_2] of its complement, Z_2 of the active
+    inequalities in it; Z~_2 = Z_2 (h_a,v Z_2)^-1. H becomes positive definite by adding
     h_a,v^T Lambda h_a,v with the least symmetric Lambda that leaves eigenvalues of at least `LEAST`
     of Lambda - S; this does not move the solution while active inequalities stay active.
 
     Args:
         optimum: The optimum.
         at: Derivatives there.
-        active: Places of the active inequalities in h.
+        active: Indices of the active inequalities in h.
         limits: Least and largest of the unknowns v; infinite where there is none, shape (n_v,).
 
-    Source: Marcucci et al., sections 4.2 and 4.3. All costs are divided by the mean curvature, so
-        that the solvers' tolerances mean something.
+    Source: Marcucci et al., sections 4.2 and 4.3. All costs are divided by the mean curvature, for
+        meaningful tolerances of the solvers.
     """
     n_v, n_p = at.l_vp.shape
     n_g, n_a = at.g_v.shape[0], len(active)
@@ -176,7 +176,7 @@ def _inequalities(
     active: np.ndarray,
     limits: tuple[np.ndarray, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Of the inequalities that are not active: places in v, those of `path` in h, the limits."""
+    """Inactive inequalities: indices in v, those of `path` in h, and the limits."""
     least, most = (each - optimum.v for each in limits)
     low, high = (np.flatnonzero(np.isfinite(each)) for each in limits)
     is_active = np.zeros(len(at.h), bool)

@@ -1,4 +1,4 @@
-"""The elastic arm over time: integration, energy, a catch, and motors that follow a reference."""
+"""Dynamics of the elastic arm: integration, energy, catching, and motor control."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sofa_softctl.library.problems.elastic_arm import (
 )
 
 State = list[float]
-"""[q, dq, theta, dtheta], two each [rad], [rad/s]."""
+"""State [q, dq, theta, dtheta], two each [rad], [rad/s]."""
 Command = Callable[[float, State], Sequence[float]]
-"""(time, state) -> torques of both motors, which hold for a substep [N m]."""
+"""(time, state) -> torques of both motors for a substep [N m]."""
 
 
 def rk4(x: State, tau: Sequence[float], K: Sequence[float], m: float, h: float) -> State:
-    """The state a time h later, by the explicit Runge-Kutta method of order four.
+    """The state after a time h, by the explicit Runge-Kutta method of order four.
 
     Args:
         x: State.
@@ -32,7 +32,7 @@ def rk4(x: State, tau: Sequence[float], K: Sequence[float], m: float, h: float) 
         m: Mass of the object in the hand [kg].
         h: Time [s].
 
-    Source: Marcucci et al., (1), and section 2 for the method: the one that plans are made with.
+    Source: Marcucci et al., (1), and section 2 for the method, which is that of the plans.
     """
 
     def slope(at: State) -> State:
@@ -57,10 +57,10 @@ def energy(x: State, K: Sequence[float], m: float) -> float:
 
 
 def caught(x: State, before: float, after: float) -> State:
-    """The state after the hand, with a mass `before` in it, caught a resting one: `after` in all.
+    """The state after the hand, with a mass `before` in it, caught a resting one: `after` in total.
 
-    Inelastic: both go on with one velocity. Springs pass no impulse on, so the motors keep theirs,
-    and the links' momentum stays: M(q, after) dq+ = M(q, before) dq-.
+    Inelastic: both then have one velocity. Springs transmit no impulse, so the motors keep theirs,
+    and the links' momentum is conserved: M(q, after) dq+ = M(q, before) dq-.
     """
     a, b, d = inertia(x[0:2], before)
     momentum = (a * x[2] + b * x[3], b * x[2] + d * x[3])
@@ -73,15 +73,15 @@ def caught(x: State, before: float, after: float) -> State:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Angles of the motors that a motion leads through, theta_r(t); after its end they stay.
+    """Reference angles of the motors along a motion, theta_r(t), constant after its end.
 
     Between the instants of the plan: the cubic polynomial with its angles and speeds there.
     """
 
     start: float
-    """When the motion begins [s]."""
+    """Start of the motion [s]."""
     horizon: float
-    """How long it takes [s]."""
+    """Its duration [s]."""
     theta: np.ndarray
     """Angles [rad], shape (N + 1, 2)."""
     dtheta: np.ndarray
@@ -89,12 +89,12 @@ class Reference:
 
     @classmethod
     def of(cls, motion: Motion, start: float, horizon: float, turn: float = 0.0) -> Reference:
-        """That of a planned motion, in whose plane q_1 = 0 is the robot's angle `turn` [rad]."""
+        """Reference of a planned motion, whose q_1 = 0 is the robot's angle `turn` [rad]."""
         return cls(start, horizon, motion.x[:, 4:6] + [turn, 0.0], motion.x[:, 6:8])
 
     @property
     def end(self) -> float:
-        """When the motion is over [s]."""
+        """End of the motion [s]."""
         return self.start + self.horizon
 
     def at(self, time: float) -> tuple[list[float], list[float]]:
@@ -120,20 +120,20 @@ class Reference:
 class AngleControl:
     """A PID controller of each motor's angle, with the gains that put three poles at -bandwidth.
 
-    For the motor alone: the spring is a disturbance, which the integral takes. I s^3 + (F + k_d)
-    s^2 + k_p s + k_i = I (s + w)^3. While a torque is at its limit nothing is integrated.
+    For the motor alone: the spring is a disturbance, which the integral compensates. I s^3 + (F +
+    k_d) s^2 + k_p s + k_i = I (s + w)^3. Integration stops while a torque is at its limit.
     """
 
     reference: Reference
-    """Where they are to be."""
+    """Reference of the angles."""
     step: float
     """Time between two calls [s]."""
     bandwidth: float = 40.0
-    """w [1/s]."""
+    """Bandwidth w [1/s]."""
     limit: float = TORQUE
-    """Of the torques [N m]."""
+    """Limit of the torques [N m]."""
     integral: list[float] = field(default_factory=lambda: [0.0, 0.0])
-    """Of the errors [rad s]."""
+    """Integral of the errors [rad s]."""
 
     def __call__(self, time: float, x: State) -> list[float]:
         """The torques for the next substep [N m]."""
@@ -157,14 +157,14 @@ class Torques:
     """Torques of a plan, each for its interval, and none after the last."""
 
     start: float
-    """When the first begins [s]."""
+    """Start of the first [s]."""
     horizon: float
-    """How long all take [s]."""
+    """Duration of all [s]."""
     u: np.ndarray
     """Torques [N m], shape (N, 2)."""
 
     def __call__(self, time: float, x: State) -> list[float]:
         """The torques for the next substep [N m]."""
-        # Substeps begin at sums of dt, which rounding may put before the interval's own start.
+        # Substeps begin at sums of dt, by rounding perhaps before the interval's start.
         k = int((time - self.start) / self.horizon * len(self.u) + 1e-6)
         return self.u[k].tolist() if k < len(self.u) else [0.0, 0.0]

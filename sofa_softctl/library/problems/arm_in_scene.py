@@ -1,4 +1,4 @@
-"""The elastic arm inside a scene: its dynamics in the scene's steps, its hand, what it carries."""
+"""The elastic arm in a scene: dynamics, hand, and carried objects."""
 
 from __future__ import annotations
 
@@ -36,74 +36,76 @@ from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
 @dataclass
 class ArmState:
-    """What the arm carries from step to step."""
+    """State that persists over steps."""
 
     x: State
     """q, dq, theta, dtheta [rad], [rad/s]."""
     motors: AngleControl
     """The motors' position control."""
     command: Command
-    """What gives the torques: `motors`, or `Torques`."""
+    """Source of the torques: `motors`, or `Torques`."""
     hand: Hand
     """The hand."""
     places: np.ndarray
-    """Poses of the objects, as Rigid3 has them, shape (n, 7)."""
+    """Poses of the objects as Rigid3, shape (n, 7)."""
     torque: list[float] = field(default_factory=lambda: [0.0, 0.0])
-    """Of the motors in the last substep [N m]."""
+    """Torques of the motors in the last substep [N m]."""
     held: int = -1
     """Object in the hand; -1: none."""
     grip: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    """Its place in the hand's axes, and its angle there [m], [rad]."""
+    """Its position and angle in the hand's axes [m], [rad]."""
 
 
 FRAMES = ("base", "link 1", "link 2", "motor 1", "motor 2", "hand", "left finger", "right finger")
-"""Bodies of the state `frames`, in this order. A motor's x axis: where its spring is relaxed."""
+"""Bodies of the state `frames`, in this order. A motor's x axis is the relaxed direction of its
+spring."""
 FINGER, SPREAD = np.array([-0.035, 0.022]), 0.5
-"""Where a finger turns, in the hand's axes [m], and its angle when the hand is open [rad]."""
+"""Pivot of a finger in the hand's axes [m], and its angle when the hand is open [rad]."""
 
 
 class ElasticArm(SceneController):
     """The planar arm with springs between motors and links, as a robot in a scene.
 
-    It moves about the scene's z axis, in SI units, and is in no mechanical system of the scene:
-    each step advances equation (1) by `substeps` steps of the explicit Runge-Kutta method of order
-    four, and places the frames. The motors follow a reference under PID control, or give torques.
+    It moves about the scene's z axis, in SI units, and is not part of the scene's mechanical
+    systems: each step advances equation (1) by `substeps` steps of the explicit Runge-Kutta method
+    of order four, and updates the frames. The motors follow a reference under PID control, or give
+    torques.
 
     The hand takes `closing` to close and to open, and begins by the rule of section 6. When it has
-    closed, an object within `reach` of the tip is caught: it was at rest, goes on with the hand
-    (`arm_motion.caught`), and keeps its place in the hand's axes, while the dynamics have its mass
-    at the tip, as (1) has. When the hand has opened, the links keep their speed, and the object
-    stops there, and falls to the `ground` or onto those that lie there.
+    closed, a resting object within `reach` of the tip is caught: it moves with the hand
+    (`arm_dynamics.caught`) and keeps its pose in the hand's axes; its mass is at the tip, as in
+    (1). When the hand has opened, the links keep their speed, and the object stops and falls to the
+    `ground` or onto those that lie there.
 
     Args:
         root: Root of the scene.
         frames: MechanicalObject of template Rigid3 with a body for each of `FRAMES`.
-        objects: One with a body for each object that can be carried; None: there are none.
+        objects: MechanicalObject with a body for each object; None: there are none.
         masses: Of the objects [kg].
-        thickness: Of an object: how far one that is put onto another stands above it [m].
-        ground: Height that objects fall to when they are let go [m]; None: they do not fall.
-        angles: q at the start, springs relaxed, at rest [rad].
+        thickness: Height of an object above the one that it lies on [m].
+        ground: Height that released objects fall to [m]; None: they do not fall.
+        angles: Initial q, at rest with relaxed springs [rad].
         stiffness: Of both springs [N m / rad].
         bandwidth: Of the motors' position control [1/s].
         torque_limit: Of the motors, at the link's side [N m].
         closing: Time in which the hand closes [s].
-        reach: From how far the hand catches an object [m].
-        substeps: Of a step.
-        name: Of the component.
+        reach: Distance at which the hand catches an object [m].
+        substeps: Number of substeps a step.
+        name: Name of the component.
 
     Data:
         q: Angles of the links [rad].
         theta: Angles of the motors, at the link's side [rad].
-        reference: Where the motors are to be [rad].
+        reference: Reference of the motors [rad].
         torque: Of the motors [N m].
-        tip: Where the hand is [m].
-        hand: How far it is closed: 0 to 1.
+        tip: Position of the hand [m].
+        hand: Closing of the hand, 0 to 1.
         held: Number of the object in the hand; -1: none.
         energy: Kinetic, and of the springs [J].
         grasp_error: Distance of tip and goal when the hand had closed or opened, each time [m].
 
     Raises:
-        SceneError: frames, objects and masses do not fit; a number that must be positive is not.
+        SceneError: frames, objects and masses do not match; a number is not positive.
 
     Source: Marcucci et al., (1), Table 1 and section 6.
     """
@@ -179,7 +181,7 @@ class ElasticArm(SceneController):
         self.reset()
 
     def reset(self) -> None:
-        """Back to rest at the first angles, the hand open, the objects where they were."""
+        """Reset to rest at the initial angles, with the hand open and initial objects."""
         h = float(self.dt.value) / self.substeps
         still = np.array([self.start[4:6]] * 2)
         motors = AngleControl(
@@ -190,16 +192,16 @@ class ElasticArm(SceneController):
         self._show()
 
     def snapshot(self) -> dict[str, Any]:
-        """What the arm carries from step to step."""
+        """State that persists over steps."""
         return {"state": copy.deepcopy(self.state)}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Take over what `snapshot` gave."""
+        """Restore a `snapshot`."""
         self.keep(state=copy.deepcopy(snapshot["state"]))
 
     @property
     def mass(self) -> float:
-        """Of the object in the hand [kg]."""
+        """Mass of the object in the hand [kg]."""
         return self.masses[self.state.held] if self.state.held >= 0 else 0.0
 
     @property
@@ -208,24 +210,24 @@ class ElasticArm(SceneController):
         return energy(self.state.x, self.stiffness, self.mass)
 
     def follow(self, motion: Motion, start: float, horizon: float, turn: float = 0.0) -> None:
-        """Let the motors follow a planned motion, under PID control.
+        """Make the motors follow a planned motion, under PID control.
 
         Args:
             motion: The plan, states as in (1).
-            start: When it begins [s].
-            horizon: How long it takes [s].
+            start: Its start [s].
+            horizon: Its duration [s].
             turn: The robot's angle that is q_1 = 0 in the plan [rad].
         """
         self.state.motors.reference = Reference.of(motion, start, horizon, turn)
         self.state.command = self.state.motors
 
     def push(self, torques: np.ndarray, start: float, horizon: float) -> None:
-        """Let the motors give torques (N, 2) [N m], each for its share of the horizon [s]."""
+        """Apply torques (N, 2) [N m], each for its share of the horizon [s]."""
         self.state.command = Torques(start, horizon, np.asarray(torques, float))
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
-        """Go on by a step, and place all frames where they are at its end."""
+        """Advance by a step, and update all frames."""
         del event
         state, start, dt = self.state, float(self.time.value), float(self.dt.value)
         h = state.motors.step = dt / self.substeps
@@ -240,7 +242,7 @@ class ElasticArm(SceneController):
         self.outputs["reference"].value = state.motors.reference.at(start + dt)[0]
 
     def _act(self, time: float) -> None:
-        """The hand has just closed or opened: catch, or let go."""
+        """Catch or release an object, when the hand has closed or opened."""
         state, at = self.state, position(self.state.x)
         if state.hand.close:
             self._catch(at)
@@ -253,7 +255,7 @@ class ElasticArm(SceneController):
         self.outputs["grasp_error"].value = [action.distance for action in state.hand.actions]
 
     def _catch(self, at: np.ndarray) -> None:
-        """Take the nearest object, if there is one within reach of the tip."""
+        """Catch the nearest object within reach of the tip, if there is one."""
         state = self.state
         apart = np.linalg.norm(state.places[:, :2] - at, axis=1)
         near = int(apart.argmin()) if len(apart) else -1
@@ -266,7 +268,7 @@ class ElasticArm(SceneController):
         state.x = caught(state.x, before, self.mass)
 
     def _carry(self) -> None:
-        """Place the object in the hand."""
+        """Move the object with the hand."""
         state = self.state
         if state.held >= 0:
             angle = state.x[0] + state.x[1]
@@ -274,7 +276,7 @@ class ElasticArm(SceneController):
             state.places[state.held] = _pose(at, self.height, state.grip[2] + angle)
 
     def _put(self, number: int) -> None:
-        """Let an object fall, onto others that lie there."""
+        """Drop an object, onto others that lie there."""
         if number < 0 or self.ground is None:
             return
         places = self.state.places
@@ -283,7 +285,7 @@ class ElasticArm(SceneController):
         places[number, 2] = max([*(others[here, 2] + self.thickness), self.ground])
 
     def _show(self) -> None:
-        """Tell where everything is, in frames and Data."""
+        """Write frames and Data."""
         state, z = self.state, self.height
         x, hand = state.x, state.hand
         first, both = x[0], x[0] + x[1]
@@ -303,9 +305,9 @@ class ElasticArm(SceneController):
         ]
         if self.objects is not None:
             self.objects.position.value = state.places.tolist()
-        told = {"q": x[0:2], "theta": x[4:6], "torque": state.torque, "tip": [[*tip, z]]}
-        told |= {"hand": [hand.share], "held": [float(state.held)], "energy": [self.stored]}
-        for name, value in told.items():
+        values = {"q": x[0:2], "theta": x[4:6], "torque": state.torque, "tip": [[*tip, z]]}
+        values |= {"hand": [hand.share], "held": [float(state.held)], "energy": [self.stored]}
+        for name, value in values.items():
             self.outputs[name].value = value
 
 
@@ -315,7 +317,7 @@ def _turned(vector: np.ndarray, angle: float) -> np.ndarray:
 
 
 def _pose(at: np.ndarray, z: float, angle: float) -> list[float]:
-    """As SOFA's Rigid3 has it: a place, and a quaternion about z."""
+    """Pose as Rigid3: position, and a quaternion about z."""
     return [float(at[0]), float(at[1]), z, 0.0, 0.0, math.sin(0.5 * angle), math.cos(0.5 * angle)]
 
 

@@ -1,4 +1,4 @@
-"""A planar arm of two links with springs between motors and links, which picks and places."""
+"""A planar arm of two links with springs between motors and links, for pick-and-place."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from sofa_softctl.library.ocp.problem import (
 from sofa_softctl.library.ocp.shooting import casadi
 
 LENGTH = (0.22, 0.22)
-"""Of the links [m]."""
+"""Lengths of the links [m]."""
 MASS = (0.75, 0.88)
-"""Of the links, the hand in the second [kg]."""
+"""Masses of the links, the second with the hand [kg]."""
 CENTRE = (0.20, 0.19)
-"""Of mass of each link, from its joint, where it is a point [m]."""
+"""Centre of mass of each link, from its joint, a point mass [m]."""
 FRICTION = (0.040, 0.030)
-"""Of the joints [N m s / rad]."""
+"""Friction of the joints [N m s / rad]."""
 REDUCTION = 205.0
-"""Of the gears [-]."""
+"""Ratio of the gears [-]."""
 MOTOR_INERTIA = 0.50e-6 * REDUCTION**2
-"""At the link's side [kg m^2]."""
+"""Inertia of the motors, at the link's side [kg m^2]."""
 MOTOR_FRICTION = 0.22e-6 * REDUCTION**2
-"""At the link's side [N m s / rad]."""
+"""Friction of the motors, at the link's side [N m s / rad]."""
 STIFFNESS = (0.316, 1.772)
-"""Mean of the best ones [N m / rad]."""
+"""Mean optimal stiffness [N m / rad]."""
 CLOSING = 0.1
 """Time in which the hand closes [s]."""
 """All from Marcucci et al., Table 1 and section 2."""
 
 
 def cos(x: Symbol) -> Symbol:
-    """Of a number or a symbol: with numbers the formulas below need no CasADi."""
+    """cos of a number or a symbol: with numbers the formulas below need no CasADi."""
     return math.cos(x) if isinstance(x, float) else casadi().cos(x)
 
 
 def sin(x: Symbol) -> Symbol:
-    """Of a number or a symbol."""
+    """sin of a number or a symbol."""
     return math.sin(x) if isinstance(x, float) else casadi().sin(x)
 
 
@@ -56,7 +56,7 @@ def inertia(q: Symbol, m: Symbol) -> tuple[Symbol, Symbol, Symbol]:
 
 
 def bias(q: Symbol, dq: Symbol, m: Symbol) -> list[Symbol]:
-    """c: Coriolis, centrifugal and friction torques [N m]; the arm moves in a level plane."""
+    """c: Coriolis, centrifugal and friction torques [N m]; the arm moves in a horizontal plane."""
     turn = (MASS[1] * CENTRE[1] + m * LENGTH[1]) * LENGTH[0] * sin(q[1])
     return [
         -turn * (2.0 * dq[0] * dq[1] + dq[1] ** 2) + FRICTION[0] * dq[0],
@@ -126,13 +126,13 @@ def arm(
     """The problem (OCP) of the paper's section 2.
 
     Args:
-        actuation: "rigid" (R), "constant" (CS) or "variable" (VS), where the springs' stiffness is
-            optimised.
-        stiffness: Of both springs, where it is constant [N m / rad].
-        horizon: Of a motion [s].
+        actuation: "rigid" (R), "constant" (CS) or "variable" (VS), with optimised stiffness
+            of the springs.
+        stiffness: Constant stiffness of both springs [N m / rad].
+        horizon: Duration of a motion [s].
         tolerance: Largest error of a grasp [m].
-        settled: The springs are relaxed at the end, q = theta, so that the robot stays there.
-            Source: section 6, for plans that take too long to go on from the move before.
+        settled: The springs are relaxed at the end, q = theta, so that the robot rests there.
+            Source: section 6, for planning that is too slow to continue from the last move.
     """
     ca = casadi()
     inputs = [Variable(f"tau_{j} [N m]", -TORQUE, TORQUE) for j in (1, 2)]
@@ -206,7 +206,7 @@ def position(q: np.ndarray | Sequence[float]) -> np.ndarray:
 
 
 def jacobian(q: np.ndarray | Sequence[float]) -> np.ndarray:
-    """Of `position` [m / rad], shape (2, 2)."""
+    """Jacobian of `position` [m / rad], shape (2, 2)."""
     first, both = q[0], q[0] + q[1]
     l1, l2 = LENGTH
     return np.array(
@@ -218,7 +218,7 @@ def jacobian(q: np.ndarray | Sequence[float]) -> np.ndarray:
 
 
 def grasp_error(x: np.ndarray, p: np.ndarray) -> float:
-    """e_g: how far tip and object are apart at most while the hand closes [m].
+    """e_g: largest distance of tip and object while the hand closes [m].
 
     |xi - xi_f| + t_g |dxi/dt|, at the end x of a motion. Source: section 5.1.
     """

@@ -1,4 +1,4 @@
-"""A cart that carries a flexible pole from rest to rest, and may choose how stiff its foot is."""
+"""A cart with a flexible pole, moved from rest to rest, with optional tuning of its stiffness."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from sofa_softctl.library.ocp.problem import (
 CART = 1.0
 """Mass [kg]."""
 RAIL_FRICTION = 0.5
-"""Of the cart [N s / m]."""
+"""Friction of the cart [N s / m]."""
 LENGTH = (0.2, 0.2)
-"""Of the lower and the upper half of the pole, which have no mass [m]."""
+"""Lengths of the lower and upper half of the pole, massless [m]."""
 JOINT_MASS = 0.05
-"""In the middle of the pole [kg]."""
+"""Mass in the middle of the pole [kg]."""
 STIFFNESS = (4.0, 3.0)
-"""Of the springs at the foot and in the middle; they are straight at rest [N m / rad]."""
+"""Stiffness of the springs at the foot and in the middle, straight at rest [N m / rad]."""
 DAMPING = (0.004, 0.003)
-"""Of these [N m s / rad]."""
+"""Damping of these [N m s / rad]."""
 GRAVITY = 9.81
-"""[m / s^2]."""
+"""Gravity [m / s^2]."""
 FORCE, SPEED = 8.0, 1.2
 """Limits of the cart [N], [m / s]."""
 
 
 def inertia(angles: Symbol, tip_mass: Symbol) -> list[list[Symbol]]:
-    """Of cart, lower and upper half: of [s, a_1, a_2], a being angles from the vertical."""
+    """Inertia of [s, a_1, a_2]: cart, lower and upper half, with angles a from the vertical."""
     ca, (l1, l2) = casadi(), LENGTH
     both, a1, a2 = JOINT_MASS + tip_mass, angles[0], angles[1]
     first, second = both * l1 * ca.cos(a1), tip_mass * l2 * ca.cos(a2)
@@ -45,7 +45,7 @@ def inertia(angles: Symbol, tip_mass: Symbol) -> list[list[Symbol]]:
 
 
 def forces(x: Symbol, u: Symbol, foot: Symbol, tip_mass: Symbol) -> list[Symbol]:
-    """All but inertia, along [s, a_1, a_2], with the centrifugal ones."""
+    """All other forces along [s, a_1, a_2], centrifugal ones included."""
     ca, (l1, l2) = casadi(), LENGTH
     both, (a1, a2), (ds, w1, w2) = JOINT_MASS + tip_mass, (x[1], x[2]), (x[3], x[4], x[5])
     turn = tip_mass * l1 * l2 * ca.sin(a1 - a2)
@@ -60,7 +60,7 @@ def forces(x: Symbol, u: Symbol, foot: Symbol, tip_mass: Symbol) -> list[Symbol]
 
 
 def sway(x: Symbol) -> Symbol:
-    """How far the tip is ahead of the cart [m]."""
+    """Horizontal distance of the tip from the cart [m]."""
     ca = casadi()
     return LENGTH[0] * ca.sin(x[1]) + LENGTH[1] * ca.sin(x[2])
 
@@ -72,15 +72,15 @@ def flexible_cart(
     horizon: float = 1.2,
     tolerance: float = 0.005,
 ) -> OptimalControlProblem:
-    """Move over a distance in a given time with little force, and stand still with a still pole.
+    """Move over a distance in a given time with little force, ending without swing.
 
-    State: [s, a_1, a_2] and its rate; the halves of the pole lean by the angles a. The mean of
-    force^2 and of the weighted (a_1^2 + a_2^2) counts, and the price of the spring.
+    State: [s, a_1, a_2] and its rate; with angles a of the pole's halves. The cost is the mean of
+    force^2 and of the weighted (a_1^2 + a_2^2), plus that of the spring.
 
     Args:
-        tuned: Whether the stiffness of the spring at the foot is optimised, at a price.
-        sway_max: How far the tip may be from above the cart [m].
-        horizon: Of a motion [s].
+        tuned: Whether the stiffness of the spring at the foot is optimised, with a cost.
+        sway_max: Largest horizontal distance of the tip from the cart [m].
+        horizon: Duration of a motion [s].
         tolerance: Largest residual swing of the tip [m].
     """
     ca = casadi()
@@ -138,16 +138,16 @@ def flexible_cart(
 
 
 def residual_swing(x: np.ndarray, foot: float, p: np.ndarray) -> float:
-    """Largest distance of the tip from its goal after the cart has been stopped at once [m].
+    """Largest distance of the tip from its goal after a sudden stop of the cart [m].
 
-    A bound: the pole's two modes as if their peaks came together, small angles, no damping.
+    A bound: the sum of the peaks of the pole's two modes, for small angles without damping.
     """
     (l1, l2), tip = LENGTH, np.array(LENGTH)
     both, upper = JOINT_MASS + p[1], p[1]
     M = np.array([[both * l1**2, upper * l1 * l2], [upper * l1 * l2, upper * l2**2]])
     K = np.array([[foot + STIFFNESS[1], -STIFFNESS[1]], [-STIFFNESS[1], STIFFNESS[1]]])
     K -= GRAVITY * np.diag([both * l1, upper * l2])
-    # The stop leaves the pole's momentum about its joints: M rates + [both l1, upper l2] speed.
+    # The stop keeps the pole's momentum about its joints: M rates + [both l1, upper l2] speed.
     rates = x[4:6] + np.linalg.solve(M, np.array([both * l1, upper * l2]) * x[3])
     root = np.linalg.inv(np.linalg.cholesky(M))
     squares, modes = np.linalg.eigh(root @ K @ root.T)

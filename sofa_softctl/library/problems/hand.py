@@ -1,4 +1,4 @@
-"""The hand at the arm's tip: when it closes and opens, and how far it is off then."""
+"""The hand at the arm's tip: timing of closing and opening, and grasp errors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sofa_softctl.library.problems.elastic_arm import CLOSING
 def is_time(distance: float, rate: float, closing: float) -> bool:
     """Whether the hand starts to close or to open: t_g / 2 |d/dt |xi - xi_f|| > |xi - xi_f|.
 
-    At constant speed it is then half done at the goal. A plan that ends at rest comes to its goal
-    as (T - t)^n, and the hand starts n t_g / 2 before the end: with n = 2, where the acceleration
+    At constant speed it is half closed at the goal. A plan that ends at rest approaches its goal as
+    (T - t)^n, and the hand starts n t_g / 2 before the end: with n = 2, where the acceleration
     does not end at 0, it has closed at the end.
 
     Args:
@@ -21,8 +21,8 @@ def is_time(distance: float, rate: float, closing: float) -> bool:
         rate: Its derivative [m/s].
         closing: t_g, the time that closing takes [s].
 
-    Source: section 6, where the norm's derivative stands as d_r ||xi(q) - xi_f||_t_g; units say
-        that the closing time is a factor.
+    Source: section 6, where the norm's derivative is d_r ||xi(q) - xi_f||_t_g; by units the
+        closing time is a factor.
     """
     return 0.5 * abs(rate) * closing > distance
 
@@ -32,48 +32,48 @@ class Action:
     """One closing or opening of the hand."""
 
     time: float
-    """When it was done [s]."""
+    """Time of its end [s]."""
     closed: bool
     """Whether it closed."""
     distance: float
-    """Between tip and goal at that time [m]."""
+    """Distance of tip and goal then [m]."""
     largest: float
     """Largest of these distances since the hand began [m]."""
     held: int
-    """The object that was caught or let go; -1: none."""
+    """The caught or released object; -1: none."""
 
 
 @dataclass
 class Hand:
-    """A hand that is asked to close or open at a goal, and begins when it is time."""
+    """A hand that closes or opens at a goal."""
 
     closing: float = CLOSING
-    """t_g, the time that closing takes, and opening [s]."""
+    """t_g, time of closing and of opening [s]."""
     share: float = 0.0
-    """How far it is closed [-]."""
+    """Closing, 0 to 1 [-]."""
     goal: np.ndarray | None = None
-    """Where it is to close or open, shape (2,) [m]; None: nowhere."""
+    """Goal at which to close or open, shape (2,) [m]; None: none."""
     close: bool = False
-    """Whether it is to be closed."""
+    """Whether to close there."""
     moving: bool = False
     """Whether it has begun."""
     largest: float = 0.0
     """Largest distance to the goal since it began [m]."""
     actions: list[Action] = field(default_factory=list)
-    """What it did."""
+    """Completed actions."""
 
     @property
     def done(self) -> bool:
-        """Whether nothing is asked of it any more."""
+        """Whether it has no goal."""
         return self.goal is None
 
     def ask(self, goal: np.ndarray, *, close: bool) -> None:
-        """Close, or open, at a place (x, y) [m]."""
+        """Set a goal (x, y) for closing or opening [m]."""
         self.goal, self.close = np.asarray(goal, float), close
         self.moving, self.largest = False, 0.0
 
     def advance(self, at: np.ndarray, velocity: np.ndarray, h: float) -> bool:
-        """Go on by a time h with the tip there at its end; True when closed or open just then."""
+        """Advance by a time h, with the tip at its end; True when it has just closed or opened."""
         if self.goal is None:
             return False
         apart = at - self.goal
@@ -92,7 +92,7 @@ class Hand:
         return True
 
     def finish(self, time: float, at: np.ndarray, held: int) -> None:
-        """Note what was done; nothing is asked any more."""
+        """Record the action and clear the goal."""
         assert self.goal is not None
         distance = float(np.linalg.norm(at - self.goal))
         self.actions.append(Action(time, self.close, distance, self.largest, held))

@@ -1,4 +1,4 @@
-"""Picking objects up and putting them down: one planned motion after the other."""
+"""Pick-and-place: a sequence of planned motions."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Move:
     """One motion, and what the hand does at its end."""
 
     x: float
-    """Where the hand is to come to [m]."""
+    """Goal of the hand [m]."""
     y: float
-    """Where the hand is to come to [m]."""
+    """Goal of the hand [m]."""
     pick: bool
     """Whether it closes there; else it opens."""
 
 
 def parameters(q: Sequence[float], theta: Sequence[float], goal: Move, mass: float) -> np.ndarray:
-    """p of a motion from rest at angles q, motors at theta [rad], with a mass [kg] in the hand.
+    """Parameters p from rest at angles q, motors at theta [rad], with a mass [kg] in the hand.
 
     alpha_f - q_1 is taken between -pi and pi. Source: section 5.1.
     """
@@ -45,7 +45,7 @@ def parameters(q: Sequence[float], theta: Sequence[float], goal: Move, mass: flo
 
 
 def nlp_planner(stiffness: Sequence[float], horizon: float) -> Planner:
-    """Solves the optimal control problem for each motion, with relaxed springs at its end.
+    """Planner that solves the optimal control problem, with relaxed springs at the end.
 
     Source: section 6, Fig. 4a.
 
@@ -68,12 +68,12 @@ def nlp_planner(stiffness: Sequence[float], horizon: float) -> Planner:
 
 
 def library_planner(library: str | os.PathLike[str], horizon: float) -> Planner:
-    """Takes each motion from a library, refined.
+    """Planner with refined motions of a library.
 
     Source: section 6, Fig. 4b.
 
     Raises:
-        LibraryError: the file cannot be read, or is for motions that take another time; of the
+        LibraryError: the file cannot be read, or has motions of another duration; of the
             planner: there is no motion at p that may be executed.
     """
     known = load(library)
@@ -96,30 +96,30 @@ def library_planner(library: str | os.PathLike[str], horizon: float) -> Planner:
 class PickAndPlace(SceneController):
     """Moves an `ElasticArm` from goal to goal, each motion planned from the state it begins in.
 
-    At the end of a step: the state is read, a motion planned, and after `planning_time` it begins.
-    With `settle`, the robot comes to rest before it is read. The motion is over when its time is,
-    and the hand has done its part: where the closing rule asked for nothing until then, the hand
-    begins at the end (the rule would wait for ever when the goal is missed at low speed).
+    At the end of a step the state is read and a motion planned, which begins after `planning_time`.
+    With `settle`, the robot rests before that. The motion ends after its duration, when the hand
+    has acted: where the closing rule has not started it by then, the hand begins at the end (the
+    rule would wait for ever when the goal is missed at low speed).
 
     Args:
         root: Root of the scene.
         arm: The robot.
         moves: Motions, in their order.
-        plan: Plans one.
-        horizon: Of a motion [s].
+        plan: The planner.
+        horizon: Duration of a motion [s].
         settle: Whether to wait for rest before each motion.
-        planning_time: Simulated time that planning takes [s]. None: what it took in fact, so that
-            runs are no longer the same from one to the next.
-        rest: Swing of one spring, alone, with whose energy the robot counts as at rest [rad].
-        name: Of the controller.
+        planning_time: Simulated time of planning [s]. None: the measured time, which differs
+            between runs.
+        rest: Amplitude of one spring alone whose energy counts as rest [rad].
+        name: Name of the controller.
 
     Data:
-        goal: Where the hand is to come to [m].
-        phase: What it does: settle, plan, move or done.
-        planning_time: What planning each motion took, measured; 0 before [s].
-        started: When each motion began; 0 before [s].
+        goal: Goal of the hand [m].
+        phase: settle, plan, move or done.
+        planning_time: Measured planning time of each motion; 0 before [s].
+        started: Start of each motion; 0 before [s].
         grasp_error: Distance of tip and goal when the hand had closed or opened; 0 before [m].
-        duration: When all was done; 0 before [s].
+        duration: End of the last motion; 0 before [s].
 
     Raises:
         SceneError: there are no moves, or a motion cannot be planned.
@@ -164,7 +164,7 @@ class PickAndPlace(SceneController):
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Reset."""
         self.keep(number=0, current="settle", until=0.0, motion=None, turn=0.0)
         for name in ("planning_time", "started", "grasp_error"):
             self.outputs[name].value = [0.0] * len(self.moves)
@@ -172,18 +172,18 @@ class PickAndPlace(SceneController):
         self._tell("settle")
 
     def snapshot(self) -> dict[str, Any]:
-        """What the controller carries from step to step."""
+        """State that persists over steps."""
         return {
             name: self.__dict__[name] for name in ("number", "current", "until", "motion", "turn")
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Take over what `snapshot` gave."""
+        """Restore a `snapshot`."""
         self.keep(**snapshot)
 
     @pauses_on_error
     def onAnimateEndEvent(self, event: Any) -> None:
-        """Go from phase to phase; several may end at once."""
+        """Run the phases; several may end in one step."""
         del event
         now = float(self.time.value)
         phases = {"settle": self._settled, "plan": self._planned, "move": self._moved}
@@ -194,7 +194,7 @@ class PickAndPlace(SceneController):
             self._tell(following)
 
     def _settled(self, now: float) -> str:
-        """Plan from here when the robot rests."""
+        """Plan when the robot rests."""
         arm = self.arm
         if self.settle and arm.stored > 0.5 * min(arm.stiffness) * self.rest**2:
             return "settle"
@@ -212,7 +212,7 @@ class PickAndPlace(SceneController):
         return "plan"
 
     def _planned(self, now: float) -> str:
-        """Go when planning is over."""
+        """Start the motion when planning is over."""
         if now < self.until - 1e-9:
             return "plan"
         goal = self.moves[self.number]
@@ -223,7 +223,7 @@ class PickAndPlace(SceneController):
         return "move"
 
     def _moved(self, now: float) -> str:
-        """Go on when the motion is over and the hand has done its part."""
+        """Finish when the motion is over and the hand has acted."""
         if now < self.until - 1e-9:
             return "move"
         hand = self.arm.state.hand
@@ -238,10 +238,10 @@ class PickAndPlace(SceneController):
         return "done"
 
     def _note(self, name: str, value: float) -> None:
-        """Tell a number of this motion."""
-        told = np.array(self.outputs[name].value)
-        told[self.number] = value
-        self.outputs[name].value = told
+        """Write a number of this motion."""
+        values = np.array(self.outputs[name].value)
+        values[self.number] = value
+        self.outputs[name].value = values
 
     def _tell(self, phase: str) -> None:
         self.keep(current=phase)

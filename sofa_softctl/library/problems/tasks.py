@@ -1,4 +1,4 @@
-"""Random pick-and-place tasks of the elastic arm, each from where the motion before ended."""
+"""Random pick-and-place tasks of the elastic arm, each from the end of the last motion."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from sofa_softctl.library.ocp.problem import OptimalControlProblem, Parameter
 from sofa_softctl.library.problems.elastic_arm import LENGTH, STIFFNESS, arm
 
 MASSES = (0.3, 0.5)
-"""Of the objects, least and largest [kg]. Source: section 2."""
+"""Masses of objects, least and largest [kg]. Source: section 2."""
 
 
 @dataclass(frozen=True)
 class Ground:
-    """Where objects lie: two parts of a ring about the base, one to pick from, one to place in.
+    """Regions of objects: two parts of a ring about the base, one to pick from, one to place in.
 
-    Both are uniform in area. Directions are counted from the middle between them, positive where
-    objects are picked. The arm goes from one side to the other by the front: directions are not
-    taken modulo a turn, so it never takes the way across its back, even if that is shorter, and
+    Both are uniform in area. Directions are relative to the middle between them, positive where
+    objects are picked. The arm moves between the sides across the front: directions are not modulo
+    a turn, so it never moves across its back, even if that is shorter, and
     q_1 stays within a turn over any number of tasks.
 
-    Source: the paper has random positions but says neither where nor how. These ones give its
-        costs for the rigid arm and for constant stiffness. Positions that are all drawn from one
-        sector do not: springs of constant stiffness save 12 to 17 % there, half of what the paper
-        says, as what they hold at the end of a motion often pushes the wrong way in the next.
+    Source: the paper has random positions without their distribution. These give its costs for the
+        rigid arm and for constant stiffness. Positions in one sector do not: springs of constant
+        stiffness save 12 to 17 % there, half of the paper's value, as their energy at the end of a
+        motion often has the wrong direction for the next.
     """
 
     near: float = 0.32
@@ -38,12 +38,12 @@ class Ground:
     middle: float = 1.27
     """Direction of the middle of each part [rad]."""
     width: float = 0.85
-    """How far directions are from there at most [rad]."""
+    """Largest deviation of directions from there [rad]."""
     masses: tuple[float, float] = MASSES
-    """Of the objects, least and largest [kg]."""
+    """Masses of objects, least and largest [kg]."""
 
     def draw(self, rng: np.random.Generator, picked: bool) -> tuple[float, float]:
-        """Distance from the base [m] and direction [rad] of a place on one of the sides."""
+        """Random distance from the base [m] and direction [rad] on one of the sides."""
         area, turn = rng.random(2)
         rho = np.sqrt(self.near**2 + area * (self.far**2 - self.near**2))
         direction = self.middle + self.width * (2.0 * turn - 1.0)
@@ -51,24 +51,24 @@ class Ground:
 
 
 GROUND = Ground()
-"""Where the tasks of the paper's study are drawn."""
+"""Regions of the paper's study."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """Where the tip goes, and with what."""
+    """Goal of the tip, and the carried mass."""
 
     rho: float
     """Distance from the base [m]."""
     alpha: float
     """Direction [rad], not modulo a turn."""
     mass: float
-    """Of the object that is carried there; 0 on the way to the next one [kg]."""
+    """Mass of the carried object; 0 on the way to the next one [kg]."""
 
 
 @dataclass(frozen=True)
 class Posture:
-    """How the arm stands between two motions, at rest but for the motors that hold its springs."""
+    """Posture between two motions: links at rest, springs held by the motors."""
 
     q: tuple[float, float]
     """Angles of the links, q_1 from the middle between the sides [rad]."""
@@ -80,17 +80,17 @@ class Posture:
         return np.array([goal.alpha - self.q[0], self.q[1], *self.deflection, goal.rho, goal.mass])
 
     def after(self, x: np.ndarray) -> Posture:
-        """Where a motion ends that starts here; x: its last state, q_1 from its start."""
+        """Posture after a motion from here; x: its last state, q_1 from its start."""
         q, theta = x[0:2], x[4:6]
         bent = (theta - q).tolist() if len(theta) else [0.0, 0.0]
         return Posture((float(self.q[0] + q[0]), float(q[1])), (bent[0], bent[1]))
 
 
 def goals(seed: int, objects: int, ground: Ground = GROUND) -> tuple[Posture, list[Goal]]:
-    """Where the arm stands at first, and the goals of all objects.
+    """Initial posture, and the goals of all objects.
 
-    Two goals for each object: with it to its place, and without to the next one. The arm stands
-    where the first object is, springs relaxed, with its elbow bent to the left.
+    Two goals for each object: with it to its place, and without to the next one. The arm starts
+    at the first object, springs relaxed, with its elbow to the left.
     """
     rng = np.random.default_rng(seed)
     start, wanted = _start(rng, ground), []
@@ -108,14 +108,14 @@ def pick_and_place(
 ) -> OptimalControlProblem:
     """The problem of the elastic arm with the tasks of the paper's study.
 
-    `draw` goes on from where the last motion ended. A task that could not be done is drawn again,
-    to another place on the same side, from where the arm stands.
+    `draw` continues from the end of the last motion. A task that failed is drawn again, to another
+    position on the same side, from the present posture.
 
     Args:
         actuation: "rigid", "constant" or "variable".
-        stiffness: Of both springs; where it is optimised, where the solver starts [N m / rad].
-        horizon: Of a motion [s].
-        ground: Where objects lie.
+        stiffness: Stiffness of both springs; where it is optimised, its guess [N m / rad].
+        horizon: Duration of a motion [s].
+        ground: Regions of objects.
 
     Source: section 2, and section 5.1 for p.
     """
@@ -145,14 +145,14 @@ def _start(rng: np.random.Generator, ground: Ground) -> Posture:
 
 
 def _goal(rng: np.random.Generator, ground: Ground, carries: bool) -> Goal:
-    """An object that is carried is placed, so that the next one can be picked."""
+    """Random goal: carried objects are placed, the next one is picked."""
     rho, alpha = ground.draw(rng, picked=not carries)
-    mass = rng.uniform(*ground.masses)  # drawn for returns as well: goals do not depend on failures
+    mass = rng.uniform(*ground.masses)  # also drawn for returns: goals do not depend on failures
     return Goal(rho, alpha, float(mass) if carries else 0.0)
 
 
 WOUND = {"rigid": (1.0, 1.0), "constant": (3.8, 0.8), "variable": (6.0, 1.4)}
-"""theta - q that a motion may start with: a fifth more than any did of 200 [rad]."""
+"""Initial theta - q: a fifth above the largest of 200 motions [rad]."""
 
 
 def _box(problem: OptimalControlProblem, actuation: str, ground: Ground) -> list[Parameter]:

@@ -18,16 +18,15 @@ _SETTINGS = {
 }
 
 _EQUALITY_WIDTH = 1e-10
-"""daqp keeps equalities in its working set from the start, and so cannot cope with some that depend
-on each other (two cables with one row): flag -6, -1, or a wrong answer. As intervals of this
-width they are inequalities to it."""
+"""daqp keeps equalities in its working set from the start, and so fails on dependent ones (two
+cables with one row): flag -6, -1, or a wrong answer. Intervals of this width are inequalities."""
 
 _NO_LIMIT = 1e30
-"""What daqp takes for infinite."""
+"""Value that daqp treats as infinite."""
 
 _FLAGS = {
     -1: "the limits contradict each other",
-    -2: "it went in circles",
+    -2: "it cycled",
     -3: "the cost is unbounded below",
     -4: "the iteration limit was reached",
     -5: "the Hessian is not positive semi-definite",
@@ -40,12 +39,13 @@ def solve_daqp(qp: QP, warm: QPResult | None = None) -> QPResult:
     """Solve with daqp's native interface. See `qp.QPSolver`.
 
     The warm start is the earlier working set, read off the signs of the earlier multipliers. One
-    with more limits than variables makes daqp call NaN optimal: `checked` asks again without it.
+    with more limits than variables makes daqp call NaN optimal: `solve_checked` then calls it
+    without it.
 
     Source: Arnstroem, Bemporad, Axehill 2022, "A dual active-set solver for embedded quadratic
         programming using recursive LDL^T updates".
     """
-    lower, upper = np.array(qp.lower), np.array(qp.upper)  # daqp wants to be able to write
+    lower, upper = np.array(qp.lower), np.array(qp.upper)  # daqp needs writable arrays
     equal = lower == upper
     if equal.any():
         lower[equal] -= 0.5 * _EQUALITY_WIDTH
@@ -53,7 +53,7 @@ def solve_daqp(qp: QP, warm: QPResult | None = None) -> QPResult:
     H, g, A = np.array(qp.H), np.array(qp.g), np.array(qp.A)
     start = None if warm is None else np.array(warm.y)
     x, _, flag, info = daqp.solve(H, g, A, upper, lower, dual_start=start, **_SETTINGS)
-    if flag > 0:  # otherwise x is filled with garbage
+    if flag > 0:  # otherwise x is garbage
         return QPResult(x, info["lam"], "solved", info["iterations"])
     message = _FLAGS.get(flag, f"exit flag {flag}")
     return no_answer(qp, "infeasible" if flag == -1 else "failed", info["iterations"], message)
@@ -62,8 +62,8 @@ def solve_daqp(qp: QP, warm: QPResult | None = None) -> QPResult:
 class KeptDaqp:
     """daqp for problems that differ in gradient and limits alone: a third of the time.
 
-    The factors of H and the transformed rows are kept. Now and then such an answer is wrong (one
-    in a hundred, for tangent QPs of trajectories): believe none that is not checked.
+    The factors of H and the transformed rows are kept. About one answer in a hundred is wrong (for
+    tangent QPs of trajectories): verify each one.
 
     Args:
         H: Hessian of all problems, shape (n, n), positive definite.

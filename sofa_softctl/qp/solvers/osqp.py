@@ -1,4 +1,4 @@
-"""osqp: operator splitting for sparse QPs; slow, but its failures are others. Optional."""
+"""osqp: operator splitting for sparse QPs; slow, but it fails on other problems. Optional."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""proxqp: a proximal augmented-Lagrangian solver; slower than daqp, its failures are others."""
+"""proxqp: a proximal augmented-Lagrangian solver; slower than daqp; it fails on other problems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sofa_softctl.qp.problem import QP, QPResult, no_answer
 _SETTINGS: dict[str, Any] = {
     "eps_abs": 1e-10,
     "eps_rel": 0.0,
-    # Without the gap, "solved" says nothing of complementarity: one answer in ten had a multiplier
+    # Without the gap, "solved" does not imply complementarity: one answer in ten had a multiplier
     # of up to 1e-2 on a limit that was not reached.
     "check_duality_gap": True,
     "eps_duality_gap_abs": 1e-10,

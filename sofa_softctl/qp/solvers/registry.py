@@ -1,4 +1,4 @@
-"""The QP solvers by name: built-in ones, the ones of qpsolvers, and those that plugins register."""
+"""Registry of QP solvers: built-in ones, those of qpsolvers, and those of plugins."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ BUILT_IN_SPARSE = {
 """Sparse ones."""
 
 qp_solvers: dict[str, QPSolver] = {}
-"""The registered solvers of dense QPs. Read it freely; write it with `register`."""
+"""Registered solvers of dense QPs, to be changed with `register`."""
 sparse_qp_solvers: dict[str, SparseQPSolver] = {}
-"""Those of sparse QPs."""
+"""Registered solvers of sparse QPs."""
 
 _ADAPTED = "qpsolvers:"
 
 
 def register(name: str, function: QPSolver | SparseQPSolver, *, sparse: bool = False) -> None:
-    """Make a QP solver available under a name.
+    """Register a QP solver.
 
     Args:
         name: What users write, as in `solve(problem, solver=name)`.
@@ -53,7 +53,7 @@ def register(name: str, function: QPSolver | SparseQPSolver, *, sparse: bool = F
 def find(name: str, *, sparse: bool = False) -> Any:
     """The solver of that name, for dense or sparse QPs.
 
-    "qpsolvers:NAME" is any solver of dense QPs that qpsolvers can reach.
+    "qpsolvers:NAME" is any dense solver of the package qpsolvers.
 
     Raises:
         ProblemError: There is no such solver.

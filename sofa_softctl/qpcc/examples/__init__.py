@@ -1,1 +1,1 @@
-"""Tiny inverse problems with known answers."""
+"""Small inverse problems with known answers."""

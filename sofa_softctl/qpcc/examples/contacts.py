@@ -1,4 +1,4 @@
-"""Tiny inverse problems through contacts, with answers found by hand."""
+"""Small inverse problems with contacts and analytic answers."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ I, ST, SL = Mode.INACTIVE, Mode.STICKING, Mode.SLIDING
 
 @dataclass(frozen=True, eq=False)
 class ContactProblem:
-    """An inverse problem through contacts, and its answer, found by hand."""
+    """An inverse problem with contacts, and its analytic answer."""
 
     name: str
-    """What it shows, in a few words."""
+    """Short description."""
     problem: InverseProblem
     """The problem."""
     effort: np.ndarray
     """The answer [effort], shape (n_a,)."""
     force: np.ndarray
-    """Contact forces of the answer [effort], shape (n_r,). NaN where any force is as good."""
+    """Contact forces of the answer [effort], shape (n_r,). NaN where they are not unique."""
     modes: tuple[Mode, ...]
-    """What each contact does, n_c of them; empty where their forces are open."""
+    """Contact modes, n_c of them; empty where forces are not unique."""
     status: Status = Status.SOLVED
-    """How a correct solve ends."""
+    """Status of a correct solve."""
 
 
 def rod_against_a_wall() -> ContactProblem:
@@ -42,7 +42,7 @@ def rod_against_a_wall() -> ContactProblem:
 
 
 def rod_that_leaves_the_wall() -> ContactProblem:
-    """The rod was pressed to the wall by 5; its goal is at -1, where the contact is no more."""
+    """The rod was pressed to the wall by 5; its goal is at -1, where the contact is open."""
     return ContactProblem(
         "a contact that must break",
         _rod(goal=-1.0, gap=1.0, energy=0.0, effort_previous=[5.0]),
@@ -60,7 +60,7 @@ def push_an_object() -> ContactProblem:
 
 
 def push_with_redundant_contacts() -> ContactProblem:
-    """Three contacts that say the same: how they share the force of 1 is open."""
+    """Three redundant contacts: how they share the force of 1 is not unique."""
     problem = _pusher(copies=3)
     return ContactProblem(
         "contacts that depend on each other", problem, np.array([2.5]), np.full(3, math.nan), ()
@@ -89,7 +89,7 @@ def block_that_slides() -> ContactProblem:
 
 
 def block_that_must_stick() -> ContactProblem:
-    """The same where contacts stick whatever it takes: f = -lam = -3."""
+    """The same where contacts stick without a cone: f = -lam = -3."""
     return ContactProblem(
         "a block that sticks whatever it takes",
         _block(goal=3.0, law=Law("sticking")),
@@ -121,7 +121,7 @@ def grasp() -> ContactProblem:
 
 
 def grasp_that_is_too_weak() -> ContactProblem:
-    """The same with efforts of at most 1/2: the sum is 1, and that is said."""
+    """The same with efforts of at most 1/2: the sum is 1, which is reported."""
     return ContactProblem(
         "a grasp that is too weak",
         _grasp(effort_max=0.5),

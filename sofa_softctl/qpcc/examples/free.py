@@ -1,4 +1,4 @@
-"""Tiny inverse problems with known answers. Every QP solver is run on all of them."""
+"""Small inverse problems with known answers, as tests of every QP solver."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from sofa_softctl.status import Status
 
 @dataclass(frozen=True, eq=False)
 class NamedProblem:
-    """An inverse problem and its answer, found by hand."""
+    """An inverse problem and its analytic answer."""
 
     name: str
-    """What it shows, in a few words."""
+    """Short description."""
     problem: InverseProblem
     """The problem."""
     effort: np.ndarray
-    """The answer [effort], shape (n_a,). NaN where any effort is as good."""
+    """The answer [effort], shape (n_a,). NaN where it is not unique."""
     status: Status
-    """How a correct solve ends."""
+    """Status of a correct solve."""
 
 
 def one_cable() -> NamedProblem:
@@ -90,7 +90,7 @@ def imposed_effort() -> NamedProblem:
 
 
 def imposed_displacement() -> NamedProblem:
-    """lam_0 + lam_1 / 2 = 2 by order, and lam_0 + lam_1 = 3 by tracking."""
+    """lam_0 + lam_1 / 2 = 2 is imposed, and lam_0 + lam_1 = 3 by tracking."""
     W_aa = [[1.0, 0.5], [0.5, 1.0]]
     problem = _problem([[1.0, 1.0]], W_aa, [-3.0], displacement_fixed=[2.0, math.nan])
     return NamedProblem("an imposed displacement", problem, np.array([1.0, 2.0]), Status.SOLVED)
@@ -147,7 +147,7 @@ def limit_against_rate() -> NamedProblem:
 
 
 def tracking_with_what_the_violation_leaves() -> NamedProblem:
-    """The first cable misses its minimum whatever it does; the second one is free to track."""
+    """The first cable cannot reach its minimum; the second one is free to track."""
     problem = _problem(
         [[1.0, 1.0]],
         np.eye(2),

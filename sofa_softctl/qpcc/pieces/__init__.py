@@ -1,1 +1,1 @@
-"""The best efforts where every contact does as decided: a piece of the inverse problem."""
+"""Pieces of the inverse problem: the best efforts for given contact modes."""

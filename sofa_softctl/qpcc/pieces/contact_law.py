@@ -1,4 +1,4 @@
-"""How far forces and gaps are from the contact law."""
+"""Residuals of the contact law."""
 
 from __future__ import annotations
 

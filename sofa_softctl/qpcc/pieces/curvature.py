@@ -23,7 +23,7 @@ def curvature(
 ) -> np.ndarray:
     """Second derivative of the contact law's part of the Lagrangian over the variables.
 
-    A cone that is pressed against with the multiplier y adds
+    An active cone with the multiplier y adds
 
         y / |lam_t| (w . lam_t)^2                       (w normal to lam_t)
 

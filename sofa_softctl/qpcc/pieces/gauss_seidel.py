@@ -9,7 +9,7 @@ from sofa_softctl._internal.jit import njit
 
 @njit
 def _stick(W: np.ndarray, j: int, d: np.ndarray, lam: np.ndarray, new: np.ndarray) -> bool:
-    """The force that holds a contact where it is, by Cramer's rule; False if W is singular there.
+    """Force that sticks a contact, by Cramer's rule; False if W is singular there.
 
     Args:
         W: Compliance, shape (n_r, n_r).
@@ -41,7 +41,7 @@ def _contact(
     lam: np.ndarray,
     new: np.ndarray,
 ) -> None:
-    """The force of a contact with friction, the others' given. Arguments as for `_stick`."""
+    """Force of a contact with friction at given forces of the others. Arguments as for `_stick`."""
     if W[j, j] <= 0.0:
         new[:] = 0.0
         return
@@ -50,7 +50,7 @@ def _contact(
     if holds and new[0] >= 0.0 and np.sqrt(new[1] ** 2 + new[2] ** 2) <= limit:
         return
     if sticking and holds:
-        new[:] = 0.0  # it would have to pull
+        new[:] = 0.0  # the force would pull
         return
     new[0] = max(0.0, lam[j] - d[0] / W[j, j])
     change = new[0] - lam[j]
@@ -77,26 +77,26 @@ def contact_gauss_seidel(
     max_sweeps: int,
     lam: np.ndarray,
 ) -> tuple[int, float]:
-    """Forces that keep the contacts from interpenetrating, the round Coulomb cone or sticking.
+    """Contact forces for non-penetration and the round Coulomb cone, or sticking.
 
-    A contact that can hold its place inside the cone does so at once; one that cannot takes a
-    normal step and then a tangential one that is projected onto the cone. Where nothing changes
-    any more, lam_n >= 0, delta_n >= 0, one of them zero, and lam_t is the projection of
-    lam_t - delta_t / W_t onto the disc of radius mu lam_n, which is Coulomb's law.
+    A contact that can stick inside the cone gets that force; any other takes a normal step and then
+    a tangential one that is projected onto the cone. At convergence, lam_n >= 0, delta_n >= 0, one
+    of them zero, and lam_t is the projection of lam_t - delta_t / W_t onto the disc of radius mu
+    lam_n, which is Coulomb's law.
 
     Args:
         W: Compliance of the contact rows, shape (n_r, n_r).
         delta: delta of the rows without contact forces, shape (n_r,).
         starts: First row of each contact, shape (n_c,).
         friction: Coefficient of friction, 0 for a contact of one row, shape (n_c,).
-        sticking: Whether contacts stick whatever it takes, and friction only tells the rows.
-        tolerance: Largest |W_ii change of lam_i| in a sweep at which it ends.
-        max_sweeps: Most sweeps.
+        sticking: Whether contacts stick without a cone; friction then only gives the rows.
+        tolerance: Largest |W_ii change of lam_i| of a sweep at convergence.
+        max_sweeps: Maximum number of sweeps.
         lam: Start and output, shape (n_r,).
 
     Returns:
-        Sweeps done, and the largest |W_ii change of lam_i| in the last one: above the tolerance,
-        it did not converge.
+        Number of sweeps, and the largest |W_ii change of lam_i| in the last one: above the
+        tolerance, it did not converge.
 
     Source: the projections are those of Jourdan, Alart, Jean 1998, "A Gauss-Seidel like algorithm
         to solve frictional contact problems".

@@ -1,7 +1,7 @@
-"""Pieces of the inverse problem through contacts, compiled.
+"""Pieces of the inverse problem with contacts, compiled.
 
-A piece decides what every contact does. Its forces then follow from the efforts, and what remains
-is a QP over the efforts; where contacts slide or press against their cones, a sequence of them.
+A piece fixes the mode of every contact. Its forces then follow from the efforts, which leaves a QP
+over the efforts; where contacts slide or reach their cones, a sequence of QPs.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ OPEN, TOUCHING, SECTOR = 3, 4, 5
 """Relaxed: anything; touching, whatever it does along the surface; sliding within a sector."""
 
 GAP, FORCE, SLIP, CONE, TIED, LIMIT = 0, 1, 2, 3, 4, 5
-"""What a row says: no interpenetration, no pull, slide forward, inside a friction cone, contacts
-that depend on each other agree, a limit of the statement."""
+"""Type of a row: no interpenetration, no pull, slide forward, inside a friction cone, consistency
+of dependent contacts, a limit of the statement."""
 
 SINGULAR = 1e-10
-"""Pivots or singular values below this share of the largest are zero: contacts that depend on each
-other, such as the four corners of a rigid box."""
+"""Pivots or singular values below this share of the largest are zero: dependent contacts, such as
+the four corners of a rigid box."""
 CONSISTENT = 1e-7
-"""By how much contacts that depend on each other may contradict each other, relative to `size`."""
+"""Tolerance for contradictions of dependent contacts, relative to `size`."""
 LAW = 1e-8
 """Distance from the contact law at which the sequence of QPs ends, relative to `size`."""
 LAW_ACCEPTED = 1e-6
@@ -33,7 +33,7 @@ LAW_ACCEPTED = 1e-6
 
 
 class Statement(NamedTuple):
-    """The problem of a step without units, as the kernels take it. z = (efforts, forces)."""
+    """Dimensionless problem of a step. z = (efforts, forces)."""
 
     F_u: np.ndarray
     """The objective is 1/2 ||F_u u + F_c lam + f||^2, over the efforts, shape (p, n)."""
@@ -64,11 +64,11 @@ class Statement(NamedTuple):
     starts: np.ndarray
     """First row of each contact, shape (n_c,)."""
     sticking: bool
-    """Whether contacts stick whatever that takes."""
+    """Whether contacts stick without a cone."""
     size: float
-    """What counts as one in residuals of the contact law."""
+    """Unit of residuals of the contact law."""
     anchor: float
-    """Weight that holds efforts where the objective leaves them open, relative to its diagonal."""
+    """Regularisation of efforts that the objective leaves free, relative to its diagonal."""
 
 
 # The contact law ----------------------------------------------------------------------------------
@@ -123,13 +123,13 @@ def eliminate(
 ) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Contact forces lam = X v + x that keep the contacts in their modes.
 
-    The variables v are the efforts, then what contacts that depend on each other exchange among
-    themselves without moving anything. Touching contacts have delta_n = 0, sticking ones
+    The variables v are the efforts, then internal forces of dependent contacts, which move
+    nothing. Touching contacts have delta_n = 0, sticking ones
     delta_t = 0 as well, sliding ones the linearised law of `Modes`: an equation for each row.
 
     Returns:
-        Whether these modes are possible; X, shape (n_r, n_v); x, shape (n_r,); what dependent
-        contacts ask of the variables, T v = t: T, shape (k, n_v), and t, shape (k,).
+        Whether these modes are possible; X, shape (n_r, n_v); x, shape (n_r,); consistency of
+        dependent contacts, T v = t: T, shape (k, n_v), and t, shape (k,).
     """
     n, n_r = s.C.shape
     rows, place, k = touching_rows(s, kind)
@@ -157,7 +157,7 @@ def eliminate(
 
 @njit
 def touching_rows(s: Statement, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """The rows of touching contacts; the place of each row among them, -1 = none; how many."""
+    """Rows of touching contacts; the place of each row among them, -1 = none; their number."""
     n_r = len(s.d)
     rows, place, k = np.empty(n_r, np.int64), np.full(n_r, -1), 0
     for c in range(len(kind)):
@@ -178,7 +178,7 @@ def slide(
     E: np.ndarray,
     F: np.ndarray,
 ) -> None:
-    """Put the linearised law of sliding contacts in place of delta_t = 0."""
+    """Replace delta_t = 0 of sliding contacts by their linearised law."""
     for c in range(len(kind)):
         if kind[c] != SLIDING:
             continue
@@ -200,7 +200,7 @@ def slide(
 def _eliminate_dependent(
     s: Statement, rows: np.ndarray, E: np.ndarray, F: np.ndarray, X: np.ndarray, x: np.ndarray
 ) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """As `eliminate` where E is singular: what it leaves open are variables of their own."""
+    """`eliminate` for a singular E: its null space adds variables."""
     k, n = len(rows), X.shape[1]
     Y, N, unreached = solve_dependent(E, F, SINGULAR)
     free = N.shape[1]
@@ -247,7 +247,7 @@ def _rows_of(
     T: np.ndarray,
     t: np.ndarray,
 ) -> PieceRows:
-    """All conditions on the variables of a piece but the bounds of the efforts."""
+    """All rows of a piece except the bounds of the efforts."""
     n, n_v, n_c, k = s.C.shape[0], X.shape[1], len(kind), len(t)
     most = 2 * n_c + len(cut_contact) + len(s.low) + k
     G = np.zeros((most, n_v))
@@ -299,7 +299,7 @@ def _rows_of(
 
 
 class Assembled(NamedTuple):
-    """The QP of a piece: 1/2 v^T H v + g^T v + constant on its rows; forces lam = X v + x."""
+    """QP of a piece: 1/2 v^T H v + g^T v + constant on its rows; forces lam = X v + x."""
 
     X: np.ndarray
     x: np.ndarray
@@ -318,7 +318,7 @@ def assemble(
     cut_contact: np.ndarray,
     cut_direction: np.ndarray,
 ) -> tuple[bool, Assembled]:
-    """The QP of a piece, and whether its modes are possible at all."""
+    """QP of a piece, and whether its modes are possible."""
     possible, X, x, T, t = eliminate(s, kind, direction, balance)
     n, n_v = s.C.shape[0], X.shape[1]
     rows = _rows_of(s, kind, direction, cut_contact, cut_direction, X, x, T, t)

@@ -1,4 +1,4 @@
-"""The mechanics of a step with contacts, free of units."""
+"""Dimensionless mechanics of a step with contacts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sofa_softctl.qpcc.tracking_qp import energy_hessian
 class Mechanics:
     """An inverse problem in units of energy: every compliance has the diagonal one.
 
-    Efforts and displacements of a row are counted in 1 / sqrt(W_ii) and sqrt(W_ii), so both are
-    square roots of energies, and no actuator's, effector's or contact's unit matters any more. Both
+    Efforts and displacements of a row are in units of 1 / sqrt(W_ii) and sqrt(W_ii), so both are
+    square roots of energies, independent of the units of actuators, effectors and contacts. Both
     tangents of a contact share a unit, the friction cone stays round, with another mu.
     """
 
     problem: InverseProblem
-    """Where it comes from."""
+    """The problem in the scene's units."""
     contacts: Contacts
     """Its contacts."""
     a_unit: np.ndarray
@@ -54,14 +54,14 @@ class Mechanics:
     rough: np.ndarray
     """Whether each contact has tangential rows, shape (n_c,) of bool."""
     size: float
-    """What counts as one in residuals of the contact law: the largest delta_c [sqrt(energy)]."""
+    """Unit of residuals of the contact law: the largest delta_c [sqrt(energy)]."""
     indefinite: float = 0.0
-    """By how much the least eigenvalue of `energy` was below zero, of the largest, and was lifted;
-    0 where that is rounding [-]."""
+    """Negative part of the least eigenvalue of `energy`, relative to the largest, which was
+    removed; 0 where that is rounding [-]."""
 
     @property
     def sticking(self) -> bool:
-        """Whether contacts stick whatever it takes."""
+        """Whether contacts stick without a cone."""
         return self.contacts.law.friction == "sticking"
 
     def delta_c(self, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
@@ -70,12 +70,12 @@ class Mechanics:
 
 
 def mechanics_of(problem: InverseProblem, contacts: Contacts, effort: np.ndarray) -> Mechanics:
-    """The mechanics of a problem free of units.
+    """Dimensionless mechanics of a problem.
 
     Args:
         problem: The problem.
         contacts: Its contacts, at least one.
-        effort: An effort that the contacts may have to bear [effort], shape (n_a,), for scale.
+        effort: A typical effort on the contacts [effort], shape (n_a,), for scale.
     """
     rough = contacts.friction > 0.0
     row_contact = np.repeat(np.arange(contacts.n_c), np.where(rough, 3, 1))
@@ -115,7 +115,7 @@ def mechanics_of(problem: InverseProblem, contacts: Contacts, effort: np.ndarray
 
 
 def _lifted(energy: np.ndarray | None) -> tuple[np.ndarray | None, float]:
-    """The energy term's Hessian without negative eigenvalues, and how far they were below zero."""
+    """The energy term's Hessian without negative eigenvalues, and their relative size."""
     if energy is None:
         return None, 0.0
     values, vectors = np.linalg.eigh(energy)
@@ -160,10 +160,9 @@ def _actuators_energy(
 
     Its size is that of the tracking term: with the actuators acting freely, as without contacts, or
     with all contacts held, whichever is larger. A robot that moves its effectors through contacts
-    alone, such as one that rolls or a hand that holds an object, moves them freely by next to
-    nothing: what is left then depends on the mesh, and differs by decades from step to step. Where
-    they move them neither way, as before they reach an object, a faint rest keeps them from acting
-    for nothing.
+    alone, such as one that rolls or a hand that holds an object, hardly moves them when free: that
+    size depends on the mesh and varies by decades over steps. Where actuators move them neither
+    way, as before they reach an object, a small remainder keeps idle efforts at zero.
     """
     weight = problem.effector_weight[:, None]
     free = weight * problem.W_ea  # (n_e, n_a)
@@ -186,14 +185,14 @@ def _norm(Q: np.ndarray) -> float:
 
 
 FAINT = 1e-6
-"""Least size of the energy term, relative to what forces of contacts move the effectors [-]."""
+"""Least size of the energy term, relative to the motion of effectors by contact forces [-]."""
 HELD_COMPLIANCE = 1e-6
-"""Compliance of held contacts over their own without holding [-]: contacts whose forces are not
-unique, such as those of a rigid body on many points, share them evenly."""
+"""Compliance of held contacts relative to their own [-]: contacts whose forces are not unique,
+such as those of a rigid body on many points, share them evenly."""
 
 WORK = 1e8
-"""Most multiplications of Gauss-Seidel, a tenth of a second. Contacts that nearly depend on each
-other, such as many on a few nodes, take 1e5 sweeps."""
+"""Maximum number of multiplications of Gauss-Seidel, a tenth of a second. Nearly dependent
+contacts, such as many on a few nodes, take 1e5 sweeps."""
 
 
 def contact_forces(
@@ -209,10 +208,10 @@ def contact_forces(
         mechanics: The mechanics.
         effort: Efforts in units of energy, shape (n_a,).
         start: Forces to start from in units of energy, shape (n_r,).
-        sweeps: Most sweeps of Gauss-Seidel. Default: as many as `WORK` allows.
+        sweeps: Maximum number of Gauss-Seidel sweeps. Default: as many as `WORK` allows.
 
     Returns:
-        The forces in units of energy, shape (n_r,), and how far they are from the contact law [-].
+        The forces in units of energy, shape (n_r,), and their residual of the contact law [-].
     """
     m = mechanics
     force = np.zeros(len(m.c_free)) if start is None else np.array(start)
@@ -231,7 +230,7 @@ def contact_forces(
 
 
 def modes_at(mechanics: Mechanics, effort: np.ndarray, force: np.ndarray) -> Modes:
-    """What the contacts do under given efforts and forces, in units of energy.
+    """Contact modes at given efforts and forces, in units of energy.
 
     Args:
         mechanics: The mechanics.

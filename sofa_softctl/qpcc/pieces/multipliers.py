@@ -33,8 +33,8 @@ def law_multipliers(
 ) -> np.ndarray:
     """Multipliers of the equations that `eliminate` solved, shape (n_r,), 0 on other rows.
 
-    They balance what the objective and the rows of the piece, with the multipliers y, ask of the
-    contact forces.
+    They balance the gradient of the objective and of the piece's rows, with the multipliers y, over
+    the contact forces.
     """
     gradient = _force_gradient(s, direction, rows, y, effort, force)
     n_r = len(gradient)
@@ -61,7 +61,7 @@ def _force_gradient(
     effort: np.ndarray,
     force: np.ndarray,
 ) -> np.ndarray:
-    """Slope of the Lagrangian without the law's equations over the contact forces, shape (n_r,)."""
+    """Gradient over the contact forces of the Lagrangian without the law's equations, (n_r,)."""
     n_r = len(force)
     residual = s.f + applied(s.F_c, force) + applied(s.F_u, effort)
     gradient = np.zeros(n_r)

@@ -1,4 +1,4 @@
-"""Pieces of one problem, solved: what contacts are decided to do, and the best efforts for it."""
+"""Solve pieces of one problem: the best efforts for decided contact modes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sofa_softctl.qpcc.pieces.points import variables_at
 from sofa_softctl.qpcc.pieces.sequence import LAST_ROUNDS, ROUNDS, solve_piece
 
 MARGIN = 1e-6
-"""Relative difference of two objectives below which they count as equal. What decides then does
-not hang on rounding: energy, then continuity, then the order in which answers were found."""
+"""Relative difference below which two objectives count as equal. Then energy decides, then
+continuity, then the order in which answers were found: independent of rounding."""
 CLOSE = 1e-3
-"""The same for energies and for distances from the step before."""
+"""The same for energies and for distances from the last step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,33 +29,33 @@ class PieceAnswer:
     modes: Modes
     """Modes of the contacts, sliding ones with the direction in which they slide."""
     effort: np.ndarray
-    """Efforts and what else the statement has beside them, shape (n,)."""
+    """Efforts, then further variables of the statement, shape (n,)."""
     force: np.ndarray
     """Contact forces, shape (n_r,)."""
     objective: float
-    """What the statement minimises."""
+    """Objective of the statement."""
     law: float
     """Distance from the contact law [-]."""
     dual: np.ndarray
-    """Largest multiplier of a border that each contact presses against, shape (n_c,)."""
+    """Largest multiplier of an active border of each contact's mode, shape (n_c,)."""
     border: np.ndarray
-    """What that border says, -1 = none, shape (n_c,) of int."""
+    """Type of that border, -1 = none, shape (n_c,) of int."""
     settled: bool
-    """Whether nothing better is near; otherwise the QPs that it may take were spent."""
+    """Whether it is a local optimum; otherwise the maximum number of QPs was reached."""
 
 
 @dataclass(eq=False)
 class Pieces:
-    """Solves pieces of one statement, and counts what that took."""
+    """Solves pieces of one statement, and counts pieces and QPs."""
 
     statement: Statement
     """The problem."""
     before: np.ndarray
-    """Efforts of the step before, near which answers that are as good are preferred, shape (n,)."""
+    """Efforts of the last step, which decide between equally good answers, shape (n,)."""
     pieces: int = 0
-    """Pieces without open contacts that were solved."""
+    """Number of solved pieces."""
     rounds: int = 0
-    """QPs of these."""
+    """Number of their QPs."""
 
     def __post_init__(self) -> None:
         s = self.statement
@@ -75,11 +75,11 @@ class Pieces:
         """The best efforts on the piece of these modes.
 
         Args:
-            modes: Decided modes. The direction of sliding contacts is where the search starts.
+            modes: Decided modes. Sliding contacts start from their direction.
             force: Forces near those of the answer, shape (n_r,).
-            worth: Objective from which on an answer is of no use.
-            rounds: Most QPs.
-            obeyed: Whether the contacts do this at the efforts of the step before, with `force`.
+            worth: Objective at which an answer is of no use.
+            rounds: Maximum number of QPs.
+            obeyed: Whether these are the modes at the efforts of the last step, with `force`.
 
         Returns:
             The answer, or None if the modes are not possible within the limits, or of no use.
@@ -112,7 +112,7 @@ class Pieces:
         )
 
     def settled(self, answer: PieceAnswer) -> PieceAnswer:
-        """The answer, or one on the same piece that is better."""
+        """The answer, or a better one on the same piece."""
         if answer.settled:
             return answer
         again = self.solve(answer.modes, force=answer.force, rounds=LAST_ROUNDS)
@@ -121,7 +121,7 @@ class Pieces:
     def better(self, one: PieceAnswer, other: PieceAnswer | None) -> bool:
         """Whether an answer is better than another: objective, energy, continuity, with a margin.
 
-        Where all three are as good, the other one stays, which was found first.
+        Where all three are equal, the other one, which was found first, is kept.
         """
         if other is None:
             return True
@@ -143,7 +143,7 @@ class Pieces:
 
 @dataclass(frozen=True, eq=False)
 class FinalQP:
-    """The QP of a piece at its answer, free of units and well scaled, and the way back."""
+    """Dimensionless, well scaled QP of a piece at its answer, and its scales."""
 
     qp: QP
     """The QP."""
@@ -156,11 +156,11 @@ class FinalQP:
 
 
 def final_qp(s: Statement, answer: PieceAnswer) -> FinalQP | None:
-    """The QP whose optimum an answer must be: its piece, linearised about it.
+    """QP that an answer must be the optimum of: its piece, linearised about it.
 
     The Hessian's diagonal is one, the rows' norm is one, and one length scales all limits, so that
     residuals are relative to the free motion. Limits that the answer exceeds by rounding are
-    widened to it; None if it exceeds them by more than the contact law is kept to.
+    widened to it; None if it exceeds them by more than the tolerance of the contact law.
     """
     contacts, directions = [], []
     for c in np.flatnonzero((answer.modes.kind == kernels.STICKING) & (s.mu > 0.0)):
@@ -192,11 +192,11 @@ def final_qp(s: Statement, answer: PieceAnswer) -> FinalQP | None:
         return None  # not an answer
     A = rows.G * d
     norm = np.sqrt((A * A).sum(axis=1))
-    says = norm > 1e-12 * norm.max(initial=0.0)  # the other rows are rounding
-    unit, kept = np.concatenate((d, norm)), np.concatenate((np.full(len(d), True), says))
+    nonzero = norm > 1e-12 * norm.max(initial=0.0)  # the other rows are rounding
+    unit, kept = np.concatenate((d, norm)), np.concatenate((np.full(len(d), True), nonzero))
     low, high, value = low[kept] / unit[kept], high[kept] / unit[kept], value[kept] / unit[kept]
-    lower, upper = np.minimum(low, value), np.maximum(high, value)  # rounding contradicts nothing
-    A = A[says] / norm[says, None]
+    lower, upper = np.minimum(low, value), np.maximum(high, value)  # within rounding: consistent
+    A = A[nonzero] / norm[nonzero, None]
     size = max(math.sqrt(2.0 * piece.constant), float(lower.max()), -float(upper.min())) or 1.0
     qp = QP(d[:, None] * piece.H * d, d * piece.g / size, A, lower / size, upper / size)
     return FinalQP(qp, d * size, piece.X, piece.x)

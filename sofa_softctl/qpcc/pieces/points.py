@@ -1,4 +1,4 @@
-"""Points of a piece that obey the equations of the contact law, compiled."""
+"""Points of a piece on the contact law, compiled."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ from sofa_softctl.qpcc.pieces.kernels import (
 from sofa_softctl.qpcc.pieces.small_algebra import applied
 
 NEWTON = 8
-"""Most steps of Newton's method on the law at fixed efforts."""
+"""Maximum number of Newton steps on the law at fixed efforts."""
 APART = 1.0 - 1e-6
-"""Cosine of the angle between two planes at a cone above which the newer one stands for both. Those
-that merely resemble each other are kept: without the older one, the sequence can go back to where
-that one came from, and around."""
+"""Cosine of the angle between two planes at a cone above which the newer one replaces the other.
+Planes that are merely similar are kept: without the older one, the sequence can cycle."""
 MOST_PLANES = 24
-"""Most planes of a contact, on average."""
+"""Maximum number of planes a contact, on average."""
 
 
 class Planes(NamedTuple):
-    """Planes that touch friction cones: mu lam_n >= direction . lam_t, whatever the law does."""
+    """Tangent planes of friction cones: mu lam_n >= direction . lam_t, valid for every force."""
 
     contact: np.ndarray
     """Shape (k,) of int."""
@@ -42,7 +41,7 @@ class Planes(NamedTuple):
 
 
 class PiecePoint(NamedTuple):
-    """Efforts, and the forces and sliding directions that obey the equations of the law there."""
+    """Efforts, with forces and sliding directions that satisfy the law's equations."""
 
     effort: np.ndarray
     force: np.ndarray
@@ -57,7 +56,7 @@ class PiecePoint(NamedTuple):
     objective: float
     """1/2 ||F z + f||^2."""
     violated: float
-    """Sum of what its rows are violated by."""
+    """Sum of violations of its rows."""
 
 
 @njit
@@ -85,9 +84,9 @@ def point_at(
 
 @njit
 def violation(rows: PieceRows, v: np.ndarray, weight: np.ndarray) -> float:
-    """What rows are violated by in total, each times its weight, by what it says and of what.
+    """Weighted sum of row violations, weights by row type and contact.
 
-    Of the planes at one cone, the one that is violated most counts.
+    Of the planes at one cone, the most violated one counts.
     """
     total = 0.0
     cone = np.zeros(weight.shape[1])
@@ -108,12 +107,12 @@ def violation(rows: PieceRows, v: np.ndarray, weight: np.ndarray) -> float:
 
 @njit
 def penalties(rows: PieceRows, y: np.ndarray, most: int) -> np.ndarray:
-    """Weights of violated rows: somewhat more than their multipliers, by what and of what.
+    """Penalty weights of rows, somewhat above their multipliers, by row type and contact.
 
     Args:
         rows: The rows of a QP.
         y: Their multipliers.
-        most: One more than the largest of what a row can be.
+        most: Upper bound of the contact numbers of rows.
     """
     weight, largest = np.zeros((LIMIT + 1, most)), 0.0
     for i in range(len(y)):
@@ -158,7 +157,7 @@ def _follow(
 
 @njit
 def variables_at(X: np.ndarray, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
-    """The variables of a piece at efforts, and at what forces exchange for nothing."""
+    """Variables of a piece at efforts and internal forces."""
     n, n_v = len(effort), X.shape[1]
     v = np.zeros(n_v)
     v[:n] = effort
@@ -182,8 +181,8 @@ def objective_at(s: Statement, effort: np.ndarray, force: np.ndarray) -> float:
 def planes_at(s: Statement, kind: np.ndarray, force: np.ndarray, known: Planes) -> Planes:
     """Known planes, and those where the forces of sticking contacts are nearest to their cones.
 
-    A new plane takes the place of those within `APART` of it. Forces less than half way to their
-    cone ask for none.
+    A new plane replaces those within `APART` of it. Forces less than half way to their cone get
+    none.
     """
     most = len(kind) + len(known.contact)
     contact, direction = np.empty(most, np.int64), np.empty((most, 2))
@@ -223,7 +222,7 @@ def _turn(
     """Directions and balances of sliding contacts at forces, in place.
 
     Returns:
-        How far the forces are from the law's equations [sqrt(energy)].
+        Residual of the law's equations [sqrt(energy)].
     """
     error = 0.0
     for c in range(len(kind)):

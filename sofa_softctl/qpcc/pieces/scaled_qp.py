@@ -1,4 +1,4 @@
-"""One QP of a piece: scaled, convex, and within a trust region, compiled."""
+"""Scaled convex QP of a piece within a trust region, compiled."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sofa_softctl.qpcc.pieces.kernels import PieceRows, Statement
 from sofa_softctl.qpcc.pieces.small_algebra import cholesky
 
 IDLE = 1e-3
-"""Weight that holds forces which contacts that depend on each other exchange for nothing, relative
-to the scaled Hessian's diagonal."""
+"""Regularisation of internal forces of dependent contacts, relative to the scaled Hessian's
+diagonal."""
 
 
 @njit
@@ -20,13 +20,13 @@ def solve_scaled(
 ) -> tuple[int, np.ndarray, np.ndarray, float]:
     """Minimise 1/2 v^T H v + g^T v on the rows and bounds, the Hessian's diagonal scaled to one.
 
-    `s.anchor` times the scaled distance from `center` is added, so that it has one answer. No
-    scaled variable goes farther than `radius` from there; where that leaves nothing, rows that are
-    violated there may stay so.
+    `s.anchor` times the squared scaled distance from `center` is added for uniqueness. Scaled
+    variables stay within `radius` of it; where that is infeasible, rows that are violated there may
+    stay so.
 
     Returns:
-        The outcome; v, shape (n_v,); multipliers of the rows, shape (m,); the longest way that a
-        scaled variable went.
+        The outcome; v, shape (n_v,); multipliers of the rows, shape (m,); the largest
+        change of a scaled variable.
     """
     n_v, m = len(g), len(rows.low)
     d = _scale_of(H)
@@ -90,7 +90,7 @@ def solve_scaled(
 
 @njit
 def _scale_of(H: np.ndarray) -> np.ndarray:
-    """What makes the diagonal of H one; where it is zero, what makes the largest entry one."""
+    """Scale to a unit diagonal of H; where it is zero, to a unit largest entry."""
     n, strongest = len(H), 0.0
     for j in range(n):
         strongest = max(strongest, H[j, j])
@@ -104,9 +104,9 @@ def _scale_of(H: np.ndarray) -> np.ndarray:
 
 @njit
 def convex(H: np.ndarray, efforts: int) -> np.ndarray:
-    """H, or where it is not convex, with the absolute values of its eigenvalues.
+    """H, with absolute values of its eigenvalues where it is not convex.
 
-    So a saddle is left, not climbed. Variables after the efforts are anchored by `IDLE`.
+    So steps leave a saddle. Variables after the efforts are regularised by `IDLE`.
     """
     n = len(H)
     S, L, d = np.empty((n, n)), np.zeros((n, n)), np.empty(n)

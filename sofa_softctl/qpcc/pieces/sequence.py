@@ -1,8 +1,8 @@
-"""The best efforts on a piece of the inverse problem, compiled: sequential quadratic programming.
+"""Sequential quadratic programming on a piece of the inverse problem, compiled.
 
-Every point of the sequence obeys the equations of the contact law at its efforts, by Newton's
-method on them alone. A merit function, of the objective and of violated rows, decides whether a
-QP's step is taken, and a trust region how far the next one may go.
+Every point of the sequence satisfies the equations of the contact law at its efforts, by Newton's
+method on them alone. A merit function of the objective and of violated rows accepts or rejects a
+QP's step, and a trust region limits the next one.
 """
 
 from __future__ import annotations
@@ -39,31 +39,31 @@ from sofa_softctl.qpcc.pieces.scaled_qp import convex, solve_scaled
 from sofa_softctl.qpcc.pieces.small_algebra import applied
 
 ROUNDS = 16
-"""Most QPs on one piece, of many that are tried."""
+"""Maximum number of QPs on each tried piece."""
 LAST_ROUNDS = 100
-"""The same on the piece that is answered with."""
+"""The same on the piece of the answer."""
 HOPELESS = 10
-"""The same as long as no point has obeyed every row."""
+"""The same while no point has satisfied every row."""
 NARROWING = 30
-"""The same where no contact slides: planes around cones then narrow to what the limits leave."""
+"""The same where no contact slides: planes then narrow the cones to the feasible set."""
 SETTLED = 1e-9
-"""Gain that a QP promises, relative, below which the sequence has settled."""
+"""Predicted relative gain at which the sequence has converged."""
 EXACT = 1e-7
-"""Relative error of a QP's objective below which its answer is taken for that of the piece."""
+"""Relative error of a QP's objective below which its answer is that of the piece."""
 SLOW = 1e-4
 """Relative gain that counts as slow."""
 PATIENCE = 3
 """Slow QPs in a row before the sequence ends."""
 ROUGHLY = 1.2
-"""By how much an estimate of the objective may be wrong that was linearised far off."""
+"""Ratio of an objective to its estimate by a distant linearisation, at most."""
 ROUGH = 1e-5
-"""What rows may be violated by at a point that obeys the law, relative to `size`."""
+"""Allowed violation of rows at a point on the law, relative to `size`."""
 SURE = 1.0 - 1e-7
-"""The same once a point has obeyed the law."""
+"""Ratio of an objective to its estimate, once a point is on the law."""
 
 
 class PieceResult(NamedTuple):
-    """What came of a piece."""
+    """Result of a piece."""
 
     outcome: int
     """SOLVED, INFEASIBLE, WORTHLESS or FAILED."""
@@ -80,11 +80,11 @@ class PieceResult(NamedTuple):
     balance: np.ndarray
     """Their balance, see `Modes`, shape (n_c, 2)."""
     dual: np.ndarray
-    """Largest multiplier of a border that a contact presses against, shape (n_c,)."""
+    """Largest multiplier of an active border of each contact's mode, shape (n_c,)."""
     border: np.ndarray
-    """What that border says: GAP, FORCE, SLIP or CONE; -1 = none, shape (n_c,)."""
+    """Type of that border: GAP, FORCE, SLIP or CONE; -1 = none, shape (n_c,)."""
     rounds: int
-    """QPs that were solved."""
+    """Number of solved QPs."""
 
 
 @njit
@@ -104,14 +104,14 @@ def solve_piece(
     Args:
         s: The problem.
         kind: INACTIVE, STICKING or SLIDING, shape (n_c,).
-        direction: Where sliding contacts slide to, to begin with, shape (n_c, 2).
+        direction: Initial directions of sliding contacts, shape (n_c, 2).
         balance: Their balance, see `Modes`, shape (n_c, 2).
-        effort: Efforts about which it is anchored, shape (n,).
-        force: Forces from which the first planes around cones are taken, shape (n_r,).
-        worth: Objective from which on an answer is of no use.
-        most: Most QPs once a point has obeyed every row.
-        obeyed: Whether these efforts and forces obey the contact law on this piece: if they keep
-            its limits too they are the first answer, and linearised rows cannot contradict them.
+        effort: Efforts about which it is regularised, shape (n,).
+        force: Forces at which the first planes touch the cones, shape (n_r,).
+        worth: Objective at which an answer is of no use.
+        most: Maximum number of QPs once a point has satisfied every row.
+        obeyed: Whether these efforts and forces satisfy the contact law on this piece: if they also
+            keep its limits they are the first answer, even if linearised rows contradict them.
     """
     n, n_c = len(effort), len(kind)
     bound = not (kind == SLIDING).any()  # whether a QP's objective is a bound, not an estimate
@@ -134,18 +134,18 @@ def solve_piece(
         done += 1
         answered = best.violated < np.inf
         outcome, v, y_next, way = solve_scaled(s, H, g, here.qp.rows, here.v, radius)
-        if outcome != SOLVED and curved:  # without the curvature, whose numbers can be large
+        if outcome != SOLVED and curved:  # without the curvature, which can be large
             curved, H, g = False, here.qp.H, here.qp.g
             continue
         if outcome != SOLVED and answered and radius == np.inf and 0.0 < way < np.inf:
-            radius = way  # nearby, where what is violated here may stay so
+            radius = way  # nearby, where violated rows may stay violated
             continue
         if outcome != SOLVED and answered:
             break
         if outcome != SOLVED:
             return _result(s, outcome, best, dual, border, done)
         u, lam = v[:n].copy(), applied(here.qp.X, v) + here.qp.x
-        for a in range(n):  # what the QP leaves beyond its bounds
+        for a in range(n):  # clip rounding beyond the bounds
             u[a] = min(max(u[a], s.lower[a]), s.upper[a])
         model = objective_at(s, u, lam)
         if answered and done > 2 and way < radius:
@@ -179,10 +179,10 @@ def solve_piece(
         K = curvature(
             s, kind, here.direction, here.balance, rows, y, here.qp.X, here.effort, here.force
         )
-        K[n:, :] = 0.0  # other variables in the next round
+        K[n:, :] = 0.0  # further variables differ in the next round
         K[:, n:] = 0.0
         H = convex(here.qp.H + K, n)
-        g = here.qp.g + applied(here.qp.H - H, here.v)  # the gradient here stays
+        g = here.qp.g + applied(here.qp.H - H, here.v)  # keeps the gradient here
         curved = True
     return _result(s, SOLVED if best.violated < np.inf else FAILED, best, dual, border, done)
 
@@ -191,7 +191,7 @@ def solve_piece(
 def _gain(
     here: PiecePoint, there: PiecePoint, H: np.ndarray, g: np.ndarray, v: np.ndarray, y: np.ndarray
 ) -> tuple[float, float, float]:
-    """What the way from a point to another gains of the merit function.
+    """Predicted and actual gain of the merit function between two points.
 
     Args:
         here: Where the QP was linearised.
@@ -202,7 +202,7 @@ def _gain(
         y: Multipliers of its rows.
 
     Returns:
-        Objective that the QP promised; what it promised to gain; what is gained.
+        Predicted objective; predicted gain; actual gain.
     """
     step = v - here.v
     slope, bend = g + applied(H, here.v), applied(H, step)
@@ -218,7 +218,7 @@ def _gain(
 
 @njit
 def _better(s: Statement, point: PiecePoint, best: PiecePoint) -> bool:
-    """Whether a point that obeys every row, as well as the best one, has a lower objective."""
+    """Whether a point satisfies every row as well as the best one, with a lower objective."""
     if point.violated > LAW_ACCEPTED * s.size:
         return False
     if max(point.violated, LAW * s.size) > max(best.violated, LAW * s.size):
@@ -243,7 +243,7 @@ def _result(
 
 @njit
 def _pressing(rows: PieceRows, y: np.ndarray, n_c: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each contact the border with the largest multiplier, and which it is."""
+    """Largest border multiplier of each contact, and the type of that border."""
     dual, border = np.zeros(n_c), np.full(n_c, -1)
     for i in range(len(y)):
         if rows.what[i] <= CONE and y[i] > 0.0:

@@ -1,4 +1,4 @@
-"""Dense algebra of a few dozen numbers, in an order of the sums that no library chooses."""
+"""Small dense linear algebra with a fixed order of sums, independent of BLAS."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from sofa_softctl._internal.jit import njit
 
 @njit
 def solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
-    """F becomes E^-1 F by Gaussian elimination with row pivoting; E is overwritten.
+    """Overwrite F by E^-1 F, by Gaussian elimination with row pivoting; E is overwritten.
 
     Returns:
-        The smallest pivot over the largest; F is of no use if it is tiny.
+        The smallest pivot over the largest; F is useless if it is tiny.
     """
     k, width = F.shape
     least, largest = np.inf, 0.0
@@ -60,8 +60,8 @@ def solve_dependent(
         small: Pivots below this share of the first are zero [-].
 
     Returns:
-        Y, shape (k, m), of all least-squares solutions the least; an orthonormal basis N of what E
-        takes to zero, shape (k, free); the components of F that no Y reaches, shape (free, m).
+        Y, shape (k, m), the least-squares solution of least norm; an orthonormal basis N of the
+        null space of E, shape (k, free); the components of F outside its range, (free, m).
 
     Source: Golub and Van Loan, "Matrix Computations", 4th edition, sections 5.4.2 and 5.5.6.
     """
@@ -101,7 +101,7 @@ def solve_dependent(
     for l in range(free):
         N[order[rank + l], l] = 1.0
         _project_out(N[:, :l], N[:, l])
-        _project_out(N[:, :l], N[:, l])  # once more, for what rounding left
+        _project_out(N[:, :l], N[:, l])  # again, against rounding
         N[:, l] /= np.sqrt((N[:, l] * N[:, l]).sum())
     for l in range(m):
         _project_out(N, Y[:, l])
@@ -110,7 +110,7 @@ def solve_dependent(
 
 @njit
 def _reflect(R: np.ndarray, G: np.ndarray, j: int, norm: float) -> None:
-    """Make column j of R zero below its diagonal, by a reflection that is applied to G as well."""
+    """Zero column j of R below its diagonal by a reflection, also applied to G."""
     k = len(R)
     v = R[j:, j].copy()
     diagonal = -norm if v[0] > 0.0 else norm
@@ -129,7 +129,7 @@ def _reflect(R: np.ndarray, G: np.ndarray, j: int, norm: float) -> None:
 
 @njit
 def _project_out(N: np.ndarray, y: np.ndarray) -> None:
-    """Take from y, in place, its parts along the orthonormal columns of N."""
+    """Remove from y, in place, its components along the orthonormal columns of N."""
     for l in range(N.shape[1]):
         along = 0.0
         for i in range(len(y)):
@@ -160,7 +160,7 @@ def cholesky(H: np.ndarray, L: np.ndarray, floor: float) -> bool:
 
 @njit
 def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A B, in an order of the sums that no library chooses."""
+    """A B, with a fixed order of sums."""
     n, k = A.shape
     out = np.zeros((n, B.shape[1]))
     for i in range(n):

@@ -1,7 +1,7 @@
-"""The problem of a step as the kernels take it: least squares, limits, and the contact law.
+"""Problem of a step for the kernels: least squares, limits, and the contact law.
 
-One form for both questions that a step may ask: the best tracking within all limits, and, where
-they contradict each other, the least excess of those that may be exceeded.
+One form for two problems: the best tracking within all limits, and, where they contradict each
+other, the least excess of the soft ones.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from sofa_softctl.qpcc.pieces.kernels import Statement
 from sofa_softctl.qpcc.pieces.mechanics import Mechanics
 
 ANCHOR = 1e-10
-"""Weight that holds efforts which neither tracking nor energy decides, relative to the scaled
+"""Regularisation of efforts that neither tracking nor energy determines, relative to the scaled
 Hessian's diagonal."""
 ANCHOR_OF_EXCESS = 1e-6
-"""The same where the least excess is sought, which leaves most efforts open."""
+"""The same for the least excess, which leaves most efforts free."""
 NO_EFFECT = 1e-12
 """A column of effectors below this fraction of the strongest one is rounding."""
 
@@ -28,7 +28,7 @@ class ProblemLimits(NamedTuple):
     """The limits of a problem."""
 
     limits: Sequence[Limit]
-    """Those of the actuators, in units of the scene."""
+    """Limits of the actuators, in units of the scene."""
     sum_minimum: np.ndarray
     """Least sums of normal forces [effort], one for each of `Contacts.sums`."""
     sum_maximum: np.ndarray
@@ -45,14 +45,14 @@ class _Rows(NamedTuple):
 
 
 def tracking(mechanics: Mechanics, limits: ProblemLimits) -> Statement | None:
-    """The best tracking within all limits; None if limits of the efforts contradict each other."""
+    """Best tracking within all limits; None if limits of the efforts contradict each other."""
     m = mechanics
     n_a = len(m.a_unit)
     lower, upper = (end / m.a_unit for end in effort_box(m.problem))
     low, high = np.full(n_a, -np.inf), np.full(n_a, np.inf)
     for limit in limits.limits:
         if limit.quantity == "effort":
-            lower = np.fmax(lower, limit.lower / m.a_unit)  # fmax passes over NaN
+            lower = np.fmax(lower, limit.lower / m.a_unit)  # fmax ignores NaN
             upper = np.fmin(upper, limit.upper / m.a_unit)
         else:
             low, high = np.fmax(low, limit.lower), np.fmin(high, limit.upper)
@@ -67,10 +67,10 @@ def tracking(mechanics: Mechanics, limits: ProblemLimits) -> Statement | None:
 
 
 def least_excess(mechanics: Mechanics, limits: ProblemLimits) -> Statement | None:
-    """The least excess of the limits that may be exceeded; None if there are none of these.
+    """Least excess of the soft limits; None if there are none.
 
     The variables are the efforts and an excess for each such limit, in units of energy as in
-    `closest.build_violation_qp`; 1/2 the sum of their squares is minimised.
+    `least_violation.build_violation_qp`; 1/2 the sum of their squares is minimised.
     """
     m = mechanics
     n_a, n_r = m.W_ac.shape
@@ -107,7 +107,7 @@ def _statement(
     anchor: float,
 ) -> Statement:
     def own(array: np.ndarray) -> np.ndarray:
-        """Writable and contiguous, as kernels are compiled for it."""
+        """Writable and contiguous, as the kernels require."""
         return np.array(array, dtype=float, order="C")
 
     return Statement(
@@ -132,7 +132,7 @@ def _statement(
 
 
 def _effective(B: np.ndarray, strongest: np.ndarray) -> np.ndarray:
-    """B without the columns that are rounding."""
+    """B with columns that are rounding set to zero."""
     effect = (B * B).sum(axis=0)
     return np.where(effect > NO_EFFECT**2 * (strongest**2).sum(axis=0).max(initial=0.0), B, 0.0)
 

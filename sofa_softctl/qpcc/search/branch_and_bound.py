@@ -1,4 +1,4 @@
-"""The best modes of the contacts, with proof: branch and bound."""
+"""Branch and bound over contact modes."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from sofa_softctl.qpcc.search.neighbours import rounded
 from sofa_softctl.qpcc.search.relaxation import Relaxation, Relaxed
 
 FINITE = 1e-9
-"""Gap that is left where the modes are finitely many, for rounding [-]."""
+"""Gap that covers rounding where the modes are finitely many [-]."""
 WORTHLESS = 1e-9
-"""Objectives below this share of the free motion's count as that much in the gap [-]."""
+"""Least objective in the gap's denominator, relative to that of the free motion [-]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """The best answer, and how far from the best one it can be."""
+    """Best answer found, and a bound on the optimum."""
 
     best: PieceAnswer | None
-    """The best answer, or what it started with."""
+    """The best answer, or the initial one."""
     bound: float
     """No answer has a lower objective. inf: there is none."""
     complete: bool
-    """Whether nothing was left to search."""
+    """Whether the tree was searched completely."""
 
 
 def branch(
@@ -44,22 +44,22 @@ def branch(
     tried: set[bytes] | None = None,
     deadline: float = math.inf,
 ) -> Proof:
-    """Search the modes of the contacts by decisions on one contact at a time.
+    """Search contact modes by branching on one contact at a time.
 
-    The relaxation of the decisions so far bounds what they can come to; it also suggests modes, and
-    the piece of these gives answers. The lowest bound is taken on first. A contact that is
-    furthest from its law is decided: touching or not; sticking or sliding, and where to, in
-    sectors that are halved as long as the bound is below the best answer.
+    The relaxation of a node bounds its objective and suggests modes, whose piece gives answers.
+    Nodes of the lowest bound come first. Branches are on the contact furthest from its law:
+    touching or not; sticking or sliding, then sectors of the sliding direction, which are halved
+    while the bound is below the best answer.
 
     Args:
         pieces: The problem.
         relaxation: Its relaxations.
-        best: An answer to start with.
-        nodes: Most relaxations.
-        gap: Gap (objective - bound) / objective at which it is content [-]. Contacts that cannot
-            slide against friction have finitely many modes, and are searched to the end.
+        best: An initial answer.
+        nodes: Maximum number of relaxations.
+        gap: Gap (objective - bound) / objective at which it ends [-]. Contacts that cannot slide
+            against friction have finitely many modes, which are searched completely.
         enough: Objective at which an answer is good enough.
-        tried: Keys of modes that were tried; those that are tried are added.
+        tried: Keys of modes that were tried; new ones are added.
         deadline: Reading of `perf_counter` after which it ends [s].
 
     Source: branch and bound on complementarities as in Bai, Mitchell, Pang 2013, "On convex
@@ -78,10 +78,10 @@ def branch(
 
 
 class _Tree:
-    """The nodes that are left, and the best answer.
+    """Open nodes and the best answer.
 
-    The search dives: what was decided last is decided further, down to a dead end or to where
-    nothing but sectors are left; only then is the node with the lowest bound taken on.
+    The search dives: the last node is branched on further, down to a dead end or until only sectors
+    are left; only then the node of the lowest bound is next.
     """
 
     def __init__(
@@ -102,14 +102,14 @@ class _Tree:
 
     @property
     def target(self) -> float:
-        """Bounds from here on are of no interest."""
+        """Bound from which on nodes are pruned."""
         if self.best is None:
             return math.inf
         worth = max(self.best.objective, WORTHLESS * self.pieces.scale)
         return self.best.objective - self.gap * worth
 
     def add(self, modes: Modes, parent: float = -math.inf, near: Relaxed | None = None) -> None:
-        """Solve the relaxation of these decisions, and keep it if it can lead anywhere."""
+        """Solve the relaxation of these decisions, and add the node unless it is pruned."""
         try:
             relaxed = self.relaxation.solve(modes, near)
         except ArithmeticError:
@@ -123,7 +123,7 @@ class _Tree:
             self.children.append((bound, next(self.ticket), modes, relaxed))
 
     def expand(self) -> None:
-        """Decide something about one contact of a node."""
+        """Branch on one contact of the next node."""
         if self.children:
             self.children.sort()
             bound, _, modes, relaxed = self.children.pop(0)
@@ -147,17 +147,17 @@ class _Tree:
 
     @property
     def left(self) -> bool:
-        """Whether there are nodes left to search."""
+        """Whether there are open nodes."""
         return bool(self.heap or self.children)
 
     def proof(self) -> Proof:
-        """What came of it."""
+        """Result of the search."""
         left = min([bound for bound, *_ in (*self.heap, *self.children)] + [self.failed])
         complete = left >= self.target
         return Proof(self.best, min(left, self.target), complete)
 
     def _suggest(self, modes: Modes, relaxed: Relaxed) -> None:
-        """Try the piece that the answer of a relaxation is next to."""
+        """Solve the piece next to the answer of a relaxation."""
         decided = rounded(self.pieces, modes, relaxed.effort, relaxed.force)
         if decided.key() in self.tried:
             return
@@ -168,7 +168,7 @@ class _Tree:
 
 
 def _decide(pieces: Pieces, modes: Modes, relaxed: Relaxed) -> list[Modes]:
-    """What the contact furthest from its law may do; nothing if all contacts obey theirs."""
+    """Branches on the contact furthest from its law; none if all contacts obey theirs."""
     s = pieces.statement
     delta = pieces.delta(relaxed.effort, relaxed.force)
     worst, i = 0.0, -1
@@ -198,7 +198,7 @@ def _decide(pieces: Pieces, modes: Modes, relaxed: Relaxed) -> list[Modes]:
 
 
 def _distance(pieces: Pieces, i: int, kind: int, force: np.ndarray, delta: np.ndarray) -> float:
-    """How far an undecided contact is from its law, in units of energy."""
+    """Violation of its law by an undecided contact, in units of energy."""
     s = pieces.statement
     n = s.starts[i]
     error = 0.0
@@ -214,6 +214,6 @@ def _distance(pieces: Pieces, i: int, kind: int, force: np.ndarray, delta: np.nd
     if length > disc:
         aim = aim * (disc / length)
     error = max(error, math.hypot(*(force[t] - aim)))
-    if kind != SECTOR:  # what it may dissipate lowers the bound until it is decided
+    if kind != SECTOR:  # possible dissipation lowers the bound until it is decided
         error = max(error, 0.1 * math.sqrt(max(0.0, -float(force[t] @ delta[t]))))
     return error

@@ -12,7 +12,7 @@ from sofa_softctl.qpcc.search.pivoting import PivotStart, pivot
 
 @dataclass(eq=False)
 class Multistart:
-    """The best of what pivoting comes to from several starts."""
+    """Best answer of pivoting from several starts."""
 
     pieces: Pieces
     enough: float
@@ -23,7 +23,7 @@ class Multistart:
     """Number of solved pieces at which to end."""
     best: PieceAnswer | None = None
     complete: bool = True
-    """Whether all starts, and what they led to, were tried."""
+    """Whether all starts and their candidates were tried."""
     tried: set[bytes] = field(default_factory=set)
     """Keys of modes that were tried."""
 
@@ -49,5 +49,5 @@ class Multistart:
                 self.best = found
 
     def poor(self, expected: float) -> bool:
-        """Whether there is no answer, or one whose objective is above what was expected."""
+        """Whether there is no answer, or its objective is above the expected one."""
         return self.best is None or self.best.objective > expected

@@ -1,4 +1,4 @@
-"""The pieces next to a piece: which contacts may do something else."""
+"""Neighbouring pieces: changes of one contact's mode."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
 
 
 class Pivot(NamedTuple):
-    """A contact at the border of its piece, and what is beyond it."""
+    """A contact at the border of its mode, and the modes beyond it."""
 
     dual: float
-    """Multiplier of the border [-]: what the objective gains beyond it, to first order."""
+    """Multiplier of the border [-]: first-order gain of the objective beyond it."""
     contact: int
     """Number of the contact."""
     modes: Modes
@@ -25,7 +25,7 @@ class Pivot(NamedTuple):
 
 
 def pressing(pieces: Pieces, answer: PieceAnswer) -> list[Pivot]:
-    """Contacts whose border holds back the objective, the largest multiplier first."""
+    """Contacts with an active border, the largest multiplier first."""
     found = []
     delta = pieces.delta(answer.effort, answer.force)
     largest = float(answer.dual.max(initial=0.0))
@@ -39,7 +39,7 @@ def pressing(pieces: Pieces, answer: PieceAnswer) -> list[Pivot]:
 def nearby(
     pieces: Pieces, answer: PieceAnswer, *, but: Collection[int], count: int
 ) -> Iterator[Pivot]:
-    """Contacts that are near a border of their piece, the nearest first.
+    """Contacts near a border of their mode, the nearest first.
 
     An inactive contact may touch, a touching one be inactive, a sticking one slide, a sliding
     one stick. Their multiplier is given as 0.
@@ -47,8 +47,8 @@ def nearby(
     Args:
         pieces: The problem.
         answer: Its answer on a piece.
-        but: Contacts that are left out.
-        count: Most contacts.
+        but: Excluded contacts.
+        count: Maximum number of contacts.
     """
     s, modes = pieces.statement, answer.modes
     delta = pieces.delta(answer.effort, answer.force)
@@ -80,7 +80,7 @@ def _in_order(values: np.ndarray) -> list[int]:
 
 
 def slip_gradient(pieces: Pieces, answer: PieceAnswer) -> np.ndarray:
-    """What the objective gains where a contact is let slip, its forces following.
+    """Gain of the objective by slip of a contact, forces following.
 
     Returns:
         Derivative of the objective by delta, shape (n_r,), 0 for inactive contacts.
@@ -122,11 +122,11 @@ def beyond(pieces: Pieces, answer: PieceAnswer, border: int, i: int, delta: np.n
 def rounded(
     pieces: Pieces, modes: Modes, effort: np.ndarray, force: np.ndarray, *, sliding: bool = False
 ) -> Modes:
-    """Decided modes that efforts and forces are next to, such as those of a relaxation.
+    """Decided modes nearest to efforts and forces, such as those of a relaxation.
 
     Args:
         pieces: The problem.
-        modes: What is decided already stays.
+        modes: Modes so far; decided ones are kept.
         effort: Shape (n,).
         force: Shape (n_r,).
         sliding: Whether every touching contact that moves along the surface slides. Otherwise one

@@ -1,4 +1,4 @@
-"""From piece to neighbouring piece, as long as the objective gains."""
+"""Pivoting: from piece to neighbouring piece while the objective decreases."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from sofa_softctl.qpcc.search.neighbours import nearby, pressing
 
 
 class PivotStart(NamedTuple):
-    """Where pivoting starts."""
+    """Start of pivoting."""
 
     modes: Modes
     """Decided modes."""
     force: np.ndarray | None = None
     """Contact forces near those of an answer in units of energy, shape (n_r,)."""
     obeyed: bool = False
-    """Whether the contacts do this at the efforts of the step before, with these forces."""
+    """Whether these are the modes at the efforts of the last step, with these forces."""
 
 
 class Pivoted(NamedTuple):
-    """What pivoting came to."""
+    """Result of pivoting."""
 
     best: PieceAnswer | None
     """The best answer."""
@@ -45,21 +45,20 @@ def pivot(
     tried: set[bytes] | None = None,
     deadline: float = math.inf,
 ) -> Pivoted:
-    """A piece that no pivot of a single contact improves.
+    """Find a piece that no pivot of a single contact improves.
 
-    A contact that presses against the border of its piece is a candidate; beyond the border the
-    objective is lower, to first order by its multiplier. Candidates wait in a queue, those of the
-    better answer first, then those of the larger multiplier; no modes are tried twice; and only an
-    answer that is better than the best one adds candidates. So the objective never rises, and it
-    ends. All candidates of an answer are also tried at once, which is what large problems gain by.
+    A contact with an active border is a candidate; beyond the border the objective is lower, to
+    first order by its multiplier. Candidates are in a priority queue, those of the better answer
+    first, then those of the larger multiplier; no modes are tried twice; and only an answer that is
+    better than the best one adds candidates. So the objective never rises, and it ends. All
+    candidates of an answer are also tried at once, which speeds up large problems.
 
     Args:
         pieces: The problem.
-        starts: Modes to start from, one after the other.
-        most: Most pieces to solve.
-        flips: Most contacts per answer that are tried beyond a border they do not press against,
-            those first that are nearest to it.
-        tried: Keys of modes that were tried; those that are tried are added.
+        starts: Modes to start from, in order.
+        most: Maximum number of pieces.
+        flips: Contacts per answer that are tried beyond an inactive border, the nearest first.
+        tried: Keys of modes that were tried; new ones are added.
         deadline: Reading of `perf_counter` after which it ends, once there is an answer [s].
 
     Source: the decomposition of Coevoet, Escande, Duriez 2019, section III-D. Departures: several
@@ -100,7 +99,7 @@ def pivot(
 
 
 def _switched(modes: Modes, other: Modes, contact: int) -> Modes:
-    """The modes with one contact as in others."""
+    """The modes with one contact as in `other`."""
     return modes.with_contact(
         contact,
         int(other.kind[contact]),

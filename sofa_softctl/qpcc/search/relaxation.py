@@ -1,4 +1,4 @@
-"""Convex relaxations of one problem: some contacts decided, the others not."""
+"""Convex relaxations of a problem with some contacts undecided."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from sofa_softctl.qpcc.search import relaxation_kernels as kernels
 from sofa_softctl.qpcc.search.relaxation_kernels import Convex
 
 PLANES = 24
-"""Most planes around the cones, for each contact. Fewer make bounds lower, not wrong."""
+"""Maximum number of cone planes a contact. Fewer make bounds lower, not wrong."""
 CUTS = 8
-"""Most rounds of planes around the cones in a relaxation. Fewer make its bound lower, not wrong."""
+"""Maximum rounds of cone planes in a relaxation. Fewer make its bound lower, not wrong."""
 ANCHOR = 1e-6
-"""Weight that holds what the objective leaves open, relative to the scaled Hessian's diagonal."""
+"""Regularisation of variables that the objective leaves free, relative to the scaled diagonal."""
 
 
 class Relaxed(NamedTuple):
-    """The answer of a relaxation, in units of energy."""
+    """Answer of a relaxation, in units of energy."""
 
     bound: float
     """Its objective: no answer with these decisions has a lower one."""
@@ -32,9 +32,9 @@ class Relaxed(NamedTuple):
     force: np.ndarray
     """Contact forces, shape (n_r,). Undecided contacts may push across a gap."""
     open: bytes
-    """Which contacts are open: relaxations of the same ones start from each other."""
+    """Key of the open contacts: relaxations with the same ones start from each other."""
     state: ActiveSet
-    """Where the QP solver ended."""
+    """Final state of the QP solver."""
     sectors: tuple[int, ...]
     """Rows of the sectors that contacts slide in."""
 
@@ -43,11 +43,11 @@ class Relaxation:
     """Relaxations of one statement. They share their matrices, and their planes around the cones.
 
     All contacts have lam_n >= 0, delta_n >= 0 and, by Coulomb's law, a force in the friction cone;
-    what is decided is added. Planes that touch a cone are added where an answer leaves it.
+    decisions add rows. Tangent planes of a cone are added where an answer leaves it.
 
     Args:
         statement: The problem.
-        before: Efforts near which open ones are held, shape (n,).
+        before: Efforts about which free ones are regularised, shape (n,).
     """
 
     def __init__(self, statement: Statement, before: np.ndarray) -> None:
@@ -73,14 +73,14 @@ class Relaxation:
         self.high = np.full(n_z + len(self.G), np.inf)
         self.center = np.concatenate((before, np.zeros(n_r))) / (self.scale * self.size)
         self.solved = 0
-        """Relaxations that were solved."""
+        """Number of solved relaxations."""
         self._objectives: dict[bytes, Convex] = {}
         self._sectors: dict[tuple[int, float, float], tuple[int, ...]] = {}
         self._lows: dict[int, float] = {}
 
     @cached_property
     def least(self) -> float:
-        """No answer has a lower objective; inf where that is not known, or there is none."""
+        """Lower bound of all answers; inf where it is not known, or there is none."""
         try:
             relaxed = self.solve(Modes.of(np.full(len(self.statement.starts), OPEN)))
         except ArithmeticError:
@@ -91,7 +91,7 @@ class Relaxation:
         """The answer of the relaxation with these decisions; None if there is none.
 
         Args:
-            modes: What is decided; contacts that slide must do so in a sector.
+            modes: The decisions; sliding contacts have a sector.
             near: The answer of a relaxation with fewer decisions.
 
         Raises:
@@ -133,8 +133,8 @@ class Relaxation:
         return Relaxed(bound, v[:n], v[n:], key, state, sectors)
 
     def _objective(self, modes: Modes) -> tuple[bytes, Convex]:
-        """The objective of these decisions, and what tells it from others."""
-        open_ = modes.kind <= OPEN  # what is apart or sticks does no work either
+        """The objective of these decisions, and its key."""
+        open_ = modes.kind <= OPEN  # inactive and sticking contacts do no work either
         key = open_.tobytes()
         if key not in self._objectives:
             convex, self._objectives[key] = kernels.relaxed_objective(
@@ -145,7 +145,7 @@ class Relaxation:
         return key, self._objectives[key]
 
     def _sector_rows(self, modes: Modes, known: tuple[int, ...]) -> tuple[int, ...]:
-        """Rows of the contacts that slide in a sector, those that are not known."""
+        """Rows of the contacts that slide in a sector; new ones are added."""
         found: list[int] = []
         for i in np.flatnonzero(modes.kind == SECTOR).tolist():
             key = (i, float(modes.sector[i, 0]), float(modes.sector[i, 1]))
@@ -181,7 +181,7 @@ class Relaxation:
         return row
 
     def _add(self, row: np.ndarray, low: float) -> int:
-        """Keep a row, which no relaxation has to obey that does not ask for it; its number."""
+        """Add a row that only relaxations with its sector obey; returns its number."""
         if self.rows == len(self.G):
             n_z, room = len(self.scale), len(self.G)
             self.G = np.concatenate((self.G, np.zeros((room, n_z))))

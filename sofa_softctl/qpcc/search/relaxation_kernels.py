@@ -1,4 +1,4 @@
-"""Convex relaxations of the inverse problem through contacts, compiled.
+"""Convex relaxations of the inverse problem with contacts, compiled.
 
 A relaxation leaves some contacts open; it is a QP over efforts and contact forces.
 """
@@ -25,7 +25,7 @@ class Convex(NamedTuple):
     constant: float
     """The objective at v = 0."""
     anchor: float
-    """Weight that holds what it leaves open, relative to the scaled Hessian's diagonal."""
+    """Regularisation of free variables, relative to the scaled Hessian's diagonal."""
     optimum: ActiveSet
     """In the scaled variables v / (scale * size)."""
 
@@ -34,18 +34,18 @@ class Convex(NamedTuple):
 def relaxed_objective(
     s: Statement, open_: np.ndarray, scale: np.ndarray, size: float, center: np.ndarray
 ) -> tuple[bool, Convex]:
-    """The objective of a relaxation, with what open contacts cannot do but dissipate.
+    """The objective of a relaxation, with the work of open contacts.
 
-    lam . delta <= 0 on every contact that obeys its law: contacts do no work. So adding that
-    product of the open contacts to the objective leaves it a lower bound, and lifts it where an
-    open contact pushes across a gap. The largest weight is taken that keeps the objective convex.
+    lam . delta <= 0 on every contact that obeys its law: contacts only dissipate. So the objective
+    plus that product of the open contacts is a lower bound, and it is higher where an open contact
+    pushes across a gap. The weight is the largest that keeps the objective convex.
 
     Args:
         s: The problem.
         open_: Which contacts are open, shape (n_c,) of bool.
         scale: Unit of each variable, shape (n_z,).
-        size: Length that counts as one.
-        center: Variables about which it is anchored, scaled, shape (n_z,).
+        size: Unit of length.
+        center: Variables about which it is regularised, scaled, shape (n_z,).
 
     Returns:
         Whether it is convex, and the objective.
@@ -91,7 +91,7 @@ def relaxed_objective(
     else:
         weight = 0.0
         if not _convex_with(H, M, weight, anchor, scale, L):
-            anchor = s.anchor  # what neither objective nor contacts decide is held
+            anchor = s.anchor  # variables that neither objective nor contacts determine
     convex = _convex_with(H, M, weight, anchor, scale, L)
     H = H + weight * M
     g = g + weight * h
@@ -118,14 +118,14 @@ def relaxation_limits(
     s: Statement, kind: np.ndarray, scale: np.ndarray, norm: np.ndarray, size: float,
     low: np.ndarray, high: np.ndarray,
 ) -> None:  # fmt: skip
-    """Limits of the variables, of the motions, and of the statement for some decisions, in place.
+    """Limits of variables, motions and statement for some decisions, in place.
 
     Args:
         s: The problem.
         kind: INACTIVE, STICKING, OPEN, TOUCHING or SECTOR, shape (n_c,).
         scale: Unit of each variable, shape (n_z,).
         norm: Norm of the rows of motions and of limits, shape (n_r + m,).
-        size: Length that counts as one.
+        size: Unit of length.
         low: Output, shape (n_z + n_r + m,) or longer.
         high: Output.
     """
@@ -165,22 +165,22 @@ def solve_relaxation(
     most: int,
     rounds: int,
 ) -> tuple[int, np.ndarray, float, int]:
-    """The optimum of a relaxation, from where another one ended; cones get planes as needed.
+    """Optimum of a relaxation, from the final state of another one; cones get planes as needed.
 
     Args:
         s: The problem.
         kind: Decisions, shape (n_c,).
         convex: The objective.
-        a: Where to start; it moves on in place.
+        a: The start, updated in place.
         scale: Unit of each variable, shape (n_z,).
-        size: Length that counts as one.
-        center: Variables about which it is anchored, scaled, shape (n_z,).
+        size: Unit of length.
+        center: Variables about which it is regularised, scaled, shape (n_z,).
         G: Rows, of norm one over the scaled variables, and room for more, shape (most, n_z).
         low: Limits of variables and rows, shape (n_z + most,).
         high: Their upper ends.
         rows: Rows so far.
-        most: Rows up to which planes are added.
-        rounds: Most times that planes are added.
+        most: Maximum number of rows.
+        rounds: Maximum number of rounds of new planes.
 
     Returns:
         The outcome, the variables, shape (n_z,), the bound, the number of rows.
@@ -196,7 +196,7 @@ def solve_relaxation(
         for j in range(n_z):
             value += 0.5 * v[j] * Hv[j] + convex.g[j] * v[j]
             away += (a.x[j] - center[j]) ** 2
-        value -= 10.0 * convex.anchor * away * size * size  # what holds efforts may have lifted it
+        value -= 10.0 * convex.anchor * away * size * size  # the regularisation may have raised it
         before = rows
         for c in range(len(kind)):
             if kind[c] == INACTIVE or s.mu[c] == 0.0 or s.sticking or rows >= most:

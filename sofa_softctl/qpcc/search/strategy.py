@@ -1,4 +1,4 @@
-"""The strategy by which the modes of the contacts are searched."""
+"""Strategy of the search for contact modes."""
 
 from __future__ import annotations
 
@@ -16,47 +16,46 @@ from sofa_softctl.qpcc.search.suggested_starts import suggested_starts
 from sofa_softctl.qpcc.search_options import SearchOptions
 
 FAR = 3.0
-"""Rise of the objective above what is usual from which on an object may be lost [-]."""
+"""Ratio of the objective to the usual one from which on an object may be lost [-]."""
 GAIN = 0.1
-"""What can be gained at most, of the objective, by what does something in place of nothing, for it
-not to be worth a search [-]."""
+"""Relative gain of the objective over no motion up to which a search is not worth while [-]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search came to."""
+    """Result of a search."""
 
     answer: PieceAnswer | None
-    """The best answer; None: no modes were found that the limits allow."""
+    """The best answer; None: no feasible modes were found."""
     converged: bool
-    """Whether the strategy came to its end."""
+    """Whether the strategy was completed."""
     strategy: str
-    """What found or proved it."""
+    """Strategy that found or proved it."""
     bound: float = -math.inf
     """No answer has a lower objective."""
     complete: bool = False
-    """Whether branch and bound left nothing to search."""
+    """Whether branch and bound was completed."""
 
 
 @dataclass(frozen=True, eq=False)
 class SearchContext:
-    """What is known of a step before its modes are searched."""
+    """Knowledge of a step before its modes are searched."""
 
     pairs: Sequence[Hashable]
-    """Which two bodies touch, of each contact."""
+    """The two bodies of each contact."""
     recalled: PivotStart | None
-    """The modes of the step before, if it knew any contact."""
+    """Modes of the last step, if it had any of the contacts."""
     surprised: bool
-    """Whether it did not know all of them."""
+    """Whether the last step lacked some of them."""
     expected: float
-    """Objective above which the answer that these lead to may be a poor local optimum."""
+    """Objective above which an answer may be a poor local optimum."""
     usual: float
-    """What objectives were before they rose. Where they are `FAR` above, it is searched for as long
-    as where no contact was known, until it comes to that."""
+    """Objective before it rose. Where it is `FAR` above, the search is as long as without known
+    contacts, until it reaches this."""
     idle: Callable[[PieceAnswer], bool] = lambda answer: False
-    """Whether an answer is hardly better than to do nothing. Where that is so, or the answer is far
-    from what was expected, and a relaxation says that much more may be possible, it is searched for
-    whatever the number of contacts."""
+    """Whether an answer is hardly better than no motion. Where that is so, or the objective is far
+    above the usual one, and a relaxation admits a large gain, the search ignores the number of
+    contacts."""
 
 
 def search_modes(
@@ -70,14 +69,14 @@ def search_modes(
     nodes: int | None = None,
     deadline: float = math.inf,
 ) -> Found:
-    """The best answer that the options allow to find.
+    """Best answer within the options.
 
     Args:
         pieces: The problem.
-        options: How long, and how, to search.
-        context: What is known of the step.
-        starts: Other modes to start from; relaxations suggest more where nothing good is found.
-        resort: Where to start if these lead to no answer at all.
+        options: Options of the search.
+        context: Knowledge of the step.
+        starts: Further starts; relaxations suggest more where the answer is poor.
+        resort: Starts if there is no answer at all.
         enough: Objective at which an answer is good enough.
         nodes: Relaxations of branch and bound. Default: as the options and the contacts have it.
         deadline: Reading of `perf_counter` at which to end [s].
@@ -95,19 +94,19 @@ def search_modes(
 
 
 class _Effort(NamedTuple):
-    """How long branch and bound goes on."""
+    """Limits of branch and bound."""
 
     nodes: int
-    """Most relaxations; 0: it is not asked."""
+    """Maximum number of relaxations; 0: none."""
     gap: float
-    """Gap (objective - bound) / objective at which it is content [-]."""
+    """Gap (objective - bound) / objective at which it ends [-]."""
     enough: float
     """Objective at which an answer is good enough."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Strategy:
-    """The steps of one search, in their order."""
+    """Steps of a search, in their order."""
 
     options: SearchOptions
     context: SearchContext
@@ -115,7 +114,7 @@ class _Strategy:
     multistart: Multistart
 
     def pivot(self, starts: Iterable[PivotStart], resort: Iterable[PivotStart]) -> None:
-        """Pivot from what is recalled, and from further starts while the answer is poor."""
+        """Pivot from the recalled modes, and from further starts while the answer is poor."""
         options, context, multistart = self.options, self.context, self.multistart
         if context.recalled is not None:
             multistart.go([context.recalled], options.warm_flips)
@@ -134,7 +133,7 @@ class _Strategy:
                     break
 
     def effort(self) -> _Effort:
-        """How long branch and bound goes on, by the options and by what pivoting came to."""
+        """Limits of branch and bound, by the options and the answer of pivoting."""
         options, context, multistart = self.options, self.context, self.multistart
         known, contacts = context.recalled is not None, len(context.pairs)
         poor = multistart.poor(context.expected) and not self._slow
@@ -144,14 +143,14 @@ class _Strategy:
         if bounded and lost and nodes:
             return _Effort(options.new_nodes, options.gap, max(multistart.enough, context.usual))
         if bounded and not nodes and self._may_gain:
-            share = min(1.0, options.some / contacts) ** 3  # of nodes that take as long
+            share = min(1.0, options.some / contacts) ** 3  # for the same time
             few = known and not lost
             nodes = options.few_nodes if few else int(share * options.new_nodes)
             return _Effort(nodes, GAIN, multistart.enough)
         return _Effort(nodes, options.gap, multistart.enough)
 
     def branch(self, effort: _Effort) -> Found:
-        """Branch and bound from the best answer of pivoting on."""
+        """Branch and bound, starting with the best answer of pivoting."""
         pieces, best = self.multistart.pieces, self.multistart.best
         proof = branch(
             pieces,
@@ -166,13 +165,13 @@ class _Strategy:
         auto = self.options.strategy == "auto"
         ended = self.multistart.complete if auto else proof.complete
         found = proof.best
-        if found is not None and found is not best:  # what a relaxation suggested
+        if found is not None and found is not best:  # suggested by a relaxation
             found = self._at_its_optimum(found)
         found = None if found is None else pieces.settled(found)
         return Found(found, ended, "exact", proof.bound, proof.complete)
 
     def _at_its_optimum(self, found: PieceAnswer) -> PieceAnswer:
-        """The best answer that pivoting comes to from another one."""
+        """The best answer of pivoting from another one."""
         pieces, deadline = self.multistart.pieces, self.multistart.deadline
         start, flips = PivotStart(found.modes, found.force), self.options.warm_flips
         most = self.options.pieces
@@ -180,7 +179,7 @@ class _Strategy:
         return descended if descended is not None and pieces.better(descended, found) else found
 
     def _suggested(self) -> Iterable[PivotStart]:
-        """Modes that relaxations suggest."""
+        """Starts suggested by relaxations."""
         pieces, best = self.multistart.pieces, self.multistart.best
         return suggested_starts(pieces, self.relaxation, best, self.context.pairs)
 
@@ -197,13 +196,13 @@ class _Strategy:
 
     @property
     def _needs_starts(self) -> bool:
-        """Whether relaxations suggest starts: the answer is poor, or there are new contacts."""
+        """Whether to ask relaxations for starts: the answer is poor, or contacts are new."""
         poor = self.multistart.poor(self.context.expected) and not self._slow
         return poor or (self.context.surprised and self._sticking)
 
     @property
     def _may_gain(self) -> bool:
-        """Whether the best answer does nothing, or is too far off, where something may gain."""
+        """Whether the best answer moves nothing or is far off, and a large gain is possible."""
         best = self.multistart.best
         if best is None:
             return False
@@ -213,14 +212,14 @@ class _Strategy:
 
 
 def _nodes(options: SearchOptions, contacts: int, *, known: bool, poor: bool) -> int:
-    """Relaxations that branch and bound may solve.
+    """Maximum number of relaxations of branch and bound.
 
     Args:
-        options: How long to search.
-        contacts: How many there are.
-        known: Whether the step before knew any of them.
-        poor: Whether pivoting came to no answer as good as that of the step before, and more
-            relaxations are not too slow.
+        options: Options of the search.
+        contacts: Number of contacts.
+        known: Whether the last step had any of them.
+        poor: Whether pivoting found no answer as good as that of the last step, and relaxations
+            are not too slow.
     """
     if options.strategy == "pivoting":
         return 0

@@ -1,4 +1,4 @@
-"""Modes to start from that relaxations suggest."""
+"""Starts suggested by relaxations."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sofa_softctl.qpcc.search.relaxation import Relaxation
 def suggested_starts(
     pieces: Pieces, relaxation: Relaxation, best: PieceAnswer | None, pairs: Sequence[Hashable]
 ) -> Iterator[PivotStart]:
-    """Modes next to relaxations: of all contacts, of one body's, and of those of one pair.
+    """Modes nearest to relaxations of all contacts, of one body's, and of those of one pair.
 
-    What a relaxation is free to do shows which contacts begin to slide together. The other
-    contacts do what they do in the best answer so far, or hold: a box that is pushed along a floor
-    slides on it together with the fingers that hold it and slide there too.
+    A relaxation shows which contacts begin to slide together. The other contacts keep their modes
+    of the best answer so far, or stick: a box that is pushed along a floor slides on it together
+    with the fingers that hold it.
     """
     of_pair = [np.array([pair == other for other in pairs]) for pair in dict.fromkeys(pairs)]
     opened = [np.full(len(pairs), OPEN), np.full(len(pairs), TOUCHING)]

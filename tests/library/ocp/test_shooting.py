@@ -254,7 +254,7 @@ def test_a_task_that_asks_for_too_much_is_infeasible():
     optimum = program.solve(np.array([1.0, 3.0]))
     assert optimum.status is Status.INFEASIBLE
     assert not optimum.status.ok
-    assert optimum.told == "Infeasible_Problem_Detected"
+    assert optimum.returned == "Infeasible_Problem_Detected"
 
 
 def test_formulas_that_are_not_numbers_somewhere_do_not_converge():
@@ -278,7 +278,7 @@ def test_a_solution_that_is_not_finite_is_none_whatever_the_solver_says(where):
 
     program.__dict__["_solvers"] = (Broken(), warm)
     optimum = program.solve(np.array([0.8, 1.5]))
-    assert optimum.told == "Solve_Succeeded"
+    assert optimum.returned == "Solve_Succeeded"
     assert optimum.status is Status.NOT_CONVERGED
 
 
@@ -286,7 +286,7 @@ def test_running_out_of_iterations_is_not_convergence(monkeypatch):
     monkeypatch.setitem(shooting.OPTIONS, "ipopt.max_iter", 1)
     optimum = Program(replace(arm(), intervals=10)).solve(ARM)
     assert optimum.status is Status.NOT_CONVERGED
-    assert optimum.told == "Maximum_Iterations_Exceeded"
+    assert optimum.returned == "Maximum_Iterations_Exceeded"
     assert optimum.iterations == 1
 
 
