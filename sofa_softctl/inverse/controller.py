@@ -16,11 +16,11 @@ from sofa_softctl.inverse import outputs
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.inverse.contact_rows import ContactRows
 from sofa_softctl.inverse.control_rows import ControlRows
-from sofa_softctl.inverse.foresight import Foresight
 from sofa_softctl.inverse.goals import as_function, goals_at, has_state, within_reach
 from sofa_softctl.inverse.grasp import Grasp
 from sofa_softctl.inverse.look_ahead import LookAhead
-from sofa_softctl.inverse.lost import LostObjects
+from sofa_softctl.inverse.look_ahead_runner import LookAheadRunner
+from sofa_softctl.inverse.lost_objects import LostObjects
 from sofa_softctl.inverse.options import (
     check_components,
     checked_contacts,
@@ -124,7 +124,7 @@ class InverseController(SceneController):
         self.goal_tolerance = checked_tolerance(goal_tolerance)
         self.motor_speed = motor_speed
         check_components(self.driven, self.effectors)
-        self.foresight = Foresight(self, look_ahead)
+        self.look_ahead_runner = LookAheadRunner(self, look_ahead)
         self.rows: Any = None  # ControlRows, from the first step on
         self.weight = row_weights(weight, len(self.effectors))
         outputs.declare(self, self.driven.count, len(self.effectors))
@@ -143,7 +143,7 @@ class InverseController(SceneController):
         self.warned_of_others = False
         self.slack = Slack(self.names, self.motor_speed)
         self.lost.forget()
-        self.foresight.forget()
+        self.look_ahead_runner.forget()
         for grasp in self.grasps:
             grasp.forget()
 
@@ -177,7 +177,7 @@ class InverseController(SceneController):
             "slack_until": self.slack.until.copy(),
             "grasps": [grasp.snapshot() for grasp in self.grasps],
             "lost": self.lost.snapshot(),
-            "foresight": self.foresight.snapshot(),
+            "look_ahead_runner": self.look_ahead_runner.snapshot(),
             "goal": self.goal_function.snapshot() if has_state(self.goal_function) else None,
         }
 
@@ -189,7 +189,7 @@ class InverseController(SceneController):
         self.searched = list(snapshot["searched"])
         self.last_time = snapshot["last_time"]
         self.slack.until = snapshot["slack_until"].copy()
-        self.foresight.restore(snapshot["foresight"])
+        self.look_ahead_runner.restore(snapshot["look_ahead_runner"])
         for grasp, known in zip(self.grasps, snapshot["grasps"], strict=True):
             grasp.restore(known)
         self.lost.restore(snapshot["lost"])
@@ -213,11 +213,13 @@ class InverseController(SceneController):
         now = self.time.value
         if now < self.last_time:  # SOFA does not notify controllers of a reset
             self.reset()
-        self.foresight.before_step()
+        self.look_ahead_runner.before_step()
         time = now + self.dt.value
         goal = goals_at(self.goal_function, time, len(self.effectors), self.getPathName())
         tip = rows.tip()
-        target = within_reach(tip, self.foresight.way(goal - tip), self.foresight.goal_distance)
+        target = within_reach(
+            tip, self.look_ahead_runner.way(goal - tip), self.look_ahead_runner.goal_distance
+        )
         self.keep(target=target, wanted=goal, last_time=now)
         self.outputs["goal"].value = goal
 
@@ -279,7 +281,7 @@ class InverseController(SceneController):
             effort_previous=before,
             effort_rate=self.effort_rate,
             displacement_previous=displaced,
-            energy=self.foresight.energy,
+            energy=self.look_ahead_runner.energy,
             names=self.driven.names,
             contacts=touching,
             **self.asked,

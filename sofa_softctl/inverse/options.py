@@ -10,7 +10,7 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.actuators import Actuators
-from sofa_softctl.scene.compliance import row_count
+from sofa_softctl.scene.constraint_system import row_count
 
 CONTACTS = ("coulomb", "sticking", "forward")
 """Models of contacts."""

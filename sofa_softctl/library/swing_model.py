@@ -18,7 +18,7 @@ from sofa_softctl.library.ocp.problem import (
     Symbol,
     Variable,
 )
-from sofa_softctl.scene.compliance import ComplianceSystem
+from sofa_softctl.scene.constraint_system import ComplianceSystem
 from sofa_softctl.scene.session import Session
 
 

@@ -5,7 +5,7 @@ from sofa_softctl._internal.public import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
-        "compliance": ["ComplianceSystem"],
+        "constraint_system": ["ComplianceSystem"],
         "contacts": ["contacts_of"],
         "controller": ["SceneController", "pauses_on_error"],
         "report": ["History", "Line", "Markers", "Report", "Summary", "Table"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sofa_softctl.scene.compliance import ComplianceSystem
+from sofa_softctl.scene.constraint_system import ComplianceSystem
 from sofa_softctl.scene.contacts import contacts_of
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 

@@ -14,7 +14,7 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.sofa.steps import controllers_of
+from sofa_softctl.scene.sofa.animate import controllers_of
 
 ROOT = ("time", "dt", "gravity", "nbComputedSteps")
 """Data of the root that take part."""

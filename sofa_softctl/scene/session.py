@@ -19,7 +19,7 @@ from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import DataChannel, channels_of, nodes_of, own_state
 from sofa_softctl.scene.loader import build_scene, load_scene
-from sofa_softctl.scene.sofa.steps import SofaSteps, controllers_of
+from sofa_softctl.scene.sofa.animate import SofaSteps, controllers_of
 from sofa_softctl.units import symbol
 
 

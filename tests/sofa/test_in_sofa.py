@@ -249,7 +249,7 @@ except UnknownComponentError as error:
 
 CONTACTS = """
 import robots
-from sofa_softctl.scene.compliance import ComplianceSystem
+from sofa_softctl.scene.constraint_system import ComplianceSystem
 from sofa_softctl.scene.contacts import contacts_of
 seen = []
 class Look(Sofa.Core.Controller):

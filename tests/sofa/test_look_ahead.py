@@ -3,13 +3,13 @@
 import numpy as np
 
 ROLLED = """
-from sofa_softctl.inverse.foresight import GO_ON
+from sofa_softctl.inverse.look_ahead_runner import GO_ON
 from sofa_softctl.scene.rollout.rollout import copy_of
 session = Session("scenes/{scene}.py", parameters={parameters!r})
 session.step({start})
-foresight = session.root.inverse.foresight
-foresight.options = None
-rolled = foresight.rollouts(copy_of(session.root))(GO_ON, 20)
+runner = session.root.inverse.look_ahead_runner
+runner.options = None
+rolled = runner.rollouts(copy_of(session.root))(GO_ON, 20)
 found = []
 for _ in range(20):
     session.step()
@@ -30,10 +30,10 @@ LOOKED = """
 session = Session("scenes/rolling_ring.py", parameters={"start": 10.0})
 session.step(50)
 inverse = session.root.inverse
-inverse.foresight.options = LookAhead(horizon=12)
-inverse.foresight._stopped = lambda gained: True
+inverse.look_ahead_runner.options = LookAhead(horizon=12)
+inverse.look_ahead_runner._stopped = lambda gained: True
 session.step(3)
-names = [choice.candidate.name for _, choice in inverse.foresight.choices]
+names = [choice.candidate.name for _, choice in inverse.look_ahead_runner.choices]
 result([inverse.look_ahead.value, names])
 """
 
@@ -51,7 +51,7 @@ from sofa_softctl.scene.loader import load_scene
 root = Sofa.Core.Node("root")
 load_scene("scenes/rolling_ring.py").create(root, look_ahead=True)
 Sofa.Simulation.init(root)
-root.inverse.foresight._stopped = lambda gained: root.inverse.solution is not None
+root.inverse.look_ahead_runner._stopped = lambda gained: root.inverse.solution is not None
 for _ in range(4):
     Sofa.Simulation.animate(root, root.dt.value)
 result(root.inverse.look_ahead.value)

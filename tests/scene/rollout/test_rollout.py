@@ -46,11 +46,11 @@ def test_rollouts_leave_the_scene_as_it_is():
         session = Session(RING, parameters={"look_ahead": False})
         session.step(32)
         if looks:
-            foresight = session.root.inverse.foresight
-            foresight.options = LookAhead(horizon=3)
-            rollout = foresight.rollouts(SceneCopy(session.root))
+            runner = session.root.inverse.look_ahead_runner
+            runner.options = LookAhead(horizon=3)
+            rollout = runner.rollouts(SceneCopy(session.root))
             ends = [rollout(candidate, 3)[-1] for candidate in CANDIDATES]
-            foresight.options = None
+            runner.options = None
             assert len(set(ends)) > 1
         session.step(3)
         positions.append(session.root.ring.dofs.position.value.copy())

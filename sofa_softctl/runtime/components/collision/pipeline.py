@@ -12,7 +12,7 @@ from sofa_softctl.runtime.components.collision.listener import ContactListener
 from sofa_softctl.runtime.components.collision.models import CollisionModel, SphereCollisionModel
 from sofa_softctl.runtime.components.collision.overlap import warn_of_overlap
 from sofa_softctl.runtime.components.collision.response import CollisionResponse
-from sofa_softctl.runtime.components.collision.untested import UntestedPairs, ordered
+from sofa_softctl.runtime.components.collision.untested_pairs import UntestedPairs, ordered
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Int, Vector

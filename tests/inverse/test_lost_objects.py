@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.inverse.grasp import Grasp
-from sofa_softctl.inverse.lost import LostObjects
+from sofa_softctl.inverse.lost_objects import LostObjects
 from sofa_softctl.qpcc.contacts import Contacts
 from sofa_softctl.qpcc.problem import InverseProblem
 

@@ -25,7 +25,7 @@ GO_ON = Candidate("go on")
 _CARRIED = ("candidate", "active_for", "committed_for", "spent", "tip")
 
 
-class Foresight:
+class LookAheadRunner:
     """Applies the look-ahead of a controller.
 
     Args:
@@ -207,5 +207,7 @@ def roll_out(
 ) -> np.ndarray:
     """Errors of the controller at a path while it follows a candidate from a state, (steps,)."""
     copied.put(state)
-    errors: np.ndarray = copied.twin(path).foresight.errors_of(candidate, copied.step, steps)
+    errors: np.ndarray = copied.twin(path).look_ahead_runner.errors_of(
+        candidate, copied.step, steps
+    )
     return errors
