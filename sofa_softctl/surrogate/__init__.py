@@ -1,4 +1,4 @@
-"""Planning with an interpolant of the robot on a grid of equilibria."""
+"""Motion planning on a grid of interpolated equilibria."""
 
 from sofa_softctl._internal.public import public
 

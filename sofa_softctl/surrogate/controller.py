@@ -1,4 +1,4 @@
-"""Executing a plan in a scene: the lines pull as planned, and others are told where to be."""
+"""Controller that executes a plan in a scene, in open loop or as a goal."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
 
 class SurrogateController(SceneController):
-    """Executes what `softctl plan` wrote, in open loop, or as the goal of another controller.
+    """Executes a plan of `softctl plan` in open loop, or serves as the goal of another controller.
 
-    Stock components alone: cables whose valueType is "force". Each step's tensions are the plan's
-    for that step; after the last one they stay.
+    Stock components alone: cables whose valueType is "force". Each step has the plan's
+    tensions; the last ones are held.
 
     Args:
         root: Root of the scene; it holds the constraint solver.
-        lines: The CableConstraints, in the order of the scene that was planned for. Empty: nothing
-            is pulled, and the plan is there for `spot` alone.
+        lines: The CableConstraints, in the order of the scene that was planned for. Empty: no
+            tensions, `spot` alone.
         plan: The file.
-        name: Of the controller.
+        name: Name of the controller.
 
     Data:
-        tension: What the plan pulls with in this step [force].
-        planned: Where the task's point is to be at the end of it [length].
+        tension: Planned tensions of this step [force].
+        planned: Planned position of the task's point at its end [length].
 
     Raises:
         RecordError: the file cannot be read, is no plan, or one for another number of lines.
@@ -59,12 +59,12 @@ class SurrogateController(SceneController):
         self.add_output("planned", np.zeros((1, 3)), "Where the task's point is to be [length].")
 
     def spot(self, time: float) -> np.ndarray:
-        """Where the task's point is to be at a time [length], shape (3,)."""
+        """Planned position of the task's point at a time [length], shape (3,)."""
         return np.array([np.interp(time, self.times, column) for column in self.spots.T])
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
-        """The tensions of the step, as the multipliers that SOFA's cables take."""
+        """Tensions of the step, as multipliers of SOFA's cables."""
         del event
         if self.factor is None:
             system = ComplianceSystem(self.root)
@@ -78,4 +78,4 @@ class SurrogateController(SceneController):
         self.outputs["planned"].value = self.spot(end)[None]
 
     def hold(self) -> None:
-        """The lines keep pulling as they did: their own `value` says so."""
+        """Hold the tensions: they are in the lines' own `value`."""

@@ -1,4 +1,4 @@
-"""The exact map f of a robot in a scene, as grid, dynamics and planner take it."""
+"""Exact equilibrium map f of a robot in a scene."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from sofa_softctl.surrogate.grid.embedding import Jet, Layout
 from sofa_softctl.surrogate.grid.evaluation import Neighbour, Sample
 
 _TRAVELLED: dict[str, EquilibriumMap] = {}
-"""Maps of this process that came from another one, so that each is built once."""
+"""Cache of maps unpickled in this process."""
 
 
 class ExactMap:
     """u -> [x, L, points]: equilibria of a scene's robot under line tensions scale * u.
 
-    Built when it is first asked, so that it travels to worker processes as a few words.
+    Built at first use, so that it is small when pickled to worker processes.
 
     Args:
         scene: Scene file.
         scale: Tension of u = 1 [force].
         points: Paths of nodes; their states' points come last in the outputs.
-        parameters: Of createScene.
+        parameters: Parameters of createScene.
 
     Source: Jia, Pan, Manocha 2019, section IV-A.
     """
@@ -50,7 +50,7 @@ class ExactMap:
         self.scene, self.scale, self.points = str(scene), scale, tuple(points)
         self.parameters = dict(parameters or {})
         self.seconds = 0.0
-        """Time that its evaluations took, in this process [s]."""
+        """Time of its evaluations in this process [s]."""
         self._known: dict[bytes, Equilibrium] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -76,12 +76,12 @@ class ExactMap:
 
     @cached_property
     def model(self) -> str:
-        """What tells the model from others."""
+        """Digest of the model."""
         return model_hash(self.map)
 
     @cached_property
     def layout(self) -> Layout:
-        """Which outputs are what; watched points are called PATH.NUMBER."""
+        """Layout of the outputs; further points are named PATH.NUMBER."""
         names = [
             f"{path}.{number}"
             for path, state in zip(self.points, self.map.watched, strict=True)
@@ -106,7 +106,7 @@ class ExactMap:
 
     @property
     def count(self) -> int:
-        """Equilibria that were found in this process."""
+        """Number of equilibria found in this process."""
         return self.map.count
 
     def masses(self) -> np.ndarray:
@@ -114,10 +114,10 @@ class ExactMap:
         return self.map.masses().ravel()
 
     def __call__(self, u: np.ndarray, near: Neighbour | None = None) -> Sample:
-        """The equilibrium at u, sought from a known one.
+        """Equilibrium at u, solved from a known one.
 
         Raises:
-            MapError: there is none, it is unstable, or the mesh is turned inside out there.
+            MapError: there is none, it is unstable, or elements are inverted.
         """
         found = self._found(u, None if near is None else self._near(*near))
         return self._sample(found)
@@ -126,7 +126,7 @@ class ExactMap:
         map_, start = self.map, perf_counter()
         try:
             found = map_(u, near)
-        finally:  # those that are not found take longest
+        finally:  # failed solves take longest
             self.seconds += perf_counter() - start
         if not found.stable:
             raise MapError(
@@ -147,7 +147,7 @@ class ExactMap:
         return KnownEquilibrium(u, np.asarray(sample.value[rows], float).reshape(n, 3), gradient)
 
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """See `Embedding`; points of the last `at` are not solved again."""
+        """See `Embedding`; points of the last `at` are cached."""
         found = np.empty((len(points), self.dimension, self.dimension))
         layout, at = self.layout, None
         for k, (u, w) in enumerate(zip(points, weights, strict=True)):

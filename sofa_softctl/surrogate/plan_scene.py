@@ -1,4 +1,4 @@
-"""Planning for a scene file: what it says of its robot, a task of it, and what came out."""
+"""Plan a task of a scene file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sofa_softctl.surrogate.scene_task import at_fault, make_task, read_task
 
 @dataclass(frozen=True, eq=False)
 class ScenePlan:
-    """A plan, and what it took."""
+    """A plan of a scene's task, with its costs."""
 
     scene: str
     """Scene file."""
@@ -34,22 +34,22 @@ class ScenePlan:
     plan: Plan
     """The plan."""
     spot: np.ndarray
-    """Where the task's probe is at each instant [length], shape (K, 3)."""
+    """Position of the task's probe at each instant [length], shape (K, 3)."""
     estimate: CostEstimate | None
-    """What it was expected to take; None without a grid, or where that could not be found out."""
+    """Estimated cost; None without a grid, or where it is not known."""
     seconds: float
-    """Time that it took [s]."""
+    """Computing time [s]."""
 
     def write(self, path: str | Path) -> None:
-        """Write it as a recording that scenes play back; a file that exists is replaced at once.
+        """Write it as a recording for playback; an existing file is replaced atomically.
 
-        Each row tells of the end of a step, as recordings of runs do: plan.tension, what the lines
-        pull in that step [force]; plan.spot, where the probe then is [length]; plan.coordinates, a.
+        Each row is the end of a step, as in recordings of runs: plan.tension, tensions of that step
+        [force]; plan.spot, position of the probe [length]; plan.coordinates, a.
         """
         plan, dynamics = self.plan, self.robot.dynamics
         d = plan.u.shape[1]
-        told = {"scene": self.scene, "task": self.name, "status": plan.status.name}
-        with RecordWriter(path, told) as file:
+        metadata = {"scene": self.scene, "task": self.name, "status": plan.status.name}
+        with RecordWriter(path, metadata) as file:
             file.add_channel("plan.tension", shape=(d,), description="Tension of each line.")
             file.add_channel("plan.spot", shape=(3,), description="Where the task's point is.")
             file.add_channel("plan.coordinates", shape=(d,), description="Coordinates a.")
@@ -60,7 +60,7 @@ class ScenePlan:
 
     @property
     def _shared(self) -> bool:
-        """Whether other processes solved equilibria too, so that their time is not known."""
+        """Whether other processes also solved equilibria, so that their time is not known."""
         return self.robot.grid is not None and self.robot.grid.corners.executor is not None
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class ScenePlan:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A task of a scene, rehearsed on the affine map: all that is known before the work."""
+    """A task of a scene, planned on the affine map, before the full plan."""
 
     scene: str
     """Scene file."""
@@ -101,18 +101,18 @@ class Prepared:
     task: Task
     """The task."""
     instants: int
-    """K."""
+    """Number of instants K."""
     robot: PlannedRobot
     """The robot, with its grid."""
     rehearsal: Plan | None
     """The plan on the affine map; None if there is none."""
     estimate: CostEstimate | None
-    """What the plan will take."""
+    """Estimated cost of the plan."""
     started: float
-    """When that began, by `perf_counter` [s]."""
+    """Start of the preparation, by `perf_counter` [s]."""
 
     def plan(self, progress: Callable[[Iteration], None] | None = None) -> ScenePlan:
-        """Do the work. `progress` is called after each iteration."""
+        """Plan. `progress` is called after each iteration."""
         robot, task = self.robot, self.task
         with at_fault(f"'{self.scene}': task '{self.name}'"):
             found = robot.plan(task, self.instants, guess=self.rehearsal, progress=progress)
@@ -121,7 +121,7 @@ class Prepared:
         return ScenePlan(self.scene, self.name, task, robot, found, spot, self.estimate, seconds)
 
     def told(self, steps: Sequence[Iteration]) -> str:
-        """Where planning is after some iterations: a line of text, with equilibria until now."""
+        """Progress line after some iterations, with the equilibria so far."""
         expected = ""
         if self.estimate is not None:
             bound = "at most " if self.estimate.at_most else ""
@@ -148,7 +148,7 @@ def plan_scene(
     parameters: dict[str, Any] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> ScenePlan:
-    """Plan one of a scene file's TASKS for the robot that its SURROGATE describes.
+    """Plan one of a scene file's TASKS for the robot of its SURROGATE.
 
     Arguments as for `prepare_scene`; `progress` is called with a line of text after each iteration.
     """
@@ -164,12 +164,12 @@ def plan_scene(
     ) as ready:
         steps: list[Iteration] = []
 
-        def tell(step: Iteration) -> None:
+        def report(step: Iteration) -> None:
             steps.append(step)
             if progress is not None:
                 progress(ready.told(steps))
 
-        return ready.plan(tell)
+        return ready.plan(report)
 
 
 @contextmanager
@@ -184,26 +184,26 @@ def prepare_scene(
     tolerance: float | None = None,
     parameters: dict[str, Any] | None = None,
 ) -> Iterator[Prepared]:
-    """A task of a scene file, and an estimate of what its plan takes; processes end with it.
+    """Prepare a task of a scene file, with an estimate of its cost; processes end with it.
 
-    The corners of the cell of the start are solved for that, 2^d, and one more or two: all are
-    needed for the plan anyway.
+    This solves the 2^d corners of the cell of the start and one or two more, which the plan needs
+    anyway.
 
     Args:
         scene: Scene file. SURROGATE holds arguments of `PlannedRobot`, TASKS functions
             (layout, share of the time at each instant (K,)) -> `Task`.
         task: Name of the task.
-        instants: K.
-        store: File in which equilibria are kept for later plans.
+        instants: Number of instants K.
+        store: File of equilibria for later plans.
         exact: Plan with the exact map instead of a grid.
-        workers: Processes that solve equilibria at the same time; 0: this one alone.
-        tolerance: Split only cells whose positions are estimated to be further off [length]; None:
-            as SURROGATE says, or all.
-        parameters: Of createScene.
+        workers: Number of processes that solve equilibria; 0: this one alone.
+        tolerance: Estimated error of positions above which cells are split [length]; None: that of
+            SURROGATE, or all.
+        parameters: Parameters of createScene.
 
     Raises:
-        SceneError: the scene file has no such task, or what it says of it or of its robot is wrong.
-        ValueError: instants are less than 3.
+        SceneError: the scene file has no such task, or its declarations are invalid.
+        ValueError: there are less than 3 instants.
     """
     surrogate, make = read_task(scene, task)
     if tolerance is not None:

@@ -1,4 +1,4 @@
-"""A robot of a scene with all that planning needs: its map on a grid, and its dynamics."""
+"""Robot of a scene for planning: its map on a grid, and its projected dynamics."""
 
 from __future__ import annotations
 
@@ -30,41 +30,41 @@ from sofa_softctl.surrogate.planning.trust_region import Settings
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a plan is for, as a scene file's TASKS give it."""
+    """Task of a plan, from a scene file's TASKS."""
 
     probe: Probe
-    """The point that it is about; it is recorded as plan.spot."""
+    """Point of the task, recorded as plan.spot."""
     outputs: tuple[OutputCost, ...] = ()
     """Costs of the robot's outputs, such as `Following`."""
     inputs: tuple[InputCost, ...] = ()
     """Costs of the tensions: `Effort`, `Smoothness`."""
     obstacles: tuple[Obstacle, ...] = ()
-    """What points keep out of."""
+    """Obstacles of points."""
     rest: bool = False
-    """Whether the robot is to rest in the end."""
+    """Whether the robot rests at the end."""
 
 
 class PlannedRobot:
     """A scene's robot for planning.
 
-    Lines that hang slack have coordinates a little above and below 0. So that this does not make
-    cells on both sides, 0 is in the middle of a cell of the finest level, and inside on all levels.
+    Slack lines have coordinates a little above and below 0: 0 is in the middle of a cell of the
+    finest level, and inside on all levels, which avoids cells on both sides.
 
     Args:
         scene: Scene file.
         scale: Tension of a control of 1 [force].
         spacing: Delta x, spacing of the coarsest level [-].
-        eta: Spacing below which no level is made [-].
+        eta: Least spacing of a level [-].
         tolerance: Estimated error of positions above which a cell is split in a later round
             [length]; None: all are.
         points: Paths of nodes whose points are outputs, such as ("/arm/beam",).
         u_max: Largest control; plans take controls from 0 to it [-].
-        reach: How far coordinates may go beyond controls, which inertia asks for [-].
+        reach: Range of coordinates beyond that of controls, for inertia [-].
         rate: Largest change of a control [1 / time]; the robot starts without tension.
-        parameters: Of createScene.
+        parameters: Parameters of createScene.
         dt: Time step of the projected dynamics [time]; None: the scene's.
-        store: File in which corners are kept for later runs; None: in memory alone.
-        executor: Evaluates several corners at a time.
+        store: File of corners for later runs; None: memory alone.
+        executor: Evaluates corners in parallel.
         exact: Plan with the exact map, without a grid.
 
     Source: Jia, Pan, Manocha 2019, section IV and Algorithm 1.
@@ -117,7 +117,7 @@ class PlannedRobot:
 
     @property
     def evaluations(self) -> int:
-        """How often the exact map was evaluated, also by worker processes."""
+        """Number of evaluations of the exact map, worker processes included."""
         return self.map.count if self.grid is None else self.grid.counts.evaluations
 
     def plan(
@@ -132,21 +132,20 @@ class PlannedRobot:
         settings: Settings | None = None,
         progress: Callable[[Iteration], None] | None = None,
     ) -> Plan:
-        """A plan by Algorithm 1, from that of `rehearse` on where it has a finite cost.
+        """Plan by Algorithm 1, from that of `rehearse` if its cost is finite.
 
-        With the exact map from rest on, as without anything of this package, unless a guess is
-        given.
+        With the exact map it starts from rest, unless a guess is given.
 
         Args:
-            task: What it is for.
+            task: The task.
             instants: K, number of instants.
-            start: Where the robot is, such as `nearest` finds it from measured positions [-], shape
-                (d,); None: at rest without tension.
-            before: Where it was a step earlier [-], shape (d,); None: it rests.
-            tension: Controls until now, from which the rate counts [-], shape (d,); None: those
-                that hold it where it is.
-            guess: What `rehearse` gave, if it was asked already.
-            settings: Of the optimiser.
+            start: Initial coordinates, such as from `nearest` [-], shape (d,); None: at rest
+                without tension.
+            before: Coordinates a step earlier [-], shape (d,); None: at rest.
+            tension: Previous controls, for the rate [-], shape (d,); None: those that hold the
+                start.
+            guess: Result of `rehearse`, if there is one.
+            settings: Settings of the optimiser.
             progress: Called after each iteration.
         """
         problem = self.problem(task, instants, start=start, before=before, tension=tension)
@@ -174,10 +173,10 @@ class PlannedRobot:
         before: np.ndarray | None = None,
         tension: np.ndarray | None = None,
     ) -> PlanningProblem:
-        """What `plan` solves; arguments as there.
+        """Problem of `plan`; arguments as there.
 
         Raises:
-            MapError: the grid cannot be used where the robot starts, on any level.
+            MapError: the grid is unusable at the start, on all levels.
         """
         first = np.zeros(self.map.dimension) if start is None else np.asarray(start, float)
         self._find_level(first)
@@ -195,9 +194,9 @@ class PlannedRobot:
         )
 
     def rehearse(self, problem: PlanningProblem, settings: Settings | None = None) -> Plan | None:
-        """A plan on the affine map that one equilibrium near the start gives, in milliseconds.
+        """Plan on the affine map of one equilibrium near the start, in milliseconds.
 
-        None where there is no such equilibrium, or no optimum.
+        None if there is no such equilibrium, or no optimum.
         """
         first = problem.a_first
         if self.grid is None:
@@ -212,19 +211,19 @@ class PlannedRobot:
         return found if found.status in (Status.SOLVED, Status.CLOSEST_FEASIBLE) else None
 
     def nearest(self, x: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
-        """Coordinates of the shape of rest nearest to measured positions, by the nodes' masses.
+        """Coordinates of the equilibrium nearest to measured positions, weighted by mass.
 
         Gauss-Newton steps, within the limits of coordinates.
 
         Args:
             x: Positions of all nodes [length], shape (N, 3).
-            guess: Where to start [-], shape (d,); None: at rest without tension.
+            guess: Initial guess [-], shape (d,); None: at rest without tension.
 
         Returns:
             Shape (d,).
 
         Raises:
-            ValueError: the robot is planned for with the exact map.
+            ValueError: planning is with the exact map.
         """
         if self.grid is None:
             raise ValueError(
@@ -243,7 +242,7 @@ class PlannedRobot:
         return a
 
     def locate(self, probe: Probe, a: np.ndarray) -> np.ndarray:
-        """Where a probe is at coordinates a (K, d) [length], shape (K, 3)."""
+        """Position of a probe at coordinates a (K, d) [length], shape (K, 3)."""
         value = self.dynamics.embedding.at(a).value
         return probe.locate(value[:, list(probe.rows)])[0]
 
@@ -259,16 +258,16 @@ class PlannedRobot:
             return
         while not self.grid.places(a[None])[0][0]:
             if self.grid.level >= self.rounds:
-                told = [why for _, why in self.grid.failures[-1:]]
+                reason = [why for _, why in self.grid.failures[-1:]]
                 raise MapError(
                     f"There is no plan from a = {np.round(a, 3).tolist()}: near it the robot "
                     "buckles, folds, or snaps to another shape, on every level of the grid. Give "
-                    f"a smaller scale or eta, or another start. {' '.join(told)}".strip()
+                    f"a smaller scale or eta, or another start. {' '.join(reason)}".strip()
                 )
             self.grid.refine()
 
     def _is_start(self, problem: PlanningProblem, guess: Plan) -> bool:
-        """Whether a guess has a finite cost. The exact map is not asked: that would be costly."""
+        """Whether a guess has a finite cost. Not evaluated for the exact map, which is costly."""
         return self.grid is None or bool(np.isfinite(evaluate(problem, guess.a, guess.u).cost))
 
     def _refine(self) -> None:

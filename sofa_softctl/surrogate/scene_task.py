@@ -1,4 +1,4 @@
-"""What a scene file says for planning: SURROGATE, about its robot, and TASKS."""
+"""Declarations of a scene file for planning: SURROGATE and TASKS."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make_task(make: MakeTask, layout: Layout, instants: int) -> Task:
     """The task over K instants.
 
     Raises:
-        ValueError: what was made is no `Task`.
+        ValueError: the function returned no `Task`.
     """
     task = make(layout, np.arange(instants) / (instants - 1))
     if not isinstance(task, Task):
@@ -58,7 +58,7 @@ def make_task(make: MakeTask, layout: Layout, instants: int) -> Task:
 
 @contextmanager
 def at_fault(what: str) -> Iterator[None]:
-    """Say which part of a scene file a `ValueError` is about, and where in the file it arose.
+    """Raise a `ValueError` as a SceneError with the part of the scene file and its line.
 
     Raises:
         SceneError: in its place.
@@ -72,10 +72,10 @@ def at_fault(what: str) -> Iterator[None]:
 
 
 def _names() -> tuple[str, ...]:
-    """What a scene file may say of its robot; the rest is the caller's."""
+    """Arguments of `PlannedRobot` in a scene file; the others are the caller's."""
     callers = ("self", "scene", "parameters", "store", "executor", "exact")
     return tuple(n for n in inspect.signature(PlannedRobot.__init__).parameters if n not in callers)
 
 
 SURROGATE_NAMES = _names()
-"""Arguments that SURROGATE may have."""
+"""Valid arguments in SURROGATE."""

@@ -1,4 +1,4 @@
-"""A grid whose spacing varies in space: each cell is split where its error asks for it."""
+"""Adaptive grid: cells are split where their estimated error is large."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ from sofa_softctl.surrogate.grid.store import Store
 
 
 class AdaptiveGrid(Interpolant):
-    """A tree of cells; a queried point is answered by the spline of the leaf that holds it.
+    """Tree of cells; a point is interpolated by the spline of its leaf.
 
-    A cell that a query comes to for the first time is judged: if its estimated error is above the
-    tolerance it is split into 2^d, and the query goes on to the one that holds the point. Cells
-    without queries are neither judged nor evaluated. A refused cell is split as well: some of those
-    in it may have no failed corner.
+    The error of a cell is estimated at its first query: above the tolerance it is split into 2^d,
+    and the query continues in the child with the point. Cells without queries are not evaluated.
+    Refused cells are also split: some children may have no failed corner.
 
     The value is continuous between leaves of one level. Between leaves of different levels it
     jumps, by the difference of their errors on the face: of the order of the tolerance.
 
-    What lies between the points where a cell is judged is not seen: choose the spacing so that
-    level 0 feels every feature. In the test with a steep bump 92 % of held-out points have an error
+    Features between the points of the estimate are missed: choose the spacing so that level 0
+    resolves every feature. In the test with a steep bump 92 % of held-out points have an error
     below their estimate, and the largest error is three times the tolerance.
 
     Args:
         exact, spacing, origin, store, executor, lower, upper: As for `Grid`.
         tolerance: Estimated error of the value above which a cell is split [output].
         level: Level of the smallest cells, spacing / 2^level, which are not split; may be set.
-        rows: Outputs whose error counts; None: all.
+        rows: Outputs in the error; None: all.
 
     Source: Jia, Pan, Manocha 2019, section IV-C, has one spacing at a time; this is a departure.
     """
@@ -79,13 +78,13 @@ class AdaptiveGrid(Interpolant):
     def error_estimate(self, points: ArrayLike) -> np.ndarray:
         """Estimated largest error of the value in the leaf of each point. Evaluates nothing.
 
-        It is what the leaf was judged by. Below level 0, the largest error of the parent's spline
-        at the corners of the cell, where the map was asked anyway, divided by 2^4, as for `Grid`.
-        On level 0, and where the parent is refused, the error in the middle, for which the map is
-        asked: a corner of the cells that come next.
+        It is the estimate for splitting. Below level 0, the largest error of the parent's spline at
+        the corners of the cell, which are evaluated anyway, divided by 2^4, as for `Grid`. On level
+        0, and where the parent is refused, the error in the middle, which is evaluated for that: a
+        corner of the children.
 
         Returns:
-            Shape (m,) [output]; NaN outside, in refused cells, and where no query came before.
+            Shape (m,) [output]; NaN outside, in refused cells, and without an earlier query.
         """
         points = self._points(points)
         estimate = np.full(len(points), np.nan)
@@ -139,7 +138,7 @@ class AdaptiveGrid(Interpolant):
         return float(np.abs(found[0] - (exact if self._rows is None else exact[self._rows])).max())
 
     def _parent(self, key: Key) -> int | None:
-        """Number of the parent, or None if there is none whose spline can be used."""
+        """Number of the parent, or None without a usable one."""
         number = self.cells.known(coarser(key)) if key[0] else None
         return None if number == REFUSED else number
 

@@ -1,4 +1,4 @@
-"""A robot's map as far as one equilibrium tells it: y(c) + y_a(c) (a - c)."""
+"""First-order model about one equilibrium: y(c) + y_a(c) (a - c)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """An `Embedding` without curvature, for a plan before others are known.
+    """An `Embedding` without curvature, for a first plan.
 
-    It leaves out that lines turn with the robot, and that bodies stiffen. But the plan made on it
-    costs milliseconds, and comes near to the same corners of a grid.
+    It neglects the rotation of lines with the robot and the stiffening of bodies. A plan on it
+    takes milliseconds and is near the same corners of a grid.
     """
 
     center: np.ndarray
@@ -48,13 +48,13 @@ class Affine:
 
 
 def affine_near(compressed: ReducedBasisGrid, point: np.ndarray) -> Affine | None:
-    """That of the corner nearest to a point on the coarsest level; None if it has no answer.
+    """Affine map of the corner nearest to a point on the coarsest level; None if it has none.
 
     A plan from there needs this corner anyway. Positions become d coordinates z = R (a - c) with
     the same inertia, x_a^T M x_a = R^T R; the others are 0.
 
     Args:
-        compressed: Says which outputs there are.
+        compressed: Gives the layout of outputs.
         point: Shape (d,).
     """
     corners, layout = compressed.grid.corners, compressed.layout

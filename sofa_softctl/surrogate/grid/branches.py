@@ -1,4 +1,4 @@
-"""Maps with several answers at one point: cells are kept on one branch by continuation."""
+"""Branches of maps with several solutions: cells stay on one branch by continuation."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import numpy as np
 from sofa_softctl.surrogate.grid.corners import Corners, Key
 
 AGREE = 0.25
-"""Largest part of a change between two points that their gradients may leave unexplained [-]."""
+"""Largest part of a change between two points that gradients do not explain [-]."""
 ROUNDING = 1e-8
-"""Changes below this share of the values are not looked at [-]."""
+"""Changes below this share of the values are ignored [-]."""
 HALVINGS = 6
-"""How often the way to a corner is halved before its branch is said to end."""
+"""Maximum number of bisections on the way to a corner before its branch counts as ended."""
 
 
 class Branches:
-    """Which samples at the corners of a cell belong together.
+    """Groups samples at the corners of a cell by branch.
 
     A robot that buckles can rest in several shapes under the same tensions. Newton's method finds
-    one of them, and it depends on the corner it went on from which. So samples of neighbouring
-    corners are compared: where a change is not what both gradients say (trapezoid rule, off by
-    C h^3 on one branch, by the distance of the branches between two), the second corner is solved
-    again by continuation from the first, in steps on each of which samples agree. What comes out
-    is the corner's sample on that branch; it may be another one than was known.
+    one of them, depending on its start. So samples of neighbouring corners are compared: where a
+    change differs from the trapezoid rule with both gradients (by C h^3 on one branch, by the
+    distance of branches otherwise), the second corner is solved again by continuation from the
+    first, in steps on each of which samples agree. That is the corner's sample on the branch, which
+    may be a new one.
 
     Args:
-        corners: Where samples are known.
+        corners: The corners.
     """
 
     def __init__(self, corners: Corners) -> None:

@@ -1,4 +1,4 @@
-"""The cells of a hierarchical grid: where each lies, and which corners it has."""
+"""Cells of a hierarchical grid: positions and corners."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sofa_softctl.surrogate.grid.branches import Branches
 from sofa_softctl.surrogate.grid.corners import FAILED, Corners, Key
 
 REFUSED = -1
-"""Number of a cell that cannot be used, and of points that lie in none."""
+"""Number of an unusable cell, and of points in no cell."""
 
 
 class GridCells:
-    """Cells whose corners are known, in arrays that grow.
+    """Cells with known corners, in arrays that grow.
 
     Args:
-        corners: The corners they share.
+        corners: Their corners.
     """
 
     def __init__(self, corners: Corners) -> None:
@@ -37,11 +37,11 @@ class GridCells:
         self._numbers: dict[Key, int] = {}
 
     def find(self, keys: Iterable[Key]) -> list[int | None]:
-        """Numbers of cells; `REFUSED`, or None for those that were not wanted yet."""
+        """Numbers of cells; `REFUSED`, or None for unknown ones."""
         return [self._numbers.get(key) for key in keys]
 
     def want(self, keys: Iterable[Key]) -> None:
-        """Make cells known; their corners are evaluated first, all together."""
+        """Add cells; their corners are evaluated first, all together."""
         new = [key for key in dict.fromkeys(keys) if self.known(key) is None]
         self.corners.want(corner for key in new for corner in self.corner_keys(key))
         for key in new:
@@ -49,7 +49,7 @@ class GridCells:
                 self._number(key, self.branches.follow(self.corner_keys(key), self._edges))
 
     def known(self, key: Key) -> int | None:
-        """Number of a cell, `REFUSED`, or None if it takes evaluations to know."""
+        """Number of a cell, `REFUSED`, or None if that requires evaluations."""
         if key in self._numbers:
             return self._numbers[key]
         asked = [self.corners.number(corner) for corner in self.corner_keys(key)]
@@ -100,10 +100,9 @@ class GridCells:
         return spline.curvature(xi, half, corners, self.corners.data, w, rows=rows)
 
     def surplus(self, number: int, parent: int, rows: np.ndarray | None) -> float:
-        """How far the parent's spline is from the map, at most, at the corners of a cell.
+        """Largest error of the parent's spline at the corners of a cell, over the outputs.
 
-        These are exact errors of the parent: among them that in its middle, which is a corner of
-        each of its cells. The largest over the outputs.
+        These are exact errors of the parent, also in its middle, a corner of each child.
         """
         at = self.rows[number]
         points = self.corners.points[at]
@@ -114,7 +113,7 @@ class GridCells:
     def places(
         self, number: np.ndarray, points: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Place in the cell, half its spacing and rows of its corners, of each point."""
+        """Position in the cell, half its spacing and rows of its corners, of each point."""
         half = self.half[number]
         return (points - self.middle[number]) / half, half, self.rows[number]
 

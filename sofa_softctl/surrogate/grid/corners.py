@@ -1,4 +1,4 @@
-"""The corners of a hierarchical grid: each is evaluated once, for all cells and levels."""
+"""Corners of a hierarchical grid, each evaluated once for all cells and levels."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from sofa_softctl.surrogate.grid.store import Store
 Key = tuple[int, ...]
 """(level r, i_1, ..., i_d): the point origin + spacing i / 2^r, or the cell from there on."""
 FAILED = NONE
-"""Number of a corner where the map has no answer."""
+"""Number of a corner where the map has no solution."""
 SAME = 1e-6
 """Difference of values, relative to them, below which they are one solution found twice [-]."""
 
 
 @dataclass
 class GridCounts:
-    """What a grid did so far. They only grow."""
+    """Counts of a grid. They only grow."""
 
     exact: dict[int, int] = field(default_factory=dict)
-    """Corners for which the exact map was asked, by the level they belong to."""
+    """Evaluations of the exact map at corners, by their level."""
     from_store: int = 0
-    """Corners that the store knew."""
+    """Corners from the store."""
     failed: int = 0
-    """Corners where the map has no answer."""
+    """Corners where the map has no solution."""
     branching: int = 0
-    """Corners where the map has more than one answer, on different branches."""
+    """Corners where the map has solutions on several branches."""
     again: int = 0
-    """Times that a corner was asked for again, to stay on a branch."""
+    """Further evaluations of corners, to stay on a branch."""
     fallbacks: int = 0
-    """Queried points for which the exact map was asked itself."""
+    """Queried points at which the exact map was evaluated."""
     refused: int = 0
-    """Cells that cannot be used: a corner failed, or the branch of the others ends before it."""
+    """Unusable cells: a corner failed, or the branch of the others ends before it."""
     queries: int = 0
-    """Points that were queried."""
+    """Queried points."""
 
     @property
     def evaluations(self) -> int:
-        """How often the exact map was asked in all."""
+        """Total number of evaluations of the exact map."""
         return sum(self.exact.values()) + self.again + self.fallbacks
 
 
@@ -55,13 +55,13 @@ def lowest(key: Key) -> Key:
 
 
 def coarser(key: Key) -> Key:
-    """The cell of the next coarser level that holds a cell; a corner's own, if it is one there."""
+    """The cell of the next coarser level with a cell in it; for a corner there, its own."""
     level, *index = key
     return (level - 1, *(i >> 1 for i in index))
 
 
 def _same(first: np.ndarray, second: np.ndarray) -> bool:
-    """Whether two values are one solution, found twice."""
+    """Whether two values are the same solution."""
     return bool(np.linalg.norm(first - second) <= SAME * (1.0 + np.linalg.norm(first)))
 
 
@@ -70,10 +70,10 @@ class Corners:
 
     Args:
         exact: The costly map.
-        spacing: Of level 0 [input], shape (d,).
+        spacing: Spacing of level 0 [input], shape (d,).
         origin: A corner of level 0 [input], shape (d,).
-        store: Where samples are kept and sought, besides memory.
-        executor: Evaluates several at a time.
+        store: File of samples, besides memory.
+        executor: Evaluates corners in parallel.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Corners:
         self.store, self.executor = store, executor
         self.counts = GridCounts()
         self.failures: dict[Key, str] = {}
-        """Why the map has no answer, for the corners where it has none."""
+        """Reasons of failed corners."""
         self.size = 0
         self._numbers: dict[Key, int] = {}
         self._others: dict[Key, list[int]] = {}
@@ -98,7 +98,7 @@ class Corners:
 
     @property
     def points(self) -> np.ndarray:
-        """Points that are known [input], shape (c, d)."""
+        """Known points [input], shape (c, d)."""
         return self._points[: self.size]
 
     @property
@@ -108,30 +108,30 @@ class Corners:
 
     @property
     def outputs(self) -> int:
-        """Number of outputs n; 0 as long as nothing is known."""
+        """Number of outputs n; 0 while there are no samples."""
         return self._data.shape[2]
 
     def number(self, key: Key) -> int | None:
-        """Row of a corner in `points` and `data`, `FAILED`, or None where it is not known."""
+        """Row of a corner in `points` and `data`, `FAILED`, or None if it is unknown."""
         return self._numbers.get(lowest(key))
 
     def rows(self, key: Key) -> list[int]:
-        """Rows of all answers that are known at a corner, the first one first."""
+        """Rows of all known samples at a corner, the first one first."""
         if self.store is not None and lowest(key) not in self._numbers:
             self._sought(lowest(key), self.store)
         first = self.number(key)
         return [] if first in (None, FAILED) else [first, *self._others.get(lowest(key), [])]
 
     def place(self, key: Key) -> np.ndarray:
-        """The point of a key [input], shape (d,); the same to the bit for all its keys."""
+        """The point of a key [input], shape (d,); bitwise equal for all its keys."""
         level, *index = key
         return self.origin + self.spacing * (np.array(index) / 2.0**level)
 
     def want(self, keys: Iterable[Key]) -> None:
-        """Make corners known, from the store or by asking the map; those that are known stay.
+        """Add corners, from the store or by evaluation; known ones stay.
 
         Raises:
-            WorkerError: A worker process was killed; what it had answered is kept.
+            WorkerError: A worker process was killed; completed samples are kept.
         """
         new = [key for key in dict.fromkeys(map(lowest, keys)) if key not in self._numbers]
         if self.store is not None:
@@ -145,9 +145,9 @@ class Corners:
         self._ask(np.array([self.place(key) for key in new]), keep)
 
     def ask_again(self, key: Key, row: int) -> int | None:
-        """Row of the answer at a corner when it is sought from the sample of a row, or None.
+        """Row of the sample at a corner when solved from the sample of a row, or None.
 
-        One that is not known yet is kept beside the others, as that of a further branch.
+        A new one is kept beside the others, as a further branch.
         """
         key, u = lowest(key), self.place(key)
         if self._numbers.get(key) == FAILED:
@@ -171,10 +171,10 @@ class Corners:
         return number
 
     def fall_back(self, points: np.ndarray) -> list[Sample]:
-        """The exact map itself at points, shape (m, d), which become no corners.
+        """Evaluate the exact map at points, shape (m, d), which become no corners.
 
         Raises:
-            MapError: It has no answer at one of them.
+            MapError: It has no solution at one of them.
         """
         answers: dict[int, Sample | str] = {}
 
@@ -208,7 +208,7 @@ class Corners:
         return Neighbour(self._points[number].copy(), Sample(data[0], data[1:].T))
 
     def _sought(self, key: Key, store: Store) -> bool:
-        """Whether the store knows a corner, which is then known here."""
+        """Whether the store has a corner, which is then added."""
         answer = store.get(self.place(key))
         if answer is None:
             return False
@@ -221,7 +221,7 @@ class Corners:
         return True
 
     def _keep(self, key: Key, answer: Sample | str) -> int:
-        """Keep what the map answered, in memory first: a full disk must not lose it."""
+        """Keep a sample, in memory first: a full disk must not lose it."""
         self.counts.exact[key[0]] = self.counts.exact.get(key[0], 0) + 1
         u = self.place(key)
         answer = self._checked(u, answer)
@@ -234,7 +234,7 @@ class Corners:
         return number
 
     def _checked(self, u: np.ndarray, answer: Sample | str) -> Sample | str:
-        """The answer if it has the right shape; numbers that are not finite are no answer."""
+        """The sample if it has the right shape and is finite."""
         if isinstance(answer, str):
             return answer
         value, gradient = np.asarray(answer.value, float), np.asarray(answer.gradient, float)

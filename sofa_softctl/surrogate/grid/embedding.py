@@ -1,4 +1,4 @@
-"""The map from few coordinates to all outputs of a robot, as dynamics and planner see it."""
+"""Interface of maps from few coordinates to all outputs of a robot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Jet:
 
 
 class Embedding(Protocol):
-    """A map a -> y(a) from d coordinates to n outputs, ordered as a `Layout` says.
+    """A map a -> y(a) from d coordinates to n outputs in the order of a `Layout`.
 
     For a robot pulled by d lines, a holds the lines' tensions over a stated force, and y(a) is the
     equilibrium under them (Jia, Pan, Manocha, section IV-A: f, and alpha for a). The map has to be
@@ -48,7 +48,7 @@ class Embedding(Protocol):
         """sum_i weights_i d^2 y_i / da^2 at the points.
 
         Args:
-            points: Where, shape (m, d).
+            points: The points, shape (m, d).
             weights: Weights of the outputs, shape (m, n).
 
         Returns:
@@ -59,7 +59,7 @@ class Embedding(Protocol):
 
 @dataclass(frozen=True)
 class Layout:
-    """Which outputs are what: y = [3 nodes coordinates, lengths of the lines, further points]."""
+    """Layout of outputs: y = [3 nodes coordinates, lengths of the lines, further points]."""
 
     nodes: int
     """N, the number of nodes; their coordinates x0, y0, z0, x1, … come first [length]."""

@@ -1,4 +1,4 @@
-"""Many evaluations of an exact map, each from the nearest known point, in parallel if wanted."""
+"""Evaluations of an exact map, each from the nearest known point, optionally in parallel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Sample:
 
 
 class Neighbour(NamedTuple):
-    """A point whose sample is known, to go on from."""
+    """A point with a known sample, to continue from."""
 
     u: np.ndarray
     """The point [input], shape (d,)."""
@@ -38,7 +38,7 @@ CostlyMap = Callable[[np.ndarray, Neighbour | None], Sample]
 
 
 NONE = -1
-"""Number of the nearest known point where none is known."""
+"""Number of the nearest known point if there is none."""
 
 
 def evaluate(
@@ -51,20 +51,20 @@ def evaluate(
     scale: np.ndarray,
     executor: Executor | None = None,
 ) -> None:
-    """Evaluate the map at points, always the one next that is nearest to a known point.
+    """Evaluate the map at points, next the one nearest to a known point.
 
     Args:
-        exact: The map. With processes it must be picklable, and it travels with every point.
-        points: Where, shape (p, d).
-        known: Points that are known already, shape (c, d).
-        neighbour: The known point of a number, to go on from.
-        keep: Is called with the place of each point and its sample, or why there is none, as soon
-            as it is known; returns the number of the point as a known one, or `NONE`.
-        scale: Length of each input that counts as one in distances, shape (d,).
-        executor: Evaluates as many points at a time as there are processors; None: one by one.
+        exact: The map. With processes it is pickled with every point.
+        points: The points, shape (p, d).
+        known: Known points, shape (c, d).
+        neighbour: The known point of a number, to continue from.
+        keep: Called with the index of each point and its sample, or the reason of failure; returns
+            its number as a known point, or `NONE`.
+        scale: Unit of each input in distances, shape (d,).
+        executor: Evaluates points in parallel, one for each processor; None: one by one.
 
     Raises:
-        WorkerError: A worker process was killed. Everything that was kept stays kept.
+        WorkerError: A worker process was killed. Kept samples stay.
     """
     frontier = Frontier(points / scale, known / scale)
 
@@ -95,7 +95,7 @@ def evaluate(
         raise WorkerError(
             f"A worker process ended while the exact map was evaluated at {len(running)} points, "
             f"the first u = {points[min(running.values(), default=0)]}; {frontier.waiting} more "
-            "were waiting. It may have been killed for want of memory. What was answered is kept, "
+            "were waiting. It may have run out of memory. What was answered is kept, "
             "beyond this run if there is a store: go on with a new executor, or plan again, "
             "perhaps with fewer workers."
         ) from error
@@ -105,7 +105,7 @@ def evaluate(
 
 
 def ask(exact: CostlyMap, u: np.ndarray, near: Neighbour | None) -> Sample | str:
-    """The sample at a point, or the message of the error if the map has none."""
+    """The sample at a point, or the error message if there is none."""
     try:
         return exact(u, near)
     except MapError as error:
@@ -113,13 +113,13 @@ def ask(exact: CostlyMap, u: np.ndarray, near: Neighbour | None) -> Sample | str
 
 
 class Frontier:
-    """Points that wait to be evaluated; the one nearest to a known point is taken first.
+    """Queue of points; the one nearest to a known point is first.
 
-    While nothing is known, the one nearest to zero is.
+    Without known points, the one nearest to zero is.
 
     Args:
-        points: Points that wait, shape (p, d).
-        known: Points that are known, shape (c, d); they are numbered from 0.
+        points: Waiting points, shape (p, d).
+        known: Known points, shape (c, d), numbered from 0.
     """
 
     def __init__(self, points: np.ndarray, known: np.ndarray) -> None:
@@ -134,7 +134,7 @@ class Frontier:
         self.waiting = len(points)
 
     def take(self) -> tuple[int, int]:
-        """The next point, and the number of the known one nearest to it or `NONE`."""
+        """The next point, and the number of its nearest known one or `NONE`."""
         distance = np.where(self._waits, self._distance, np.inf)
         i = int(distance.argmin())
         if distance[i] == np.inf:
@@ -144,7 +144,7 @@ class Frontier:
         return i, int(self._nearest[i])
 
     def learn(self, point: np.ndarray, number: int) -> None:
-        """Another point is known."""
+        """Add a known point."""
         distance = np.linalg.norm(self._points - point, axis=1)
         closer = distance < self._distance
         self._distance[closer] = distance[closer]

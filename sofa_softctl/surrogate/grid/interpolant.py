@@ -1,4 +1,4 @@
-"""A costly map replaced by splines in the cells of a grid: what all such grids have in common."""
+"""Base class of grids: splines in place of a costly map."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from sofa_softctl.surrogate.grid.spline import DIMENSIONS
 from sofa_softctl.surrogate.grid.store import Store
 
 SLACK = 1e-9
-"""How far a point may be beyond a bound and still count as inside [spacing of level 0]."""
+"""Tolerance of the bounds [spacing of level 0]."""
 SHRINKS = 16.0
-"""Factor by which halving the spacing reduces the error: 2^4, as the splines are of order four."""
+"""Error reduction by halving the spacing: 2^4, for splines of order four."""
 
 
 @dataclass(frozen=True, eq=False)
 class InterpolatedValues(Jet):
-    """Values and gradients at points; the gradient has shape (0, n, d) if it was not asked for."""
+    """Values and gradients at points; the gradient has shape (0, n, d) without `gradient`."""
 
     exact: np.ndarray
-    """Whether the exact map itself was asked, shape (m,)."""
+    """Whether the exact map was evaluated, shape (m,)."""
 
 
 class Interpolant(ABC):
-    """Splines in place of an exact map; `Grid` and `AdaptiveGrid` say in which cells.
+    """Splines in place of an exact map; `Grid` and `AdaptiveGrid` choose the cells.
 
     Arguments: see `Grid`.
     """
 
     level = 0
-    """Level of the cells that are used, or of the smallest of them; may be set."""
+    """Level of the cells, or of the smallest ones; may be set."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Interpolant(ABC):
 
     @property
     def counts(self) -> GridCounts:
-        """What was done so far."""
+        """Counts so far."""
         return self.corners.counts
 
     @property
@@ -86,27 +86,27 @@ class Interpolant(ABC):
 
     @property
     def size(self) -> int:
-        """Number of outputs n; 0 as long as no corner is known."""
+        """Number of outputs n; 0 without corners."""
         return self.corners.outputs
 
     @property
     def failures(self) -> list[tuple[np.ndarray, str]]:
-        """Corners where the map has no answer, and why."""
+        """Failed corners, with reasons."""
         return [(self.corners.place(k), why) for k, why in self.corners.failures.items()]
 
     def at(
         self, points: ArrayLike, *, rows: ArrayLike | None = None, gradient: bool = True
     ) -> InterpolatedValues:
-        """Values and gradients at points; what is missing is evaluated first.
+        """Values and gradients at points; missing corners are evaluated first.
 
         Args:
-            points: Where [input], shape (m, d).
-            rows: Outputs that are wanted, shape (k,): the time goes with their number; None: all.
-            gradient: Whether the gradient is wanted as well.
+            points: The points [input], shape (m, d).
+            rows: Selected outputs, shape (k,), which the time is proportional to; None: all.
+            gradient: Whether to compute the gradient.
 
         Raises:
-            MapError: A point is outside or in a refused cell, and the map has no answer there.
-            WorkerError: A worker process was killed; what it had answered is kept.
+            MapError: A point is outside or in a refused cell, and the map has no solution there.
+            WorkerError: A worker process was killed; completed samples are kept.
         """
         points, chosen = self._points(points), output_rows(rows)
         number = self._located(points)
@@ -136,9 +136,9 @@ class Interpolant(ABC):
         """Second derivatives of the weighted sum of the outputs at points.
 
         Args:
-            points: Where [input], shape (m, d).
-            weights: Of each output, or of those of `rows`, at each point, shape (m, n).
-            rows: Outputs that are wanted.
+            points: The points [input], shape (m, d).
+            weights: Weight of each output, or of those of `rows`, at each point, shape (m, n).
+            rows: Selected outputs.
 
         Returns:
             Shape (m, d, d) [weight * output / input^2]; NaN outside and in refused cells, as the
@@ -155,10 +155,10 @@ class Interpolant(ABC):
     def places(
         self, points: ArrayLike
     ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Which points are in cells that can be used, (m,), and for those what `spline` wants.
+        """Which points are in usable cells, (m,), and the arguments of `spline` for those.
 
-        That is xi, half the spacing, and the rows of their corners in `corners.data`. Corners that
-        are missing are evaluated first.
+        These are xi, half the spacing, and the rows of their corners in `corners.data`. Missing
+        corners are evaluated first.
         """
         points = self._points(points)
         number = self._located(points)
@@ -180,7 +180,7 @@ class Interpolant(ABC):
 
     @abstractmethod
     def _locate(self, points: np.ndarray) -> np.ndarray:
-        """Number of the cell of each point within the bounds, evaluating what is missing."""
+        """Number of the cell of each point within the bounds; missing corners are evaluated."""
 
     def _located(self, points: np.ndarray) -> np.ndarray:
         self.counts.queries += len(points)
@@ -206,5 +206,5 @@ class Interpolant(ABC):
 
 
 def output_rows(rows: ArrayLike | None) -> np.ndarray | None:
-    """Rows of outputs as an array of whole numbers; None, for all, stays."""
+    """Rows of outputs as an integer array; None, for all, stays."""
     return None if rows is None else np.atleast_1d(np.asarray(rows, np.int64))

@@ -1,4 +1,4 @@
-"""A grid whose positions are kept by a few coordinates: faster dynamics, the same inertia."""
+"""Grid in a reduced basis of positions: faster dynamics with the same inertia."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from sofa_softctl.surrogate.grid.embedding import Jet, Layout
 from sofa_softctl.surrogate.grid.interpolant import Interpolant
 
 KEPT = 1e-7
-"""Share of the corners' motion that coordinates are made for [-]."""
+"""Share of the corners' motion below which no coordinates are added [-]."""
 
 
 class ReducedBasisGrid:
     """The grid's interpolant with x = x_0 + M^-1/2 Q z: coordinates z in place of positions x.
 
-    Q is an orthonormal basis of all that corners and their gradients hold, M^1/2 (x - x_0), so that
-    z has mass one and every inertial term is the same as with x, to `KEPT`. Splines act on outputs
-    one by one, so that interpolating z is interpolating x. A hundred stand for 1,575 positions.
+    Q is an orthonormal basis of M^1/2 (x - x_0) of all corners and their gradients, so that z has
+    unit mass and inertial terms are those of x, to `KEPT`. Splines act on outputs one by one, so
+    that interpolating z is interpolating x. A hundred coordinates replace 1,575 positions.
 
     Args:
-        grid: Its outputs are ordered as `layout` says; lines and points stay as they are.
-        layout: Of the grid's outputs.
-        mass: Of each coordinate [mass], shape (3 N,).
-        coordinates: Number of coordinates z, a multiple of three; those not needed are 0.
+        grid: The grid; lengths of lines and further points are unchanged.
+        layout: Layout of the grid's outputs.
+        mass: Mass of each coordinate [mass], shape (3 N,).
+        coordinates: Number of coordinates z, a multiple of three; unused ones are 0.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class ReducedBasisGrid:
             raise ValueError(f"coordinates must be a multiple of three. Got: {coordinates}")
         self.grid, self.full, self.coordinates = grid, layout, coordinates
         self.lost = 0.0
-        """Largest part of a corner's motion that found no place among the coordinates [-]."""
+        """Largest part of a corner's motion outside the basis [-]."""
         self.root_mass = np.sqrt(mass)
         self._origin = np.empty(0)
         self._basis = np.empty((len(mass), 0))
@@ -57,7 +57,7 @@ class ReducedBasisGrid:
 
     @property
     def layout(self) -> Layout:
-        """Which outputs are what; three coordinates count as a node."""
+        """Layout of the outputs; three coordinates count as a node."""
         return Layout(self.coordinates // 3, self.full.lines, self.full.points)
 
     @property
@@ -66,7 +66,7 @@ class ReducedBasisGrid:
         return np.ones(self.coordinates)
 
     def at(self, points: np.ndarray) -> Jet:
-        """See `Embedding`; NaN where the grid cannot be used: outside, and in refused cells."""
+        """See `Embedding`; NaN where the grid is unusable: outside, and in refused cells."""
         inside, places = self.grid.places(points)
         self._take_over()
         value = np.full((len(points), self.size), np.nan)
@@ -82,7 +82,7 @@ class ReducedBasisGrid:
         return found
 
     def coordinates_of(self, x: np.ndarray) -> np.ndarray:
-        """Coordinates z of positions x (N, 3) [length], as far as there are any for them."""
+        """Coordinates z of the projection of positions x (N, 3) [length]."""
         z = np.zeros(self.coordinates)
         z[: self.used] = ((x.ravel() - self._origin) * self.root_mass) @ self._basis
         return z
@@ -93,7 +93,7 @@ class ReducedBasisGrid:
         return x.reshape(len(points), -1, 3)
 
     def _take_over(self) -> None:
-        """Bring the coordinates up to the corners that are known."""
+        """Extend the basis to the known corners."""
         data = self.grid.corners.data
         if len(data) == len(self._data):
             return
@@ -105,14 +105,14 @@ class ReducedBasisGrid:
         new[:, 0] -= self._origin * self.root_mass
         kept = np.zeros((len(data), 1 + self.dimension, self.size))
         kept[:known] = self._data
-        with one_blas_thread():  # with two that have to share their cores it takes a hundredfold
+        with one_blas_thread():  # with two on shared cores it takes a hundredfold
             self._extend(new.reshape(-1, new.shape[2]).T)
             kept[known:, :, : self.used] = new @ self._basis
         kept[known:, :, self.coordinates :] = data[known:, :, x.stop :]
         self._data = kept
 
     def _extend(self, columns: np.ndarray) -> None:
-        """Make coordinates for further columns (3 N, c), as many as there is room for.
+        """Extend the basis by further columns (3 N, c), up to its size.
 
         Source: the randomised range finder of Halko, Martinsson, Tropp 2011, Algorithm 4.1.
         """
@@ -132,5 +132,5 @@ class ReducedBasisGrid:
 
 
 def _without(basis: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Columns (3 N, c) less what an orthonormal basis (3 N, k) has of them."""
+    """Columns (3 N, c) minus their projection on an orthonormal basis (3 N, k)."""
     return columns - basis @ (basis.T @ columns)

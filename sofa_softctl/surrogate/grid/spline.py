@@ -32,7 +32,7 @@ import numpy as np
 from sofa_softctl.surrogate.grid import spline_kernels as kernels
 
 DIMENSIONS = range(1, 9)
-"""Numbers of inputs that are supported; a cell of 8 has 256 corners."""
+"""Supported numbers of inputs; a cell of 8 has 256 corners."""
 
 
 def signs(d: int) -> np.ndarray:
@@ -46,7 +46,7 @@ def weights(xi: np.ndarray) -> np.ndarray:
     """Weights of the values (0) and gradients (1 + i) at the corners.
 
     Args:
-        xi: Places in the cell [-1, 1]^d, shape (m, d).
+        xi: Positions in the cell [-1, 1]^d, shape (m, d).
 
     Returns:
         Shape (m, 2^d, 1 + d). Those of gradients are for d / d xi: times h_i / 2 for d / dx_i.
@@ -76,17 +76,17 @@ def evaluate(
     """Values and gradients of the splines at points, each in its own cell.
 
     Args:
-        xi: Place of each point in its cell [-1, 1]^d, shape (m, d).
+        xi: Position of each point in its cell [-1, 1]^d, shape (m, d).
         half: Half the spacing of its cell [input], shape (m, d) or (d,).
         corners: Row of `data` of each corner of its cell, in the order of `signs`,
             shape (m, 2^d).
         data: Value (0) and gradient (1 + i) [output / input] at corners, shape (c, 1 + d, n).
-        rows: Outputs that are wanted, shape (k,); None: all n.
-        gradient: Whether the gradient is wanted as well; it takes d times the time of the value.
+        rows: Selected outputs, shape (k,); None: all n.
+        gradient: Whether to compute the gradient; it takes d times the time of the value.
 
     Returns:
-        Value, shape (m, k), and gradient by the inputs, shape (m, k, d), or (0, k, d) if it was
-        not asked for.
+        Value, shape (m, k), and gradient by the inputs, shape (m, k, d), or (0, k, d)
+        without it.
     """
     xi = _contiguous(xi)
     m, d = xi.shape
@@ -110,7 +110,7 @@ def curvature(
 ) -> np.ndarray:
     """Second derivatives of the weighted sum w . f, without those of each output.
 
-    Its error is O(h^2), and it jumps from cell to cell by as much.
+    Its error is O(h^2), and so are its jumps between cells.
 
     Args:
         xi, half, corners, data, rows: As for `evaluate`.

@@ -1,4 +1,4 @@
-"""The loops over points, corners and outputs behind `spline`.
+"""Compiled loops of `spline` over points, corners and outputs.
 
 Corner c of a cell has sign +1 in direction i where bit i of c is set, else -1.
 """
@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl._internal.jit import njit
 
 BLOCK = 512
-"""Outputs that are summed together: their sums (1 + d, 512) stay in the first-level cache."""
+"""Outputs of a block: their sums (1 + d, 512) stay in the first-level cache."""
 
 
 @njit
@@ -18,7 +18,7 @@ def _corner(xi: np.ndarray, c: int, s: np.ndarray, without: np.ndarray) -> tuple
     """P = prod a_i with a_i = 1 + s_i xi_i, and Q = 2 + sum (s_i xi_i - xi_i^2), of corner c.
 
     Args:
-        xi: Place in the cell, shape (d,).
+        xi: Position in the cell, shape (d,).
         c: Number of the corner.
         s: Output: its signs, shape (d,).
         without: Output: P without the factor of each direction, shape (d,).
@@ -143,13 +143,13 @@ def evaluate(
     """Values and gradients of the splines. See `spline.evaluate`.
 
     Args:
-        xi: Place in the cell of each point, shape (m, d).
+        xi: Position in the cell of each point, shape (m, d).
         half: Half the spacing of its cell, shape (m, d).
         corners: Row of `data` of each corner, shape (m, 2^d).
         data: Value and gradient at each corner, shape (c, 1 + d, n).
-        chosen: Outputs that are wanted, in order; empty: all.
+        chosen: Selected outputs, in order; empty: all.
         value: Output, shape (m, number of outputs).
-        gradient: Output, shape (m, number of outputs, d); of length 0 where it is not wanted.
+        gradient: Output, shape (m, number of outputs, d); of length 0 without it.
     """
     m, d = xi.shape
     n = value.shape[1]

@@ -1,12 +1,12 @@
-"""A store of samples of exact maps: one SQLite file that outlives the run, and its kill.
+"""Crash-safe SQLite store of samples of exact maps.
 
 Table `models`: the content hash of each model, when it was first used and by which version of the
-package. Table `samples`: for a model and a point u the level of the grid that asked for it first,
-and either `message`, why the map has no answer there, or the numbers: `value` (outputs,) and
-`gradient` (outputs, inputs) as raw little-endian arrays in row-major order, of 8 or 4 bytes each as
-`precision` says. The key is the point itself, d doubles, little-endian, never -0: so grids of any
-spacing over the same model share what they have in common; and `branch`, 0 for the first answer at
-a point, 1 and so on for others there. Write-ahead log, one transaction a sample, on disk when `put`
+package. Table `samples`: for a model and a point u the level of the grid that first needed it,
+and either `message`, the reason of failure, or the numbers: `value` (outputs,) and
+`gradient` (outputs, inputs) as raw little-endian arrays in row-major order, of 8 or 4 bytes each by
+`precision`. The key is the point itself, d doubles, little-endian, never -0: so grids of any
+spacing over the same model share their common points; and `branch`, 0 for the first solution at a
+point, 1 and so on for others there. Write-ahead log, one transaction a sample, on disk when `put`
 returns.
 """
 
@@ -53,7 +53,7 @@ _SCHEMA = SqliteSchema(
     version=FORMAT,
     tables=_TABLES,
     error=StoreError,
-    upgrades={1: _FROM_1},  # which had one answer a point
+    upgrades={1: _FROM_1},  # which had one solution a point
     write_ahead=True,
 )
 _PUT = f"""
@@ -70,14 +70,14 @@ class Stored(NamedTuple):
     u: np.ndarray
     """The point [input], shape (d,)."""
     level: int
-    """Level of the grid that asked for it first."""
+    """Level of the grid that first needed it."""
     answer: Sample | str
-    """Its sample, or why the map has no answer there."""
+    """Its sample, or the reason of failure."""
 
 
 @dataclass(frozen=True)
 class StoreInfo:
-    """What a store holds of its model."""
+    """Content of a store for its model."""
 
     path: Path
     """The file."""
@@ -86,17 +86,17 @@ class StoreInfo:
     samples: dict[int, int]
     """Number of samples by level."""
     failed: int
-    """Number of points where the map has no answer."""
+    """Number of points where the map has no solution."""
     branching: int
-    """Number of points where it has several."""
+    """Number of points with several solutions."""
     models: int
     """Number of models in the file."""
     size: int
     """Size of the file and its log on disk [bytes]."""
     created: datetime
-    """When the model was first used with this file."""
+    """Time of the model's first use with this file."""
     version: str
-    """Version of the package that did so."""
+    """Version of the package then."""
     format: int
     """Version of the file's tables."""
 
@@ -105,15 +105,14 @@ class Store:
     """Samples of one model in a file; several models, and processes, may share the file.
 
     Args:
-        path: The file; made if it does not exist.
-        model: Content hash of the model, or whatever else tells it from others. Samples of another
-            model are never seen.
+        path: The file; created if it does not exist.
+        model: Content hash of the model, or another key. Samples of other models are hidden.
         precision: "float64", or "float32" for half the size: new samples are then rounded, with a
             relative error of at most 6e-8 for numbers from 1.2e-38 to 3.4e38, and of 7e-46 for
             smaller ones.
 
     Raises:
-        StoreError: The file cannot be opened or written, is none of ours, or is newer.
+        StoreError: The file cannot be opened or written, is no store, or is newer.
     """
 
     def __init__(
@@ -135,17 +134,17 @@ class Store:
             raise
 
     def get(self, u: np.ndarray) -> Sample | str | None:
-        """The sample at a point, or why there is none, or None where nothing is known.
+        """The sample at a point, or the reason of failure, or None if it is unknown.
 
         Raises:
-            StoreError: What the file holds there is damaged.
+            StoreError: The sample is damaged.
         """
         query = f"SELECT {_COLUMNS} FROM samples WHERE model = ? AND point = ? AND branch = 0"
         row = self._file.row(query, self._model, _key(u))
         return None if row is None else self._stored(row).answer
 
     def further(self, u: np.ndarray) -> list[Sample]:
-        """Samples at a point on other branches than the first, in the order they were found."""
+        """Samples at a point on other branches than the first, in the order of their solution."""
         query = (
             f"SELECT {_COLUMNS} FROM samples WHERE model = ? AND point = ? AND branch > 0 "
             "AND message IS NULL ORDER BY branch"
@@ -154,13 +153,13 @@ class Store:
         return [answer for row in rows if isinstance(answer := self._stored(row).answer, Sample)]
 
     def put(self, u: np.ndarray, sample: Sample, *, level: int = 0, branch: int = 0) -> None:
-        """Keep the sample at a point [input], shape (d,); it is on disk when this returns.
+        """Write the sample at a point [input], shape (d,); it is on disk when this returns.
 
         Args:
             u: The point.
             sample: Its sample.
-            level: Level of the grid that asked for it.
-            branch: 0 for the first answer at the point, 1 and so on for others.
+            level: Level of the grid that needs it.
+            branch: 0 for the first solution at the point, 1 and so on for others.
 
         Raises:
             StoreError: It could not be written; what was there before is as it was.
@@ -181,11 +180,11 @@ class Store:
         self._file.execute(_PUT, self._model, branch, _key(u), level, *gradient.shape, *blobs, None)
 
     def failed(self, u: np.ndarray, message: str, *, level: int = 0) -> None:
-        """Keep that the map has no answer at a point, and why."""
+        """Write that the map has no solution at a point, with the reason."""
         self._file.execute(_PUT, self._model, 0, _key(u), level, *[None] * 5, message)
 
     def forget_failed(self) -> int:
-        """Forget the points without an answer, so that they are tried again; how many they were."""
+        """Delete failed points, so that they are tried again; returns their number."""
         return self._file.execute(
             "DELETE FROM samples WHERE model = ? AND message IS NOT NULL", self._model
         )
@@ -199,7 +198,7 @@ class Store:
         yield from map(self._stored, self._file.rows(query, self._model))
 
     def info(self) -> StoreInfo:
-        """What the store holds."""
+        """Content of the store."""
         levels = dict(
             self._file.rows(
                 "SELECT level, COUNT(*) FROM samples WHERE model = ? AND message IS NULL "
@@ -257,10 +256,10 @@ class Store:
 
 
 def models_in(path: str | os.PathLike[str]) -> list[str]:
-    """Content hashes of the models in a store that exists, oldest first.
+    """Content hashes of the models in an existing store, oldest first.
 
     Raises:
-        StoreError: There is no such file, it is none of ours, or it is damaged.
+        StoreError: There is no such file, it is no store, or it is damaged.
     """
     if not Path(path).is_file():
         raise StoreError(f"{path}: there is no such file. Give one that --store made.")
@@ -269,5 +268,5 @@ def models_in(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _key(u: np.ndarray) -> bytes:
-    """The point as the file has it; + 0.0 turns -0 into 0."""
+    """The point as a key; + 0.0 turns -0 into 0."""
     return (np.asarray(u, "<f8") + 0.0).astype("<f8").tobytes()

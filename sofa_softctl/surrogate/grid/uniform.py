@@ -1,4 +1,4 @@
-"""The hierarchical grid: an exact map interpolated in cells whose corners come on demand."""
+"""Hierarchical grid: an exact map interpolated in cells with corners on demand."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ __all__ = ["CostlyMap", "Grid", "GridCounts", "InterpolatedValues", "Neighbour",
 class Grid(Interpolant):
     """A grid of one spacing at a time, spacing / 2^level; finer levels reuse all corners.
 
-    Corners of the cells that are queried are evaluated when they are first needed, those nearest to
-    a known point first, so that the map can go on from there. A corner where the map has no answer
-    is not tried again, and the cells that have it are refused: points in them, and outside the
-    bounds, are answered by the exact map itself, every time. Corners of cells that reach beyond a
-    bound are asked for as any others; where the map must not be asked beyond a bound, put the bound
-    at a multiple of the spacing from the origin. Memory: 8 (1 + d) n bytes a corner, 63 kB for
-    d = 4 and n = 1,575, up to twice that as it grows. One thread at a time.
+    Corners of queried cells are evaluated at first use, those nearest to a known point first, which
+    is the start of the solve. A failed corner is not tried again, and cells with it are refused:
+    points in them, and outside the bounds, are evaluated by the exact map every time. Corners of
+    cells that reach beyond a bound are evaluated as any others; where that must not be, put the
+    bound at a multiple of the spacing from the origin. Memory: 8 (1 + d) n bytes a corner, 63 kB
+    for d = 4 and n = 1,575, up to twice that as it grows. One thread at a time.
 
     Args:
         exact: The costly map, u (d,) and the nearest known point, or None -> sample.
-        spacing: Spacing of level 0 [input], shape (d,), or one for all if another argument tells d.
+        spacing: Spacing of level 0 [input], shape (d,), or one for all if another argument gives d.
         origin: A corner of level 0 [input], shape (d,), or one for all.
-        store: Keeps samples beyond this run, and has those of earlier ones. Points that failed
-            there count as failed here; see `Store.forget_failed`.
-        executor: Evaluates several corners at a time; with processes, `exact` must be picklable.
+        store: Samples of earlier runs, and for later ones. Points that failed there count as failed
+            here; see `Store.forget_failed`.
+        executor: Evaluates corners in parallel; with processes, `exact` must be picklable.
         lower, upper: Bounds of the region where splines are used [input], shape (d,).
 
     Source: Jia, Pan, Manocha 2019, section IV-C, with the splines of `spline`.
@@ -44,17 +43,17 @@ class Grid(Interpolant):
     def error_estimate(self, points: ArrayLike, *, rows: ArrayLike | None = None) -> np.ndarray:
         """Estimated largest error of the value in the cell of each point. Evaluates nothing.
 
-        The corners of a cell are points at which the spline of its parent, the cell of the next
-        coarser level, can be checked: its largest error there, over the outputs, divided by 2^4, as
-        it is of order four. So it holds for small spacings, and may miss what lies between corners.
+        The largest error of the parent's spline, of the next coarser level, at the corners of the
+        cell and over the outputs, divided by 2^4, for order four. It holds for small spacings, and
+        may miss features between corners.
 
         Args:
-            points: Where [input], shape (m, d).
-            rows: Outputs that count; None: all.
+            points: The points [input], shape (m, d).
+            rows: Outputs in the error; None: all.
 
         Returns:
             Shape (m,) [output]; NaN on level 0, outside, in refused cells, and where a corner of
-            the cell or its parent is not known.
+            the cell or its parent is unknown.
         """
         points, chosen = self._points(points), output_rows(rows)
         estimate = np.full(len(points), np.nan)

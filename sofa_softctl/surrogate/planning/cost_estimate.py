@@ -1,4 +1,4 @@
-"""What a plan will take, in equilibria, time and memory, told before they are solved."""
+"""Estimated cost of a plan: equilibria, time and memory."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from sofa_softctl.surrogate.grid.interpolant import Interpolant
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """The corners of the grid that a plan on the affine map comes near to, and what they cost.
+    """Corners of the grid near a plan on the affine map, and their cost.
 
-    Too few where the robot's own map leads the plan elsewhere, or the optimiser tries more cells.
+    Too low where the robot's own map leads the plan elsewhere, or the optimiser tries more cells.
     """
 
     corners: dict[int, int]
-    """Equilibria by level, with those that were solved to find out."""
+    """Number of equilibria by level, with those solved for the estimate."""
     known: int
-    """Corners that need no work: the store has them."""
+    """Number of corners in the store."""
     each: float
-    """Time of one equilibrium [s]; 0 where none was left to be measured."""
+    """Time of one equilibrium [s]; 0 if all are known."""
     size: int
     """Memory, or disk if there is a store, of one equilibrium [bytes]: 8 (1 + d) n."""
     workers: int = 0
-    """Processes that solve them at the same time; 0: this one alone."""
+    """Number of processes that solve them; 0: this one alone."""
     stored: bool = False
     """Whether they go to disk."""
     at_most: bool = False
-    """Whether cells are split only where needed: which are is not known yet, so all are counted."""
+    """Whether cells are split only where needed: the estimate counts all."""
 
     @property
     def equilibria(self) -> int:
-        """How many are solved."""
+        """Number of equilibria to solve."""
         return sum(self.corners.values())
 
     @property
@@ -51,7 +51,7 @@ class CostEstimate:
         return self.equilibria * self.size
 
     def __str__(self) -> str:
-        """For people."""
+        """Estimate as text."""
         if not self.equilibria:
             return f"no equilibria: the store has all {self.known}"
         where = "on disk" if self.stored else "in memory"
@@ -75,10 +75,10 @@ class CostEstimate:
 
 
 def estimate(grid: Interpolant, a: np.ndarray, rounds: int, *, workers: int = 0) -> CostEstimate:
-    """What a plan takes that goes along the coordinates a, shape (K, d), on levels 0 to `rounds`.
+    """Estimate the cost of a plan along the coordinates a, shape (K, d), on levels 0 to `rounds`.
 
-    Corners that the store has are read from it. The time of one equilibrium is measured: one that
-    the plan needs is solved, or two.
+    Corners in the store are read. The time of one equilibrium is measured on one or two that the
+    plan needs.
     """
     keys, corners = corners_near(grid, a, rounds), grid.corners
     if corners.store is not None:
@@ -98,14 +98,14 @@ def estimate(grid: Interpolant, a: np.ndarray, rounds: int, *, workers: int = 0)
 
 
 def corners_near(grid: Interpolant, a: np.ndarray, rounds: int) -> list[Key]:
-    """Corners of all cells that points a (K, d) lie in on levels 0 to `rounds`, in lowest terms."""
+    """Corners of all cells with points a (K, d) on levels 0 to `rounds`, in lowest terms."""
     cells = [key for level in range(rounds + 1) for key in grid.cell_keys(a, level)]
     corners = [grid.cells.corner_keys(cell) for cell in dict.fromkeys(cells)]
     return list(dict.fromkeys(lowest(key) for each in corners for key in each))
 
 
 def _seconds_of(grid: Interpolant, missing: list[Key]) -> float:
-    """Time of one equilibrium; not of the first one of this process, which loads the kernels."""
+    """Time of one equilibrium; not the first one of this process, which loads the kernels."""
     each = 0.0
     for key in missing[: 1 if grid.counts.evaluations else 2]:
         start = perf_counter()

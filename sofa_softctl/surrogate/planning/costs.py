@@ -1,4 +1,4 @@
-"""What a plan is to achieve: costs of outputs and of tensions, with derivatives. Reward = -cost."""
+"""Costs of outputs and of tensions, with derivatives. Reward = -cost."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class OutputCost(Protocol):
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """The m outputs that it looks at."""
+        """Rows of its m outputs."""
         ...
 
     def value(self, y: np.ndarray) -> float:
-        """The cost of outputs `rows` at all instants, shape (K, m); NaN where it has none."""
+        """Cost of outputs `rows` at all instants, shape (K, m); NaN where it is undefined."""
         ...
 
     def gradient(self, y: np.ndarray) -> np.ndarray:
@@ -53,13 +53,13 @@ class Following:
     """1/2 sum_k weight_k |p_k - goal_k|^2: a point, or a laser's spot, follows a path."""
 
     probe: Probe
-    """What follows: `Point` or `Laser`."""
+    """Following probe: `Point` or `Laser`."""
     goal: np.ndarray
-    """Where it is to be at each instant [length], shape (K, 3). The first changes nothing."""
+    """Goal at each instant [length], shape (K, 3). The first one has no effect."""
     weight: np.ndarray | float = 1.0
     """Weight of each instant [cost / length^2], shape (K,), or one for all."""
     tolerance: float = np.inf
-    """Distance [length] from which on the plan says that the goals were not reached."""
+    """Distance [length] from which on the plan reports that goals were not reached."""
 
     def __post_init__(self) -> None:
         for name in ("goal", "weight"):
@@ -73,7 +73,7 @@ class Following:
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """The outputs that it looks at."""
+        """Rows of its outputs."""
         return self.probe.rows
 
     def distance(self, y: np.ndarray) -> float:

@@ -13,7 +13,7 @@ from sofa_softctl.surrogate.grid.embedding import Embedding, Jet, Layout
 
 @dataclass(frozen=True, eq=False)
 class LinearisedDynamics:
-    """What m steps lack of balance, and how that changes with all they depend on."""
+    """Residuals of m steps with their derivatives."""
 
     residual: np.ndarray
     """r [force length], shape (m, d)."""
@@ -56,7 +56,7 @@ class Dynamics:
     embedding: Embedding
     """The map a -> [x, L, …]; a and u in the same unit, tension over `force`."""
     layout: Layout
-    """Which outputs are positions and lengths; as many lines as a has components."""
+    """Layout of the outputs; as many lines as a has components."""
     mass: np.ndarray | scipy.sparse.csr_array | scipy.sparse.csc_array
     """Mass of each coordinate, shape (3 N,), or the mass matrix, sparse, shape (3 N, 3 N)."""
     dt: float
@@ -87,14 +87,14 @@ class Dynamics:
 
     @cached_property
     def unit(self) -> float:
-        """s |L_a(0)|: the residual that a change of u by 1 makes at rest [force length]."""
+        """s |L_a(0)|: change of the residual at rest by a change of u by 1 [force length]."""
         L_a = self.embedding.at(np.zeros((1, self.layout.lines))).gradient[0, self.layout.length]
         return self.force * float(np.linalg.norm(L_a, 2))
 
     def residual(
         self, a_next: np.ndarray, u: np.ndarray, ahead: Jet, now: Jet, before: Jet
     ) -> np.ndarray:
-        """What m steps lack of balance, r [force length], shape (m, d).
+        """Residual of m steps, r [force length], shape (m, d).
 
         Args:
             a_next: a+ of each step, shape (m, d).
@@ -109,7 +109,7 @@ class Dynamics:
     def linearise(
         self, a_next: np.ndarray, u: np.ndarray, ahead: Jet, now: Jet, before: Jet
     ) -> LinearisedDynamics:
-        """The residuals of m steps and their derivatives. Arguments as for `residual`."""
+        """Residuals of m steps with their derivatives. Arguments as for `residual`."""
         s, dt, x, L = self.force, self.dt, self.layout.position, self.layout.length
         weights = self._weights(a_next, u, ahead, now, before)
         bend = self.embedding.curvature(a_next, weights)  # (m, d, d), x_aa and L_aa contracted
@@ -127,7 +127,7 @@ class Dynamics:
         )
 
     def rounding(self, ahead: Jet, now: Jet, before: Jet) -> np.ndarray:
-        """How large residuals are by rounding alone [force length], shape (m,)."""
+        """Rounding error of residuals [force length], shape (m,)."""
         x = self.layout.position
         size = (
             np.abs(ahead.value[:, x]) + 2.0 * np.abs(now.value[:, x]) + np.abs(before.value[:, x])

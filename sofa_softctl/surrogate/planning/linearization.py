@@ -1,4 +1,4 @@
-"""Slopes and curvature of a planning problem near a motion."""
+"""Gradients and Hessians of a planning problem at a motion."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A problem about a trial, convex. Variables: changes of u_1, a_2, u_2, a_3 and so on."""
+    """Convex model of a problem about a trial. Variables: changes of u_1, a_2, u_2, a_3, ..."""
 
     gradient: np.ndarray
-    """Slope of the smooth costs [cost], shape (n,) with n = 2 d (K - 1)."""
+    """Gradient of the smooth costs [cost], shape (n,) with n = 2 d (K - 1)."""
     hessians: tuple[scipy.sparse.csc_array, scipy.sparse.csc_array]
     """Hessian of the smooth costs [cost], shape (n, n): by Gauss and Newton; and with the curvature
-    of the map as well, made positive semi-definite. The first is better near goals that are
-    reached, the second far from them; the optimiser takes the one that predicted better."""
+    of the map as well, made positive semi-definite. The first is better near reached
+    goals, the second far from them; the optimiser uses the one with the better prediction."""
     balance: scipy.sparse.csc_array
-    """Slope of `Trial.lack` [-], shape (m, n), banded."""
+    """Jacobian of `Trial.lack` [-], shape (m, n), banded."""
     depth: np.ndarray
-    """How far points are inside margins, negative outside [length], shape (h,)."""
+    """Depth of points inside margins, negative outside [length], shape (h,)."""
     depth_slope: scipy.sparse.csr_array
-    """Its slope [length], shape (h, n)."""
+    """Its Jacobian [length], shape (h, n)."""
     depth_weight: np.ndarray
     """Cost of depth [cost / length], shape (h,)."""
 
     def decrease(self, trial: Trial, x: np.ndarray, scale: float, penalty: float) -> np.ndarray:
-        """By how much the merit falls for a change x, shape (n,), as each Hessian has it: (2,)."""
+        """Predicted decrease of the cost for a change x, shape (n,), by each Hessian: (2,)."""
         bend = np.array([0.5 * x @ (hessian @ x) for hessian in self.hessians])
         smooth = self.gradient @ x + bend
         hinge = np.maximum(self.depth + self.depth_slope @ x, 0.0) - np.maximum(self.depth, 0.0)
@@ -40,7 +40,7 @@ class Model:
 
 
 def approximate(problem: PlanningProblem, trial: Trial) -> Model:
-    """Slopes of everything at a trial, curvature of the costs by Gauss and Newton."""
+    """Gradients at a trial, with Gauss-Newton and full Hessians of the costs."""
     K, d = problem.instants, problem.dynamics.layout.lines
     u_at, a_at = columns(K, d)
     n = 2 * d * (K - 1)
@@ -83,13 +83,13 @@ def approximate(problem: PlanningProblem, trial: Trial) -> Model:
 
 
 def columns(K: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where u_1 … u_K-1 and a_2 … a_K stand among the variables, shape (K - 1, d) each."""
+    """Indices of u_1 … u_K-1 and a_2 … a_K in the variables, shape (K - 1, d) each."""
     first = 2 * d * np.arange(K - 1)[:, None] + np.arange(d)
     return first, first + d
 
 
 def balance_slope(problem: PlanningProblem, trial: Trial) -> scipy.sparse.csc_array:
-    """Slope of `Trial.lack`, shape (m, n)."""
+    """Jacobian of `Trial.lack`, shape (m, n)."""
     dynamics, K, d = problem.dynamics, problem.instants, problem.dynamics.layout.lines
     jet, n = trial.jet, 2 * d * (K - 1)
     at = dynamics.linearise(trial.a[1:], trial.u, jet[2:], jet[1:-1], jet[:-2])

@@ -1,4 +1,4 @@
-"""Obstacles by their signed distance, and the hinge that keeps points out of them."""
+"""Obstacles by signed distance, with a hinge cost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Sphere:
     """Radius [length]."""
 
     def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Solid`. At the centre any direction leads out: +x is taken."""
+        """See `Solid`. At the centre the direction is +x."""
         out = p - np.asarray(self.center)
         far = np.linalg.norm(out, axis=1)
         normal = np.where(far[:, None] > 0.0, out, [1.0, 0.0, 0.0])
@@ -40,7 +40,7 @@ class HalfSpace:
     """All points with normal . x <= offset |normal|: a floor or a wall."""
 
     normal: tuple[float, float, float]
-    """Direction that leads out of it, of any length but 0."""
+    """Outward direction, of any length but 0."""
     offset: float
     """Distance of its surface from the origin along the normal [length]."""
 
@@ -75,27 +75,27 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class Obstacle:
-    """Costs weight * max(0, margin - distance) at every instant.
+    """Cost weight * max(0, margin - distance) at every instant.
 
-    The hinge has a slope right from the margin on, so that a weight above what the other terms gain
-    by entering keeps the point out exactly. Only the K instants are looked at, not the way between.
+    The hinge is an exact penalty: a weight above the other terms' gain by entering keeps the point
+    out. It acts at the K instants, not on the path between.
 
     Source: Schulman et al. 2014, "Motion planning with sequential convex optimization and convex
         collision checking", eq. (4), without its swept volumes.
     """
 
     probe: Probe
-    """The point that keeps out."""
+    """The point."""
     shape: Solid
-    """What it keeps out of."""
+    """The solid."""
     weight: float
-    """Cost of coming nearer than the margin [cost / length]."""
+    """Cost of depth inside the margin [cost / length]."""
     margin: float = 0.0
     """Distance to keep [length]."""
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """The outputs that it looks at."""
+        """Rows of its outputs."""
         return self.probe.rows
 
     def violation(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Plans: sequential convex optimisation of a motion, between refinements of the map."""
+"""Planner: sequential convex optimisation of a motion, with refinements of the map."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _REASONS = {
 
 
 class Iteration(NamedTuple):
-    """One iteration, for curves of convergence."""
+    """An iteration, for convergence plots."""
 
     round: int
     """Number of refinements of the map before it."""
@@ -45,16 +45,16 @@ class Iteration(NamedTuple):
     defect: float
     """Largest lack of balance after it [-]."""
     radius: float
-    """Trust region that it was computed with [-]."""
+    """Its trust region [-]."""
     accepted: bool
-    """Whether its step was taken."""
+    """Whether its step was accepted."""
     evaluations: int
-    """Exact evaluations of the map until then, if a counter was given; else 0."""
+    """Evaluations of the exact map so far, if a counter was given; else 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Tensions over time, the motion that they cause, and how far that can be trusted."""
+    """Tensions over time, their motion, and its residuals and status."""
 
     u: np.ndarray
     """Tensions over the dynamics' force in each step [-], shape (K - 1, d)."""
@@ -63,21 +63,21 @@ class Plan:
     reward: float
     """Minus the sum of all terms [cost]."""
     defect: float
-    """Largest lack of balance of a step: the tension that is missing, over the force [-]."""
+    """Largest residual of a step: the missing tension over the force [-]."""
     stationarity: float
     """Largest violation of the first-order conditions over the largest curvature [-]."""
     miss: float
     """Largest distance from a goal of `Following` [length]."""
     violation: float
-    """How far a point is inside an obstacle's margin, at most [length]."""
+    """Largest depth of a point inside an obstacle's margin [length]."""
     status: Status
     """Solved, closest feasible, infeasible or not converged."""
     message: str
-    """What to know of it, in words; empty if all went well."""
+    """Message; empty if all went well."""
     iterations: int
     """Iterations, all rounds."""
     history: tuple[Iteration, ...]
-    """What happened in each iteration."""
+    """The iterations."""
 
 
 def plan(
@@ -91,21 +91,21 @@ def plan(
     progress: Callable[[Iteration], None] | None = None,
     evaluations: Callable[[], int] | None = None,
 ) -> Plan:
-    """Plan a motion; refine the map and plan again from there, `rounds` times.
+    """Plan a motion; refine the map and plan again from it, `rounds` times.
 
     Args:
-        problem: What is wanted.
-        u: Tensions to start from, shape (K - 1, d); moved into their limits. None = stay at a_1.
-        a: Motion to start from, shape (K, d). None = rest at each instant, a_k+1 = u_k.
-        refine: Makes the map finer, in place or by returning another one. Called before each
-            further round.
+        problem: The problem.
+        u: Initial tensions, shape (K - 1, d); clipped to their limits. None = stay at a_1.
+        a: Initial motion, shape (K, d). None = rest at each instant, a_k+1 = u_k.
+        refine: Refines the map, in place or by returning another one. Called before each further
+            round.
         rounds: R, the number of refinements.
-        settings: Of the optimiser.
+        settings: Settings of the optimiser.
         progress: Called after each iteration.
-        evaluations: How often the costly map was evaluated until now, for the history.
+        evaluations: Number of evaluations of the exact map so far, for the history.
 
     Returns:
-        The plan of the last round. It is never refused: see `status` and `message`.
+        The plan of the last round, with `status` and `message`.
 
     Raises:
         ValueError: A start of the wrong shape, or one where a term has no value.
@@ -128,7 +128,7 @@ def plan(
             if finer is not None:
                 problem = replace(problem, dynamics=replace(problem.dynamics, embedding=finer))
 
-        def tell(stage: TrustRegionIteration, number: int = number) -> None:
+        def report(stage: TrustRegionIteration, number: int = number) -> None:
             spent = 0 if evaluations is None else evaluations()
             history.append(Iteration(number, *stage, spent))
             if progress is not None:
@@ -141,7 +141,7 @@ def plan(
                 "another start u."
             )
         with one_blas_thread():
-            ended = optimise(problem, start, settings or Settings(), tell)
+            ended = optimise(problem, start, settings or Settings(), report)
         a, u = ended.trial.a, ended.trial.u
     return _plan(problem, ended, tuple(history))
 
@@ -188,7 +188,7 @@ def _plan(problem: PlanningProblem, ended: Ended, history: tuple[Iteration, ...]
 
 
 def _misses(problem: PlanningProblem, trial: Trial) -> tuple[float, bool]:
-    """Largest distance from a goal, and whether one is over its tolerance."""
+    """Largest distance from a goal, and whether one exceeds its tolerance."""
     miss, missed = 0.0, False
     for term in problem.outputs:
         if isinstance(term, Following):

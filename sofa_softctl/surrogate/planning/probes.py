@@ -1,4 +1,4 @@
-"""Points in space that a task is about, as functions of a robot's outputs."""
+"""Points in space as functions of a robot's outputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Probe(Protocol):
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """The m outputs that it depends on."""
+        """Rows of its m outputs."""
         ...
 
     def locate(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -30,7 +30,7 @@ class Probe(Protocol):
 
 @dataclass(frozen=True)
 class Point:
-    """Three outputs that are a point: a node, or a further point such as the tip."""
+    """A point of three outputs: a node, or a further point such as the tip."""
 
     rows: tuple[int, int, int]
     """Rows of x, y and z, see `Layout.node` and `Layout.point`."""
@@ -42,12 +42,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Laser:
-    """Where the ray from a tip, along the direction from a base point to the tip, hits a plane."""
+    """Intersection of the ray from a base point through the tip with a plane."""
 
     base: tuple[int, int, int]
-    """Rows of the point behind the tip that gives the direction."""
+    """Rows of the base point."""
     tip: tuple[int, int, int]
-    """Rows of the point that the ray starts from."""
+    """Rows of the tip, where the ray starts."""
     normal: tuple[float, float, float]
     """Normal n of the plane n . x = offset, of any length but 0."""
     offset: float

@@ -1,4 +1,4 @@
-"""One step of the projected dynamics by Newton's method, and many of them in a row."""
+"""Steps of the projected dynamics by Newton's method."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sofa_softctl.surrogate.grid.embedding import Jet
 from sofa_softctl.surrogate.planning.dynamics import Dynamics, LinearisedDynamics
 
 CONDITION_LIMIT = 1e10
-"""Condition of x_a^T M x_a from which the message says that some change of a hardly moves mass."""
+"""Condition of x_a^T M x_a from which the message notes that some change of a hardly moves mass."""
 
 _SHORTEST = 2.0**-40  # of a Newton step, in the line search
 _JUMP_WITHIN = 1e-6  # a change of a [-] over which only a jump changes the residual by half
@@ -29,36 +29,36 @@ _NOT_CONVERGED = (
 
 @dataclass(frozen=True, eq=False)
 class StepResult:
-    """Where a step leads, and how far that can be trusted."""
+    """Result of a step."""
 
     a: np.ndarray
     """Coordinates after the step [-], shape (d,)."""
     status: Status
     """Solved, or not converged."""
     at_border: bool
-    """Whether it did not converge because the residual jumps past zero between two cells."""
+    """Whether it failed because the residual jumps past zero between two cells."""
     defect: float
-    """|r| over `Dynamics.unit`: the tension that is missing to balance, over `force` [-]."""
+    """|r| over `Dynamics.unit`: the missing tension over `force` [-]."""
     iterations: int
     """Newton iterations."""
     condition: float
     """Condition number of x_a^T M x_a after the step [-]."""
     message: str
-    """What to know of this step, in words; empty if all went well."""
+    """Message; empty if all went well."""
 
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Steps in a row."""
+    """A simulated sequence of steps."""
 
     a: np.ndarray
-    """Coordinates [-], shape (K, d); the first are those that were given."""
+    """Coordinates [-], shape (K, d), the initial ones first."""
     status: Status
-    """The worst of all steps."""
+    """Worst status of the steps."""
     defect: np.ndarray
     """Defect of each step [-], shape (K - 1,)."""
     borders: int
-    """How many steps ended at a border between cells."""
+    """Number of steps that ended at a border between cells."""
     condition: float
     """Largest condition number of x_a^T M x_a [-]."""
     message: str
@@ -82,12 +82,12 @@ def step(
         a: Coordinates now [-], shape (d,).
         a_before: Coordinates a step earlier; a itself for a robot at rest.
         u: Tensions over `force` during the step [-], shape (d,).
-        guess: Where to start, or None: at a.
-        tolerance: Largest defect [-] of a step that counts as solved, on top of rounding.
-        iterations: Largest number of Newton iterations.
+        guess: Initial guess; None: a.
+        tolerance: Largest defect [-] of a solved step, on top of rounding.
+        iterations: Maximum number of Newton iterations.
 
     Returns:
-        The step. It is never refused: see `status`, `defect` and `message`.
+        The step, with `status`, `defect` and `message`.
     """
     known = dynamics.embedding.at(np.array([a, a_before], float))
     newton = _Newton(dynamics, np.asarray(u, float), known)
@@ -120,10 +120,10 @@ def simulate(
     *,
     tolerance: float = 1e-10,
 ) -> Simulation:
-    """Steps in a row under tensions u, shape (K - 1, d).
+    """Simulate steps under tensions u, shape (K - 1, d).
 
-    They start from a, shape (d,), at rest unless `a_before` is given. A step that fails does not
-    end it: `message` names each.
+    They start from a, shape (d,), at rest unless `a_before` is given. Failed steps do not end it;
+    `message` lists them.
     """
     now = np.array(a, float)
     before = now if a_before is None else np.array(a_before, float)
@@ -131,14 +131,14 @@ def simulate(
     for tensions in u:
         steps.append(step(dynamics, now, before, tensions, tolerance=tolerance))
         now, before = steps[-1].a, now
-    told = [f"Step {k}: {each.message}" for k, each in enumerate(steps) if each.message]
+    messages = [f"Step {k}: {each.message}" for k, each in enumerate(steps) if each.message]
     return Simulation(
         a=np.array([np.array(a, float), *(each.a for each in steps)]),
         status=Status.worst(each.status for each in steps),
         defect=np.array([each.defect for each in steps]),
         borders=sum(each.at_border for each in steps),
         condition=max((each.condition for each in steps), default=0.0),
-        message="\n".join(told),
+        message="\n".join(messages),
     )
 
 
@@ -171,10 +171,10 @@ class _Newton:
         return 8.0 * float(self.dynamics.rounding(here.jet, self.now, self.before)[0])
 
     def search(self, here: _Look) -> tuple[_Look | None, bool]:
-        """A point with a smaller residual along Newton's direction, or None; and if a jump is near.
+        """Point of smaller residual along Newton's direction, or None; and whether a jump is near.
 
-        Within a cell the residual falls along that direction, so Newton's method creeps up to a
-        border behind which it is larger.
+        Within a cell the residual decreases along that direction, so Newton's method approaches a
+        border beyond which it is larger.
         """
         direction = np.linalg.lstsq(self.linearise(here).by_next[0], -here.r)[0]
         t, jumps = 1.0, False

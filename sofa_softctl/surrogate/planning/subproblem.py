@@ -1,4 +1,4 @@
-"""The quadratic program of one trust region."""
+"""Quadratic program of a trust region."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def subproblem(
     penalty: float,
     radius: float,
 ) -> tuple[SparseQP, np.ndarray]:
-    """The QP of a step: exact l1 penalty on the lack of balance, changes of at most `radius`.
+    """QP of a step: exact l1 penalty on the defects, changes of at most `radius`.
 
-    It always has a solution. Variables: the change x, shape (n,); the lack's parts p, q >= 0 with
+    It is always feasible. Variables: the change x, shape (n,); the lack's parts p, q >= 0 with
     lack + balance x = p - q, shape (m,) each; the depth t >= 0 in obstacles within reach.
 
     Returns:
@@ -65,7 +65,7 @@ def subproblem(
 
 
 def _room(problem: PlanningProblem, trial: Trial) -> tuple[np.ndarray, np.ndarray]:
-    """By how much each variable may fall, at most 0, and rise, at least 0, within the limits."""
+    """Largest decrease, at most 0, and increase, at least 0, of each variable within the limits."""
     (u_low, u_high), (a_low, a_high) = problem.input_bounds, problem.state_bounds
     here = np.concatenate((trial.u, trial.a[1:]), axis=1).ravel()
     low = np.concatenate((u_low, a_low), axis=1).ravel() - here

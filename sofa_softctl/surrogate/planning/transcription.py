@@ -14,7 +14,7 @@ from sofa_softctl.surrogate.planning.obstacles import Obstacle
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """What tensions and coordinates may be. Numbers, or one for each line, shape (d,)."""
+    """Limits of tensions and coordinates. Numbers, or one for each line, shape (d,)."""
 
     u_max: np.ndarray | float
     """Largest tension over the dynamics' force [-]."""
@@ -23,16 +23,16 @@ class Limits:
     rate: np.ndarray | float = np.inf
     """Largest change of u [1 / time]."""
     a_min: np.ndarray | float = -np.inf
-    """Smallest a, the edge of where the map is known [-]."""
+    """Smallest a, the lower bound of the map [-]."""
     a_max: np.ndarray | float = np.inf
     """Largest a [-]."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlanningProblem:
-    """Find u_1 … u_K-1 and a_1 … a_K that cost least, in balance at every step.
+    """Find u_1 … u_K-1 and a_1 … a_K of least cost, in balance at every step.
 
-    minimise sum of the terms, subject to r(a_k+1, a_k, a_k-1, u_k) = 0 and the limits.
+    minimise the sum of the terms, subject to r(a_k+1, a_k, a_k-1, u_k) = 0 and the limits.
 
     Source: Jia, Pan, Manocha, eq. (5) and (11), with a for alpha. Reward there is -cost here.
     """
@@ -42,7 +42,7 @@ class PlanningProblem:
     instants: int
     """K, the number of instants; K - 1 steps."""
     a_first: np.ndarray
-    """a_1: where the robot is [-], shape (d,)."""
+    """a_1: initial coordinates [-], shape (d,)."""
     limits: Limits
     """Limits of tensions and coordinates."""
     outputs: tuple[OutputCost, ...] = ()
@@ -50,13 +50,13 @@ class PlanningProblem:
     inputs: tuple[InputCost, ...] = ()
     """Costs of the tensions: `Effort`, `Smoothness`."""
     obstacles: tuple[Obstacle, ...] = ()
-    """What points keep out of."""
+    """Obstacles of points."""
     a_before: np.ndarray | None = None
-    """a_0: where it was a step earlier, shape (d,). None = at rest."""
+    """a_0: coordinates a step earlier, shape (d,). None = at rest."""
     u_before: np.ndarray | None = None
-    """u_0: tensions until now, from which the rate counts [-], shape (d,). None = any."""
+    """u_0: previous tensions, for the rate [-], shape (d,). None = any."""
     rest: bool = False
-    """Whether a_K = a_K-1 is asked for; tensions a_K then hold the robot there."""
+    """Whether a_K = a_K-1 is required; tensions a_K then hold the robot there."""
 
     def __post_init__(self) -> None:
         d = self.dynamics.layout.lines
@@ -80,7 +80,7 @@ class PlanningProblem:
         return self._spread(self.limits.a_min), self._spread(self.limits.a_max)
 
     def within_limits(self, u: np.ndarray) -> np.ndarray:
-        """The tensions moved into their limits and rates, one instant after the other."""
+        """Clip tensions to their limits and rates, one instant after the other."""
         lower, upper = self.input_bounds
         change = np.asarray(self.limits.rate) * self.dynamics.dt
         u = np.clip(u, lower, upper)
@@ -97,7 +97,7 @@ class PlanningProblem:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A motion, in balance or not, and what it costs."""
+    """A motion, in balance or not, with its cost."""
 
     a: np.ndarray
     """Coordinates a_1 … a_K, shape (K, d)."""
@@ -106,27 +106,27 @@ class Trial:
     jet: Jet
     """The map at a_0 … a_K, K + 1 points."""
     cost: float
-    """All terms, obstacles too [cost]; NaN where one has no value."""
+    """Sum of all terms, with obstacles [cost]; NaN where one is undefined."""
     lack: np.ndarray
-    """What equations lack: r / unit of all steps, then a_K - a_K-1 if asked for [-], shape (m,)."""
+    """Defects: r / unit of all steps, then a_K - a_K-1 if required [-], shape (m,)."""
     defect: float
     """Largest |r| of a step over `Dynamics.unit` [-]."""
     depth: np.ndarray
-    """How far points are inside margins, negative outside [length], shape (h,)."""
+    """Depth of points inside margins, negative outside [length], shape (h,)."""
 
     @property
     def violation(self) -> float:
-        """How far a point is inside an obstacle's margin, at most [length]."""
+        """Largest depth of a point inside an obstacle's margin [length]."""
         return float(self.depth.max(initial=0.0))
 
     def merit(self, scale: float, penalty: float) -> float:
-        """scale cost + penalty |lack|_1; infinite where a term has no value."""
+        """scale cost + penalty |lack|_1; infinite where a term is undefined."""
         value = scale * self.cost + penalty * float(np.abs(self.lack).sum())
         return value if np.isfinite(value) else np.inf
 
 
 def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> Trial:
-    """The motion a, shape (K, d), under u, shape (K - 1, d): one call of the map for all of it."""
+    """Evaluate the motion a, shape (K, d), under u, shape (K - 1, d), by one call of the map."""
     dynamics = problem.dynamics
     first = a[0] if problem.a_before is None else problem.a_before
     jet = dynamics.embedding.at(np.vstack((first, a)))

@@ -15,37 +15,37 @@ from sofa_softctl.surrogate.planning.linearization import approximate, balance_s
 from sofa_softctl.surrogate.planning.subproblem import subproblem
 from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial, evaluate
 
-_TOLERANCE = 1e-6  # KKT residual of a QP's answer that is taken [-]
+_TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
 _CORRECTIONS = 3  # of a step that lost its balance
-_IDLE = 20  # iterations without gain that are enough: a trust region may need a dozen to shrink
+_IDLE = 20  # iterations without gain before the end: a trust region may need a dozen to shrink
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Of the optimiser. The defaults are meant for a and u of the order of 1."""
+    """Settings of the optimiser. The defaults are meant for a and u of the order of 1."""
 
     iterations: int = 200
-    """Largest number of QPs in one round."""
+    """Maximum number of QPs in one round."""
     defect: float = 1e-9
-    """Largest lack of balance of a plan that can be executed [-]."""
+    """Largest defect of an executable plan [-]."""
     stationarity: float = 1e-6
     """Largest violation of the first-order conditions, over the largest curvature [-]."""
     radius: float = 0.2
-    """First trust region: how far each a and u may move [-]."""
+    """Initial trust region: largest change of each a and u [-]."""
     radius_max: float = 2.0
     """Largest trust region [-]."""
     radius_min: float = 1e-9
-    """Trust region at which the optimiser gives up [-]."""
+    """Trust region at which the optimiser ends [-]."""
     penalty: float = 10.0
-    """First penalty on the lack of balance, over the largest curvature [-]."""
+    """Initial penalty on defects, over the largest curvature [-]."""
     penalty_max: float = 1e6
-    """Penalty from which limits that cannot be kept in balance are taken for contradictory [-]."""
+    """Penalty from which limits without balance count as contradictory [-]."""
     solvers: tuple[str, ...] = ("piqp", "osqp")
-    """Sparse QP solvers, in the order in which they are asked."""
+    """Sparse QP solvers, in the order of their calls."""
 
 
 class TrustRegionIteration(NamedTuple):
-    """An iteration as `planner.Iteration` has it."""
+    """An iteration, see `planner.Iteration`."""
 
     merit: float
     cost: float
@@ -56,7 +56,7 @@ class TrustRegionIteration(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ended:
-    """Where the optimiser ended."""
+    """Result of the optimiser."""
 
     trial: Trial
     """The best motion."""
@@ -65,26 +65,26 @@ class Ended:
     converged: bool
     """Whether the first-order conditions hold."""
     stuck: bool
-    """Whether trust region or penalty came to their ends, or nothing was gained any more: more
+    """Whether trust region or penalty reached their limits, or there was no more gain: further
     iterations would not help."""
     stationarity: float
     """Their largest violation [-]."""
     notes: tuple[str, ...]
-    """What solvers reported."""
+    """Notes of the QP solvers."""
 
 
 def optimise(
     problem: PlanningProblem,
     trial: Trial,
     settings: Settings,
-    tell: Callable[[TrustRegionIteration], None],
+    report: Callable[[TrustRegionIteration], None],
 ) -> Ended:
-    """A local optimum of the problem from a trial whose tensions are within their limits.
+    """Find a local optimum of the problem from a trial with tensions within their limits.
 
-    Each iteration solves the QP of `subproblem`. Its step is taken if the merit, scaled cost plus
-    penalty times the l1 norm of the lack of balance, falls by a tenth of what the QP predicts. One
-    that fails because the balance is curved is tried again with the motion corrected at the same
-    tensions, or else the trust region shrinks. The penalty stays above twice the largest
+    Each iteration solves the QP of `subproblem`. Its step is accepted if the merit, scaled cost
+    plus penalty times the l1 norm of the defects, decreases by a tenth of the QP's prediction. A
+    step that fails due to curvature of the balance is tried again with the motion corrected at the
+    same tensions, or else the trust region shrinks. The penalty stays above twice the largest
     multiplier, so that it is exact, and grows tenfold where the optimiser stops out of balance.
 
     Source: Schulman et al. 2014, Algorithm 1; Nocedal and Wright 2006, Algorithm 18.4 and (15.36)
@@ -96,7 +96,7 @@ def optimise(
         radius = search.radius
         accepted = search.iterate()
         trial = search.trial
-        tell(TrustRegionIteration(search.merit, trial.cost, trial.defect, radius, accepted))
+        report(TrustRegionIteration(search.merit, trial.cost, trial.defect, radius, accepted))
         if search.converged or search.stuck:
             break
     return Ended(
@@ -110,7 +110,7 @@ def optimise(
 
 
 class _Search:
-    """Where the optimiser is: trial, model, trust region, penalty."""
+    """State of the optimiser: trial, model, trust region, penalty."""
 
     def __init__(self, problem: PlanningProblem, trial: Trial, settings: Settings):
         self.problem, self.trial, self.settings = problem, trial, settings
@@ -134,11 +134,11 @@ class _Search:
     def stuck(self) -> bool:
         s = self.settings
         ended = self.radius < s.radius_min or self.penalty > s.penalty_max
-        # beside a cell that cannot be used, ever smaller steps are taken and lead nowhere
+        # beside an unusable cell, steps become ever smaller
         return ended or (self.idle >= _IDLE and self.balanced)
 
     def iterate(self) -> bool:
-        """One QP, and its step if it is good enough; whether it was."""
+        """Solve a QP and accept its step if it is good enough; returns whether it was."""
         qp, trusted = subproblem(
             self.problem,
             self.trial,
@@ -162,7 +162,7 @@ class _Search:
         return accepted
 
     def _take(self, x: np.ndarray) -> tuple[bool, float]:
-        """Take the step x if the merit falls; then choose trust region and Hessian."""
+        """Accept the step x if the merit decreases; then choose trust region and Hessian."""
         predictions = self.model.decrease(self.trial, x, self.scale, self.penalty)
         predicted, merit = float(predictions[self.hessian]), self.merit
         noise = 1e-13 * max(1.0, abs(merit))
@@ -190,9 +190,9 @@ class _Search:
         return accepted, predicted
 
     def _second_order(self, there: Trial) -> Trial:
-        """A trial from the QP with what rows lack at `there`, if it is better: as if they bent.
+        """Trial of the second-order correction: the QP with the defects at `there`, if better.
 
-        Obstacles and rest at the end are kept by it; corrections towards balance lose them.
+        It keeps obstacles and rest at the end, which corrections towards balance lose.
         """
         if not (self.problem.obstacles or self.problem.rest):
             return there
@@ -216,7 +216,7 @@ class _Search:
         return bent if better else there
 
     def _weigh(self, multiplier: float, predicted: float) -> None:
-        """Keep the penalty above the multipliers; raise it where only that can restore balance."""
+        """Keep the penalty above the multipliers; raise it where balance requires it."""
         if multiplier < 0.99 * self.penalty:
             self.penalty = max(self.penalty, 2.0 * multiplier)
         elif not self.balanced and predicted <= 1e-6 * max(1.0, self.merit):
@@ -225,7 +225,7 @@ class _Search:
 
 
 def _violation(qp: SparseQP, x: np.ndarray, y: np.ndarray, m: int, trusted: np.ndarray) -> float:
-    """How far the QP's multipliers are from those of an optimum at x = 0.
+    """Distance of the QP's multipliers from those of an optimum at x = 0.
 
     They satisfy the QP's conditions at x. Those of the problem at 0 lack H x and the multipliers of
     the trust region; and a limit that is reached only at x must not have a multiplier.
@@ -248,7 +248,7 @@ def _moved(problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:
 
 
 def _corrected(problem: PlanningProblem, there: Trial, scale: float, penalty: float) -> Trial:
-    """The motion moved towards balance at the same tensions, if that lowers the merit.
+    """The motion corrected towards balance at the same tensions, if that lowers the merit.
 
     A Newton step on all a at once: the slope by a is block lower triangular.
     """
@@ -256,7 +256,7 @@ def _corrected(problem: PlanningProblem, there: Trial, scale: float, penalty: fl
     slope = balance_slope(problem, there)[: a_at.size][:, a_at.ravel()]
     try:
         change = scipy.sparse.linalg.splu(slope.tocsc()).solve(there.lack[: a_at.size])
-    except RuntimeError:  # it is singular: the robot buckles at one of the instants
+    except RuntimeError:  # singular: the robot buckles at one of the instants
         return there
     if not np.isfinite(change).all():
         return there
