@@ -134,7 +134,7 @@ def identify(
                 "estimate_noise": estimate_noise,
             },
         )
-        progress("looking at what data can tell")
+        progress("computing intervals")
         made = make_report(
             wanted.name,
             found,
@@ -210,7 +210,7 @@ def _experiments(
     *,
     planned: bool = False,
 ) -> list[Experiment]:
-    """Models of recordings; what was told of each is noted, and said."""
+    """Models of recordings; notes on each are kept and printed."""
     from sofa_softctl.identification.compatibility import as_experiment
     from sofa_softctl.identification.data.files import read_recording
 

@@ -109,7 +109,7 @@ class Contacts:
                     f"{len(values[name])}."
                 )
         if len(set(values["identity"])) != len(mu):
-            raise ProblemError("identity must tell the contacts apart, but two have the same one.")
+            raise ProblemError("identities of contacts must differ, but two are the same.")
         values["sums"] = tuple(_checked_sum(entry, len(mu)) for entry in self.sums)
 
     @cached_property

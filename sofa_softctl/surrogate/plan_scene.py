@@ -120,7 +120,7 @@ class Prepared:
         seconds = perf_counter() - self.started
         return ScenePlan(self.scene, self.name, task, robot, found, spot, self.estimate, seconds)
 
-    def told(self, steps: Sequence[Iteration]) -> str:
+    def progress_text(self, steps: Sequence[Iteration]) -> str:
         """Progress line after some iterations, with the equilibria so far."""
         expected = ""
         if self.estimate is not None:
@@ -167,7 +167,7 @@ def plan_scene(
         def report(step: Iteration) -> None:
             steps.append(step)
             if progress is not None:
-                progress(ready.told(steps))
+                progress(ready.progress_text(steps))
 
         return ready.plan(report)
 

@@ -42,13 +42,13 @@ def test_arrays_are_read_only_copies():
         ({"friction": [0.0, -0.5]}, "friction must be a finite number >= 0"),
         ({"delta_c_free": [0.0, 0.0, np.nan, 0.0]}, "delta_c_free[2] is nan"),
         ({"W_cc": np.eye(4) + np.eye(4, k=1)}, "W_cc must be symmetric to 1e-8: W_cc[0, 1] is 1.0"),
-        ({"identity": ["a", "a"]}, "identity must tell the contacts apart"),
+        ({"identity": ["a", "a"]}, "identities of contacts must differ"),
         ({"names": ["one"]}, "names must have one entry for each of the 2 contacts, got 1"),
         ({"sums": [NormalSum("cup", [0, 2], 1.0)]}, "cup: contacts must be numbers below 2"),
         ({"sums": [NormalSum("cup", [0], 2.0, 1.0)]}, "cup: give a minimum that is not above"),
     ],
 )
-def test_bad_contacts_are_told(changes, message):
+def test_bad_contacts_are_refused(changes, message):
     with pytest.raises(ProblemError, match=re.escape(message)):
         contacts(**changes)
 

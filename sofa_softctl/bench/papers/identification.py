@@ -122,27 +122,27 @@ def measure_identification(
         links: Of the models.
         duration: Of the recorded motion [s].
     """
-    tell = progress or (lambda line: None)
-    tell("recording: an arm and a loop of 24 links, steps of 1 ms")
+    report = progress or (lambda line: None)
+    report("recording: an arm and a loop of 24 links, steps of 1 ms")
     recording = record(seed=seed, duration=duration)
-    fits = tuple(_fitted(LoopProblem(count), recording, tell) for count in links)
+    fits = tuple(_fitted(LoopProblem(count), recording, report) for count in links)
     first = LoopProblem(links[0])
-    tell(f"{first.name}: a perfect recording, sweeps with 100 parameters")
+    report(f"{first.name}: a perfect recording, sweeps with 100 parameters")
     return Study(fits, _recovered(first, recording), _adjoint_ratio(first, recording))
 
 
-def _fitted(problem: LoopProblem, recording: Recording, tell: Callable[[str], None]) -> Fitted:
-    tell(f"{problem.name}: compiling and timing")
+def _fitted(problem: LoopProblem, recording: Recording, report: Callable[[str], None]) -> Fitted:
+    report(f"{problem.name}: compiling and timing")
     experiment = problem.experiment(recording)
     first = starts(problem.parameters)
     _simulation_seconds(experiment, first)
     state, gradient = _simulation_seconds(experiment, first)
 
     def step(iteration: int, cost: float, norm: float) -> None:
-        tell(f"{problem.name}: steepest descent {iteration}, cost {cost:.5f}, slope {norm:.2g}")
+        report(f"{problem.name}: steepest descent {iteration}, cost {cost:.5f}, slope {norm:.2g}")
 
     descent = descend([experiment], first_step=FIRST_STEP, progress=step)
-    tell(f"{problem.name}: Gauss-Newton")
+    report(f"{problem.name}: Gauss-Newton")
     found = estimate([experiment])
     return Fitted(
         links=problem.links,

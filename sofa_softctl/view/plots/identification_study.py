@@ -32,8 +32,8 @@ PAPER_ROWS: dict[int, dict[str, str]] = {
 def show_study(study: Any) -> None:
     """Print a `Study` of identification: a table for each model, then what holds for both."""
     console = Console()
-    told = study.to_dict()
-    for model in told["models"]:
+    data = study.to_dict()
+    for model in data["models"]:
         paper = PAPER_ROWS[model["links"]]
         table = Table(
             title=f"A loop of {model['links']} links, {model['coordinates']} coordinates with the "
@@ -54,13 +54,13 @@ def show_study(study: Any) -> None:
             f"{model['gradient_seconds']:.2f} s.\n",
             highlight=False,
         )
-    truth = ", ".join(f"{k:g}" for k in told["truth"])
+    truth = ", ".join(f"{k:g}" for k in data["truth"])
     console.print(
         "J: summed squared errors of the hand's place. The paper's recording is not public; ours "
         "is simulated with 24 links, friction, noise and another motion, so costs differ.\n"
         f"It was recorded with kappa {truth} N m/rad. From a perfect recording both come back to "
-        f"{told['recovered']:.1g}.\n"
-        f"An adjoint sweep with 100 parameters takes {told['adjoint_ratio']:.2f} times as long as "
+        f"{data['recovered']:.1g}.\n"
+        f"An adjoint sweep with 100 parameters takes {data['adjoint_ratio']:.2f} times as long as "
         "with 2.\nSource: Caldwell, Coleman, Correll 2014, section IV.",
         highlight=False,
     )
@@ -95,15 +95,15 @@ def _of_gauss(name: str) -> Callable[[Any, Any], str]:
 
 def show_coverage(found: Any) -> None:
     """Print a list of `bench.papers.coverage.Coverage`."""
-    told = [each.to_dict() for each in found]
+    data = [each.to_dict() for each in found]
     table = Table(
-        title=f"How often 95 % intervals hold the truth, {told[0]['repetitions']} estimates each",
+        title=f"How often 95 % intervals hold the truth, {data[0]['repetitions']} estimates each",
         title_justify="left",
     )
     for column in ("noise of", "parameter", "held", "truth", "mean"):
         left = column in ("noise of", "parameter")
         table.add_column(column, justify="left" if left else "right")
-    for each in told:
+    for each in data:
         for name, held in each["held"].items():
             numbers = (f"{each[what][name]:.4g}" for what in ("truth", "mean"))
             table.add_row(each["noise"], name, f"{held:.1%}", *numbers)

@@ -20,7 +20,7 @@ class Watch:
         self.steps: list[Any] = []
 
     def __rich__(self) -> str:
-        return str(self.ready.told(self.steps))
+        return str(self.ready.progress_text(self.steps))
 
 
 def show_plan(found: Any) -> None:
