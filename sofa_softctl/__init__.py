@@ -98,12 +98,14 @@ __all__ = [  # noqa: F822  (loaded by __getattr__)
 
 def __getattr__(name: str) -> Any:
     if name in _RENAMED:
-        old, name = name, _RENAMED[name]
-        warnings.warn(
-            f"sofa_softctl.{old} is now sofa_softctl.{name}; the old name works until version 0.3.",
-            DeprecationWarning,
+        new = _RENAMED[name]
+        warnings.warn(  # of a kind that is shown by default, also where a scene is imported
+            f"sofa_softctl.{name} is now sofa_softctl.{new}; the old name works until version 0.3.",
+            FutureWarning,
             stacklevel=2,
         )
+        globals()[name] = __getattr__(new)  # `from ... import` asks twice
+        return globals()[name]
     if name not in _HOMES:
         raise AttributeError(f"module 'sofa_softctl' has no attribute '{name}'")
     if name in _ON_BACKEND:

@@ -368,6 +368,33 @@ def test_components_of_installed_plugins_are_known_to_a_run(how, installed, tmp_
     assert (done.returncode, done.stderr) == (0, "")
 
 
+FIND = """
+import sofa_softctl
+from sofa_softctl.runtime.core import factory
+for _ in range(2):
+    try:
+        print(factory.find("VisualStyle").__module__)
+    except Exception as error:
+        print(type(error).__name__, error)
+"""
+
+
+def test_an_installed_plugin_does_not_replace_a_built_in_component(installed, tmp_path):
+    installed(WHISTLE.replace("Whistle", "VisualStyle"))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "SOFTCTL_PLUGINS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", FIND],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    first, second = done.stdout.splitlines()
+    assert first.startswith("PluginError Plugins 'built-in' and 'pretended' both register")
+    assert second == "sofa_softctl.runtime.components.visual.inert"
+
+
 # -- the contract --------------------------------------------------------------------------------
 
 

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from sofa_softctl.errors import SoftctlError
 
+_UMASK = os.umask(0o022)
+os.umask(_UMASK)  # it can be read by setting it alone
+
 
 @contextmanager
 def replacing(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[Path]:
@@ -26,7 +29,7 @@ def replacing(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[
         os.close(handle)
         try:
             yield Path(name)
-            os.chmod(name, 0o644)
+            os.chmod(name, 0o666 & ~_UMASK)
             os.replace(name, path)
         except BaseException:
             os.unlink(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 _waiting: list[Callable[[], None]] = []
+_registering = False
 
 
 def when_unknown(register: Callable[[], None]) -> None:
@@ -21,12 +22,14 @@ def look_further() -> bool:
     Raises:
         Exception: raised by one of them; it and those after it stay pending.
     """
-    found = bool(_waiting)
-    while _waiting:
-        register = _waiting.pop(0)
-        try:
-            register()
-        except BaseException:
-            _waiting.insert(0, register)
-            raise
+    global _registering
+    if _registering:  # a name that is registered is looked up first: nothing further yet
+        return False
+    found, _registering = bool(_waiting), True
+    try:
+        while _waiting:
+            _waiting[0]()
+            _waiting.pop(0)
+    finally:
+        _registering = False
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,10 +104,12 @@ class SqliteFile:
         self.close()
 
     def _open(self, create: bool) -> None:
-        schema, application = self.schema, self._number("application_id")
-        new = application != schema.application
-        if new and (application or not create or self.row("SELECT 1 FROM sqlite_master")):
-            raise schema.error(f"{self.path}: expected {schema.content}. Choose another file.")
+        schema = self.schema
+        if self._number("application_id") != schema.application:
+            if not create:
+                raise self._foreign()
+            with self.transaction():  # another process may create it at the same time
+                self._create()
         version = self._number("user_version")
         if version > schema.version:
             raise schema.error(
@@ -114,16 +117,37 @@ class SqliteFile:
                 f"reads formats up to {schema.version}. Update softctl or choose another file."
             )
         if schema.write_ahead:
-            self.execute("PRAGMA journal_mode = WAL")
-            self.execute("PRAGMA synchronous = FULL")
-        if new:
-            with self.transaction():
-                self._alter(schema.tables, schema.version)
-                self.execute(f"PRAGMA application_id = {schema.application}")
-        elif version in schema.upgrades:
+            self._write_ahead()
+        if version in schema.upgrades:
             with self.transaction():  # another process may have been faster
                 while (version := self._number("user_version")) in schema.upgrades:
                     self._alter(schema.upgrades[version], version + 1)
+
+    def _create(self) -> None:
+        application = self._number("application_id")
+        if application == self.schema.application:
+            return
+        if application or self.row("SELECT 1 FROM sqlite_master"):
+            raise self._foreign()
+        self._alter(self.schema.tables, self.schema.version)
+        self.execute(f"PRAGMA application_id = {self.schema.application}")
+
+    def _write_ahead(self) -> None:
+        end = time.monotonic() + TIMEOUT
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                break
+            except sqlite3.OperationalError as error:  # SQLite does not wait here
+                if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+        self._connection.execute("PRAGMA synchronous = FULL")
+
+    def _foreign(self) -> SoftctlError:
+        return self.schema.error(
+            f"{self.path}: expected {self.schema.content}. Choose another file."
+        )
 
     def _alter(self, statements: str, version: int) -> None:
         for statement in filter(str.strip, statements.split(";")):

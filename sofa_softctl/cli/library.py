@@ -13,6 +13,7 @@ import typer
 from sofa_softctl.cli.options import Json, Quiet, Workers, stopping
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import LibraryError
+from sofa_softctl.status import ExitStatus
 
 library_app = typer.Typer(help="Libraries of optimal motions.", no_args_is_help=True)
 app.add_typer(library_app, name="library")
@@ -118,7 +119,10 @@ def query(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Ask a library for a motion."""
+    """Ask a library for a motion.
+
+    Ends with status 3 when it must not be executed, or extrapolates.
+    """
     from sofa_softctl.library.export import write_csv
     from sofa_softctl.library.storage import load
     from sofa_softctl.view.plots import library as plots
@@ -131,7 +135,8 @@ def query(
     if plot is not None:
         plots.save_answer_plot(plot, answer, known.query(parameters, refine=False), known)
     tables.show_answer(known, answer, as_json=as_json)
-    raise typer.Exit(answer.status.verdict.exit_status)
+    ok = answer.status.ok and not answer.outside
+    raise typer.Exit(ExitStatus.DONE if ok else ExitStatus.NOT_REACHED)
 
 
 @library_app.command(epilog="Example:\n\n  softctl library info arm.library --plot coverage.png")

@@ -269,9 +269,11 @@ def _show_study(
 
 def _measure_coverage(show: Any, path: Path, *, quiet: bool, as_json: bool) -> None:
     """Coverage of 95 % intervals."""
+    from sofa_softctl._internal.atomic_file import check_writable
     from sofa_softctl.bench.papers.coverage import CASES, REPETITIONS, measure_coverage
     from sofa_softctl.view.plots import identification_study
 
+    check_writable(path)
     with stopping(_kept(path)), show.bar("estimates", len(CASES) * REPETITIONS) as advance:
         found = measure_coverage(path, advance)
     if as_json:

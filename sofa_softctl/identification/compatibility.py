@@ -6,6 +6,8 @@ Version 0.1 asked for the members alone. Deprecated: the adapters end with versi
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ def as_problem(one: Problem) -> Problem:
 class _Adapter:
     """Members of another object, and the defaults of a base class where it has none."""
 
-    def __init__(self, one: Any, base: type, optional: tuple[str, ...]) -> None:
+    def __init__(self, one: Any, base: type, methods: tuple[str, ...]) -> None:
         warnings.warn(  # of a kind that is shown by default, also where a file is imported
             f"{type(one).__name__} does not derive from sofa_softctl.identification."
             f"{base.__name__}; from version 0.3 on it must: class {type(one).__name__}"
@@ -37,20 +39,33 @@ class _Adapter:
             stacklevel=4,
         )
         self._one = one
-        for name in optional:
-            if (member := getattr(one, name, None)) is not None:
-                setattr(self, name, member)
+        for name in methods:
+            if (method := getattr(one, name, None)) is not None:
+                setattr(self, name, method)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # looked up while unpickling, when there is no `_one` yet
             raise AttributeError(name)
         return getattr(self._one, name)
 
+    def _optional(self, name: str, default: Any) -> Any:
+        """A member, evaluated when it is asked for; the default if there is none, or None."""
+        member = getattr(self._one, name, None)
+        return default if member is None else member
+
 
 class _AdaptedExperiment(_Adapter, Experiment):
     def __init__(self, one: Any) -> None:
         methods = ("pull_back", "measured_by_inputs", "with_input_errors")
-        super().__init__(one, Experiment, (*methods, "notes", "outputs_from_inputs"))
+        super().__init__(one, Experiment, methods)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self._optional("notes", ()))
+
+    @property
+    def outputs_from_inputs(self) -> bool:
+        return bool(self._optional("outputs_from_inputs", False))
 
     def outputs(self, rho: np.ndarray) -> np.ndarray:
         found: np.ndarray = self._one.outputs(rho)
@@ -67,8 +82,26 @@ class _AdaptedExperiment(_Adapter, Experiment):
 
 class _AdaptedProblem(_Adapter, Problem):
     def __init__(self, one: Any) -> None:
-        of_scene = ("scene", "scene_values", "not_in_scene")
-        super().__init__(one, Problem, ("rate", "recorded", "from_record", *of_scene))
+        super().__init__(one, Problem, ("from_record", "scene_values"))
+
+    @property
+    def rate(self) -> float | None:
+        rate: float | None = self._optional("rate", None)
+        return rate
+
+    @property
+    def recorded(self) -> Mapping[str, str]:
+        recorded: Mapping[str, str] = self._optional("recorded", {})
+        return recorded
+
+    @property
+    def scene(self) -> str | Path | Callable[..., Any] | None:
+        scene: str | Path | Callable[..., Any] | None = self._optional("scene", None)
+        return scene
+
+    @property
+    def not_in_scene(self) -> tuple[str, ...]:
+        return tuple(self._optional("not_in_scene", ()))
 
     def experiment(self, recording: Recording) -> Experiment:
         found: Experiment = self._one.experiment(recording)

@@ -81,12 +81,6 @@ class Modes(NamedTuple):
             modes.sector[contact] = sector
         return modes
 
-    def with_kind(self, contacts: np.ndarray, kind: int) -> Modes:
-        """These modes with another kind of some contacts."""
-        kinds = self.kind.copy()
-        kinds[contacts] = kind
-        return self._replace(kind=kinds)
-
     def labels(self, friction: np.ndarray) -> tuple[Mode, ...]:
         """The modes for users. A contact that touches without friction slides."""
         kind = np.where((self.kind == STICKING) & (friction == 0.0), SLIDING, self.kind)

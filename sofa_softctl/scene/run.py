@@ -48,7 +48,7 @@ class RunSummary:
     @property
     def verdict(self) -> Verdict | None:
         """The worst of the controllers' verdicts; None where none has a goal to judge by."""
-        verdicts = [said.verdict for said in self.controllers.values()]
+        verdicts = [getattr(said, "verdict", None) for said in self.controllers.values()]
         return Verdict.worst(verdict for verdict in verdicts if verdict is not None)
 
     def to_dict(self) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def test_every_public_name_is_there(name, Sofa):
 def test_a_renamed_public_name_still_works_and_warns_of_the_new_one(old, new, Sofa):
     assert old not in sofa_softctl.__all__ and old not in dir(sofa_softctl)
     message = f"sofa_softctl.{old} is now sofa_softctl.{new}; the old name works until version"
-    with pytest.warns(DeprecationWarning, match=message) as caught:
+    with pytest.warns(FutureWarning, match=message) as caught:
         code = compile(f"from sofa_softctl import {old}", "scene.py", "exec")
         exec(code, found := {})
     assert {warning.filename for warning in caught} == {"scene.py"}  # where users look

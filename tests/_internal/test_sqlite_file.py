@@ -1,6 +1,9 @@
 """SQLite files: whole transactions, upgrades from every version, and foreign files left alone."""
 
+import multiprocessing
+import os
 import sqlite3
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -76,3 +79,19 @@ def test_an_empty_database_of_another_program_is_refused(tmp_path):
     other.close()
     with pytest.raises(StoreError, match="expected a list of songs"):
         SqliteFile(tmp_path / "other", FIRST, create=True)
+
+
+def open_new(path):
+    """In another process: create the file, or open the one that another process created."""
+    SCHEMA = replace(FIRST, write_ahead=True)
+    with SqliteFile(path, SCHEMA, create=True) as file:
+        file.execute("INSERT INTO songs VALUES (?)", str(os.getpid()))
+
+
+def test_processes_may_create_the_same_file_at_once(tmp_path):
+    """Without a second look within a transaction 2 to 7 % of these opens failed."""
+    with ProcessPoolExecutor(4, multiprocessing.get_context("spawn")) as executor:
+        paths = [tmp_path / f"songs{k // 4}" for k in range(240)]
+        list(executor.map(open_new, paths))
+    with SqliteFile(paths[-1], replace(FIRST, write_ahead=True)) as file:
+        assert file.row("SELECT count(*) FROM songs") == (4,)

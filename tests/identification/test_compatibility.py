@@ -70,3 +70,18 @@ def test_a_bare_problem_is_loaded_read_with_and_sent_to_other_processes(tmp_path
     assert recording.time[1] == pytest.approx(0.02)  # moved to the rate
     sent = pickle.loads(pickle.dumps(problem))
     assert sent.rate == 50.0 and sent.experiment(recording) == recording.name
+
+
+def test_optional_members_are_evaluated_when_they_are_asked_for(noisy):
+    """They may simulate, and fail where the model cannot be simulated."""
+
+    class Costly(Bare):
+        @property
+        def notes(self):
+            raise RuntimeError("asked for")
+
+    with pytest.warns(FutureWarning):
+        one = as_experiment(Costly(noisy, REQUIRED))
+        assert estimate([Costly(noisy, REQUIRED)]).status.ok
+    with pytest.raises(RuntimeError, match="asked for"):
+        one.notes  # noqa: B018

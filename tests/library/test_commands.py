@@ -33,9 +33,11 @@ def built(problem, tmp_path_factory):
     return str(out), json.loads(told)
 
 
-def run(*words, good=True):
+def run(*words, good=True, status=0):
     found = CliRunner().invoke(app, ["library", *words])
-    if good and found.exception is not None:
+    if isinstance(found.exception, SystemExit):
+        assert found.exit_code == status
+    elif good and found.exception is not None:
         raise found.exception
     return found.output
 
@@ -77,7 +79,7 @@ def test_a_motion_is_asked_for_and_written(built, tmp_path):
     assert float(rows[1][2]) == pytest.approx(0.3) and float(rows[-1][2]) == pytest.approx(0.5)
     run("query", out, "0.3", "-0.5", "--plot", str(tmp_path / "m.png"))
     assert (tmp_path / "m.png").stat().st_size > 10_000
-    assert "Beyond the library's range" in run("query", out, "0.3", "1.4")
+    assert "Beyond the library's range" in run("query", out, "0.3", "1.4", status=3)
 
 
 def test_answers_are_verified_with_tasks_never_seen(built, problem, tmp_path):

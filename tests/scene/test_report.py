@@ -74,12 +74,12 @@ def scene(tmp_path):
 def run(scene, monkeypatch, capsys):
     """run(*arguments) -> what the command line prints of it."""
 
-    def run(*arguments):
+    def run(*arguments, status=0):
         command = ["softctl", "run", str(scene), "--backend", "embedded", *map(str, arguments)]
         monkeypatch.setattr("sys.argv", command)
         with pytest.raises(SystemExit) as ended:
             main()
-        assert not ended.value.code
+        assert (ended.value.code or 0) == status
         return capsys.readouterr().out
 
     return run
@@ -110,3 +110,17 @@ def test_a_movie_shows_its_markers(scene, tmp_path):
     tip, goal = camera.animation().markers
     assert (tip.name, goal.name) == ("tip", "goal")
     assert (np.diff(tip.positions[:, 1]) < 0.0).all()
+
+
+def test_a_summary_that_does_not_derive_has_no_verdict(scene, run):
+    scene.write_text(scene.read_text().replace("class Counted(Summary)", "class Counted"))
+    assert json.loads(run("--steps", 2, "--json"))["verdict"] is None
+    assert "Counted in" in run("--steps", 2)
+
+
+@pytest.mark.parametrize(("verdict", "status"), [("REACHED", 0), ("CLOSEST", 3), ("HELD", 3)])
+def test_a_run_ends_with_the_verdict_of_its_controllers(scene, run, verdict, status):
+    property_ = f"    verdict = Verdict.{verdict}\n    steps: int"
+    text = scene.read_text().replace("    steps: int", property_)
+    scene.write_text(f"from sofa_softctl.status import Verdict\n{text}")
+    assert json.loads(run("--steps", 2, "--json", status=status))["verdict"] == verdict

@@ -142,17 +142,6 @@ def assemble(
 
 
 @njit
-def columns_of(st: EnumerationProblem, kind: np.ndarray) -> np.ndarray:
-    """Columns of x that may differ from zero."""
-    used = np.ones(len(st.g), dtype=np.bool_)
-    for i in range(len(st.mu)):
-        if kind[i] == INACTIVE:
-            j = st.first + st.starts[i]
-            used[j : j + (3 if st.rough[i] else 1)] = False
-    return np.flatnonzero(used)
-
-
-@njit
 def law_errors(st: EnumerationProblem, x: np.ndarray) -> np.ndarray:
     """Distance of each contact from its law, shape (n_c,).
 

@@ -218,6 +218,7 @@ class _Fitting:
                 )
         self.misfit, self.most, self.progress, self.warn = misfit, most, progress, warn
         self.fixed = np.array([name in fixed for name in misfit.names])
+        self.all_fixed = bool(self.fixed.all())
         self.unobservable: tuple[str, ...] = ()
         self.warnings: tuple[str, ...] = ()
         self.evaluations = 0
@@ -308,7 +309,8 @@ class _Fitting:
         if self.fixed.all():
             residuals, _ = self.misfit.stacked(self.misfit.fits(begin), begin)
             cost = float(residuals @ residuals)
-            return SearchResult(begin, begin, cost, Termination.NOTHING_TO_FIT, (), 1, 0, "")
+            ended = Termination.FIXED if self.all_fixed else Termination.UNOBSERVABLE
+            return SearchResult(begin, begin, cost, ended, (), 1, 0, "")
         report = self.progress
         found = search(
             self.misfit,

@@ -27,11 +27,12 @@ class Termination(Enum):
         "The search found no better fit although derivatives predict one: the simulation is not "
         "smooth in the parameters there, or its derivatives are not exact."
     )
-    NOTHING_TO_FIT = "Every parameter is fixed or unobservable: they stay at their starts."
+    FIXED = "Every parameter is fixed: they stay at their starts."
+    UNOBSERVABLE = "No parameter that is not fixed is observable: they stay at their starts."
 
     @property
     def status(self) -> Status:
-        """SOLVED: the parameters are a best fit within their bounds."""
-        if self in (Termination.CONVERGED, Termination.AT_BOUND):
+        """SOLVED: the parameters are a best fit within their bounds, as far as they are fitted."""
+        if self in (Termination.CONVERGED, Termination.AT_BOUND, Termination.FIXED):
             return Status.SOLVED
-        return Status.HELD if self is Termination.NOTHING_TO_FIT else Status.NOT_CONVERGED
+        return Status.HELD if self is Termination.UNOBSERVABLE else Status.NOT_CONVERGED

@@ -148,7 +148,9 @@ class _Search:
             penalty=self.penalty,
             radius=self.radius,
         )
-        answer = solve_checked(qp, solvers=self.settings.solvers, tolerance=_TOLERANCE)
+        answer = solve_checked(
+            qp, solvers=self.settings.solvers, tolerance=_TOLERANCE, feasible=True
+        )
         self.notes.update(dict.fromkeys(answer.notes))
         if answer.result is None:
             self.radius *= 0.25
@@ -207,7 +209,9 @@ class _Search:
             penalty=self.penalty,
             radius=self.radius,
         )
-        answer = solve_checked(qp, solvers=self.settings.solvers, tolerance=_TOLERANCE)
+        answer = solve_checked(
+            qp, solvers=self.settings.solvers, tolerance=_TOLERANCE, feasible=True
+        )
         if answer.result is None:
             return there
         bent = _moved(self.problem, trial, answer.result.x[: len(x)])

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sofa_softctl._internal.atomic_file import check_writable, replacing
+from sofa_softctl._internal.atomic_file import replacing
 from sofa_softctl.identification.report.report import Report
 from sofa_softctl.view.report.identification import drawn, page
 from sofa_softctl.view.terminal.numbers import counted, interval_text, known, number
@@ -21,11 +21,6 @@ MARKS = {"good": "ok", "look": "! ", "bad": "no"}
 CANDIDATES, SEARCHES = 4, 8
 """Most rows that are shown; the page has all."""
 PAGE, NUMBERS = "report.html", "estimate.json"
-
-
-def check_folder(folder: Path) -> None:
-    """SoftctlError if a report cannot be written there; for a check before the work."""
-    check_writable(folder / PAGE)
 
 
 def write(folder: Path, report: Report) -> None:

@@ -125,7 +125,7 @@ def test_bounds_hold_and_are_told(models):
 def test_fixed_parameters_stay(models):
     found = estimate([models.lag()], fixed=("tau",))
     assert found.value("tau") == models.TAU.start and found.value("gain") != models.GAIN.start
-    assert estimate([models.lag()], fixed=("tau", "gain")).termination is Termination.NOTHING_TO_FIT
+    assert estimate([models.lag()], fixed=("tau", "gain")).termination is Termination.FIXED
     with pytest.raises(
         IdentificationError, match="no parameter 'tou' to fix. There are: tau, gain"
     ):
