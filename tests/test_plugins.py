@@ -391,7 +391,7 @@ def test_an_installed_plugin_does_not_replace_a_built_in_component(installed, tm
         check=False,
     )
     first, second = done.stdout.splitlines()
-    assert first.startswith("PluginError Plugins 'built-in' and 'pretended' both register")
+    assert first.startswith("PluginError The plugin 'pretended' that is installed cannot be used:")
     assert second == "sofa_softctl.runtime.components.visual.inert"
 
 
