@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import fields
 
 import numpy as np
+from scipy.sparse import csc_array
 
-from sofa_softctl.qp.problem import QP, QPResult, QPSolver
+from sofa_softctl.qp.problem import QP, QPResult, QPSolver, SparseQP, SparseQPSolver
 from sofa_softctl.qp.solvers import qp_solvers, register
 from sofa_softctl.qp.verified import solve_checked
 from sofa_softctl.qpcc.examples.contacts import ContactProblem, contact_problems
@@ -20,35 +21,43 @@ NAME = "the checked solver"
 SEEDS = range(8)
 
 
-def check_qp_solver(solve: QPSolver, *, tolerance: float = 1e-8) -> None:
+def check_qp_solver(
+    solve: QPSolver | SparseQPSolver, *, sparse: bool = False, tolerance: float | None = None
+) -> None:
     """Check a QP solver: a function (qp, warm) -> QPResult, see `qp.problem.QPSolver`.
 
     It solves small problems with known answers (degenerate, singular, badly scaled, without limits,
-    infeasible), random ones, from earlier answers too, and the inverse problems of
-    `qpcc.examples`: those without contacts by itself, those with contacts together with the usual
-    fallback, as their search asks for QPs at the edge of what is feasible. Each answer passes the
-    check that inverse control makes of it, `qp.verified`.
+    infeasible) and random ones, from earlier answers too; a dense one also the inverse problems of
+    `qpcc.examples`, those with contacts together with the usual fallback, as their search asks for
+    QPs at the edge of what is feasible. Each answer passes the check of `qp.verified`.
 
     Args:
         solve: The solver; it need not be registered.
-        tolerance: Largest KKT residual of an answer [-]; inverse control takes 1e-8.
+        sparse: Whether it takes a `SparseQP`.
+        tolerance: Largest KKT residual of an answer [-]; by default that of inverse control, 1e-8,
+            and for a sparse one that of planning, 1e-6.
 
     Raises:
         AssertionError: Which problem, what was expected and what came.
     """
-    with _registered(solve):
+    if tolerance is None:
+        tolerance = 1e-6 if sparse else 1e-8
+    checked: QPSolver = _of_sparse(solve) if sparse else solve  # type: ignore[assignment,arg-type]
+    near = 300.0 * tolerance  # of x and multipliers; the problems' condition numbers are about 10
+    with _registered(checked):
         for known in known_qps():
             if known.x is None:
-                _check_infeasible(known.name, known.qp, solve, tolerance)
+                _check_infeasible(known.name, known.qp, checked, tolerance)
             else:
                 found = _verified(known.name, known.qp, tolerance)
-                _close(known.name, "x", found.x, known.x)
+                _close(known.name, "x", found.x, known.x, near)
                 if known.y is not None:
-                    _close(known.name, "the multipliers", found.y, known.y)
+                    _close(known.name, "the multipliers", found.y, known.y, near)
         for seed in SEEDS:
             for options in ({}, {"rank": 2}, {"equalities": 2}):
-                _check_random(seed, solve, tolerance, options)
-        _check_inverse_problems(tolerance)
+                _check_random(seed, checked, tolerance, options)
+        if not sparse:
+            _check_inverse_problems(tolerance)
 
 
 def _check_infeasible(name: str, qp: QP, solve: QPSolver, tolerance: float) -> None:
@@ -75,8 +84,7 @@ def _check_random(seed: int, solve: QPSolver, tolerance: float, options: dict[st
     start = solve(other, None)
     warm = _verified(f"{name}, from the answer of a similar one", qp, tolerance, start)
     if "rank" not in options:  # otherwise the minimisers are many
-        # of the residual times a condition number of about 10
-        _close(f"{name}, from the answer of a similar one", "x", warm.x, cold.x, 1e-6)
+        _close(f"{name}, from the answer of a similar one", "x", warm.x, cold.x, 100.0 * tolerance)
 
 
 def _check_inverse_problems(tolerance: float) -> None:
@@ -113,6 +121,14 @@ def _close(
     scale = np.abs(expected[known]).max(initial=0.0) or 1.0
     if not (np.abs(found - expected)[known] <= tolerance * scale).all():
         raise AssertionError(f"{name}: expected {what} {expected}, got {found}.")
+
+
+def _of_sparse(solve: SparseQPSolver) -> QPSolver:
+    def dense(qp: QP, warm: QPResult | None) -> QPResult:
+        sparse = SparseQP(csc_array(qp.H), qp.g, csc_array(qp.A), qp.lower, qp.upper)
+        return solve(sparse, warm)
+
+    return dense
 
 
 @contextmanager

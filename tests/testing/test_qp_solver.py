@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,16 @@ def test_what_is_wrong_with_a_solver_is_told(solve, message):
 def test_a_start_that_spoils_the_answer_does_no_harm():
     """The checked answer is asked for again without it, as in inverse control."""
     check_qp_solver(remembers)
+
+
+@pytest.mark.parametrize("name", ["piqp", "osqp"])
+def test_the_sparse_solvers_pass(name):
+    check_qp_solver(find(name, sparse=True), sparse=True)
+
+
+def test_a_sparse_solver_that_forgets_rows_is_found():
+    def forgetful(qp, warm):
+        return find("piqp", sparse=True)(replace(qp, A=0.0 * qp.A), warm)
+
+    with pytest.raises(AssertionError, match="expected an answer with a KKT residual"):
+        check_qp_solver(forgetful, sparse=True)
