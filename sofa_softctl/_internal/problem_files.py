@@ -91,6 +91,11 @@ class ProblemRegistry(Generic[P]):
         return problem
 
     def _called(self, make: Any, where: str) -> Any:
+        if inspect.isabstract(make):
+            lacks = ", ".join(sorted(make.__abstractmethods__))
+            raise self.error(
+                f"{where}: class {make.__name__} must define {lacks}. See {self.page}."
+            )
         try:
             inspect.signature(make).bind()
         except TypeError as why:

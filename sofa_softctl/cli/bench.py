@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +17,7 @@ from sofa_softctl.cli.options import (
     Set,
     Steps,
     parameters,
+    print_json,
 )
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins, open_session
@@ -44,7 +44,7 @@ def scene(
     session = open_session(path, backend, set_, quiet=as_json)
     found = profile(session, steps or 300)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2))
+        print_json(found.to_dict())
     else:
         tables.show_profile(found)
 
@@ -87,7 +87,7 @@ def compare(
             on_step=advance,
         )
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2))
+        print_json(found.to_dict())
     elif not quiet:
         tables.show_comparison(found, tolerance)
     if plot is not None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from sofa_softctl.cli.options import Json, Quiet, stopping
+from sofa_softctl.cli.options import Json, Plugin, Quiet, stopping
 from sofa_softctl.cli.root import app
+from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import SoftctlError
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def identify(
     iterations: Annotated[
         int, typer.Option(help="Simulations of a search, or iterations of the descent.", min=1)
     ] = 200,
+    plugin: Plugin = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -96,6 +98,7 @@ def identify(
     from sofa_softctl.view.terminal import identification as view
     from sofa_softctl.view.terminal.run import Terminal
 
+    load_plugins(plugin)
     wanted = load_problem(problem)
     if template is not None:
         _write_template(template, wanted, quiet=quiet or as_json)

@@ -17,10 +17,12 @@ def components(
     name: Annotated[
         str | None, typer.Argument(help="Component to describe; all when left out.")
     ] = None,
+    plugin: Plugin = None,
 ) -> None:
     """List the components of the embedded runtime, or the Data of one of them."""
     from sofa_softctl.view.terminal import info as tables
 
+    load_plugins(plugin)
     tables.show_components(name)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -41,6 +43,19 @@ def parameters(texts: list[str] | None) -> dict[str, str]:
             raise SoftctlError(f"--set needs NAME=VALUE, got '{text}'.")
         found[name] = value
     return found
+
+
+def print_json(data: Any) -> None:
+    """Print as JSON on standard output; numbers that are not finite become null."""
+    typer.echo(json.dumps(_finite(data), indent=2, allow_nan=False))
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 @contextmanager

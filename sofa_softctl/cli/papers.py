@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl.cli.options import Json, Quiet, Steps, Workers, stopping
+from sofa_softctl.cli.options import Json, Quiet, Steps, Workers, print_json, stopping
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import SoftctlError
 
@@ -63,7 +62,7 @@ def inverse(
         gaps = compare_strategies([problem for row in rows for problem in row.problems])
     if as_json:
         found = {"table": [row.to_dict() for row in rows], "strategies": gaps}
-        typer.echo(json.dumps(found, indent=2))
+        print_json(found)
     elif not quiet:
         paper_tables.show_papers(rows, gaps)
 
@@ -95,7 +94,7 @@ def planning(
             "convergence": [level.to_dict() for level in levels],
             "projection": costs.to_dict(),
         }
-        typer.echo(json.dumps(found, indent=2))
+        print_json(found)
     elif not quiet:
         paper_tables.show_planning(row, PaperRow())
         paper_tables.show_convergence(levels)
@@ -178,7 +177,7 @@ def robust(
     with stopping(_kept(out)), processes(workers) as executor, bar as advance:
         found = measure_robust(out, scenes, cases, advance, executor=executor)
     if as_json:
-        typer.echo(json.dumps([one.to_dict() for one in found], indent=2))
+        print_json([one.to_dict() for one in found])
     elif not quiet:
         robust_tables.show_robust(found)
 
@@ -218,7 +217,7 @@ def search(
     found = summary(rows)
     if as_json:
         size = {"problems": problems, "seed": seed, "contacts": most_contacts}
-        typer.echo(json.dumps({**size, "strategies": found}, indent=2))
+        print_json({**size, "strategies": found})
     elif not quiet:
         show_search(found, seed, most_contacts)
 
@@ -262,7 +261,7 @@ def _show_study(
     if plot is not None:
         save(plot, found)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2))
+        print_json(found.to_dict())
     elif not quiet:
         print_tables(found)
 
@@ -277,7 +276,7 @@ def _measure_coverage(show: Any, path: Path, *, quiet: bool, as_json: bool) -> N
     with stopping(_kept(path)), show.bar("estimates", len(CASES) * REPETITIONS) as advance:
         found = measure_coverage(path, advance)
     if as_json:
-        typer.echo(json.dumps([each.to_dict() for each in found], indent=2))
+        print_json([each.to_dict() for each in found])
     elif not quiet:
         identification_study.show_coverage(found)
 
@@ -292,7 +291,7 @@ def _measure_transfer(
     with show.status("the cup") as progress:
         found = measure_transfer(scenes, progress, steps)
     if as_json:
-        typer.echo(json.dumps([one.to_dict() for one in found], indent=2))
+        print_json([one.to_dict() for one in found])
     elif not quiet:
         paper_tables.show_transfer(found, PaperTransfer())
 

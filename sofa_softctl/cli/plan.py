@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl.cli.options import Json, Quiet, Scene, Set, Workers, parameters, stopping
+from sofa_softctl.cli.options import (
+    Json,
+    Plugin,
+    Quiet,
+    Scene,
+    Set,
+    Workers,
+    parameters,
+    print_json,
+    stopping,
+)
 from sofa_softctl.cli.root import app
+from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import SoftctlError
 
 surrogate = typer.Typer(help="Equilibria that plans have kept.", no_args_is_help=True)
@@ -39,6 +49,7 @@ def plan(
         float | None, typer.Option(help="Refine only where positions are further off than this.")
     ] = None,
     set_: Set = None,
+    plugin: Plugin = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Path, tensions and evaluations.")
     ] = None,
@@ -61,6 +72,12 @@ def plan(
     from sofa_softctl.view.terminal import plan as plan_tables
     from sofa_softctl.view.terminal import run as terminal
 
+    load_plugins(plugin)
+    if plugin and workers:
+        raise SoftctlError(
+            "--plugin is not known to the processes of --workers: install the plugin, or plan in "
+            "one process."
+        )
     kept = "Equilibria are lost; with --store FILE they would have been kept."
     if store is not None:
         kept = f"Equilibria are kept in {store}: the same command goes on with them."
@@ -93,7 +110,7 @@ def plan(
                     "with it alone. Plan without --estimate."
                 )
             if as_json:
-                typer.echo(json.dumps(ready.estimate.to_dict(), indent=2))
+                print_json(ready.estimate.to_dict())
             return
         watch = plan_tables.Watch(ready)
         line.update(watch)
@@ -104,7 +121,7 @@ def plan(
     if plot is not None:
         plans.save_plan_plot(plot, found)
     if as_json:
-        typer.echo(json.dumps(data, indent=2))
+        print_json(data)
     elif not quiet:
         plan_tables.show_plan(found)
     if movie is not None:
@@ -152,6 +169,6 @@ def info(
             found.append(opened.info())
     if as_json:
         data = [entry._asdict() for entry in map(plan_tables.stored_row, found)]
-        typer.echo(json.dumps(data, indent=2))
+        print_json(data)
     else:
         plan_tables.show_stores(found)

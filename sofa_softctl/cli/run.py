@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import json
+import sys
+from contextlib import ExitStack, redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sofa_softctl.cli.options import BackendName, Json, Plugin, Quiet, Scene, Set, Steps
+from sofa_softctl.cli.options import (
+    BackendName,
+    Json,
+    Plugin,
+    Quiet,
+    Scene,
+    Set,
+    Steps,
+    print_json,
+)
 from sofa_softctl.cli.root import app
-from sofa_softctl.cli.scenes import load_plugins, open_session
+from sofa_softctl.cli.scenes import exit_is_an_error, load_plugins, open_session
 
 Duration = Annotated[float | None, typer.Option(help="Simulated time, instead of steps.")]
 
@@ -44,10 +54,14 @@ def run(
     from sofa_softctl.view.terminal import run as terminal
 
     load_plugins(plugin)
-    session = open_session(scene, backend, set_, quiet=quiet or as_json)
     show = terminal.Terminal(quiet=quiet or as_json)
-    summary = show.run(session, steps, duration, record=record, plot=plot, movie=movie)
+    with ExitStack() as stack:
+        stack.enter_context(exit_is_an_error(scene))
+        if as_json:  # what the scene prints would be in the JSON
+            stack.enter_context(redirect_stdout(sys.stderr))
+        session = open_session(scene, backend, set_, quiet=quiet or as_json)
+        summary = show.run(session, steps, duration, record=record, plot=plot, movie=movie)
     if as_json:
-        typer.echo(json.dumps(summary.to_dict(), indent=2))
+        print_json(summary.to_dict())
     if summary.verdict is not None:
         raise typer.Exit(summary.verdict.exit_status)

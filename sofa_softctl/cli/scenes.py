@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from sofa_softctl.cli.options import parameters
+from sofa_softctl.errors import SceneError
 
 
 def load_plugins(files: list[Path] | None) -> None:
@@ -17,6 +20,16 @@ def load_plugins(files: list[Path] | None) -> None:
     known = found()  # also those of installed packages: their components come before the scene
     for file in files or []:
         known.add_file(file)
+
+
+@contextmanager
+def exit_is_an_error(scene: Path) -> Iterator[None]:
+    """A scene that calls exit() does not decide the exit status of a command."""
+    try:
+        yield
+    except SystemExit as ended:
+        error = SceneError(f"{scene} called exit({ended.code!r}). Raise an exception instead.")
+        raise error.with_traceback(ended.__traceback__) from None
 
 
 def open_session(scene: Path, backend: str, values: list[str] | None, *, quiet: bool) -> Any:

@@ -12,14 +12,37 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.problem import Problem
 
+MEMBERS = (
+    "name",
+    "parameters",
+    "channels",
+    "inputs",
+    "time",
+    "measured",
+    "outputs",
+    "sensitivities",
+)
+"""Members of an experiment without a default."""
+
 
 def as_experiment(one: Experiment) -> Experiment:
-    """The experiment itself, or an adapter of it, with a warning, if its class does not derive."""
-    return one if isinstance(one, Experiment) else _AdaptedExperiment(one)
+    """The experiment itself, or an adapter of it, with a warning, if its class does not derive.
+
+    Raises:
+        IdentificationError: It lacks a member that has no default.
+    """
+    found = one if isinstance(one, Experiment) else _AdaptedExperiment(one)
+    if lacks := [name for name in MEMBERS if not hasattr(found, name)]:
+        raise IdentificationError(
+            f"{type(one).__name__} is no experiment: it has no {' and no '.join(lacks)}. See "
+            "docs/how-to/identify-a-model.md#what-an-experiment-needs."
+        )
+    return found
 
 
 def as_problem(one: Problem) -> Problem:

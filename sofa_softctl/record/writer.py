@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import math
 import os
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import numpy as np
 from mcap.writer import Writer
@@ -54,12 +55,25 @@ class RecordWriter:
         self._steps = 0
         self._time = -math.inf
         with writing(self.path, RecordError):
-            self._file = open(self.path_partial, "wb")  # noqa: SIM115 - closed by close()
+            self._file = self._opened()
             self._writer = Writer(self._file, chunk_size=CHUNK)
             self._writer.start(PROFILE)
             self._writer.add_metadata("run", dict(metadata))
             self._file.flush()
         self._flushed = monotonic()
+
+    def _opened(self) -> IO[bytes]:
+        """The partial file, empty and locked: two writers would destroy each other's recording."""
+        file = open(self.path_partial, "ab")  # noqa: SIM115 - closed by close()
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise RecordError(
+                f"{self.path}: another run is recording to this file. Choose another name."
+            ) from None
+        file.truncate(0)
+        return file
 
     def add_channel(
         self, name: str, *, unit: str = "", shape: tuple[int, ...], description: str = ""

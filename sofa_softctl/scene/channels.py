@@ -51,7 +51,7 @@ def channels_of(root: Any) -> list[DataChannel]:
             kind = entry.getClassName()
             if kind == "MechanicalObject":
                 found.append(_channel(entry, "position", "length", "Position of each node"))
-            elif kind.startswith("Cable"):
+            elif kind.startswith("Cable") and all(map(entry.findData, ("force", "displacement"))):
                 found.append(_channel(entry, "force", "lambda", "Multiplier, as SOFA has it"))
                 found.append(_channel(entry, "displacement", "length", "Length pulled in"))
             else:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.compatibility import as_experiment, as_problem
 from sofa_softctl.identification.data.delay import Delayed
 from sofa_softctl.identification.data.files import read_recording
@@ -85,3 +86,20 @@ def test_optional_members_are_evaluated_when_they_are_asked_for(noisy):
         assert estimate([Costly(noisy, REQUIRED)]).status.ok
     with pytest.raises(RuntimeError, match="asked for"):
         one.notes  # noqa: B018
+
+
+def test_what_is_missing_is_named(noisy, tmp_path):
+    with (
+        pytest.warns(FutureWarning),
+        pytest.raises(
+            IdentificationError, match="is no experiment: it has no time and no measured"
+        ),
+    ):
+        as_experiment(Bare(noisy, {*REQUIRED} - {"time", "measured"}))
+    (tmp_path / "half.py").write_text(
+        "from sofa_softctl.identification import Problem\n"
+        "class Half(Problem):\n    name, parameters, inputs, channels = 'half', (), (), ()\n"
+        "PROBLEMS = {'half': Half}\n"
+    )
+    with pytest.raises(IdentificationError, match="class Half must define experiment"):
+        load_problem(str(tmp_path / "half.py"))

@@ -380,3 +380,14 @@ def test_an_export_that_fails_leaves_the_older_file(recorded, tmp_path, export, 
         export(recorded, path)
     assert path.read_text() == "older"
     assert list(path.parent.glob("*run*.out")) == [path]
+
+
+def test_a_second_writer_of_one_file_is_refused(tmp_path):
+    """It would have renamed the first one's file, and the first would have lost its steps."""
+    with RecordWriter(tmp_path / "run.mcap", {}) as first:
+        first.add_channel("x", shape=())
+        first.write(0.0, {"x": np.array(1.0)})
+        with pytest.raises(RecordError, match="another run is recording to this file"):
+            RecordWriter(tmp_path / "run.mcap", {})
+        first.write(0.1, {"x": np.array(2.0)})
+    assert read_record(tmp_path / "run.mcap").channels["x"].tolist() == [1.0, 2.0]

@@ -124,3 +124,21 @@ def test_a_run_ends_with_the_verdict_of_its_controllers(scene, run, verdict, sta
     text = scene.read_text().replace("    steps: int", property_)
     scene.write_text(f"from sofa_softctl.status import Verdict\n{text}")
     assert json.loads(run("--steps", 2, "--json", status=status))["verdict"] == verdict
+
+
+def test_json_is_pure_and_has_null_for_what_is_no_number(scene, run):
+    text = scene.read_text().replace("return Counted(len(history.time))", "return Counted(np.nan)")
+    scene.write_text(text.replace("    root.dt = 0.01", "    print('loud')\n    root.dt = 0.01"))
+    assert json.loads(run("--steps", 2, "--json"))["controllers"]["/counter"]["steps"] is None
+
+
+@pytest.mark.parametrize("code", ["0", "5", "'no license'"])
+def test_a_scene_that_calls_exit_is_an_error(scene, run, code):
+    scene.write_text(scene.read_text().replace("    root.dt = 0.01", f"    exit({code})"))
+    assert run("--steps", 2, "-q", status=1) == ""
+
+
+def test_a_controller_whose_name_begins_with_cable_is_no_cable(scene, run, tmp_path):
+    scene.write_text(scene.read_text().replace("Counter", "CableCounter"))
+    run("--steps", 2, "--record", tmp_path / "run.mcap")
+    assert "counter.height" in read_record(tmp_path / "run.mcap").channels

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, eye_array, vstack
 
+from sofa_softctl._internal.interrupt import interrupted_after
 from sofa_softctl.library.ocp.compiled import compiled as compile_functions
 from sofa_softctl.library.ocp.formulas import casadi, digest, formulas
 from sofa_softctl.library.ocp.problem import Motion, OptimalControlProblem
@@ -219,15 +220,16 @@ class Program:
         warm = {} if multipliers is None else self._ipopt_multipliers(*multipliers)
         solver = self._solvers[bool(warm)]
         begun = time.perf_counter()
-        found = solver(
-            x0=first,
-            p=given,
-            lbx=self.lower,
-            ubx=self.upper,
-            lbg=np.zeros(rows + path),
-            ubg=np.concatenate((np.zeros(rows), np.full(path, np.inf))),
-            **warm,
-        )
+        with interrupted_after():
+            found = solver(
+                x0=first,
+                p=given,
+                lbx=self.lower,
+                ubx=self.upper,
+                lbg=np.zeros(rows + path),
+                ubg=np.concatenate((np.zeros(rows), np.full(path, np.inf))),
+                **warm,
+            )
         seconds, stats = time.perf_counter() - begun, solver.stats()
         v, lam_g, lam_x = (np.array(found[k]).ravel() for k in ("x", "lam_g", "lam_x"))
         mu = (
