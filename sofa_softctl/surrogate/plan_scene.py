@@ -71,6 +71,7 @@ class ScenePlan:
             "scene": self.scene,
             "task": self.name,
             "status": plan.status.name,
+            "verdict": plan.status.verdict.name,
             "message": plan.message,
             "miss": plan.miss,
             "violation": plan.violation,
