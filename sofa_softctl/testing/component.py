@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Mass
@@ -18,11 +16,10 @@ from sofa_softctl.testing.declaration import check_declaration, in_scene, names_
 from sofa_softctl.testing.force_field import check_force_field
 from sofa_softctl.testing.mapping import check_mapping
 from sofa_softctl.testing.mass import check_mass
+from sofa_softctl.testing.matrices import displacement
 from sofa_softctl.testing.scene import small_scene
 
 STEPS = 3
-DISPLACED = 0.2
-"""Largest displacement of a force field's nodes, relative to the scale."""
 
 
 def check_component(
@@ -30,6 +27,7 @@ def check_component(
     create: Callable[[Any], Component] | None = None,
     *,
     at_rest: bool = False,
+    inactive: bool = False,
     scale: float = 1.0,
     tolerance: float = 1e-6,
     **values: Any,
@@ -37,9 +35,8 @@ def check_component(
     """Check a component of the embedded runtime.
 
     Every one: its class and Data are documented, with known units; it can be registered; alone in
-    a node it works or raises a SceneError with the scene's line; in a scene it makes steps. A
-    `ForceField`: its stiffness is the derivative of its forces. A `Mapping`: J is the derivative
-    of its positions, J^T the transpose. A `Mass`: symmetric, positive, and its weight is M g.
+    a node it works or raises a SceneError with the scene's line; in a scene it makes steps. By
+    its role also what `check_force_field`, `check_mapping` or `check_mass` say.
 
     Args:
         cls: The class.
@@ -49,6 +46,7 @@ def check_component(
         at_rest: Compare forces and stiffness where the scene starts, and not with nodes displaced
             at random by up to a fifth of `scale`: for a stiffness that, as the corotational ones,
             leaves out a part of the derivative there.
+        inactive: Expect a force field that neither pushes nor is stiff, see `check_force_field`.
         scale: Distance over which forces and positions bend [length].
         tolerance: Largest deviation of a derivative, relative to its largest entry [-].
         values: Data for the default scene.
@@ -60,6 +58,8 @@ def check_component(
         AssertionError: What is wrong, what was expected and what came.
     """
     Sofa: Any = find_backend("embedded").Sofa
+    if not (isinstance(cls, type) and issubclass(cls, Component)):
+        raise AssertionError(f"Expected a component's class, a subclass of Component; got {cls!r}.")
     with _registered(cls):
         check_declaration(cls)
         _check_alone(cls, Sofa)
@@ -70,26 +70,27 @@ def check_component(
                 f"{cls.__name__}: expected `create` to return the component, got {component!r}."
             )
         Sofa.Simulation.init(root)
-        _check_role(component, at_rest=at_rest, scale=scale, tolerance=tolerance)
+        if isinstance(component, ForceField):
+            if not at_rest:
+                _displace(component, scale)
+            check_force_field(
+                component, at_rest=at_rest, inactive=inactive, scale=scale, tolerance=tolerance
+            )
+        elif isinstance(component, Mapping):
+            check_mapping(component, scale=scale, tolerance=tolerance)
+        elif isinstance(component, Mass):
+            check_mass(component)
         for _ in range(STEPS):
             Sofa.Simulation.animate(root, root.dt.value)
     return component
 
 
-def _check_role(component: Component, *, at_rest: bool, scale: float, tolerance: float) -> None:
-    if isinstance(component, ForceField):
-        if not at_rest:
-            random = np.random.default_rng(0)
-            x = component.state._data["position"]
-            shape = (component.state.count, component.state.deriv_size)
-            u = random.uniform(-DISPLACED * scale, DISPLACED * scale, shape)
-            component.state.kind.advance(x.get(), u, 1.0, x.get())
-            x.touch()
-        check_force_field(component, scale=scale, tolerance=tolerance)
-    elif isinstance(component, Mapping):
-        check_mapping(component, scale=scale, tolerance=tolerance)
-    elif isinstance(component, Mass):
-        check_mass(component)
+def _displace(field: ForceField, scale: float) -> None:
+    state = field.state
+    x = state._data["position"]
+    u = displacement((state.count, state.deriv_size), scale, seed=0)
+    state.kind.advance(x.get(), u, 1.0, x.get())
+    x.touch()
 
 
 def _in_bar(root: Any, cls: type[Component], values: dict[str, Any]) -> Component:

@@ -8,7 +8,7 @@ from typing import Any
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.run import Watcher
 from sofa_softctl.scene.session import Session
-from sofa_softctl.testing.repeated_run import check_reset, check_snapshot
+from sofa_softctl.testing.repeated_run import check_reset, check_snapshot, values_of
 from sofa_softctl.testing.scene import SmallScene, small_scene
 from sofa_softctl.testing.shown import check_recorded, check_shown
 
@@ -21,9 +21,9 @@ def check_controller(
 ) -> Any:
     """Check a controller in a soft bar with two cables, see `SmallScene`, without SOFA.
 
-    It makes its steps without an error; after a reset it makes the same ones, and so it does from
-    a snapshot, bit for bit; what `recorded` lists can be recorded; `summary`, `plot` and `markers`,
-    where it has them, return what `SceneController` says.
+    It makes its steps without an error; after a reset it makes the first ones again, and so it
+    does from a snapshot, bit for bit; what `recorded` lists can be recorded, with known units;
+    `summary`, `plot`, `markers` and `hold`, where it has them, do what `SceneController` says.
 
     Args:
         cls: A subclass of Sofa.Core.Controller, such as a SceneController.
@@ -37,9 +37,9 @@ def check_controller(
         AssertionError: What is wrong, what was expected and what came.
     """
     Sofa: Any = find_backend("embedded").Sofa
-    name = cls.__name__
-    if not issubclass(cls, Sofa.Core.Controller):
-        raise AssertionError(f"{name}: expected a subclass of Sofa.Core.Controller.")
+    name = getattr(cls, "__name__", str(cls))
+    if not (isinstance(cls, type) and issubclass(cls, Sofa.Core.Controller)):
+        raise AssertionError(f"{name}: expected a subclass of Sofa.Core.Controller, got {cls!r}.")
     made: list[Any] = []
 
     def createScene(root: Any) -> None:
@@ -49,7 +49,7 @@ def check_controller(
 
     session = Session(createScene, backend="embedded")
     controller = made[-1]
-    watcher = Watcher(session)
+    watcher, first = Watcher(session), []
     for step in range(1, steps + 1):
         try:
             session.step()
@@ -59,10 +59,11 @@ def check_controller(
                 f"{error}"
             ) from error
         watcher.look(session)
+        first.append(values_of(session))
     for one, history in watcher.histories():
         if one is controller:
             check_shown(controller, history)
-    check_reset(session, name, steps)
+    check_reset(session, name, first)
     check_snapshot(session, name, steps)
     check_recorded(session, controller, steps)
     return controller

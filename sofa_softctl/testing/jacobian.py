@@ -21,7 +21,8 @@ class JacobianCheck:
     """How a Jacobian compares with finite differences."""
 
     error: float
-    """Largest deviation, relative to the largest entry of the differences [-]."""
+    """Largest deviation, relative to the largest entry of its column of the differences (of all,
+    where its column is nothing but rounding) [-]."""
     order: float
     """By which power of the step central differences approach the Jacobian: 2 where it is right,
     0 where it is not; NaN where nothing is left of their error but rounding."""
@@ -32,7 +33,7 @@ def check_jacobian(
     jacobian: Any,
     x: Any,
     *,
-    scale: float = 1.0,
+    scale: Any = 1.0,
     tolerance: float = 1e-7,
     name: str = "Jacobian",
 ) -> JacobianCheck:
@@ -43,8 +44,9 @@ def check_jacobian(
         jacobian: Derivative of the outputs by the inputs, with m times n entries (dense of any
             shape, or sparse), or a function of x that returns it.
         x: Where, an array of any shape, n numbers.
-        scale: Change of x over which the function bends [units of x].
-        tolerance: Largest deviation, relative to the largest entry [-].
+        scale: Change of x over which the function bends [units of x]: one for all of x, or an
+            array of one for each.
+        tolerance: Largest deviation, relative to the largest entry of its column [-].
         name: What the Jacobian is, for the message.
 
     Returns:
@@ -64,34 +66,58 @@ def check_jacobian(
             f"input of the function. Got the shape {found.shape}."
         )
     found = found.reshape(shape)
-    step = STEP * scale
-    coarse, fine = (_central(function, x, h) for h in (step, step / 2.0))
+    if np.shape(scale) not in ((), x.shape):
+        raise AssertionError(
+            f"{name}: expected one scale, or one for each input, of the shape {x.shape}. Got the "
+            f"shape {np.shape(scale)}."
+        )
+    steps = STEP * np.broadcast_to(np.asarray(scale, dtype=float), x.shape)
+    coarse, fine = (_central(function, x, h) for h in (steps, steps / 2.0))
     expected = (4.0 * fine - coarse) / 3.0
-    largest = float(np.abs(expected).max(initial=0.0))
-    rounding = 100.0 * EPS * float(np.abs(value).max(initial=0.0)) / step
-    errors = [float(np.abs(found - each).max(initial=0.0)) for each in (coarse, fine)]
-    order = max(0.0, math.log2(errors[0] / errors[1])) if errors[1] > rounding else math.nan
+    largest = np.abs(expected).max(axis=0, initial=0.0)  # (n,), as all that follows
+    rounding = 100.0 * EPS * float(np.abs(value).max(initial=0.0)) / steps.ravel()
     deviation = np.abs(found - expected)
-    error = float(deviation.max(initial=0.0))
-    if not error <= tolerance * largest + rounding:
-        row, column = np.unravel_index(np.argmax(np.nan_to_num(deviation, nan=np.inf)), shape)
+    errors = deviation.max(axis=0, initial=0.0)
+    fails = ~(errors <= tolerance * largest + rounding)
+    if fails.any():
+        worst = np.nan_to_num(deviation, nan=np.inf) / (tolerance * largest + rounding + 1e-300)
+        row, column = np.unravel_index(np.argmax(worst), shape)
+        order = _order(found, coarse, fine, rounding, [column])
         raise AssertionError(
             f"{name}: expected {expected[row, column]:.9g} in row {row}, column {column}, from "
-            f"central differences with the step {step:.1e}; got {found[row, column]:.9g}. The "
-            f"largest entry is {largest:.3g}; differences approach the given one with the power "
-            f"{order:.1f} of the step, where 2 is right."
+            f"central differences with the step {steps.ravel()[column]:.1e}; got "
+            f"{found[row, column]:.9g}. The largest entry of the column is {largest[column]:.3g}; "
+            f"differences approach the given one with the power {order:.1f} of the step, where 2 "
+            "is right."
         )
-    return JacobianCheck(error / largest if largest else error, order)
+    sizes = np.where(largest > rounding, largest, largest.max(initial=0.0))
+    relative = errors / np.where(sizes > 0.0, sizes, 1.0)
+    order = _order(found, coarse, fine, rounding, list(range(x.size)))
+    return JacobianCheck(float(relative.max(initial=0.0)), order)
 
 
-def _central(function: Callable[[np.ndarray], Any], x: np.ndarray, step: float) -> np.ndarray:
+def _order(
+    found: np.ndarray,
+    coarse: np.ndarray,
+    fine: np.ndarray,
+    rounding: np.ndarray,
+    columns: list[Any],
+) -> float:
+    """Power of the step with which differences approach some columns."""
+    before, after = (np.abs(found - each)[:, columns].max(initial=0.0) for each in (coarse, fine))
+    if not after > rounding[columns].max(initial=0.0):
+        return math.nan
+    return max(0.0, math.log2(before / after))
+
+
+def _central(function: Callable[[np.ndarray], Any], x: np.ndarray, steps: np.ndarray) -> np.ndarray:
     """Central differences, shape (m, n)."""
     columns = []
     for place in np.ndindex(x.shape):
         ends = []
         for sign in (1.0, -1.0):
             moved = x.copy()
-            moved[place] += sign * step
+            moved[place] += sign * steps[place]
             ends.append(np.array(function(moved), dtype=float).ravel())
-        columns.append((ends[0] - ends[1]) / (2.0 * step))
+        columns.append((ends[0] - ends[1]) / (2.0 * steps[place]))
     return np.array(columns).reshape(x.size, -1).T

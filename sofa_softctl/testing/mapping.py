@@ -9,68 +9,100 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.testing.jacobian import check_jacobian
-from sofa_softctl.testing.matrices import columns, moving, same
+from sofa_softctl.testing.matrices import columns, displacement, moving, same, unchanged
+
+Moves = Callable[[list[np.ndarray]], np.ndarray]
 
 
 def check_mapping(mapping: Mapping, *, scale: float = 1.0, tolerance: float = 1e-6) -> None:
     """Compare the Jacobian of a mapping with its positions and with its transpose.
 
+    This is done where its drivers are, and again with all their nodes displaced by up to a fifth
+    of `scale`.
+
     Args:
         mapping: In a scene that is initialised.
         scale: Distance over which the positions bend [length].
-        tolerance: Largest deviation of J, relative to its largest entry [-].
+        tolerance: Largest deviation of J, relative to the largest entry of its column [-].
 
     Raises:
         AssertionError: `apply_j` is not the derivative of `apply`, `add_jt` not its transpose or
-            does not add, or `jacobian` another matrix.
+            does not add; `jacobian` or, where it is `weighted`, `weights` is another matrix or
+            missing; or one of them changes its argument or the states.
     """
-    name, child = mapping.getClassName(), mapping.child
-    shapes = [(driver.count, driver.deriv_size) for driver in mapping.drivers]
-    shape = (child.count, child.deriv_size)
+    shapes = _shapes(mapping)
+    with _positions(mapping) as positions:
+        for us in (
+            [np.zeros(shape) for shape in shapes],
+            [displacement(shape, scale, seed) for seed, shape in enumerate(shapes)],
+        ):
+            positions(us)
+            with _positions(mapping) as from_here:
+                for driver in range(len(shapes)):
+                    _check_driver(mapping, driver, from_here, scale, tolerance)
 
-    def follow(v: np.ndarray, driver: int) -> np.ndarray:
-        vs, out = [np.zeros(each) for each in shapes], np.empty(shape)
-        vs[driver] = v
-        mapping.apply_j_from(vs, out)
+
+def _check_driver(
+    mapping: Mapping, driver: int, positions: Moves, scale: float, tolerance: float
+) -> None:
+    """J of one driver, where the drivers are."""
+    name, child, shapes = mapping.getClassName(), mapping.child, _shapes(mapping)
+    states, size = (*mapping.drivers, child), shapes[driver]
+    shape = (child.count, child.deriv_size)
+    which = f" of driver {driver}" if len(shapes) > 1 else ""
+
+    def only(u: np.ndarray) -> list[np.ndarray]:
+        return [u if k == driver else np.zeros(each) for k, each in enumerate(shapes)]
+
+    def follow(v: np.ndarray) -> np.ndarray:
+        out = np.empty(shape)
+        with unchanged(f"{name}.apply_j", *states, v=v):
+            mapping.apply_j_from(only(v), out)
         return out
 
-    def pull(force: np.ndarray, driver: int, start: float = 0.0) -> np.ndarray:
+    def pull(force: np.ndarray, start: float = 0.0) -> np.ndarray:
         outs = [np.full(each, start) for each in shapes]
-        mapping.add_jt_to(force, outs)
+        with unchanged(f"{name}.add_jt", *states, force=force):
+            mapping.add_jt_to(force, outs)
         return outs[driver]
 
-    with _positions(mapping) as positions:
-        start = positions([np.zeros(each) for each in shapes])
+    start = positions(only(np.zeros(size)))  # J belongs to the last `apply`
+    J = columns(follow, size)
+    same(columns(pull, shape), J.T, f"{name}: J^T{which} by add_jt, against J by apply_j")
+    expected = 1.0 + J.T.sum(axis=1).reshape(size)
+    same(pull(np.ones(shape), start=1.0), expected, f"{name}.add_jt{which}, out = 1 before")
+    _check_matrix(mapping, "jacobian", driver, which, J)
+    if mapping.weighted:
+        _check_matrix(mapping, "weights", driver, which, J)
+    check_jacobian(
+        lambda u: child.kind.difference(positions(only(u)), start),
+        J,
+        np.zeros(size),
+        scale=scale,
+        tolerance=tolerance,
+        name=f"{name}: J{which} by apply_j",
+    )
 
-        def moved(u: np.ndarray, driver: int) -> np.ndarray:
-            us = [np.zeros(each) for each in shapes]
-            us[driver] = u
-            return child.kind.difference(positions(us), start)
 
-        for driver, size in enumerate(shapes):
-            which = f" of driver {driver}" if len(shapes) > 1 else ""
-            positions([np.zeros(each) for each in shapes])  # J belongs to the last `apply`
-            J = columns(lambda v, k=driver: follow(v, k), size)  # type: ignore[misc]
-            J_transposed = columns(lambda f, k=driver: pull(f, k), shape)  # type: ignore[misc]
-            same(J_transposed, J.T, f"{name}: J^T{which} by add_jt, against J by apply_j")
-            ones = pull(np.ones(shape), driver, start=1.0)
-            expected = 1.0 + J.T.sum(axis=1).reshape(size)
-            same(ones, expected, f"{name}.add_jt{which}, out = 1 before")
-            rows, entries = shape[0] * shape[1], size[0] * size[1]
-            matrix = mapping.jacobian(driver).toarray()[:rows, :entries]
-            same(matrix, J, f"{name}: J{which} by jacobian, against apply_j")
-            check_jacobian(
-                lambda u, k=driver: moved(u, k),  # type: ignore[misc]
-                J,
-                np.zeros(size),
-                scale=scale,
-                tolerance=tolerance,
-                name=f"{name}: J{which} by apply_j",
-            )
+def _check_matrix(mapping: Mapping, by: str, driver: int, which: str, J: np.ndarray) -> None:
+    name = f"{mapping.getClassName()}: J{which} by {by}"
+    try:  # the jacobian of the base class is that of `weights`
+        found = mapping.jacobian(driver) if by == "jacobian" else Mapping.jacobian(mapping, driver)
+    except NotImplementedError as error:
+        needed = "weights()" if mapping.weighted else "jacobian()"
+        raise AssertionError(
+            f"{name}: expected {needed}, as weighted is {mapping.weighted}; got "
+            "NotImplementedError."
+        ) from error
+    same(found.toarray()[: J.shape[0], : J.shape[1]], J, f"{name}, against apply_j")
+
+
+def _shapes(mapping: Mapping) -> list[tuple[int, int]]:
+    return [(driver.count, driver.deriv_size) for driver in mapping.drivers]
 
 
 @contextmanager
-def _positions(mapping: Mapping) -> Iterator[Callable[[list[np.ndarray]], np.ndarray]]:
+def _positions(mapping: Mapping) -> Iterator[Moves]:
     """A function of the drivers' motions that returns the positions of the follower."""
     child, drivers = mapping.child, mapping.drivers
     with ExitStack() as stack:
@@ -80,10 +112,11 @@ def _positions(mapping: Mapping) -> Iterator[Callable[[list[np.ndarray]], np.nda
             for move, u in zip(moves, us, strict=True):
                 move(u)
             out = np.empty((child.count, child.coord_size))
-            mapping.apply_from([driver._data["position"].get() for driver in drivers], out)
+            with unchanged(f"{mapping.getClassName()}.apply", *drivers):
+                mapping.apply_from([driver._data["position"].get() for driver in drivers], out)
             return out
 
         try:
             yield positions
         finally:
-            positions([np.zeros((driver.count, driver.deriv_size)) for driver in drivers])
+            positions([np.zeros(shape) for shape in _shapes(mapping)])

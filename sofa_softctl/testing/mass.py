@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import Mass
-from sofa_softctl.testing.matrices import assembled_matrix, product_matrix, same
+from sofa_softctl.testing.matrices import assembled_matrix, product_matrix, same, unchanged
 
 GRAVITY = np.array([1.0, -9.81, 0.5])
 
@@ -18,7 +18,7 @@ def check_mass(mass: Mass) -> None:
 
     Raises:
         AssertionError: The matrix is not symmetric or not positive definite, `add_matrix` is not
-            `add_product`, or `add_gravity` not M g.
+            `add_product`, `add_gravity` not M g, or one of them changes the state or its argument.
     """
     name, state = mass.getClassName(), mass.state
     M = product_matrix(mass)
@@ -31,6 +31,8 @@ def check_mass(mass: Mass) -> None:
     same(assembled_matrix(mass), M, f"{name}: M by pairs and add_matrix, against add_product")
     g = np.tile(state.kind.linear(GRAVITY), (state.count, 1))
     weight = np.ones_like(g)
-    mass.add_gravity(weight, GRAVITY)
+    gravity = GRAVITY.copy()
+    with unchanged(f"{name}.add_gravity", state, gravity=gravity):
+        mass.add_gravity(weight, gravity)
     expected = 1.0 + (M @ g.ravel()).reshape(g.shape)
     same(weight, expected, f"{name}.add_gravity with {GRAVITY.tolist()}, force = 1 before")

@@ -9,6 +9,11 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import Contribution
 from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
+
+DISPLACED = 0.2
+"""Largest displacement of a node between the positions that are compared, relative to the scale."""
+STATE_DATA = ("position", "velocity", "rest_position")
 
 
 def columns(product: Callable[[np.ndarray], np.ndarray], shape: tuple[int, int]) -> np.ndarray:
@@ -22,14 +27,16 @@ def product_matrix(part: Contribution) -> np.ndarray:
     """C by `add_product`, shape (n, n) in the degrees of freedom of its state.
 
     Raises:
-        AssertionError: `add_product` does not add, or takes no account of its factor.
+        AssertionError: `add_product` does not add, takes no account of its factor, or changes its
+            argument or the state.
     """
     state = part.state
     shape = (state.count, state.deriv_size)
 
     def product(v: np.ndarray, factor: float = 1.0, start: float = 0.0) -> np.ndarray:
         out = np.full(shape, start)
-        part.add_product(out, v, factor)
+        with unchanged(f"{part.getClassName()}.add_product", state, v=v):
+            part.add_product(out, v, factor)
         return out
 
     v = np.random.default_rng(0).normal(size=shape)
@@ -40,9 +47,28 @@ def product_matrix(part: Contribution) -> np.ndarray:
 
 
 def assembled_matrix(part: Contribution) -> np.ndarray:
-    """C by `pairs` and `add_matrix`, shape (n, n) in the degrees of freedom of its state."""
-    size = part.state.count * part.state.deriv_size
-    return part.assembled(1.0).toarray()[:size, :size]  # joints: three share a row, some are none
+    """C by `pairs` and `add_matrix`, shape (n, n) in the degrees of freedom of its state.
+
+    Raises:
+        AssertionError: `add_matrix` does not add, takes no account of its factor, or changes the
+            state.
+    """
+    state, what = part.state, f"{part.getClassName()}.add_matrix"
+    rows, cols = part.pairs()
+    pattern = BlockPattern.build(state.block_count, rows, cols)
+    slots = pattern.slots(rows, cols)
+
+    def values(factor: float, start: float = 0.0) -> np.ndarray:
+        out = np.full((len(pattern.indices), 3, 3), start)
+        with unchanged(what, state, slots=slots):
+            part.add_matrix(out, slots, factor)
+        return out
+
+    once = values(1.0)
+    same(values(-2.0, start=1.0), 1.0 - 2.0 * once, f"{what}, values = 1 and factor = -2")
+    size = state.count * state.deriv_size
+    dense: np.ndarray = pattern.to_csr(once).toarray()
+    return dense[:size, :size]  # joints: three share a row, some are none
 
 
 def same(found: np.ndarray, expected: np.ndarray, what: str, tolerance: float = 1e-10) -> None:
@@ -82,3 +108,30 @@ def moving(state: MechanicalState) -> Iterator[Callable[[np.ndarray], None]]:
     finally:
         np.copyto(data.get(), start)
         data.touch()
+
+
+@contextmanager
+def unchanged(what: str, *states: MechanicalState, **arrays: np.ndarray) -> Iterator[None]:
+    """Check that a method leaves states and arguments as they are.
+
+    Args:
+        what: The method, for the message.
+        states: Whose positions, velocities and rest positions it must not change.
+        arrays: Its arguments, by name.
+
+    Raises:
+        AssertionError: It changed one of them.
+    """
+    for state in states:
+        for name in STATE_DATA:
+            arrays[f"{name} of {state.getPathName()}"] = state._data[name].get()
+    before = {name: array.copy() for name, array in arrays.items()}
+    yield
+    for name, array in arrays.items():
+        same(array, before[name], f"{what} must not change {name}", 0.0)
+
+
+def displacement(shape: tuple[int, int], scale: float, seed: int) -> np.ndarray:
+    """Random displacement of nodes, by up to a fifth of the scale [length]."""
+    random = np.random.default_rng(seed)
+    return random.uniform(-DISPLACED * scale, DISPLACED * scale, shape)

@@ -9,7 +9,14 @@ from dataclasses import fields
 import numpy as np
 from scipy.sparse import csc_array
 
-from sofa_softctl.qp.problem import QP, QPResult, QPSolver, SparseQP, SparseQPSolver
+from sofa_softctl.qp.problem import (
+    QP,
+    QPResult,
+    QPSolver,
+    SparseQP,
+    SparseQPSolver,
+    kkt_residual,
+)
 from sofa_softctl.qp.solvers import qp_solvers, register
 from sofa_softctl.qp.verified import solve_checked
 from sofa_softctl.qpcc.examples.contacts import ContactProblem, contact_problems
@@ -29,7 +36,8 @@ def check_qp_solver(
     It solves small problems with known answers (degenerate, singular, badly scaled, without limits,
     infeasible) and random ones, from earlier answers too; a dense one also the inverse problems of
     `qpcc.examples`, those with contacts together with the usual fallback, as their search asks for
-    QPs at the edge of what is feasible. Each answer passes the check of `qp.verified`.
+    QPs at the edge of what is feasible. Each answer passes the check of `qp.verified`. Started from
+    the answer of another problem it does not return that one.
 
     Args:
         solve: The solver; it need not be registered.
@@ -38,14 +46,16 @@ def check_qp_solver(
             and for a sparse one that of planning, 1e-6.
 
     Raises:
-        AssertionError: Which problem, what was expected and what came.
+        AssertionError: Which problem, what was expected and what came; its cause is what the solver
+            raised, where it did.
     """
     if tolerance is None:
         tolerance = 1e-6 if sparse else 1e-8
-    checked: QPSolver = _of_sparse(solve) if sparse else solve  # type: ignore[assignment,arg-type]
+    checked = _Checked(_of_sparse(solve) if sparse else solve)  # type: ignore[arg-type]
     near = 300.0 * tolerance  # of x and multipliers; the problems' condition numbers are about 10
     with _registered(checked):
         for known in known_qps():
+            checked.problem = known.name
             if known.x is None:
                 _check_infeasible(known.name, known.qp, checked, tolerance)
             else:
@@ -57,10 +67,30 @@ def check_qp_solver(
             for options in ({}, {"rank": 2}, {"equalities": 2}):
                 _check_random(seed, checked, tolerance, options)
         if not sparse:
-            _check_inverse_problems(tolerance)
+            _check_inverse_problems(checked, tolerance)
 
 
-def _check_infeasible(name: str, qp: QP, solve: QPSolver, tolerance: float) -> None:
+class _Checked:
+    """The solver; what it raises becomes an AssertionError that names the problem."""
+
+    def __init__(self, solve: QPSolver) -> None:
+        self.solve = solve
+        self.problem = ""
+
+    def __call__(self, qp: QP, warm: QPResult | None) -> QPResult:
+        try:
+            result = self.solve(qp, warm)
+        except Exception as error:
+            raise AssertionError(
+                f"{self.problem}: expected a QPResult, but the solver raised "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if not isinstance(result, QPResult):
+            raise AssertionError(f"{self.problem}: expected a QPResult, got {result!r}.")
+        return result
+
+
+def _check_infeasible(name: str, qp: QP, solve: _Checked, tolerance: float) -> None:
     """Whatever the solver says of it, no answer passes; where it says so, it says why."""
     result = solve(qp, None)
     if result.outcome != "solved" and not result.message:
@@ -70,8 +100,9 @@ def _check_infeasible(name: str, qp: QP, solve: QPSolver, tolerance: float) -> N
         raise AssertionError(f"{name}: expected no answer, got x = {checked.result.x}.")
 
 
-def _check_random(seed: int, solve: QPSolver, tolerance: float, options: dict[str, int]) -> None:
+def _check_random(seed: int, solve: _Checked, tolerance: float, options: dict[str, int]) -> None:
     name = f"random problem {seed} {options or ''}".rstrip()
+    solve.problem = name
     qp = random_qp(seed, **options)
     arrays = {entry.name: getattr(qp, entry.name) for entry in fields(qp)}
     copies = {key: array.copy() for key, array in arrays.items()}
@@ -83,13 +114,29 @@ def _check_random(seed: int, solve: QPSolver, tolerance: float, options: dict[st
     other = QP(qp.H, qp.g + 0.1 * qp.H.sum(axis=0), qp.A, qp.lower, qp.upper)
     start = solve(other, None)
     warm = _verified(f"{name}, from the answer of a similar one", qp, tolerance, start)
+    _check_far_start(name, qp, solve, solve(random_qp(seed + 100, **options), None), tolerance)
     if "rank" not in options:  # otherwise the minimisers are many
         _close(f"{name}, from the answer of a similar one", "x", warm.x, cold.x, 100.0 * tolerance)
 
 
-def _check_inverse_problems(tolerance: float) -> None:
+def _check_far_start(name: str, qp: QP, solve: _Checked, start: QPResult, tolerance: float) -> None:
+    """From the answer of a clearly different problem it must not return that one.
+
+    A wrong answer of another kind does no harm: it is asked for again without the start.
+    """
+    result = solve(qp, start)
+    near = np.allclose(result.x, start.x, rtol=1e-9, atol=1e-9)
+    if near and not kkt_residual(qp, result.x, result.y) <= tolerance:
+        raise AssertionError(
+            f"{name}, from the answer of another one: expected its own answer, got the other one "
+            f"again, x = {result.x}."
+        )
+
+
+def _check_inverse_problems(solve: _Checked, tolerance: float) -> None:
     problems: list[NamedProblem | ContactProblem] = [*all_problems(), *contact_problems()]
     for known in problems:
+        solve.problem = known.name
         fallback = NAME if known.problem.contacts is None else "proxqp"
         found = solve_inverse(known.problem, solver=NAME, fallback=fallback, tolerance=tolerance)
         if found.status is not known.status:

@@ -12,19 +12,22 @@ Values = dict[str, Any]
 """Value of every Data of a scene, by its path."""
 
 
-def check_reset(session: Session, name: str, steps: int) -> None:
-    """Compare two runs with a reset before each.
+def check_reset(session: Session, name: str, first: list[Values]) -> None:
+    """Compare the first run of a session with one after a reset.
+
+    Args:
+        session: After its first run.
+        name: Of the controller, for the message.
+        first: Values after each step of that run, see `values_of`.
 
     Raises:
         AssertionError: A Data differs after some step.
     """
     session.reset()
-    first = _run(session, steps)
-    session.reset()
     _compare(
         first,
-        _run(session, steps),
-        f"{name}: after a reset, expected the same run again",
+        _run(session, len(first)),
+        f"{name}: after a reset, expected the first run again",
         "Has it a method reset() that undoes what its events did, its own attributes included?",
     )
 
@@ -54,11 +57,12 @@ def _run(session: Session, steps: int) -> list[Values]:
     found = []
     for _ in range(steps):
         session.step()
-        found.append(_values(session))
+        found.append(values_of(session))
     return found
 
 
-def _values(session: Session) -> Values:
+def values_of(session: Session) -> Values:
+    """Every Data of the scene now."""
     owners = [owner for node in session.nodes() for owner in (node, *node.objects)]
     return {
         data.getPathName(): data.get().copy() if isinstance(data.get(), np.ndarray) else data.get()

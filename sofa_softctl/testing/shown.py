@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +18,17 @@ from sofa_softctl.errors import SoftctlError
 from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.report import History, Markers, Report
 from sofa_softctl.scene.session import Session
+from sofa_softctl.status import Verdict
+from sofa_softctl.units import DIMENSIONS, LENGTHS, MASSES, PREFIXES, TIMES
 
 LEVELS = ("plain", "good", "doubt")
+QUANTITIES = ("length", "mass", "time", *DIMENSIONS, "lambda")
+"""Quantities that a unit in words may have; 'lambda' is a multiplier as SOFA has it."""
+SYMBOLS = {
+    *(*LENGTHS, *MASSES, *TIMES, "rad", "deg"),
+    *(prefix + unit for prefix in PREFIXES.values() for unit, *_ in DIMENSIONS.values()),
+}
+"""Units that do not depend on the scene's, such as 's' of a wall time."""
 
 
 def check_shown(controller: Any, history: History) -> None:
@@ -25,22 +37,52 @@ def check_shown(controller: Any, history: History) -> None:
     Raises:
         AssertionError: What it returns is not what `SceneController` says.
     """
-    _check_summary(controller, controller.summary(history))
+    name = type(controller).__name__
+    with _runs(f"{name}.summary"):
+        summary = controller.summary(history)
+    if summary is not None:
+        _check_summary(f"{name}.summary", summary)
     _check_plot(controller, history)
-    _check_markers(controller, controller.markers())
-    controller.hold()
+    with _runs(f"{name}.markers"):
+        markers = controller.markers()
+    if markers is not None:
+        _check_markers(f"{name}.markers", markers)
+    with _runs(f"{name}.hold"):
+        controller.hold()
 
 
-def _check_summary(controller: Any, summary: Any) -> None:
-    if summary is None:
-        return
-    what = f"{type(controller).__name__}.summary"
-    _expect(is_dataclass(summary), f"{what}: expected a dataclass or None", summary)
+@contextmanager
+def _runs(what: str) -> Iterator[None]:
+    """AssertionError where a method of the controller raises anything."""
     try:
-        json.dumps(asdict(summary))
-    except (TypeError, ValueError) as error:
+        yield
+    except Exception as error:
+        raise AssertionError(
+            f"{what}: expected it to return, but it raised {type(error).__name__}: {error}"
+        ) from error
+
+
+def _check_summary(what: str, summary: Any) -> None:
+    fits = is_dataclass(summary) and not isinstance(summary, type)
+    _expect(fits, f"{what}: expected a dataclass or None", summary)
+    try:
+        entries = asdict(summary)
+    except TypeError as error:
         raise AssertionError(f"{what}: expected fields that JSON knows; {error}.") from error
-    report = summary.report({"length": "mm", "time": "s", "force": "mN"})
+    for name, value in entries.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise AssertionError(
+                f"{what}.{name}: expected fields that JSON knows, which has no NaN and no inf; "
+                f"{error}. Got: {value!r}."
+            ) from error
+    with _runs(f"{what}.verdict"):
+        verdict = getattr(summary, "verdict", None)
+    fits = verdict is None or isinstance(verdict, Verdict)
+    _expect(fits, f"{what}.verdict: expected a Verdict or None", verdict)
+    with _runs(f"{what}.report"):
+        report = summary.report({"length": "mm", "time": "s", "force": "mN"})
     _expect(isinstance(report, Report), f"{what}: expected a Report of report(units)", report)
     for table in report.tables:
         for row in table.rows:
@@ -56,24 +98,28 @@ def _check_plot(controller: Any, history: History) -> None:
     what = f"{type(controller).__name__}.plot"
     figure = Figure()
     try:
-        drawn = controller.plot(figure, history)
-    except SoftctlError:
-        return  # there is nothing to draw yet
+        with _runs(what):
+            drawn = controller.plot(figure, history)
+    except AssertionError as error:
+        if isinstance(error.__cause__, SoftctlError):
+            return  # there is nothing to draw yet
+        raise
     _expect(isinstance(drawn, bool), f"{what}: expected True or False", drawn)
     _expect(bool(figure.axes) == drawn, f"{what}: expected axes just where it returns True", drawn)
     figure.savefig(io.BytesIO())
 
 
-def _check_markers(controller: Any, markers: Any) -> None:
-    if markers is None:
-        return
-    what = f"{type(controller).__name__}.markers"
+def _check_markers(what: str, markers: Any) -> None:
     _expect(isinstance(markers, Markers), f"{what}: expected Markers or None", markers)
     for names in (("goals", "tips"), ("points", "forces")):
-        one, other = (np.asarray(getattr(markers, name), dtype=float) for name in names)
+        with _runs(f"{what}, as arrays of numbers"):
+            one, other = (np.asarray(getattr(markers, name), dtype=float) for name in names)
         fits = one.shape == other.shape and one.shape[1:] == (3,)
         shapes = f"{one.shape} and {other.shape}"
         _expect(fits, f"{what}: expected {' and '.join(names)} of one shape (n, 3)", shapes)
+        for name, array in zip(names, (one, other), strict=True):
+            finite = np.isfinite(array).all()
+            _expect(finite, f"{what}: expected {name} that are finite", array.tolist())
 
 
 def check_recorded(session: Session, controller: Any, steps: int) -> None:
@@ -90,6 +136,10 @@ def check_recorded(session: Session, controller: Any, steps: int) -> None:
         texts = isinstance(entry, tuple) and all(isinstance(text, str) for text in entry[:2])
         fits = texts and len(entry) in (2, 3)
         _expect(fits, f"{what}['{name}']: expected (unit, meaning) or with a number", entry)
+        words = re.findall(r"[^\W\d_]+", entry[0])
+        known = set(words) <= {*QUANTITIES, *SYMBOLS}
+        expected = f"{what}['{name}']: expected a unit in words, of {', '.join(QUANTITIES)}"
+        _expect(known, f"{expected}, or a symbol such as 's' or 'rad'", entry[0])
         _expect(controller.findData(name), f"{what}: expected a Data '{name}' for it", None)
     seen: dict[str, list[np.ndarray]] = {name: [] for name in recorded}
     session.reset()

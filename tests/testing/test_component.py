@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime import (
@@ -96,9 +97,39 @@ def half_a_matrix(self, values, slots, factor):
     Gravel.add_matrix(self, values, slots, 0.5 * factor)
 
 
+def without_factor(self, values, slots, factor):
+    Gravel.add_matrix(self, values, slots, 1.0)
+
+
+def overwrites_the_matrix(self, values, slots, factor):
+    values[slots] = factor * self._blocks()
+
+
+def once(self):
+    """K of the first position that is asked for."""
+    if "kept" not in vars(self):
+        self.kept = Gravel._blocks(self)
+    return self.kept
+
+
+def pushes_the_nodes(self, force):
+    Gravel.add_force(self, force)
+    self.state._data["position"].get()[0] += 1e-3
+
+
+def halves_its_argument(self, out, v, factor):
+    Gravel.add_product(self, out, v, factor)
+    v *= 0.5
+
+
 @pytest.mark.parametrize(
     ("members", "message"),
     [
+        ({"add_matrix": without_factor}, "add_matrix, values = 1 and factor = -2: expected"),
+        ({"add_matrix": overwrites_the_matrix}, "add_matrix, values = 1 and factor = -2: expected"),
+        ({"_blocks": once}, "df/dx by add_product: expected"),
+        ({"add_force": pushes_the_nodes}, "add_force must not change position of /body/dofs"),
+        ({"add_product": halves_its_argument}, "Gravel.add_product must not change v: expected"),
         ({"add_product": no_product}, "df/dx by add_product: expected"),
         ({"add_product": spring_of_half_the_stiffness}, "df/dx by add_product: expected"),
         ({"add_force": overwrites}, r"Gravel.add_force, force = 1 before: expected"),
@@ -114,6 +145,47 @@ def test_what_is_wrong_with_a_force_field_is_told(members, message):
     with pytest.raises(AssertionError, match=message):
         check_component(variant(**members))
     assert factory.find("Gravel") is None
+
+
+class Floor(ForceField):
+    """Pushes points up that are below z = height."""
+
+    height = Real(0.0, "Of the floor.", unit="length")
+
+    def _depth(self):
+        return np.maximum(self.height.get() - self.state.position.array()[:, 2], 0.0)
+
+    def add_force(self, force):
+        force[:, 2] += 7.0 * self._depth()
+
+    def add_product(self, out, v, factor):
+        out[:, 2] += factor * 7.0 * (self._depth() > 0.0) * v[:, 2]
+
+    def pairs(self):
+        nodes = np.arange(self.state.count)
+        return nodes, nodes
+
+    def add_matrix(self, values, slots, factor):
+        values[slots, 2, 2] += factor * 7.0 * (self._depth() > 0.0)
+
+
+def test_a_force_that_does_not_act_is_not_checked():
+    with pytest.raises(AssertionError, match="Floor: .*no force acts here: give a state where it"):
+        check_component(Floor, height=-100.0)
+    check_component(Floor, height=-100.0, inactive=True)
+    check_component(Floor, height=100.0)
+    with pytest.raises(AssertionError, match="inactive = True, expected neither forces nor stiff"):
+        check_component(Floor, height=100.0, inactive=True)
+
+
+def test_a_force_without_stiffness_passes():
+    def nothing(self, *args):
+        pass
+
+    def add_force(self, force):
+        force[:, 0] += 3.0
+
+    check_component(variant(add_force=add_force, add_product=nothing, add_matrix=nothing))
 
 
 def test_a_stiffness_that_is_not_symmetric_must_say_so():
@@ -204,9 +276,77 @@ def transposes_anew(self, force, out):
     LinearMapping.add_jt(self, force, out)
 
 
+def writes_force(self, force, out):
+    LinearMapping.add_jt(self, force, out)
+    force[:] = 0.0
+
+
+def writes_velocity(self, v, out):
+    LinearMapping.apply_j(self, v, out)
+    v[:] = 0.0
+
+
+def writes_positions(self, x, out):
+    LinearMapping.apply(self, x, out)
+    x[0] += 1e-3
+
+
+def no_weights(self, driver=0):
+    raise NotImplementedError
+
+
+def jacobian_alone(self, driver=0):
+    """That of the class, without `weights`."""
+    by_nodes = scipy.sparse.csr_array(
+        (self.factors, self.nodes, self.starts), shape=(self.child.count, self.parent.count)
+    )
+    return scipy.sparse.csr_array(scipy.sparse.kron(by_nodes, np.eye(3)))
+
+
+class Bent(Ends):
+    """x is squared, and J is that of the first position, for ever."""
+
+    weighted = False
+    kept = None
+
+    def apply(self, x, out):
+        LinearMapping.apply(self, x, out)
+        self.slope = 2.0 * out
+        out *= out
+
+    def factor(self):
+        if self.kept is None:
+            self.kept = self.slope.copy()
+        return self.kept
+
+    def apply_j(self, v, out):
+        LinearMapping.apply_j(self, v, out)
+        out *= self.factor()
+
+    def add_jt(self, force, out):
+        LinearMapping.add_jt(self, self.factor() * force, out)
+
+    def jacobian(self, driver=0):
+        return scipy.sparse.diags_array(self.factor().ravel()) @ jacobian_alone(self)
+
+
+def test_a_jacobian_of_the_first_position_is_found():
+    check_component(variant(Bent, factor=lambda self: self.slope))
+    with pytest.raises(AssertionError, match="Bent: J by apply_j: expected"):
+        check_component(variant(Bent))
+
+
 @pytest.mark.parametrize(
     ("members", "message"),
     [
+        ({"add_jt": writes_force}, "Ends.add_jt must not change force: expected"),
+        ({"apply_j": writes_velocity}, "Ends.apply_j must not change v: expected"),
+        ({"apply": writes_positions}, "Ends.apply must not change position of /body/dofs: expec"),
+        ({"weights": no_weights}, r"J by jacobian: expected weights\(\), as weighted is True"),
+        (
+            {"weights": no_weights, "jacobian": jacobian_alone},
+            r"J by weights: expected weights\(\), as weighted is True; got NotImplemented",
+        ),
         ({"apply": squares}, "Ends: J by apply_j: expected"),
         ({"add_jt": transposes_half}, "Ends: J.T by add_jt, against J by apply_j: expected"),
         ({"add_jt": transposes_anew}, "Ends.add_jt, out = 1 before: expected"),
@@ -241,6 +381,15 @@ class Lumps(Mass):
         values[slots] += factor * self.masses * np.eye(3)
 
 
+def as_if_one(self, values, slots, factor):
+    Lumps.add_matrix(self, values, slots, 1.0)
+
+
+def turns_gravity(self, force, gravity):
+    Lumps.add_gravity(self, force, gravity)
+    gravity *= -1.0
+
+
 def leans(self, out, v, factor):
     out += factor * 2.0 * v
     out[:, 0] += factor * v[:, 1]
@@ -249,6 +398,8 @@ def leans(self, out, v, factor):
 @pytest.mark.parametrize(
     ("members", "message"),
     [
+        ({"add_matrix": as_if_one}, "Lumps.add_matrix, values = 1 and factor = -2: expected"),
+        ({"add_gravity": turns_gravity}, "Lumps.add_gravity must not change gravity: expected"),
         ({"masses": -1.0}, "Lumps: expected a positive definite matrix, got the eigenvalue -1"),
         ({"masses": 3.0}, r"Lumps.add_gravity with \[1.0, -9.81, 0.5\], force = 1 before: expecte"),
         ({"add_product": leans}, "Lumps: M transposed, against M: expected"),
@@ -292,3 +443,8 @@ def test_every_message_is_a_sentence():
         check_component(variant(add_product=no_product))
     assert re.search(r"expected [-\d.e+]+ in row \d+, column \d+, from central", str(caught.value))
     assert str(caught.value).endswith(".")
+
+
+def test_a_function_is_no_component():
+    with pytest.raises(AssertionError, match="Expected a component's class.* got <function once"):
+        check_component(once)

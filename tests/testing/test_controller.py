@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl import FrictionWithoutCreep, InverseController, add_effector
+from sofa_softctl.errors import SceneError
 from sofa_softctl.scene import Line, Markers, Report, SceneController, Table, pauses_on_error
 from sofa_softctl.testing import check_controller
 
@@ -113,9 +114,44 @@ class OddLevel(Summary):
         return Report([], [Line("Fine.", "excellent")])
 
 
+class Reached(Summary):
+    verdict = "reached"
+
+
+class FailingReport(Summary):
+    def report(self, units):
+        raise KeyError("mass")
+
+
+def kicks_first(self, event):
+    """Pushes in the first run, and starts another way after a reset."""
+    if not hasattr(self, "kicked"):
+        self.kicked = self.phase = 3
+    Sway.onAnimateBeginEvent(self, event)
+
+
+def fails(self, *args):
+    raise RuntimeError("not today")
+
+
+def markers_at(value):
+    points, none = np.full((1, 3), value), np.zeros((0, 3))
+    return Markers(points, np.zeros((1, 3)), none, none)
+
+
 @pytest.mark.parametrize(
     ("members", "message"),
     [
+        ({"onAnimateBeginEvent": kicks_first}, "after a reset, expected the first run again"),
+        ({"summary": lambda self, history: Reached(1.0)}, "verdict: expected a Verdict or None"),
+        ({"summary": lambda self, history: Summary(np.nan)}, "Sway.summary.largest: .*no NaN"),
+        ({"markers": lambda self: markers_at(np.nan)}, "expected goals that are finite. Got:.*nan"),
+        ({"recorded": {"pull": ("lenght/time", "Pull")}}, "a unit in words, of .*'lenght/time'"),
+        ({"summary": fails}, "Sway.summary: .* it raised RuntimeError: not today"),
+        ({"plot": fails}, "Sway.plot: .* it raised RuntimeError: not today"),
+        ({"markers": fails}, "Sway.markers: .* it raised RuntimeError: not today"),
+        ({"hold": fails}, "Sway.hold: .* it raised RuntimeError: not today"),
+        ({"summary": lambda self, history: FailingReport(1.0)}, "summary.report: .*KeyError"),
         ({"onAnimateEndEvent": not_in_time}, "Sway: expected 20 steps, got TypeError in step 1:"),
         ({"reset": lambda self: None}, "Sway: after a reset, .*Got another .* after step 1: "),
         ({"snapshot": lambda self: {}}, "after Session.restore, .* Has it a method snapshot"),
@@ -156,3 +192,21 @@ def test_data_of_changing_size_must_say_how_many_are_kept():
 def test_what_is_no_controller_is_told():
     with pytest.raises(AssertionError, match="Summary: expected a subclass of Sofa.Core.Controll"):
         check_controller(Summary)
+
+
+def test_a_function_is_no_controller():
+    with pytest.raises(AssertionError, match="cable_of: expected a subclass of Sofa.Core.Controll"):
+        check_controller(cable_of)
+
+
+def test_the_error_of_a_method_is_the_cause():
+    with pytest.raises(AssertionError) as caught:
+        check_controller(variant(summary=fails), cable_of)
+    assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+def test_a_plot_may_have_nothing_to_draw():
+    def plot(self, figure, history):
+        raise SceneError("There is nothing to draw yet.")
+
+    check_controller(variant(plot=plot), cable_of)

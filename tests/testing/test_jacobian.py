@@ -74,3 +74,28 @@ def test_nan_is_no_jacobian():
     wrong[1, 1] = np.nan
     with pytest.raises(AssertionError, match="in row 1, column 1.*got nan"):
         check_jacobian(spiral, wrong, X)
+
+
+def two_sizes(x):
+    """Outputs of 1e6 by the first parameter, of 1e-3 by the second, which is of size 1e-4."""
+    return np.array([1e6 * math.sin(x[0]), 1e-3 * math.sin(1e4 * x[1])])
+
+
+def test_each_column_is_judged_by_its_own_largest_entry():
+    """The wrong one is 1e-5 of the largest of all: more than rounding, less than the tolerance."""
+    x, scale = np.array([0.0, 3e-5]), np.array([1.0, 1e-4])
+    right = np.diag([1e6, 10.0 * math.cos(0.3)])
+    check_jacobian(two_sizes, right, x, scale=scale)
+    wrong = right * [1.0, 1.001]
+    with pytest.raises(AssertionError, match="row 1, column 1.*largest entry of the column is 9.5"):
+        check_jacobian(two_sizes, wrong, x, scale=scale, tolerance=1e-4)
+
+
+def test_each_input_may_have_a_scale_of_its_own():
+    x = np.array([0.0, 3e-5])
+    right = np.diag([1e6, 10.0 * math.cos(0.3)])
+    check_jacobian(two_sizes, right, x, scale=[1.0, 1e-4])
+    with pytest.raises(AssertionError, match="row 1, column 1"):
+        check_jacobian(two_sizes, right, x, scale=1.0)
+    with pytest.raises(AssertionError, match=r"one scale, or one for each.*Got the shape \(3,\)"):
+        check_jacobian(two_sizes, right, x, scale=np.ones(3))

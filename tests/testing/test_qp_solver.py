@@ -57,6 +57,12 @@ def remembers(qp, warm):
     return solve_daqp(qp, warm) if warm is None else warm
 
 
+def raises_at_equalities(qp, warm):
+    if (qp.lower == qp.upper).any():
+        raise RuntimeError("no equalities")
+    return solve_daqp(qp, warm)
+
+
 def says_nothing(qp, warm):
     found = solve_daqp(qp, warm)
     return found if found.outcome == "solved" else found._replace(message="")
@@ -70,6 +76,9 @@ def says_nothing(qp, warm):
         (gives_up, "no limits: expected the outcome 'solved', got 'failed'"),
         (without_equalities, "a fixed variable: expected an answer .*rejected .no equalities"),
         (changes_the_problem, "random problem 0: expected the solver to leave g as it is"),
+        (remembers, "random problem 0, from the answer of another one: .* got the other one again"),
+        (raises_at_equalities, "a fixed variable: .* the solver raised RuntimeError: no equal"),
+        (lambda qp, warm: None, "no limits: expected a QPResult, got None"),
         (says_nothing, "contradicting limits: expected a message with the outcome 'infeasible'"),
     ],
 )
@@ -79,9 +88,20 @@ def test_what_is_wrong_with_a_solver_is_told(solve, message):
     assert "the checked solver" not in qp_solvers
 
 
+def fails_from_a_start(qp, warm):
+    found = solve_daqp(qp, None)
+    return found if warm is None else found._replace(x=np.full_like(found.x, np.nan))
+
+
 def test_a_start_that_spoils_the_answer_does_no_harm():
     """The checked answer is asked for again without it, as in inverse control."""
-    check_qp_solver(remembers)
+    check_qp_solver(fails_from_a_start)
+
+
+def test_the_error_of_a_solver_is_the_cause():
+    with pytest.raises(AssertionError) as caught:
+        check_qp_solver(raises_at_equalities)
+    assert isinstance(caught.value.__cause__, RuntimeError)
 
 
 @pytest.mark.parametrize("name", ["piqp", "osqp"])
