@@ -19,14 +19,19 @@ from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.report import History, Markers, Report
 from sofa_softctl.scene.session import Session
 from sofa_softctl.status import Verdict
+from sofa_softctl.testing.declaration import QUANTITIES
 from sofa_softctl.units import DIMENSIONS, LENGTHS, MASSES, PREFIXES, TIMES
 
 LEVELS = ("plain", "good", "doubt")
-QUANTITIES = ("length", "mass", "time", *DIMENSIONS, "lambda")
-"""Quantities that a unit in words may have; 'lambda' is a multiplier as SOFA has it."""
+WORDS = (*QUANTITIES, "lambda")
+"""Quantities of units in words; 'lambda' is a multiplier as SOFA has it."""
 SYMBOLS = {
-    *(*LENGTHS, *MASSES, *TIMES, "rad", "deg"),
-    *(prefix + unit for prefix in PREFIXES.values() for unit, *_ in DIMENSIONS.values()),
+    *(*LENGTHS, *MASSES, *TIMES, "min", "h", "rad", "deg", "K"),
+    *(
+        prefix + unit
+        for prefix in PREFIXES.values()
+        for unit in (*(unit for unit, *_ in DIMENSIONS.values()), "A", "Hz", "V", "W", "bar")
+    ),
 }
 """Units that do not depend on the scene's, such as 's' of a wall time."""
 
@@ -137,8 +142,8 @@ def check_recorded(session: Session, controller: Any, steps: int) -> None:
         fits = texts and len(entry) in (2, 3)
         _expect(fits, f"{what}['{name}']: expected (unit, meaning) or with a number", entry)
         words = re.findall(r"[^\W\d_]+", entry[0])
-        known = set(words) <= {*QUANTITIES, *SYMBOLS}
-        expected = f"{what}['{name}']: expected a unit in words, of {', '.join(QUANTITIES)}"
+        known = set(words) <= {*WORDS, *SYMBOLS}
+        expected = f"{what}['{name}']: expected a unit in words, of {', '.join(WORDS)}"
         _expect(known, f"{expected}, or a symbol such as 's' or 'rad'", entry[0])
         _expect(controller.findData(name), f"{what}: expected a Data '{name}' for it", None)
     seen: dict[str, list[np.ndarray]] = {name: [] for name in recorded}
