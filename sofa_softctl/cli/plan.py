@@ -67,8 +67,6 @@ def plan(
     Ends with status 3 when the goals are out of reach, or the plan must not be executed.
     """
     from sofa_softctl.surrogate.plan_scene import prepare_scene
-    from sofa_softctl.view.movie import plan as plan_movie
-    from sofa_softctl.view.plots import plan as plans
     from sofa_softctl.view.terminal import plan as plan_tables
     from sofa_softctl.view.terminal import run as terminal
 
@@ -115,20 +113,27 @@ def plan(
         watch = plan_tables.Watch(ready)
         line.update(watch)
         found = ready.plan(watch.steps.append)
-    data = found.to_dict()
     if out is not None:
         found.write(out)
-    if plot is not None:
-        plans.save_plan_plot(plot, found)
     if as_json:
-        print_json(data)
+        print_json(found.to_dict())
     elif not quiet:
         plan_tables.show_plan(found)
+    _draw(found, show, plot, movie)
+    raise typer.Exit(found.plan.status.verdict.exit_status)
+
+
+def _draw(found: Any, show: Any, plot: Path | None, movie: Path | None) -> None:
+    """The pictures of a plan."""
+    from sofa_softctl.view.movie.plan import save_plan_movie
+    from sofa_softctl.view.plots.plan import save_plan_plot
+
+    if plot is not None:
+        save_plan_plot(plot, found)
     if movie is not None:
         with show.bar("Rendering", 1) as advance:
-            plan_movie.save_plan_movie(movie, found, progress=advance)
+            save_plan_movie(movie, found, progress=advance)
         show.console.print(f"Movie: {movie}", highlight=False, markup=False)
-    raise typer.Exit(found.plan.status.verdict.exit_status)
 
 
 def _check_files(out: Path | None, plot: Path | None, movie: Path | None) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import sys
 
 import pytest
@@ -114,3 +115,36 @@ def test_the_doctor_ends_with_a_status_when_something_is_wrong(monkeypatch, caps
         main()
     assert done.value.code == 1
     assert "nowhere" in capsys.readouterr().out
+
+
+WELL = """
+from sofa_softctl import hookimpl
+from sofa_softctl.runtime import Component
+
+class {name}(Component):
+    "A well of a plugin."
+
+@hookimpl
+def softctl_register_components(register):
+    register({name})
+"""
+
+
+def test_components_of_a_plugin_file_are_described(tmp_path):
+    """In another process: components that are registered stay."""
+    (tmp_path / "well.py").write_text(WELL.format(name="WellOfATest"))
+    command = [sys.executable, "-m", "sofa_softctl.cli", "components", "WellOfATest"]
+    command += ["--plugin", str(tmp_path / "well.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "A well of a plugin" in done.stdout
+
+
+@pytest.mark.parametrize("words", [("plan", "--task", "none"), ("identify",)])
+def test_plans_and_estimates_load_plugin_files_first(words, scene, tmp_path, monkeypatch, capsys):
+    (tmp_path / "broken.py").write_text("raise RuntimeError('the plugin was loaded')")
+    command, *options = words
+    arguments = [command, str(scene), *options, "--plugin", str(tmp_path / "broken.py")]
+    monkeypatch.setattr(sys, "argv", ["softctl", *arguments])
+    with pytest.raises(SystemExit) as done:
+        main()
+    assert done.value.code == 1 and "the plugin was loaded" in capsys.readouterr().err

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
 
 
-class StepTerm:
+class StepTerm(ABC):
     """Term of one force field in the residual of a linearly implicit time step.
 
     The step solves r = 0 for w, the velocity at its end. A field with forces f(x), and with the
@@ -21,6 +22,7 @@ class StepTerm:
     stiffness_shape: tuple[int, ...] = (0,)
     """Shape of the stiffnesses by which r can be differentiated; by default there are none."""
 
+    @abstractmethod
     def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
         """Take a step; the field's last `add_force` was at its start.
 
@@ -30,19 +32,22 @@ class StepTerm:
             h: Its length [time].
             beta: The integrator's rayleighStiffness [time].
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def add_by_positions(self, dx: np.ndarray, out: np.ndarray) -> None:
         """out += dr/dx dx, both of shape (p, n, 3): p directions at once."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
         """out += (dr/dx)^T y, both of shape (n, 3); by_stiffness += d(y . r)/d(stiffness)."""
-        raise NotImplementedError
 
     def add_by_stiffness(self, change: np.ndarray, out: np.ndarray) -> None:
-        """out += dr for a change of the stiffnesses, shapes `stiffness_shape` and (n, 3)."""
-        raise NotImplementedError
+        """out += dr for a change of the stiffnesses, shapes `stiffness_shape` and (n, 3).
+
+        Raises:
+            NotImplementedError: It has no stiffnesses, as by default.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no derivative by stiffnesses.")
 
 
 class ConstantStiffnessTerm(StepTerm):

@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sofa_softctl.qp.problem import no_answer
+from sofa_softctl.qp.solvers import register, sparse_qp_solvers
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
 from sofa_softctl.surrogate.planning.linearization import approximate, columns
@@ -364,3 +366,20 @@ def test_what_does_not_fit_is_refused_with_both_shapes(problem):
         replace(problem, instants=2)
     with pytest.raises(ValueError, match="u_min is above u_max"):
         replace(problem, limits=Limits(u_max=-1.0))
+
+
+def test_the_next_solver_is_asked_where_one_calls_a_step_infeasible(problem):
+    """The step's QP always has a solution: who says otherwise is wrong, and no plan ends for it."""
+    asked = []
+
+    def wrong(qp, warm):
+        asked.append(qp)
+        return no_answer(qp, "infeasible", 0, "no point")
+
+    register("wrong", wrong, sparse=True)
+    try:
+        found = plan(problem, settings=Settings(solvers=("wrong", "piqp")))
+    finally:
+        del sparse_qp_solvers["wrong"]
+    assert asked and found.status is Status.SOLVED
+    assert found.reward == pytest.approx(plan(problem).reward, rel=1e-9)
