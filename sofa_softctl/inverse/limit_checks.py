@@ -61,8 +61,11 @@ def _limit(controller: Any, name: str, i: int, factor: float) -> Source:
     if own is None:
         return of_controller
     data, value, sign = own
-    limit = sign * float(value.value) / (factor if name.startswith("effort") else 1.0)
-    of_component = Source(limit, _written(driven.components[i], data, value))
+    text, limit = _written(driven.components[i], data, value), sign * float(value.value)
+    if name.startswith("effort") and factor != 1.0:
+        limit /= factor
+        text += f", an effort of {limit:g}"
+    of_component = Source(limit, text)
     tighter = max if name.endswith("_min") else min
     return tighter(of_component, of_controller, key=lambda source: source.value)
 
