@@ -48,8 +48,8 @@ def check_limits(controller: Any, factor: np.ndarray) -> None:
                     f"{driven.names[i]}: its limits contradict each other: {lower.text}, and "
                     f"{upper.text}."
                 )
-        _warn_of_multipliers(controller, i, factor[i])
-        _warn_of_pushing(controller, i, factor[i])
+    _warn_of_multipliers(controller, factor)
+    _warn_of_pushing(controller, factor)
 
 
 def _limit(controller: Any, name: str, i: int, factor: float) -> Source:
@@ -73,39 +73,63 @@ def _limit(controller: Any, name: str, i: int, factor: float) -> Source:
 def _written(component: Any, name: str, data: Any) -> str:
     line = getattr(data, "where", None)
     place = f" ({describe(line)})" if line is not None else ""
-    return f"{name}={data.value:g} of {component.getClassName()} '{component.getPathName()}'{place}"
+    kind = component.getClassName()
+    return f"{name}={data.value:g} of {kind} '{component.getPathName()}'{place}"
 
 
-def _warn_of_multipliers(controller: Any, i: int, factor: float) -> None:
+def _warn_of_multipliers(controller: Any, factor: np.ndarray) -> None:
     """Warn of limits on SOFA's multiplier, which mean another effort at another dt."""
     driven: Actuators = controller.driven
-    if factor == 1.0:
+    found = [
+        (i, name, *own)
+        for name in ("effort_min", "effort_max")
+        for i, kind in enumerate(driven.kinds)
+        if kind is not None and factor[i] != 1.0
+        if (own := driven.own_limit(name, i)) is not None
+        if own[1].value != 0.0 and math.isfinite(own[1].value)
+    ]
+    if not found:
         return
-    for name in ("effort_min", "effort_max"):
-        own = driven.own_limit(name, i)
-        if own is None or own[1].value == 0.0 or not math.isfinite(own[1].value):
-            continue
-        data, value, _ = own
-        what = driven.kinds[i].unit  # type: ignore[union-attr]
-        Sofa.msg_warning(
-            controller,
-            f"{_written(driven.components[i], data, value)} limits SOFA's multiplier, which is "
-            f"{factor:g} times the {what} with this integrator and dt: a {what} of "
-            f"{value.value / factor:g} here, and another one at another dt. Give the controller "
-            f"{name}={value.value / factor:g} instead.",
-        )
+    i, name, data, value, _ = found[0]
+    more = len({entry[0] for entry in found}) - 1
+    others = f", like limits of {more} other actuators," if more else ""
+    what = driven.kinds[i].unit  # type: ignore[union-attr]
+    options = {name: _of_all(driven, name, factor) for _, name, *_ in found}
+    Sofa.msg_warning(
+        controller,
+        f"{_written(driven.components[i], data, value)}{others} limits SOFA's multiplier, which is "
+        f"{factor[i]:g} times the {what} with this integrator and dt: here it means a {what} of "
+        f"{value.value / factor[i]:g}, and another one at another dt. Give the controller "
+        f"{' and '.join(f'{name}={limit}' for name, limit in options.items())} instead.",
+    )
 
 
-def _warn_of_pushing(controller: Any, i: int, factor: float) -> None:
+def _of_all(driven: Actuators, name: str, factor: np.ndarray) -> str:
+    """The components' own limits as an option of the controller."""
+    owns = [driven.own_limit(name, i) for i in range(driven.count)]
+    unset = -math.inf if name.endswith("_min") else math.inf
+    limits = [
+        unset if own is None else float(own[1].value) / one
+        for own, one in zip(owns, factor, strict=True)
+    ]
+    texts = [f"{limit:g}" for limit in limits]
+    return texts[0] if len(set(texts)) == 1 else f"[{', '.join(texts)}]"
+
+
+def _warn_of_pushing(controller: Any, factor: np.ndarray) -> None:
     """Warn of cables without a lower limit, which would push like rods."""
-    component = controller.driven.components[i]
-    if not component.getClassName().startswith("Cable"):
-        return
-    if _limit(controller, "effort_min", i, factor).value == -math.inf:
+    driven: Actuators = controller.driven
+    free = [
+        i
+        for i, component in enumerate(driven.components)
+        if component.getClassName().startswith("Cable")
+        and _limit(controller, "effort_min", i, factor[i]).value == -math.inf
+    ]
+    if free:
+        names = ", ".join(driven.names[i] for i in free)
         Sofa.msg_warning(
             controller,
-            f"{controller.driven.names[i]} ({component.getClassName()} "
-            f"'{component.getPathName()}') has no lower limit of its force, so it can push, which "
-            "a cable cannot. Give the controller effort_min=0, or a negative number if it is a "
-            "rod.",
+            f"{names}: no lower limit of the force, so {'it' if len(free) == 1 else 'they'} can "
+            "push, which a cable cannot. Give the controller effort_min=0, or a negative number "
+            "for a rod.",
         )

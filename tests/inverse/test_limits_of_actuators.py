@@ -1,4 +1,4 @@
-"""Limits as efforts: the same motor at any dt and integrator, and warnings of SOFA's multipliers."""
+"""Limits as efforts: the same at any dt and integrator; warnings of SOFA's multipliers."""
 
 import logging
 import re
@@ -84,10 +84,10 @@ def test_the_same_number_in_the_component_is_another_motor_at_another_dt(caplog)
         assert effort == pytest.approx(force, abs=1e-9)
         (warning,) = [entry.message for entry in caplog.records]
         assert re.search(
-            rf"maxForce=0.5 of PositionConstraint '/body/motor' \(.*{__name__.split('.')[-1]}.py:\d+"
-            rf"\) limits SOFA's multiplier, which is {dt:g} times the force with this integrator and "
-            rf"dt: a force of {force:g} here, and another one at another dt. Give the controller "
-            rf"effort_max={force:g} instead",
+            r"maxForce=0.5 of PositionConstraint '/body/motor' \(.*test_limits_of_actuators.py:\d+"
+            rf"\) limits SOFA's multiplier, which is {dt:g} times the force with this integrator "
+            rf"and dt: here it means a force of {force:g}, and another one at another dt. Give the "
+            rf"controller effort_max={force:g} instead",
             warning,
         )
 
@@ -130,9 +130,7 @@ def test_a_cable_without_a_lower_limit_can_push_and_is_warned_of(caplog):
         effort, _ = effort_at(particle(component="CableConstraint", goal=[-3.0, 0.0, 0.0]), 1)
     assert effort < 0.0
     (warning,) = [entry.message for entry in caplog.records]
-    assert (
-        "body (CableConstraint '/body/motor') has no lower limit of its force, so it can" in warning
-    )
+    assert "body: no lower limit of the force, so it can push, which a cable cannot" in warning
     caplog.clear()
     with caplog.at_level(logging.WARNING, "sofa_softctl"):
         create = particle(component="CableConstraint", goal=[-3.0, 0.0, 0.0], effort_min=0.0)
@@ -147,7 +145,7 @@ def test_a_cable_without_a_lower_limit_can_push_and_is_warned_of(caplog):
             {"minForce": 2.0, "maxForce": 1.0},
             {},
             r"body: its limits contradict each other: minForce=2 of PositionConstraint "
-            r"'/body/motor' \(.*\.py:\d+\), and maxForce=1 of PositionConstraint",
+            r"'/body/motor' \(.*\.py:\d+\), an effort of 200, and maxForce=1 of PositionConstraint",
         ),
         (
             {},
