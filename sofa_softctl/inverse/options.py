@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,14 +66,7 @@ def checked_goal(controller: Any, goal: Any, effectors: int) -> Any:
     shapes = "(3,)" if effectors == 1 else f"({effectors}, 3)"
     expected = f"a point of shape {shapes}, or a function of time that returns one"
     if callable(goal) and not hasattr(goal, "getPathName"):
-        try:
-            inspect.signature(goal).bind(0.0)
-        except TypeError as error:
-            advice = f"It is called as goal(time): {error}."
-            options.wrong(controller, "goal", expected, goal, advice)
-        except ValueError:  # a function without a known signature
-            pass
-        return goal
+        return options.function(controller, "goal", goal, "goal(time)", 0.0)
     found = options.as_floats(goal)
     if (
         found is None

@@ -196,6 +196,22 @@ def choice(controller: Any, option: str, value: Any, known: Sequence[str]) -> st
     return str(value)
 
 
+def function(controller: Any, option: str, value: Any, call: str, *arguments: Any) -> Any:
+    """A function that takes these arguments, as in `call`; SceneError otherwise."""
+    if not callable(value) or hasattr(value, "getPathName"):
+        wrong(controller, option, f"a function: {call}", value)
+    try:
+        signature = inspect.signature(value)
+    except ValueError:  # it has none that is known, like some built-in functions
+        return value
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        advice = f"It does not take the arguments of {call}: {error}."
+        wrong(controller, option, f"a function: {call}", value, advice)
+    return value
+
+
 def instance(controller: Any, option: str, value: Any, kind: type[Any]) -> Any:
     """An object of a class; SceneError otherwise."""
     if not isinstance(value, kind):

@@ -126,7 +126,7 @@ BAD = {
     ),
     "goal of two arguments": (
         {"goal": two_arguments},
-        "It is called as goal(time): missing a required argument: 'more'.",
+        "It does not take the arguments of goal(time): missing a required argument: 'more'.",
     ),
     "weight of the wrong shape": (
         {"weight": [1.0, 1.0, 0.0]},
@@ -241,3 +241,57 @@ def test_every_controller_of_the_package_refuses_unknown_options(made, name):
     kind = resolve_name(f"sofa_softctl.{name}")
     with pytest.raises(SceneError, match=rf"{HERE}.*: {kind.__name__} has no option 'rooot'. Did"):
         kind(root=made.root, rooot=1)
+
+
+OTHERS = {
+    "playback of one cable": (
+        "scene.playback:Playback",
+        {"actuators": of(lambda s: s.cable), "commands": "x.mcap"},
+        "Playback: actuators must be a list of components, got the CableConstraint '/body/cable'. "
+        "Write actuators=cables.",
+    ),
+    "plan on a node": (
+        "surrogate.controller:SurrogateController",
+        {"lines": of(lambda s: [s.body]), "plan": "x.mcap"},
+        "SurrogateController: lines must be a list of components, got the node '/body'. Give the ",
+    ),
+    "library on a text": (
+        "library.controller:LibraryController",
+        {"lines": "cables", "library": "x.library", "task": lambda time: None},
+        "LibraryController: lines must be a list of components, got 'cables'.",
+    ),
+    "no task": (
+        "library.controller:LibraryController",
+        {"lines": of(lambda s: [s.cable]), "library": "x.library", "task": [1.0]},
+        "LibraryController: task must be a function: task(time), got [1.0].",
+    ),
+    "task without time": (
+        "library.controller:LibraryController",
+        {"lines": of(lambda s: [s.cable]), "library": "x.library", "task": lambda: None},
+        "It does not take the arguments of task(time): too many positional arguments.",
+    ),
+    "negative budget": (
+        "library.controller:LibraryController",
+        {
+            "lines": of(lambda s: [s.cable]),
+            "library": "x.library",
+            "task": lambda time: None,
+            "budget": -1.0,
+        },
+        "LibraryController: budget must be a number >= 0, got -1.0.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_options_of_other_controllers_are_checked_too(made, name):
+    from pkgutil import resolve_name
+
+    home, options, fragment = OTHERS[name]
+    given = {
+        key: value(made) if getattr(value, "late", False) else value
+        for key, value in options.items()
+    }
+    with pytest.raises(SceneError, match=re.escape(fragment)) as caught:
+        resolve_name(f"sofa_softctl.{home}")(root=made.root, **given)
+    assert HERE in str(caught.value)
