@@ -133,7 +133,7 @@ def createScene(
     points = add_cylinder(root, mass)
     motors, slides = [], []
     for name, side in SIDES.items():
-        driven, slide = add_finger(root, name, side, young_modulus, strongest * dt)
+        driven, slide = add_finger(root, name, side, young_modulus)
         motors += driven
         slides.append(slide)
     grasps = [Grasp("/cylinder", by=f"/{name}", maximum=grip) for name in SIDES]
@@ -148,6 +148,8 @@ def createScene(
             weight=[1.0] * len(points) + [follow] * len(slides),
             goal_distance=lead,
             energy=energy,
+            effort_min=-strongest,
+            effort_max=strongest,
             contacts=contacts,
             grasps=grasps,
         )
@@ -204,7 +206,7 @@ def add_cylinder(root, mass):
     return effectors
 
 
-def add_finger(root, name, side, young_modulus, strongest):
+def add_finger(root, name, side, young_modulus):
     """A flat pad on its slide; returns the motors along x, y and z, and the slide's effector."""
     finger = root.addChild(name)
     finger.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.05)
@@ -243,8 +245,6 @@ def add_finger(root, name, side, young_modulus, strongest):
             useDirections=[int(axis == k) for k in range(3)],
             valueType="force",
             value=[0.0],
-            minForce=-strongest,
-            maxForce=strongest,
         )
         for axis in range(3)
     ]

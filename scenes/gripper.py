@@ -135,7 +135,7 @@ def add_box(root, mass):
     return effectors
 
 
-def add_gripper(root, young_modulus, strongest, dt):
+def add_gripper(root, young_modulus):
     """Fingers and wrist.
 
     Returns:
@@ -170,8 +170,6 @@ def add_gripper(root, young_modulus, strongest, dt):
             useDirections=[int(axis == k) for k in range(3)],
             valueType="force",
             value=[0.0],
-            minForce=-strongest * dt,
-            maxForce=strongest * dt,
         )
         for axis in range(3)
     ]
@@ -266,7 +264,7 @@ def createScene(
     )
     add_table(root)
     points = add_box(root, mass)
-    whole, motors, middle, shift = add_gripper(root, young_modulus, strongest, dt)
+    whole, motors, middle, shift = add_gripper(root, young_modulus)
     cables, tips = add_fingers(whole, shift)
     grasp = Grasp("/box", by="/gripper", slip_tolerance=5.0)
     root.addObject(
@@ -278,6 +276,8 @@ def createScene(
             goal=Plan(grasp, grip, lift, carry),
             weight=[[0.2] * 3] * len(points) + [[1.0] * 3] + [[0.2, 0.0, 0.0]] * len(tips),
             energy=energy,
+            effort_min=[-strongest] * len(motors) + [0.0] * len(cables),
+            effort_max=[strongest] * len(motors) + [np.inf] * len(cables),
             contacts=contacts,
             grasps=[grasp],
         )

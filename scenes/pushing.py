@@ -151,7 +151,7 @@ def createScene(
     motors, slides = [], []
     for name, place in zip(("left", "right"), touching_places(), strict=True):
         front = place - [CLEARANCE, 0.0, 0.0]
-        driven, slide = add_finger(root, name, front, young_modulus, strongest * dt)
+        driven, slide = add_finger(root, name, front, young_modulus)
         motors += driven
         slides.append(slide)
     root.addObject(
@@ -165,6 +165,8 @@ def createScene(
             weight=[[1.0, 0.0, 1.0]] * len(points) + [[follow, 0.0, follow]] * len(slides),
             goal_distance=lead,
             energy=energy,
+            effort_min=-strongest,
+            effort_max=strongest,
         )
     )
     return root
@@ -211,7 +213,7 @@ def add_box(root, mass, rotation, centre):
     return effectors
 
 
-def add_finger(root, name, front, young_modulus, strongest):
+def add_finger(root, name, front, young_modulus):
     """A soft fingertip on its slide; returns the motors along x and z, and the slide's effector."""
     finger = root.addChild(name)
     finger.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.05)
@@ -247,8 +249,6 @@ def add_finger(root, name, front, young_modulus, strongest):
             useDirections=[int(axis == k) for k in range(3)],
             valueType="force",
             value=[0.0],
-            minForce=-strongest,
-            maxForce=strongest,
         )
         for axis in (0, 2)
     ]

@@ -108,7 +108,7 @@ def createScene(
     )
     add_ground(root)
     ball, loader = add_ball(root, young_modulus)
-    actuators = add_actuators(ball, [weakest * dt, strongest * dt], softest, stiffest)
+    actuators = add_actuators(ball, softest, stiffest)
 
     ahead = np.array([np.cos(np.radians(heading)), 0.0, np.sin(np.radians(heading))])
     effectors, points = [add_center_effector(ball, np.array(loader.position.value))], []
@@ -142,6 +142,8 @@ def createScene(
             weight=[[1.0, height_weight, 1.0], [point_weight] * 3, [point_weight] * 3],
             goal_distance=lead,
             energy=energy,
+            effort_min=weakest,
+            effort_max=strongest,
             contacts=contacts,
             look_ahead=LookAhead() if look_ahead else None,
         )
@@ -189,7 +191,7 @@ def add_ball(root, young_modulus):
     return ball, loader
 
 
-def add_actuators(ball, pressures, softest, stiffest):
+def add_actuators(ball, softest, stiffest):
     """The pressure of the cavity, then the stiffness of each cell."""
     cavity = ball.addChild("cavity")
     file = os.path.join(MESHES, "ball_cavity.obj")
@@ -203,8 +205,6 @@ def add_actuators(ball, pressures, softest, stiffest):
             triangles="@mesh.triangles",
             valueType="pressure",
             value=[0.0],
-            minPressure=pressures[0],
-            maxPressure=pressures[1],
         )
     ]
     cavity.addObject("BarycentricMapping")

@@ -103,7 +103,7 @@ def createScene(
     )
 
     effectors = add_beam(root, young_modulus, mass)
-    motors, names = add_fingertips(root, damping, strongest, start)
+    motors, names = add_fingertips(root, damping, start)
 
     def goal(time):
         share = min(max(time - SETTLE, 0.0) / MOVE, 1.0)
@@ -118,6 +118,8 @@ def createScene(
             effectors=effectors,
             goal=goal,
             energy=energy,
+            effort_min=-strongest,
+            effort_max=strongest,
             contacts=contacts,
             grasps=[Grasp("/beam", calibrate=(0.2, SETTLE))],
         )
@@ -158,13 +160,12 @@ def add_beam(root, young_modulus, mass):
     return effectors
 
 
-def add_fingertips(root, damping, strongest, start):
+def add_fingertips(root, damping, start):
     """Three balls, `start` off their places.
 
     Returns:
         Their motors along x, y and z, and what these are called.
     """
-    dt = root.dt.value
     motors, names = [], []
     for name, place in FINGERTIPS.items():
         tip = root.addChild(name)
@@ -183,8 +184,6 @@ def add_fingertips(root, damping, strongest, start):
                     useDirections=[int(axis == k) for k in range(3)],
                     valueType="force",
                     value=[0.0],
-                    minForce=-strongest * dt,
-                    maxForce=strongest * dt,
                 )
             )
             names.append(f"{name} {'xyz'[axis]}")

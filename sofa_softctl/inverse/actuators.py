@@ -65,15 +65,18 @@ class Actuators:
         names: Names in messages; by default those of their nodes.
 
     Raises:
-        SceneError: a component cannot be driven, or there is not one name for each.
+        SceneError: there is no component, or one cannot be driven.
     """
 
     def __init__(self, components: Sequence[Any], names: Sequence[str] | None) -> None:
         self.components = list(components)
+        if not self.components:
+            raise SceneError("InverseController needs at least one actuator.")
         self.kinds = [_kind(entry) for entry in self.components]
         self.names = tuple(names or _names(self.components))
-        if len(self.names) != len(self.components):
-            raise SceneError(f"{len(self.components)} actuators, but {len(self.names)} names.")
+        self.given: dict[str, Any] = {}
+        """Limits that the user gave the controller [effort, displacement], by the names of LIMITS:
+        a number or shape (n_a,) each."""
         self.changes = np.array([kind is None for kind in self.kinds])
         """Which efforts are changes in one step, as of a Young's modulus."""
         self._first = [None if k is None else np.array(c.value.value) for c, k in self._both()]
@@ -100,9 +103,25 @@ class Actuators:
         for name in ("effort_min", "effort_max"):
             if isinstance(found[name], np.ndarray):
                 found[name] = found[name] / factor
+        for name, limit in self.given.items():
+            if isinstance(limit, np.ndarray):
+                tighter = np.maximum if name.endswith("_min") else np.minimum
+                found[name] = tighter(found[name], limit)
         if self.changes.any():
             self._add_changes(found, factor)
         return found
+
+    def own_limit(self, name: str, actuator: int) -> tuple[str, Any, float] | None:
+        """Limit that the scene set on a component.
+
+        Returns:
+            Name of the Data, the Data, and the factor from its value to the limit's; None where
+            the scene set none.
+        """
+        sign, data = self._data[name][actuator]
+        if data is None or not data.isSet():
+            return None
+        return getattr(self.kinds[actuator], name).lstrip("-"), data, sign
 
     def _limit(self, name: str) -> Any:
         unset = LIMITS[name]

@@ -16,15 +16,18 @@ from sofa_softctl.inverse import outputs
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.inverse.contact_rows import ContactRows
 from sofa_softctl.inverse.control_rows import ControlRows
-from sofa_softctl.inverse.goals import as_function, goals_at, has_state, within_reach
+from sofa_softctl.inverse.goals import goals_at, has_state, within_reach
 from sofa_softctl.inverse.grasp import Grasp
+from sofa_softctl.inverse.limit_checks import check_limits
 from sofa_softctl.inverse.look_ahead import LookAhead
 from sofa_softctl.inverse.look_ahead_runner import LookAheadRunner
 from sofa_softctl.inverse.lost_objects import LostObjects
 from sofa_softctl.inverse.options import (
-    check_components,
-    checked_contacts,
-    checked_tolerance,
+    CONTACTS,
+    checked_effectors,
+    checked_goal,
+    checked_names,
+    checked_solver,
     row_weights,
 )
 from sofa_softctl.inverse.plot import draw_tracking
@@ -36,10 +39,14 @@ from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solution import InverseSolution
 from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.scene import options
 from sofa_softctl.scene.contacts import body_path
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.report import History, Markers
 from sofa_softctl.status import Status
+
+Numbers = float | Sequence[float] | np.ndarray
+"""One number for all actuators, or one for each."""
 
 
 class InverseController(SceneController):
@@ -56,7 +63,8 @@ class InverseController(SceneController):
     Args:
         root: Root of the scene; it holds the constraint solver.
         actuators: Components to drive, such as CableConstraints with valueType='force'. Their own
-            limits on effort, displacement and its rate are respected where the scene set them.
+            limits on effort, displacement and its rate are respected where the scene set them;
+            those on effort are SOFA's multipliers, dt times an effort with most integrators.
         effectors: What `add_effector` returned, one list an effector.
         goal: Point (3,), one for each effector (n, 3), or a function of time that gives it. One
             with a state has `snapshot()` and `restore(snapshot)`, as controllers do.
@@ -64,8 +72,14 @@ class InverseController(SceneController):
         weight: Weight of each effector's residual [-], one number, shape (n,), or (n, 3) by axis.
         goal_distance: Largest distance of each effector to its goal [length]: a goal that is
             further is moved nearer, along the straight line.
-        effort_rate: Largest change of an effort a step [effort], for all or for each.
-        motor_speed: Length that a motor pulls in a unit of time [length/time], for all or for each.
+        effort_min: Smallest effort of each actuator [effort], one number or shape (n_a,): 0 for a
+            cable, which cannot push. Never exceeded. Not of Young's moduli.
+        effort_max: Largest effort [effort], likewise.
+        displacement_min: Smallest displacement, such as the length that a cable may be let out
+            (negative) [displacement], likewise.
+        displacement_max: Largest displacement [displacement], likewise.
+        effort_rate: Largest change of an effort a step [effort], likewise.
+        motor_speed: Length that a motor pulls in a unit of time [length/time], likewise.
             A cable that a motion leaves slack may exceed its limits for the time that takes.
         contacts: Model of contacts: 'coulomb' (they stick or slide), 'sticking' (they stick without
             a cone, as in the paper), or 'forward' (not variables: forces of the forward solver with
@@ -78,6 +92,11 @@ class InverseController(SceneController):
         names: Names of the actuators for messages; the names of their nodes by default.
         goal_tolerance: Distance of the effectors to their goals at the end of a run up to which
             they count as reached [length]; the summary gives reasons otherwise. None: no verdict.
+
+    An effort is a force, torque or pressure in the scene's units, whatever dt and integrator are.
+
+    Raises:
+        SceneError: an option is unknown, missing or wrong, or limits contradict each other.
 
     Source: Coevoet, Escande, Duriez 2019, eq. (6) and section III-E.
     """
@@ -95,8 +114,12 @@ class InverseController(SceneController):
         energy: float = 1e-3,
         weight: float | np.ndarray = 1.0,
         goal_distance: float = math.inf,
-        effort_rate: float | Sequence[float] | np.ndarray = math.inf,
-        motor_speed: float | np.ndarray | None = None,
+        effort_min: Numbers = -math.inf,
+        effort_max: Numbers = math.inf,
+        displacement_min: Numbers = -math.inf,
+        displacement_max: Numbers = math.inf,
+        effort_rate: Numbers = math.inf,
+        motor_speed: Numbers | None = None,
         contacts: str = "coulomb",
         grasps: Sequence[Grasp] = (),
         search: SearchOptions | None = None,
@@ -107,28 +130,49 @@ class InverseController(SceneController):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, root=root, **kwargs)
-        self.actuators = list(actuators)
-        self.driven = Actuators(self.actuators, names)
+        self.actuators = options.components(self, "actuators", actuators, "[cable]")
+        self.effectors = checked_effectors(self, effectors)
+        self.driven = Actuators(self.actuators, checked_names(self, names, len(self.actuators)))
         self.names = self.driven.names
-        self.effectors = [list(rows) for rows in effectors]
-        self.goal_function: Any = as_function(goal)
-        self.energy = energy
-        self.goal_distance = goal_distance
-        self.effort_rate: Any = effort_rate
-        self.solver = solver
-        self.contacts = checked_contacts(contacts)
+        for name, value in (
+            ("effort_min", effort_min),
+            ("effort_max", effort_max),
+            ("displacement_min", displacement_min),
+            ("displacement_max", displacement_max),
+        ):
+            self.driven.given[name] = self._of_actuators(name, value, options.ANY)
+        self.goal_function: Any = checked_goal(self, goal, len(self.effectors))
+        self.energy = options.number(self, "energy", energy, options.FINITE_NOT_NEGATIVE)
+        self.weight = row_weights(self, weight, len(self.effectors))
+        self.goal_distance = options.number(self, "goal_distance", goal_distance, options.POSITIVE)
+        self.effort_rate = self._of_actuators("effort_rate", effort_rate, options.NOT_NEGATIVE)
+        self.motor_speed: Any = None
+        if motor_speed is not None:
+            self.motor_speed = self._of_actuators("motor_speed", motor_speed, options.POSITIVE)
+        self.solver = checked_solver(self, solver)
+        self.contacts = options.choice(self, "contacts", contacts, CONTACTS)
         self.law = Law("sticking" if contacts == "sticking" else "coulomb")
-        self.search = SearchOptions() if search is None else search
-        self.grasps = list(grasps)
+        self.search = SearchOptions()
+        if search is not None:
+            self.search = options.instance(self, "search", search, SearchOptions)
+        self.grasps = options.instances(self, "grasps", grasps, Grasp)
         self.lost = LostObjects(grasps=self.grasps)
-        self.goal_tolerance = checked_tolerance(goal_tolerance)
-        self.motor_speed = motor_speed
-        check_components(self.driven, self.effectors)
+        self.goal_tolerance = goal_tolerance
+        if goal_tolerance is not None:
+            self.goal_tolerance = options.number(
+                self, "goal_tolerance", goal_tolerance, options.POSITIVE
+            )
+        if look_ahead is not None:
+            options.instance(self, "look_ahead", look_ahead, LookAhead)
         self.look_ahead_runner = LookAheadRunner(self, look_ahead)
         self.rows: Any = None  # ControlRows, from the first step on
-        self.weight = row_weights(weight, len(self.effectors))
         outputs.declare(self, self.driven.count, len(self.effectors))
         self._forget()
+
+    def _of_actuators(self, name: str, value: Any, allowed: options.Allowed) -> Any:
+        """One number for each actuator; a single infinite one as it is, as there is no limit."""
+        found = options.numbers(self, name, value, len(self.actuators), "actuator", allowed)
+        return found if np.isfinite(found).any() else float(found[0])
 
     def _forget(self) -> None:
         self.solution: InverseSolution | None = None
@@ -200,6 +244,7 @@ class InverseController(SceneController):
         if self.contacts != "forward":
             prepare()
         rows = ControlRows(self.root, self.driven, self.effectors)
+        check_limits(self, rows.factor)
         lost = LostObjects([body_path(state) for state in rows.states], self.grasps)
         self.keep(rows=rows, lost=lost)
         return rows

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.options import as_floats, shown
 
 
 def as_function(goal: Callable[[float], Any] | Sequence[float] | np.ndarray) -> Any:
@@ -36,13 +37,16 @@ def goals_at(goal: Callable[[float], Any], time: float, effectors: int, owner: s
     Raises:
         SceneError: The goal is not finite, or of another shape.
     """
-    found = np.atleast_2d(np.asarray(goal(time), dtype=float))
-    if found.shape != (effectors, 3) or not np.isfinite(found).all():
-        raise SceneError(
-            f"The goal of {owner} at t = {time:.6g} must be finite, with shape {(effectors, 3)}; "
-            f"got {found.tolist()}."
-        )
-    return found
+    given = goal(time)
+    numbers = as_floats(given)
+    if numbers is not None:
+        found = np.atleast_2d(numbers)
+        if found.shape == (effectors, 3) and np.isfinite(found).all():
+            return found
+    raise SceneError(
+        f"The goal of {owner} at t = {time:.6g} must be finite, with shape {(effectors, 3)}; got "
+        f"{shown(given)}."
+    )
 
 
 def within_reach(tip: np.ndarray, way: np.ndarray, reach: float) -> np.ndarray:

@@ -2,48 +2,99 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sofa_softctl.errors import SceneError
-from sofa_softctl.inverse.actuators import Actuators
+from sofa_softctl.errors import ProblemError, SceneError
+from sofa_softctl.inverse.goals import as_function
+from sofa_softctl.qp.solvers import find
+from sofa_softctl.scene import options
 from sofa_softctl.scene.constraint_system import row_count
 
 CONTACTS = ("coulomb", "sticking", "forward")
 """Models of contacts."""
+EFFECTORS = "a list of effectors, each what add_effector(node) returned"
 
 
-def check_components(driven: Actuators, effectors: Sequence[Sequence[Any]]) -> None:
-    """Raise SceneError without actuators or effectors, or for an invalid effector."""
-    if not driven.count or not effectors:
-        raise SceneError("InverseController needs at least one actuator and one effector.")
+def checked_effectors(controller: Any, effectors: Any) -> list[list[Any]]:
+    """The three PositionConstraints of each effector; SceneError where they are something else."""
+    advice = "Write effectors=[effector], with effector = add_effector(node)."
+    several = isinstance(effectors, list | tuple) and len(effectors)
+    if not several or _is_row(effectors[0]):
+        options.wrong(controller, "effectors", EFFECTORS, effectors, advice)
     for rows in effectors:
-        if len(rows) != 3 or any(row_count(row) != 1 for row in rows):
-            raise SceneError(
-                "Each effector of InverseController must be the three PositionConstraints that "
-                "add_effector(node) returns."
-            )
+        three = isinstance(rows, list | tuple) and len(rows) == 3
+        if not three or not all(map(_is_row, rows)):
+            options.wrong(controller, "effectors", EFFECTORS, rows, advice)
+    return [list(rows) for rows in effectors]
 
 
-def checked_contacts(contacts: str) -> str:
-    """Check for one of `CONTACTS`; SceneError otherwise."""
-    if contacts not in CONTACTS:
-        raise SceneError(f"contacts must be one of {', '.join(CONTACTS)}; got '{contacts}'.")
-    return contacts
+def _is_row(entry: Any) -> bool:
+    return (
+        hasattr(entry, "getContext")
+        and entry.getClassName().startswith("Position")
+        and row_count(entry) == 1
+    )
 
 
-def checked_tolerance(tolerance: float | None) -> float | None:
-    """Check for a positive length or None; SceneError otherwise."""
-    if tolerance is not None and not 0.0 < tolerance < math.inf:
-        raise SceneError(f"goal_tolerance must be a length > 0, or None; got {tolerance!r}.")
-    return tolerance
+def checked_solver(controller: Any, solver: Any) -> str:
+    """The name of a QP solver; SceneError where there is none of that name."""
+    name = options.text(controller, "solver", solver)
+    try:
+        find(name)
+    except ProblemError as error:
+        raise SceneError(f"{controller.made_at}: InverseController: {error}") from None
+    return name
 
 
-def row_weights(weight: float | np.ndarray, effectors: int) -> np.ndarray:
-    """Weight of each effector row [-], shape (3 n_e,), from one number, (n_e,) or (n_e, 3)."""
-    given = np.asarray(weight, dtype=float)
-    given = given[:, None] if given.ndim == 1 else given
+def checked_names(controller: Any, names: Any, actuators: int) -> tuple[str, ...] | None:
+    """A name for each actuator, or None; SceneError otherwise."""
+    if names is None:
+        return None
+    expected = f"a list of texts, one for each of the {actuators} actuators"
+    if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != actuators:
+        options.wrong(controller, "names", expected, names)
+    if not all(isinstance(name, str) for name in names):
+        options.wrong(controller, "names", expected, names)
+    return tuple(names)
+
+
+def checked_goal(controller: Any, goal: Any, effectors: int) -> Any:
+    """The goal as a function of time; SceneError where it can be none."""
+    shapes = "(3,)" if effectors == 1 else f"({effectors}, 3)"
+    expected = f"a point of shape {shapes}, or a function of time that returns one"
+    if callable(goal) and not hasattr(goal, "getPathName"):
+        return options.function(controller, "goal", goal, "goal(time)", 0.0)
+    found = options.as_floats(goal)
+    if (
+        found is None
+        or np.atleast_2d(found).shape != (effectors, 3)
+        or not np.isfinite(found).all()
+    ):
+        advice = "Give its position, such as state.position.value[0]." if _is_state(goal) else ""
+        options.wrong(controller, "goal", expected, goal, advice)
+    return as_function(found)
+
+
+def _is_state(value: Any) -> bool:
+    return hasattr(value, "findData") and value.findData("position") is not None
+
+
+def row_weights(controller: Any, weight: Any, effectors: int) -> np.ndarray:
+    """Weight of each effector row [-], shape (3 n_e,), from one number, (n_e,) or (n_e, 3).
+
+    Raises:
+        SceneError: it has another shape, or is negative or infinite.
+    """
+    found = options.as_floats(weight)
+    shapes = ((), (1,), (effectors,), (effectors, 3))
+    if found is None or found.shape not in shapes or not ((found >= 0) & np.isfinite(found)).all():
+        expected = (
+            f"finite numbers >= 0: one, or shape ({effectors},) by effector, or ({effectors}, 3) "
+            "by effector and axis"
+        )
+        options.wrong(controller, "weight", expected, weight)
+    given = found[:, None] if found.ndim == 1 else found
     return np.array(np.broadcast_to(given, (effectors, 3))).ravel()

@@ -11,6 +11,7 @@ import numpy as np
 from sofa_softctl.library.library import Answer, TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.storage import load
+from sofa_softctl.scene import options
 from sofa_softctl.scene.constraint_system import ComplianceSystem
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
@@ -54,6 +55,7 @@ class LibraryController(SceneController):
         answer_time: Its computing time [s].
 
     Raises:
+        SceneError: `lines` are no components, or another option is wrong.
         LibraryError: the file cannot be read, or p does not fit the library.
 
     Source: Marcucci et al., section 5.
@@ -72,10 +74,15 @@ class LibraryController(SceneController):
         name: str = "library",
     ) -> None:
         super().__init__(name=name, root=root)
+        self.lines = options.components(self, "lines", lines, "cables")
+        self.task = options.function(self, "task", task, "task(time)", 0.0)
+        self.command = options.function(
+            self, "command", command, "command(motion, share)", None, 0.0
+        )
+        self.budget = options.number(self, "budget", budget, options.NOT_NEGATIVE)
         known = library if isinstance(library, TrajectoryLibrary) else load(library)
         known.prepare()
-        self.lines, self.library = list(lines), known
-        self.task, self.command, self.budget = task, command, budget
+        self.library = known
         self.extrapolate = extrapolate
         self.factor: Any = None
         self.at_first: list[list[float]] = []

@@ -12,6 +12,7 @@ import Sofa.SofaConstraintSolver  # before a scene makes its solver: it brings W
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.helper import source_line
+from sofa_softctl.scene import options
 from sofa_softctl.scene.report import History, Markers, Summary
 
 EventMethod = Callable[[Any, Any], None]
@@ -24,13 +25,28 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         root: Root of the scene.
         args: For Sofa.Core.Controller.
         kwargs: For Sofa.Core.Controller, such as its name.
+
+    Raises:
+        SceneError: `root` is no node, or an option is missing or unknown; also in subclasses.
     """
 
-    def __init__(self, *args: Any, root: Any, **kwargs: Any) -> None:
+    made_at = ""
+    """The scene's line, such as 'scenes/trunk.py:41'."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Check the names of the options, before a constructor can stumble over them."""
+        line = source_line.describe(source_line.scene_line())
+        options.check_signature(cls, args, kwargs, line)
+        made = super().__new__(cls)
+        made.__dict__["made_at"] = line
+        return made
+
+    def __init__(self, *args: Any, root: Any = None, **kwargs: Any) -> None:
+        options.refuse_unknown(type(self), kwargs, self.made_at)
         Sofa.Core.Controller.__init__(self, *args, **kwargs)
+        if not hasattr(root, "findData"):
+            options.wrong(self, "root", "the root node of the scene", root)
         self.root = root
-        self.made_at = source_line.describe(source_line.scene_line())
-        """The scene's line, such as 'scenes/trunk.py:41'."""
         self.outputs: dict[str, Any] = {}
         """Output Data, by name."""
         self.time, self.dt = root.findData("time"), root.findData("dt")

@@ -10,6 +10,7 @@ import numpy as np
 
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import read_record
+from sofa_softctl.scene import options
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
 
@@ -28,6 +29,7 @@ class Playback(SceneController):
         name: Of the controller.
 
     Raises:
+        SceneError: `actuators` are no components.
         RecordError: The recording cannot be read, lacks the channel, or has another number of
             columns.
     """
@@ -42,6 +44,7 @@ class Playback(SceneController):
         name: str = "playback",
     ) -> None:
         super().__init__(name=name, root=root)
+        self.actuators = options.components(self, "actuators", actuators, "cables")
         record = read_record(commands)
         if channel not in record.channels:
             known = ", ".join(sorted(record.channels))
@@ -49,12 +52,12 @@ class Playback(SceneController):
                 f"{commands}: no channel '{channel}'. It has: {known}. Give one of them as channel."
             )
         values = record.channels[channel]
-        if values.shape[1:] != (len(actuators),):
+        if values.shape[1:] != (len(self.actuators),):
             raise RecordError(
                 f"{commands}: '{channel}' has shape {values.shape}, expected a column for each of "
-                f"the {len(actuators)} actuators. Give those of the recorded scene, in its order."
+                f"{len(self.actuators)} actuators. Give those of the recorded scene, in its order."
             )
-        self.actuators, self.times, self.commands = list(actuators), record.time, values
+        self.times, self.commands = record.time, values
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import read_record
+from sofa_softctl.scene import options
 from sofa_softctl.scene.constraint_system import ComplianceSystem
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
@@ -32,6 +33,7 @@ class SurrogateController(SceneController):
         planned: Planned position of the task's point at its end [length].
 
     Raises:
+        SceneError: `lines` are no components.
         RecordError: the file cannot be read, is no plan, or one for another number of lines.
     """
 
@@ -44,15 +46,16 @@ class SurrogateController(SceneController):
         name: str = "surrogate",
     ) -> None:
         super().__init__(name=name, root=root)
+        self.lines = options.components(self, "lines", lines, "cables")
         record = read_record(plan)
         if "plan.tension" not in record.channels:
             raise RecordError(f"{plan}: this recording is no plan. Make one with softctl plan.")
-        self.lines, self.times = list(lines), record.time
+        self.times = record.time
         self.tensions, self.spots = record.channels["plan.tension"], record.channels["plan.spot"]
-        if lines and self.tensions.shape[1] != len(lines):
+        if self.lines and self.tensions.shape[1] != len(self.lines):
             raise RecordError(
-                f"{plan}: the plan is for {self.tensions.shape[1]} lines, but {len(lines)} were "
-                "given. Give those of the scene that was planned for, in its order."
+                f"{plan}: the plan is for {self.tensions.shape[1]} lines, not {len(self.lines)}. "
+                "Give those of the scene that was planned for, in its order."
             )
         self.factor: Any = None
         self.add_output("tension", np.zeros(len(self.tensions.T)), "Planned tensions [force].")

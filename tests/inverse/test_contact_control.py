@@ -252,7 +252,7 @@ def test_an_object_that_slips_and_is_dropped_is_told():
 
 
 def test_bad_options_are_told():
-    with pytest.raises(SceneError, match="contacts must be one of coulomb, sticking, forward"):
+    with pytest.raises(SceneError, match="contacts must be one of 'coulomb', 'sticking'"):
         pushed([0.0, 0.0, 0.0], 1.0, contacts="glue")
     with pytest.raises(SceneError, match="0 <= minimum <= maximum"):
         Grasp("/cup", minimum=2.0, maximum=1.0)
@@ -363,7 +363,7 @@ def test_a_record_holds_the_gap_and_the_pieces_of_every_step(tmp_path):
     assert inexact.inverse[0].search.unbounded == inexact.inverse[0].search.steps == 10
 
 
-@pytest.mark.parametrize("tolerance", [0.0, -1.0, float("inf"), float("nan")])
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan")])
 def test_a_goal_tolerance_is_a_positive_length(tolerance):
-    with pytest.raises(SceneError, match="goal_tolerance must be a length > 0, or None"):
+    with pytest.raises(SceneError, match="goal_tolerance must be a number > 0"):
         pushed([0.0, 0.0, 0.0], 1.0, goal_tolerance=tolerance)

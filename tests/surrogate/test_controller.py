@@ -83,7 +83,7 @@ def test_it_tells_where_the_point_is_to_be(tmp_path):
 def test_what_is_no_plan_or_one_for_other_lines_is_refused(tmp_path):
     with pytest.raises(RecordError, match="this recording is no plan"):
         scene(written(tmp_path / "run.mcap", channel="inverse.effort"))
-    with pytest.raises(RecordError, match="the plan is for 2 lines, but 1 were given"):
+    with pytest.raises(RecordError, match="the plan is for 2 lines, not 1"):
         scene(written(tmp_path / "plan.mcap"), lines=1)
 
 

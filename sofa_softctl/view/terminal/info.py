@@ -11,6 +11,12 @@ from rich.table import Table
 
 from sofa_softctl.errors import SoftctlError
 
+LAMBDA = """\
+lambda is SOFA's multiplier, not the effort itself: dt times the force, pressure or torque with a
+second-order integrator such as EulerImplicitSolver, the effort itself with firstOrder=True, and
+effort / dt with a StaticSolver. So the same number is another motor at another dt. The options
+effort_min and effort_max of InverseController are efforts, which do not depend on dt."""
+
 
 def show_components(name: str | None) -> None:
     """Print all components, or the Data and links of one.
@@ -44,6 +50,8 @@ def show_components(name: str | None) -> None:
     for link in kind_found.link_types.values():
         table.add_row(link.name, "", "link", escape(link.help))
     console.print(table)
+    if any(entry.unit.startswith("lambda") for entry in kind_found.data_types.values()):
+        console.print(LAMBDA, highlight=False)
 
 
 def show_plugins(plugins: Any) -> None:

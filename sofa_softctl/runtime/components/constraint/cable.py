@@ -20,7 +20,7 @@ class CableConstraint(CableModel):
     `displacement` is that at the start of the step, one step behind, as in SoftRobots.
     """
 
-    value = Reals([0.0], "Displacements or forces, of which valueIndex chooses one.")
+    value = Reals([0.0], "Displacements or multipliers (lambda), of which valueIndex chooses one.")
     valueIndex = Int(0, "Which value.")
     valueType = Choice("displacement", "What 'value' is.", choices=("displacement", "force"))
 

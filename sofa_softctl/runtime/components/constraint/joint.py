@@ -22,13 +22,13 @@ class JointConstraint(JointModel):
     Source: SoftRobots' JointConstraint.
     """
 
-    value = Real(0.0, "Displacement or force.")
+    value = Real(0.0, "Displacement or multiplier (lambda).")
     valueType = Choice("displacement", "What 'value' is.", choices=("displacement", "force"))
-    minForce = Real(0.0, "Least lambda.", unit="force")
-    maxForce = Real(0.0, "Greatest lambda.", unit="force")
+    minForce = Real(0.0, "Least lambda.", unit="lambda of force")
+    maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
     minDisplacement = Real(0.0, "Least displacement.", unit="length")
     maxDisplacement = Real(0.0, "Greatest displacement.", unit="length")
-    force = Real(0.0, "lambda of the last step.", unit="force", read_only=True)
+    force = Real(0.0, "lambda of the last step.", unit="lambda of force", read_only=True)
     displacement = Real(0.0, "Displacement in the last step.", unit="length", read_only=True)
 
     def init(self) -> None:

@@ -22,14 +22,14 @@ class PositionConstraint(PositionModel):
     control the row of an effector.
     """
 
-    value = Reals([0.0], "Displacements or forces, of which valueIndex chooses one.")
+    value = Reals([0.0], "Displacements or multipliers (lambda), of which valueIndex chooses one.")
     valueIndex = Int(0, "Which value.")
     valueType = Choice("displacement", "What 'value' is.", choices=("displacement", "force"))
-    minForce = Real(0.0, "Least lambda.", unit="force")
-    maxForce = Real(0.0, "Greatest lambda.", unit="force")
+    minForce = Real(0.0, "Least lambda.", unit="lambda of force")
+    maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
     maxPositiveDisp = Real(0.0, "Greatest displacement along the direction.", unit="length")
     maxNegativeDisp = Real(0.0, "Greatest displacement against the direction.", unit="length")
-    force = Real(0.0, "lambda of the last step.", unit="force", read_only=True)
+    force = Real(0.0, "lambda of the last step.", unit="lambda of force", read_only=True)
     displacement = Real(0.0, "Displacement in the last step.", unit="length", read_only=True)
 
     def init(self) -> None:

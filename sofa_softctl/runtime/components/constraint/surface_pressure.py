@@ -25,7 +25,7 @@ class SurfacePressureConstraint(SurfacePressureModel):
     SoftRobots' prediction counts the pressure twice from the second sweep on.
     """
 
-    value = Reals([0.0], "Pressures or growths, of which valueIndex chooses one.")
+    value = Reals([0.0], "Multipliers (lambda) or growths, of which valueIndex chooses one.")
     valueIndex = Int(0, "Which value.")
     valueType = Choice("pressure", "What 'value' is.", choices=("pressure", "volumeGrowth"))
 

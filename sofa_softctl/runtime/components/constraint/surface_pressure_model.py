@@ -35,12 +35,14 @@ class SurfacePressureModel(LagrangianConstraint):
     cavityVolume = Real(
         1.0, "Volume at the start of the last step.", unit="length^3", read_only=True
     )
-    pressure = Real(0.0, "lambda of the last step.", unit="pressure", read_only=True)
+    pressure = Real(0.0, "lambda of the last step.", unit="lambda of pressure", read_only=True)
     volumeGrowth = Real(0.0, "Growth of the volume since init.", unit="length^3", read_only=True)
-    minPressure = Real(0.0, "Least lambda; unset, the cavity can be drained.", unit="pressure")
-    maxPressure = Real(0.0, "Greatest lambda.", unit="pressure")
-    maxPressureVariation = Real(0.0, "Greatest change of lambda a step.", unit="pressure")
-    eqPressure = Real(0.0, "Imposed lambda (equalities).", unit="pressure")
+    minPressure = Real(
+        0.0, "Least lambda; unset, the cavity can be drained.", unit="lambda of pressure"
+    )
+    maxPressure = Real(0.0, "Greatest lambda.", unit="lambda of pressure")
+    maxPressureVariation = Real(0.0, "Greatest change of lambda a step.", unit="lambda of pressure")
+    eqPressure = Real(0.0, "Imposed lambda (equalities).", unit="lambda of pressure")
     minVolumeGrowth = Real(0.0, "Least growth, negative for less volume.", unit="length^3")
     maxVolumeGrowth = Real(0.0, "Greatest growth of the volume.", unit="length^3")
     maxVolumeGrowthVariation = Real(0.0, "Greatest change of growth a step.", unit="length^3")

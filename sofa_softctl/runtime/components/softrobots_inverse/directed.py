@@ -15,9 +15,9 @@ class DirectedActuator(LagrangianConstraint):
 
     indices = Integers([], "Nodes that are pushed; all when empty.")
     direction = Reals([], "Direction of the push: three numbers, for bodies six.")
-    minForce = Real(0.0, "Least lambda.", unit="force")
-    maxForce = Real(0.0, "Greatest lambda.", unit="force")
-    initForce = Real(0.0, "lambda before the first step.", unit="force")
+    minForce = Real(0.0, "Least lambda.", unit="lambda of force")
+    maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
+    initForce = Real(0.0, "lambda before the first step.", unit="lambda of force")
     applyForce = Bool(True, "False: seek, but do not apply.")
 
     def find_nodes(self) -> np.ndarray:

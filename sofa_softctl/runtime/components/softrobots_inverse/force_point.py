@@ -25,9 +25,11 @@ class ForcePointActuator(DirectedActuator):
 
     inverse_role = InverseRole.ACTUATOR
 
-    maxForceVariation = Real(0.0, "Greatest change of lambda a step.", unit="force")
+    maxForceVariation = Real(0.0, "Greatest change of lambda a step.", unit="lambda of force")
     penalty = Real(1e-3, "Not supported: the solver's epsilon weighs the energy of all actuators.")
-    force = Reals([], "lambda of the last step, of each row.", unit="force", read_only=True)
+    force = Reals(
+        [], "lambda of the last step, of each row.", unit="lambda of force", read_only=True
+    )
     displacement = Real(0.0, "Motion of the first row in the last step.", read_only=True)
     showForce = Bool(False, "Draw the force.")
     visuScale = Real(0.1, "Size of what is drawn.")

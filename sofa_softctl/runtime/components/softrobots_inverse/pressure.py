@@ -19,7 +19,7 @@ class SurfacePressureActuator(SurfacePressureModel):
     inverse_role = InverseRole.ACTUATOR
 
     applyForce = Bool(True, "False: seek, but do not apply.")
-    initPressure = Real(0.0, "lambda before the first step.", unit="pressure")
+    initPressure = Real(0.0, "lambda before the first step.", unit="lambda of pressure")
 
     def init(self) -> None:
         """Start from initPressure and no growth."""

@@ -27,7 +27,7 @@ class SlidingActuator(DirectedActuator):
     maxDispVariation = Real(0.0, "Greatest change of the displacement a step.", unit="length")
     initDisplacement = Real(0.0, "Displacement before the first step.", unit="length")
     accumulateDisp = Bool(False, "Add up the displacements of all steps.")
-    force = Real(0.0, "lambda of the last step.", unit="force", read_only=True)
+    force = Real(0.0, "lambda of the last step.", unit="lambda of force", read_only=True)
     displacement = Real(0.0, "Displacement in the last step.", unit="length", read_only=True)
     showDirection = Bool(False, "Draw the direction.")
     showVisuScale = Real(0.001, "Size of what is drawn.")

@@ -1,0 +1,135 @@
+"""Checks of actuators' limits before the first step: contradictions, and SOFA's multipliers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import Sofa
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.inverse.actuators import Actuators
+from sofa_softctl.runtime.helper.source_line import describe
+
+
+class Source(NamedTuple):
+    """A limit, and where it was written."""
+
+    value: float
+    """The limit, in the scene's units."""
+    text: str
+    """Name and number as the user wrote them, with component and line."""
+
+
+def check_limits(controller: Any, factor: np.ndarray) -> None:
+    """Check the limits of an inverse controller's actuators.
+
+    Args:
+        controller: The controller.
+        factor: Multiplier of one unit of effort of each actuator, shape (n_a,).
+
+    Raises:
+        SceneError: a lower limit is above an upper one, or a limit excludes every value.
+    """
+    driven = controller.driven
+    for i in map(int, np.flatnonzero(~driven.changes)):
+        for low, high in (("effort_min", "effort_max"), ("displacement_min", "displacement_max")):
+            lower, upper = (
+                _limit(controller, low, i, factor[i]),
+                _limit(controller, high, i, factor[i]),
+            )
+            if (
+                not lower.value <= upper.value
+                or lower.value == math.inf
+                or upper.value == -math.inf
+            ):
+                raise SceneError(
+                    f"{driven.names[i]}: its limits contradict each other: {lower.text}, and "
+                    f"{upper.text}."
+                )
+    _warn_of_multipliers(controller, factor)
+    _warn_of_pushing(controller, factor)
+
+
+def _limit(controller: Any, name: str, i: int, factor: float) -> Source:
+    """The tighter one of the component's limit and the controller's."""
+    driven: Actuators = controller.driven
+    given = np.broadcast_to(driven.given[name], driven.count)[i]
+    of_controller = Source(float(given), f"{name}={given:g} of {type(controller).__name__}")
+    own = driven.own_limit(name, i)
+    if own is None:
+        return of_controller
+    data, value, sign = own
+    text, limit = _written(driven.components[i], data, value), sign * float(value.value)
+    if name.startswith("effort") and factor != 1.0:
+        limit /= factor
+        text += f", an effort of {limit:g}"
+    of_component = Source(limit, text)
+    tighter = max if name.endswith("_min") else min
+    return tighter(of_component, of_controller, key=lambda source: source.value)
+
+
+def _written(component: Any, name: str, data: Any) -> str:
+    line = getattr(data, "where", None)
+    place = f" ({describe(line)})" if line is not None else ""
+    kind = component.getClassName()
+    return f"{name}={data.value:g} of {kind} '{component.getPathName()}'{place}"
+
+
+def _warn_of_multipliers(controller: Any, factor: np.ndarray) -> None:
+    """Warn of limits on SOFA's multiplier, which mean another effort at another dt."""
+    driven: Actuators = controller.driven
+    found = [
+        (i, name, *own)
+        for name in ("effort_min", "effort_max")
+        for i, kind in enumerate(driven.kinds)
+        if kind is not None and factor[i] != 1.0
+        if (own := driven.own_limit(name, i)) is not None
+        if own[1].value != 0.0 and math.isfinite(own[1].value)
+    ]
+    if not found:
+        return
+    i, name, data, value, _ = found[0]
+    more = len({entry[0] for entry in found}) - 1
+    others = f", like limits of {more} other actuators," if more else ""
+    what = driven.kinds[i].unit  # type: ignore[union-attr]
+    options = {name: _of_all(driven, name, factor) for _, name, *_ in found}
+    Sofa.msg_warning(
+        controller,
+        f"{_written(driven.components[i], data, value)}{others} limits SOFA's multiplier, which is "
+        f"{factor[i]:g} times the {what} with this integrator and dt: here it means a {what} of "
+        f"{value.value / factor[i]:g}, and another one at another dt. Give the controller "
+        f"{' and '.join(f'{name}={limit}' for name, limit in options.items())} instead.",
+    )
+
+
+def _of_all(driven: Actuators, name: str, factor: np.ndarray) -> str:
+    """The components' own limits as an option of the controller."""
+    owns = [driven.own_limit(name, i) for i in range(driven.count)]
+    unset = -math.inf if name.endswith("_min") else math.inf
+    limits = [
+        unset if own is None else float(own[1].value) / one
+        for own, one in zip(owns, factor, strict=True)
+    ]
+    texts = [f"{limit:g}" for limit in limits]
+    return texts[0] if len(set(texts)) == 1 else f"[{', '.join(texts)}]"
+
+
+def _warn_of_pushing(controller: Any, factor: np.ndarray) -> None:
+    """Warn of cables without a lower limit, which would push like rods."""
+    driven: Actuators = controller.driven
+    free = [
+        i
+        for i, component in enumerate(driven.components)
+        if component.getClassName().startswith("Cable")
+        and _limit(controller, "effort_min", i, factor[i]).value == -math.inf
+    ]
+    if free:
+        names = ", ".join(driven.names[i] for i in free)
+        Sofa.msg_warning(
+            controller,
+            f"{names}: no lower limit of the force, so {'it' if len(free) == 1 else 'they'} can "
+            "push, which a cable cannot. Give the controller effort_min=0, or a negative number "
+            "for a rod.",
+        )
