@@ -31,7 +31,8 @@ def run(*pages, **names):
 def command_lines(path):
     """The lines of a page's code blocks that begin with softctl, with the lines they go on in."""
     page = path.read_text()
-    shown = re.findall(r"```(?:sh)?\n(.*?)```", page, re.DOTALL)
+    fences = re.findall(r"^```([^\n]*)\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    shown = [body for language, body in fences if language in ("", "sh")]
     shown += [textwrap.dedent(block) for block in re.findall(r"(?:^    .*\n)+", page, re.MULTILINE)]
     lines = "\n".join(shown).replace("\\\n", " ").splitlines()
     return [line.strip() for line in lines if line.strip().startswith("softctl ")]
