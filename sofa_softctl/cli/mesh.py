@@ -34,7 +34,7 @@ def info(
     from sofa_softctl.runtime.mesh import describe, findings, likely_unit, read_mesh
     from sofa_softctl.view.terminal.mesh import show_mesh
 
-    described = describe(read_mesh(file))
+    described = describe(read_mesh(file), file)
     found = findings(described)
     if as_json:
         numbers = asdict(described)

@@ -9,6 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sofa_softctl.runtime.mesh.checks import FLAT, volumes
+from sofa_softctl.runtime.mesh.cursor import Path, fault
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
 from sofa_softctl.runtime.mesh.quality import (
     aspect_ratio,
@@ -77,12 +78,18 @@ class MeshDescription:
         return float(np.linalg.norm(np.subtract(self.upper, self.lower)))
 
 
-def describe(mesh: Mesh) -> MeshDescription:
+def describe(mesh: Mesh, path: Path) -> MeshDescription:
     """The numbers of a mesh whose coordinates are finite and whose indices are valid.
 
     Args:
-        mesh: The mesh, of one point at least, as `read_mesh` gives it.
+        mesh: The mesh, as `read_mesh` gives it.
+        path: Where it came from, for the message.
+
+    Raises:
+        MeshError: There are no points.
     """
+    if not len(mesh.positions):
+        raise fault(path, "expected points, got none", "Export the mesh again.")
     points, rows = mesh.positions, mesh.tetrahedra
     lower, upper = points.min(axis=0), points.max(axis=0)
     skin, signed = skin_of(mesh), volumes(mesh)

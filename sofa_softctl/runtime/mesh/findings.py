@@ -74,7 +74,7 @@ def _of_tetrahedra(mesh: MeshDescription) -> Iterator[tuple[Level, str]]:
             "walls one element thick are several times too stiff in bending. Take shorter edges "
             f"({PAGE}).",
         )
-    if mesh.skin.crowded_edges:
+    if mesh.skin.crowded_edges and not (mesh.flat or mesh.repeated or mesh.overlapping):
         yield (
             "warning",
             f"parts touch along {mesh.skin.crowded_edges} edges only, which are hinges. Unite the "
