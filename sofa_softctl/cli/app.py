@@ -20,6 +20,7 @@ COMMANDS = (
     "identify",
     "bench",
     "papers",
+    "mesh",
     "info",
 )
 """Modules of this folder, in the order in which `softctl --help` lists their commands."""

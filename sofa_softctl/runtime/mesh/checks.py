@@ -85,7 +85,7 @@ def require_tetrahedra(mesh: Mesh, path: Path) -> None:
     raise fault(
         path,
         f"expected tetrahedra, got {got or 'points only'}",
-        "A surface must be filled first, with Gmsh or pytetwild for example; "
+        "A surface must be filled first (docs/how-to/make-a-mesh.md); "
         "hexahedra need a force field of their own.",
     )
 

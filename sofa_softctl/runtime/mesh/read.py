@@ -17,6 +17,9 @@ from sofa_softctl.runtime.mesh.obj import read_obj
 from sofa_softctl.runtime.mesh.stl import read_stl
 from sofa_softctl.runtime.mesh.vtk import read_vtk
 
+CAD = (".step", ".stp", ".iges", ".igs", ".brep")
+"""Suffixes of shapes that are not meshed yet."""
+
 Reader = Callable[[bytes, Path], Mesh]
 
 READERS: dict[str, Reader] = {
@@ -57,6 +60,12 @@ def read_mesh(path: Path, kind: str | None = None, *, merge: bool = True) -> Mes
         mesh = reader(data, path)
     elif suffix in foreign_suffixes():
         mesh = read_foreign(path)
+    elif suffix in CAD:
+        raise fault(
+            path,
+            f"{suffix!r} is a format of CAD programs, not of meshes",
+            "Fill the shape with tetrahedra first: docs/how-to/make-a-mesh.md.",
+        )
     else:
         known = ", ".join(sorted({*SUFFIXES, *foreign_suffixes()}))
         raise fault(

@@ -32,7 +32,7 @@ class TetrahedralForceField(ForceField):
         if not len(elements):
             raise self.fault(
                 f"finds no tetrahedra in {topology.describe()}. A surface mesh is not enough: "
-                "it must be filled with tetrahedra by a mesher first."
+                "it must be filled with tetrahedra first (docs/how-to/make-a-mesh.md)."
             )
         if elements.max() >= self.state.count:
             raise self.fault(

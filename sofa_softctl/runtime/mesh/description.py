@@ -1,0 +1,155 @@
+"""A mesh in numbers: sizes, shape of its elements, what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from sofa_softctl.runtime.mesh.checks import FLAT, volumes
+from sofa_softctl.runtime.mesh.cursor import Path, fault
+from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
+from sofa_softctl.runtime.mesh.quality import (
+    aspect_ratio,
+    dihedral_angles,
+    edge_lengths,
+    scaled_jacobian,
+)
+from sofa_softctl.runtime.mesh.skin import Skin, overlaps, skin_of
+
+SAME_PLACE = 1e-9
+"""Distance of points that coincide, relative to the diagonal of the bounding box [-]."""
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Shape of tetrahedra; those without volume or with a point twice are left out."""
+
+    edge_length: tuple[float, float, float]
+    """Least, mean and greatest [scene length]."""
+    dihedral_angle: tuple[float, float]
+    """Least and greatest [degrees]; 70.5 in a regular tetrahedron."""
+    scaled_jacobian: tuple[float, float]
+    """Least and mean [-]; 1 in a regular tetrahedron."""
+    aspect_ratio: tuple[float, float]
+    """Mean and greatest [-]; 1 in a regular tetrahedron."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeshDescription:
+    """What `softctl mesh info` shows."""
+
+    nodes: int
+    """Number of points."""
+    elements: dict[str, int]
+    """Number of edges, triangles, quads, tetrahedra and hexahedra in the file."""
+    lower: tuple[float, ...]
+    """Least coordinates [scene length], shape (3,)."""
+    upper: tuple[float, ...]
+    """Greatest coordinates [scene length], shape (3,)."""
+    volume: float
+    """Of the tetrahedra; without any, enclosed by the surface, negative where it is inwards."""
+    shapes: Shapes | None
+    """Shape of the tetrahedra; None without any."""
+    skin: Skin
+    """The surface."""
+    thin_share: float
+    """Share of the volume in tetrahedra with all nodes on the skin: one element is the wall [-]."""
+    flat: int
+    """Tetrahedra without volume, or with a point twice."""
+    repeated: int
+    """Elements of the highest dimension with the same points as one before them."""
+    overlapping: int
+    """Faces whose tetrahedra lie on the same side of it."""
+    reversed: int
+    """Tetrahedra of negative volume: their points are in the other order."""
+    unused: int
+    """Points of no element of the highest dimension."""
+    coincident: int
+    """Points at the place of one before them."""
+    pieces: int
+    """Parts that share no point."""
+
+    @property
+    def diagonal(self) -> float:
+        """Of the bounding box [scene length]."""
+        return float(np.linalg.norm(np.subtract(self.upper, self.lower)))
+
+
+def describe(mesh: Mesh, path: Path) -> MeshDescription:
+    """The numbers of a mesh whose coordinates are finite and whose indices are valid.
+
+    Args:
+        mesh: The mesh, as `read_mesh` gives it.
+        path: Where it came from, for the message.
+
+    Raises:
+        MeshError: There are no points.
+    """
+    if not len(mesh.positions):
+        raise fault(path, "expected points, got none", "Export the mesh again.")
+    points, rows = mesh.positions, mesh.tetrahedra
+    lower, upper = points.min(axis=0), points.max(axis=0)
+    skin, signed = skin_of(mesh), volumes(mesh)
+    flat = _flat(mesh, signed)
+    main, size = _main(mesh), np.abs(signed)
+    used, on_skin = np.zeros((2, len(points)), dtype=bool)
+    used[main], on_skin[skin.triangles] = True, True
+    return MeshDescription(
+        nodes=len(points),
+        elements={kind: len(getattr(mesh, kind)) for kind in ELEMENTS},
+        lower=tuple(lower.tolist()),
+        upper=tuple(upper.tolist()),
+        volume=float(size.sum()) if len(rows) else skin.volume,
+        shapes=_shapes(Mesh(points, tetrahedra=rows[~flat])) if not flat.all() else None,
+        skin=skin,
+        thin_share=float(size[on_skin[rows].all(axis=1)].sum() / max(size.sum(), 1e-300)),
+        flat=int(flat.sum()),
+        repeated=len(main) - len(np.unique(np.sort(main, axis=1), axis=0)),
+        overlapping=overlaps(mesh),
+        reversed=int((signed < 0.0)[~flat].sum()),
+        unused=int((~used).sum()),
+        coincident=_coincident(points, float(np.linalg.norm(upper - lower))),
+        pieces=_pieces(main, len(points)),
+    )
+
+
+def _main(mesh: Mesh) -> np.ndarray:
+    """The elements of highest dimension that we look at."""
+    for rows in (mesh.tetrahedra, mesh.hexahedra, mesh.triangles, mesh.quads):
+        if len(rows):
+            return rows
+    return mesh.edges
+
+
+def _flat(mesh: Mesh, signed: np.ndarray) -> np.ndarray:
+    longest = edge_lengths(mesh).max(axis=1, initial=0.0)
+    return np.asarray(np.abs(signed) <= FLAT * longest**3)
+
+
+def _shapes(mesh: Mesh) -> Shapes:
+    edges, angles = edge_lengths(mesh), dihedral_angles(mesh)
+    jacobian, aspect = scaled_jacobian(mesh), aspect_ratio(mesh)
+    return Shapes(
+        edge_length=(float(edges.min()), float(edges.mean()), float(edges.max())),
+        dihedral_angle=(float(angles.min()), float(angles.max())),
+        scaled_jacobian=(float(jacobian.min()), float(jacobian.mean())),
+        aspect_ratio=(float(aspect.mean()), float(aspect.max())),
+    )
+
+
+def _coincident(points: np.ndarray, diagonal: float) -> int:
+    cells = np.round((points - points.min(axis=0)) / (SAME_PLACE * diagonal or 1.0))
+    return len(points) - len(np.unique(cells, axis=0))
+
+
+def _pieces(rows: np.ndarray, count: int) -> int:
+    """Groups of elements that are joined by points."""
+    if not len(rows):
+        return 0
+    first, other = np.repeat(rows[:, 0], rows.shape[1] - 1), rows[:, 1:].ravel()
+    graph = coo_array((np.ones(len(first)), (first, other)), shape=(count, count))
+    _, label = connected_components(graph, directed=False)
+    return len(np.unique(label[rows[:, 0]]))

@@ -1,0 +1,102 @@
+"""The surface of a mesh: is it closed, wound one way, and what does it enclose?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl.runtime.mesh.checks import volumes
+from sofa_softctl.runtime.mesh.mesh import Mesh
+from sofa_softctl.runtime.mesh.subelements import TETRAHEDRON_TRIANGLES, TRIANGLE_EDGES
+
+OPPOSITE = (3, 2, 1, 0)
+"""The corner of a tetrahedron that each of its TETRAHEDRON_TRIANGLES leaves out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Skin:
+    """Triangles, and how well they close."""
+
+    triangles: np.ndarray
+    """Point indices, shape (k, 3)."""
+    open_edges: int
+    """Edges of one triangle only: a hole, or points that are not merged."""
+    crowded_edges: int
+    """Edges of three and more triangles: the surface branches, or bodies touch along a line."""
+    twisted_edges: int
+    """Edges whose two triangles are wound against each other."""
+    volume: float
+    """Enclosed volume [scene length^3], positive where triangles are wound outwards."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether it bounds a body and is wound one way."""
+        return not (self.open_edges or self.crowded_edges or self.twisted_edges)
+
+
+def skin_of(mesh: Mesh) -> Skin:
+    """The faces of one tetrahedron only, wound outwards; without tetrahedra, the surface itself.
+
+    Args:
+        mesh: The mesh; each quad of a surface counts as two triangles.
+    """
+    if len(mesh.tetrahedra):
+        return measured(mesh.positions, _boundary(mesh))
+    halves = np.concatenate([mesh.quads[:, [0, 1, 2]], mesh.quads[:, [0, 2, 3]]])
+    return measured(mesh.positions, np.concatenate([mesh.triangles, halves]))
+
+
+def measured(positions: np.ndarray, triangles: np.ndarray) -> Skin:
+    """How well triangles of shape (k, 3) close."""
+    directed = triangles[:, np.array(TRIANGLE_EDGES)].reshape(-1, 2)
+    _, edge, count = np.unique(
+        np.sort(directed, axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    rising = np.bincount(edge.ravel(), directed[:, 0] < directed[:, 1], minlength=len(count))
+    a, b, c = np.moveaxis((positions - positions[:1])[triangles], 1, 0)  # (k, 3) each
+    return Skin(
+        triangles=triangles,
+        open_edges=int((count == 1).sum()),
+        crowded_edges=int((count > 2).sum()),
+        twisted_edges=int(((count == 2) & (rising != 1)).sum()),
+        volume=float(np.einsum("ki,ki->", a, np.cross(b, c)) / 6.0),
+    )
+
+
+def overlaps(mesh: Mesh) -> int:
+    """How many faces have both tetrahedra on the same side, or more than two tetrahedra."""
+    faces, opposite = _faces(mesh.tetrahedra)
+    _, face, count = np.unique(
+        np.sort(faces, axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(face.ravel(), kind="stable")
+    first = order[(np.cumsum(count) - count)[count == 2]]
+    second = order[(np.cumsum(count) - 1)[count == 2]]
+    apart = _heights(mesh.positions, faces[first], opposite[first]) * _heights(
+        mesh.positions, faces[first], opposite[second]
+    )
+    return int((apart > 0.0).sum() + (count > 2).sum())
+
+
+def _boundary(mesh: Mesh) -> np.ndarray:
+    rows = mesh.tetrahedra.copy()
+    turned = volumes(mesh) < 0.0
+    rows[turned] = rows[turned][:, [1, 0, 2, 3]]
+    faces, _ = _faces(rows)
+    _, first, count = np.unique(
+        np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True
+    )
+    return faces[np.sort(first[count == 1])]
+
+
+def _faces(tetrahedra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The four faces of each tetrahedron (4k, 3), and the point opposite to each (4k,)."""
+    faces = tetrahedra[:, np.array(TETRAHEDRON_TRIANGLES)].reshape(-1, 3)
+    return faces, tetrahedra[:, OPPOSITE].ravel()
+
+
+def _heights(positions: np.ndarray, faces: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Six times the signed volume between faces (k, 3) and points (k,), shape (k,)."""
+    a, b, c = np.moveaxis(positions[faces] - positions[points][:, None], 1, 0)
+    return np.asarray(np.einsum("ki,ki->k", a, np.cross(b, c)))

@@ -1,0 +1,64 @@
+"""A mesh in the terminal: its numbers, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+SIZES = {"mm": 1e-3, "m": 1.0}
+
+
+def show_mesh(name: str, mesh: Any, unit: str | None, findings: list[Any]) -> None:
+    """Print a mesh as a table, then its findings."""
+    console = Console()
+    console.print(escape(name), style="bold", highlight=False, soft_wrap=True)
+    table = Table.grid(padding=(0, 2))
+    for label, text in _rows(mesh, unit):
+        table.add_row(label, escape(text))
+    console.print(table, highlight=False)
+    for finding in findings:
+        style = "bold red" if finding.level == "error" else "yellow"
+        text = f"[{style}]{finding.level}:[/] {escape(finding.text)}"
+        console.print(text, highlight=False, soft_wrap=True)
+
+
+def _rows(mesh: Any, unit: str | None) -> Iterator[tuple[str, str]]:
+    yield "nodes", str(mesh.nodes)
+    yield from ((kind, str(count)) for kind, count in mesh.elements.items() if count)
+    size = " x ".join(f"{b - a:.4g}" for a, b in zip(mesh.lower, mesh.upper, strict=True))
+    yield "size", f"{size}, {_guess(mesh.diagonal, unit)}"
+    yield "from, to", f"{_point(mesh.lower)} to {_point(mesh.upper)}"
+    yield "volume", f"{mesh.volume:.5g}"
+    yield "surface", f"{len(mesh.skin.triangles)} triangles, {_closed(mesh.skin)}"
+    yield "parts", str(mesh.pieces)
+    shapes = mesh.shapes
+    if shapes is not None:
+        low, mean, high = shapes.edge_length
+        yield "edge lengths", f"{low:.3g} to {high:.3g}, mean {mean:.3g}"
+        low, high = shapes.dihedral_angle
+        yield "dihedral angles", f"{low:.1f} to {high:.1f} degrees (regular: 70.5)"
+        low, mean = shapes.scaled_jacobian
+        yield "scaled Jacobian", f"least {low:.3f}, mean {mean:.3f} (regular: 1, flat: 0)"
+        mean, high = shapes.aspect_ratio
+        yield "aspect ratio", f"greatest {high:.3g}, mean {mean:.3g} (regular: 1)"
+        yield "one element thick", f"{mesh.thin_share:.0%} of the volume"
+
+
+def _guess(diagonal: float, unit: str | None) -> str:
+    if unit is None:
+        return "neither mm nor m for a robot of 5 mm to 5 m: which unit?"
+    return f"likely {unit} (the diagonal is then {diagonal * SIZES[unit]:.3g} m)"
+
+
+def _point(values: tuple[float, ...]) -> str:
+    return f"({', '.join(f'{value:.5g}' for value in values)})"
+
+
+def _closed(skin: Any) -> str:
+    if not len(skin.triangles):
+        return "none"
+    return "closed" if skin.closed else "not closed"
