@@ -9,6 +9,7 @@ import textwrap
 
 import pytest
 
+import sofa_softctl
 from sofa_softctl import hookimpl, hooks
 from sofa_softctl import plugins as plugins_module
 from sofa_softctl.errors import PluginError
@@ -33,8 +34,8 @@ def fresh(monkeypatch):
         table.update(entries)
 
 
-class Follower:
-    """Stands for a controller: the manager asks no more of one than to be a class."""
+class Follower(sofa_softctl.SceneController):
+    """A controller that does nothing."""
 
 
 class Balloon(Component):
@@ -172,7 +173,8 @@ def test_a_misspelt_hook_is_told_with_the_known_ones(fresh):
             pass
 
     message = (
-        r"Plugin 'mine' cannot be used: unknown hook 'softctl_register_controler'.*"
+        r"Plugin 'mine': there is no hook 'softctl_register_controler'. "
+        r"Did you mean .softctl_register_controllers.\? "
         r"Hooks: softctl_register_components, softctl_register_controllers, "
     )
     with pytest.raises(PluginError, match=message):
@@ -219,7 +221,7 @@ def test_a_controller_must_be_a_class_or_a_function_that_gives_one(fresh, thing)
             register("late", lambda: thing)
 
     fresh.add(Late(), "late")
-    with pytest.raises(PluginError, match=r"Plugin 'late': controller 'late' must be a class, got"):
+    with pytest.raises(PluginError, match=r"Plugin 'late': controller 'late' must be a subc.*got"):
         fresh.controllers["late"].load()
 
 
@@ -227,9 +229,11 @@ def test_a_component_must_be_a_component(fresh):
     class Wrong:
         @hookimpl
         def softctl_register_components(self, register):
-            register(Follower)
+            register(Controllers)
 
-    with pytest.raises(PluginError, match=r"Plugin 'mine': 'Follower' is no subclass of Component"):
+    with pytest.raises(
+        PluginError, match=r"Plugin 'mine': 'Controllers' is no subclass of Component"
+    ):
         fresh.add(Wrong(), "mine")
 
 
@@ -247,9 +251,9 @@ def test_an_error_of_the_plugin_itself_comes_out_as_it_is(fresh):
 # -- files and entry points ----------------------------------------------------------------------
 
 PLUGIN = """
-from sofa_softctl import hookimpl
+from sofa_softctl import SceneController, hookimpl
 
-class Follower:
+class Follower(SceneController):
     pass
 
 @hookimpl
@@ -322,7 +326,10 @@ def test_a_variable_switches_them_off(fresh, installed, monkeypatch):
     [
         ("import softctl_nothing", "No module named 'softctl_nothing'"),
         ("raise RuntimeError('no licence')", "no licence"),
-        (PLUGIN.replace("register_controllers", "register_controler"), "unknown hook"),
+        (
+            PLUGIN.replace("register_controllers", "register_controler"),
+            "no hook 'softctl_register_controler'",
+        ),
         (PLUGIN.replace("from_file", "inverse"), "'built-in' and 'pretended' both register"),
     ],
 )

@@ -325,8 +325,8 @@ def _fallback_line(inverse: InverseSummary) -> str:
     """Line on answers that took the place of those of the solver that was asked for."""
     count, steps = inverse.statuses[Status.FALLBACK.name], sum(inverse.statuses.values())
     return (
-        f"Warning: another QP solver's answer was taken in {count} of {steps} steps. The last time: "
-        f"{inverse.fallback}"
+        f"Warning: another QP solver's answer was taken in {count} of {steps} steps. The last "
+        f"time: {inverse.fallback}"
     )
 
 

@@ -96,9 +96,12 @@ def test_a_component_is_described_by_any_of_its_names(softctl):
         assert "Most sweeps." in out
 
 
-def test_plugins_are_listed_with_their_controllers(softctl):
+def test_plugins_are_listed_with_all_that_they_bring(softctl):
     out = softctl("plugins")
-    assert re.search(r"built-in\W+identification\W+inverse", out)
+    assert re.search(r"built-in\W+controllers\W+identification, inverse", out)
+    assert re.search(r"\W QP solvers\W+daqp, proxqp", out)
+    assert re.search(r"sparse QP solvers\W+osqp, piqp", out)
+    assert re.search(r"components\W+AddDataRepository, .* more", out, re.DOTALL)
 
 
 def test_the_doctor_looks_at_backend_versions_and_cache(softctl):
