@@ -122,10 +122,10 @@ class Offers:
             raise PluginError(
                 f"Plugin '{self.plugin}': the name of a {kind} must be a text, got {name!r}."
             )
-        owner = self.catalogue.owners.get((kind, name))
         if (kind, name) in self.names:
-            owner = self.plugin
-        elif owner is None and (reserved or name in KINDS[kind](self.catalogue)):
+            raise PluginError(f"Plugin '{self.plugin}' registers a {kind} '{name}' twice.")
+        owner = self.catalogue.owners.get((kind, name))
+        if owner is None and (reserved or name in KINDS[kind](self.catalogue)):
             owner = BUILT_IN
         if owner is not None:
             raise PluginError(
