@@ -12,6 +12,7 @@ import sofa_softctl
 from sofa_softctl import hookimpl, hooks
 from sofa_softctl import plugins as plugins_module
 from sofa_softctl.errors import PluginError
+from sofa_softctl.offers import HOOKS
 from sofa_softctl.plugins import Plugins, controller, plugins
 from sofa_softctl.qp import solvers as qp_solvers
 from sofa_softctl.runtime.core import factory
@@ -387,6 +388,10 @@ def test_an_installed_plugin_does_not_replace_a_built_in_component(installed, tm
 
 def hook_functions():
     return [value for name, value in vars(hooks).items() if name.startswith("softctl_")]
+
+
+def test_every_hook_is_called():
+    assert set(HOOKS) == {hook.__name__ for hook in hook_functions()}
 
 
 @pytest.mark.parametrize("hook", hook_functions(), ids=lambda hook: hook.__name__)
