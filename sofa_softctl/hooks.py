@@ -7,7 +7,8 @@
         register("pose_follower", PoseFollower)
 
 A plugin is a module or object with such functions: named as an entry point of the group
-`sofa_softctl` in its package's pyproject.toml, or given by `softctl --plugin PATH`.
+`sofa_softctl` in its package's pyproject.toml, or given by `softctl --plugin PATH`. It is imported
+when the backend has been chosen.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def softctl_register_qp_solvers(register: Callable[..., None]) -> None:
 
     Called once, when a solver is first asked for that is not built in. Call `register(name,
     solve)`: `solve(qp, warm)` takes a `sofa_softctl.qp.QP` and the last result or None, and
-    returns a `QPResult`. Every answer is checked by the caller, so a solver need not check its own.
+    returns a `QPResult`; anything else is an error. Every answer is checked by the caller, so a
+    solver need not check its own: one that fails the check is replaced, with the status FALLBACK.
     With `register(name, solve, sparse=True)` it takes a `SparseQP`: for planning.
     """
 

@@ -1,12 +1,16 @@
-"""The plugin manager: built-ins first, then entry points, then files given by `--plugin`."""
+"""The plugin manager: built-ins first, then entry points, then files given by `--plugin`.
+
+The backend is chosen before a plugin is imported: one that imports Sofa does not decide it.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+import inspect
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from functools import partial
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -14,9 +18,12 @@ from typing import Any
 import pluggy
 
 from sofa_softctl import hooks
+from sofa_softctl._internal.processes import call_first_in_workers
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl._internal.user_module import import_file
-from sofa_softctl.errors import PluginError, SceneError
+from sofa_softctl.errors import PluginError
+from sofa_softctl.offers import BUILT_IN, HOOKS, Catalogue, Offers
+from sofa_softctl.scene.backend import find_backend
 
 CONTROLLERS = {
     "identification": "identification.controller:IdentificationController",
@@ -27,49 +34,20 @@ CONTROLLERS = {
 """The built-in controllers: name, and module:class within this package, loaded when asked for."""
 
 
-@dataclass(frozen=True)
-class Registered:
-    """A controller and the plugin that brought it."""
-
-    name: str
-    """Name of the controller."""
-    controller: Callable[..., Any]
-    """The class, or a function that returns it."""
-    plugin: str
-    """Name of the plugin."""
-
-    def load(self) -> type[Any]:
-        """The class.
-
-        Raises:
-            PluginError: the plugin's function gave something else.
-        """
-        found = self.controller
-        if not isinstance(found, type):
-            found = found()
-        if not isinstance(found, type):
-            raise PluginError(
-                f"Plugin '{self.plugin}': controller '{self.name}' must be a class, got {found!r}."
-            )
-        return found
-
-
-class Plugins:
+class Plugins(Catalogue):
     """Plugins and what they registered."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.manager = pluggy.PluginManager(hooks.PROJECT)
         self.manager.add_hookspecs(hooks)
-        self.controllers: dict[str, Registered] = {}
-        self.owners: dict[tuple[str, str], str] = {}
-        """Plugin that brought each thing, by its kind and name."""
 
     def add(self, plugin: Any, name: str) -> None:
         """Take a plugin in, with all that it brings or not at all.
 
         Raises:
-            PluginError: it is there already, a hook has another name or other arguments, or
-                something that it registers is there already.
+            PluginError: it is there already, has no hook, a hook has another name or other
+                arguments, or something that it registers is wrong or there already.
             Exception: whatever the plugin itself raises.
         """
         if self.manager.has_plugin(name) or self.manager.is_registered(plugin):
@@ -78,10 +56,11 @@ class Plugins:
         try:
             self._register(plugin, name)
             offers = Offers(self, name)
-            for hook, register in offers.hooks():
-                for implementation in hook.get_hookimpls():
+            for hook in HOOKS:
+                for implementation in getattr(self.manager.hook, hook).get_hookimpls():
                     if implementation.plugin is plugin:
-                        implementation.function(*(register,)[: len(implementation.argnames)])
+                        arguments = (offers.register(hook),)[: len(implementation.argnames)]
+                        implementation.function(*arguments)
         except BaseException:
             if self.manager.is_registered(plugin):
                 self.manager.unregister(plugin)
@@ -89,28 +68,58 @@ class Plugins:
         offers.take()
 
     def _register(self, plugin: Any, name: str) -> None:
+        known = f"Hooks: {', '.join(f'{hook}(register)' for hook in sorted(HOOKS))}."
+        if inspect.isclass(plugin):
+            raise PluginError(
+                f"Plugin '{name}' is the class {plugin.__name__}; expected an object of it, or a "
+                "module."
+            )
+        decorated, bare = self._functions(plugin)
+        for hook in decorated:
+            if hook not in HOOKS:
+                hint = did_you_mean(hook, HOOKS)
+                raise PluginError(f"Plugin '{name}': there is no hook '{hook}'.{hint} {known}")
+        if bare:
+            raise PluginError(
+                f"Plugin '{name}': {', '.join(bare)} would never be called, without the decorator "
+                f"@hookimpl above it (from sofa_softctl import hookimpl). {known}"
+            )
+        if not decorated:
+            raise PluginError(
+                f"Plugin '{name}' has no hook, so that it brings nothing. Write a function with "
+                f"the decorator @hookimpl (from sofa_softctl import hookimpl). {known}"
+            )
         try:
             self.manager.register(plugin, name)
-            self.manager.check_pending()
         except (ValueError, pluggy.PluginValidationError) as error:
-            names = ", ".join(
-                sorted(entry for entry in vars(hooks) if entry.startswith("softctl_"))
-            )
-            raise PluginError(
-                f"Plugin '{name}' cannot be used: {error}. Hooks: {names}."
-            ) from error
+            text = " ".join(str(error).split())
+            raise PluginError(f"Plugin '{name}' cannot be used: {text}. {known}") from error
+
+    def _functions(self, plugin: Any) -> tuple[list[str], list[str]]:
+        """Functions of a plugin with the decorator, and those named like hooks without it."""
+        decorated, bare = [], []
+        for name in dir(plugin):
+            if self.manager.parse_hookimpl_opts(plugin, name) is not None:
+                decorated.append(name)
+            elif name.startswith("softctl_") and inspect.isroutine(getattr(plugin, name)):
+                bare.append(name)
+        return decorated, [
+            name for name in bare if getattr(plugin, name) is not vars(hooks).get(name)
+        ]
 
     def add_file(self, path: str | Path) -> None:
         """Take in a plugin that is a Python file.
 
         Raises:
             PluginError: there is no such file, or it is no Python; and as for `add`.
+            BackendError: as for `find_backend`, where no backend was chosen before.
         """
         path = Path(path)
         if not path.is_file():
             raise PluginError(f"There is no plugin file '{path}'.")
         if path.suffix != ".py":
             raise PluginError(f"The plugin '{path}' is no Python file (.py).")
+        find_backend()
         self.add(import_file(path, "softctl_plugin", folder_too=False), str(path))
 
     def load_entry_points(self) -> None:
@@ -118,16 +127,22 @@ class Plugins:
 
         Raises:
             PluginError: one of them cannot be loaded or used; the message says how to go on.
+            BackendError: as for `find_backend`, where no backend was chosen before.
         """
         if os.environ.get("SOFTCTL_PLUGINS", "1") == "0":
             return
         for entry in entry_points(group=hooks.PROJECT):
+            find_backend()
             package = entry.name if entry.dist is None else entry.dist.name
+            _places.update(_files_of(entry))
             try:
                 self.add(entry.load(), entry.name)
             except Exception as error:
+                what = str(error)
+                if not isinstance(error, PluginError):
+                    what = f"{type(error).__name__}: {error}".removesuffix(".") + "."
                 raise PluginError(
-                    f"The plugin '{entry.name}' that is installed cannot be used: {error} "
+                    f"The plugin '{entry.name}' that is installed cannot be used: {what} "
                     f"Uninstall '{package}', or set SOFTCTL_PLUGINS=0."
                 ) from error
 
@@ -137,71 +152,23 @@ class Plugins:
         return [name for name, _ in self.manager.list_name_plugin()]
 
 
-class Offers:
-    """Registrations of one plugin: checked at the call, added when all are valid."""
+_places: set[str] = set()
 
-    def __init__(self, plugins: Plugins, plugin: str) -> None:
-        self.plugins = plugins
-        self.plugin = plugin
-        self.names: set[tuple[str, str]] = set()
-        self.taken: list[Callable[[], None]] = []
 
-    def hooks(self) -> list[tuple[Any, Callable[..., None]]]:
-        """Each hook and the function that a plugin is given for it."""
-        hook = self.plugins.manager.hook
-        return [
-            (hook.softctl_register_controllers, self.controller),
-            (hook.softctl_register_qp_solvers, self.qp_solver),
-            (hook.softctl_register_components, self.component),
-        ]
+def installed_places() -> tuple[str, ...]:
+    """Files and folders of installed plugins: their lines are shown in tracebacks."""
+    return tuple(_places)
 
-    def take(self) -> None:
-        """Take everything in."""
-        for take in self.taken:
-            take()
-        self.plugins.owners.update(dict.fromkeys(self.names, self.plugin))
 
-    def _claim(self, kind: str, name: str, there: bool) -> None:
-        owner = self.plugins.owners.get((kind, name), "built-in" if there else None)
-        if (kind, name) in self.names:
-            owner = self.plugin
-        if owner is not None:
-            raise PluginError(
-                f"Plugins '{owner}' and '{self.plugin}' both register a {kind} '{name}'. "
-                "Rename one of them."
-            )
-        self.names.add((kind, name))
-
-    def controller(self, name: str, controller: Callable[..., Any]) -> None:
-        """See `hooks.softctl_register_controllers`."""
-        if not callable(controller):
-            raise PluginError(
-                f"Plugin '{self.plugin}': controller '{name}' must be a class or a function that "
-                f"returns one, got {controller!r}."
-            )
-        self._claim("controller", name, name in self.plugins.controllers)
-        entry = Registered(name, controller, self.plugin)
-        self.taken.append(lambda: self.plugins.controllers.update({name: entry}))
-
-    def qp_solver(self, name: str, solve: Callable[..., Any], *, sparse: bool = False) -> None:
-        """See `hooks.softctl_register_qp_solvers`."""
-        from sofa_softctl.qp import solvers
-
-        known = solvers.sparse_qp_solvers if sparse else solvers.qp_solvers
-        self._claim("sparse QP solver" if sparse else "QP solver", name, name in known)
-        self.taken.append(lambda: solvers.register(name, solve, sparse=sparse))
-
-    def component(self, component: type[Any]) -> None:
-        """See `hooks.softctl_register_components`."""
-        from sofa_softctl.runtime.core import factory
-
-        try:
-            names = factory.names_of(component)
-        except SceneError as error:
-            raise PluginError(f"Plugin '{self.plugin}': {error}") from error
-        for name in names:
-            self._claim("component", name, factory.find(name) is not None)
-        self.taken.append(lambda: factory.register(component))
+def _files_of(entry: EntryPoint) -> list[str]:
+    """File, or folder, of the package that holds an entry point; none if there is no such one."""
+    spec = importlib.util.find_spec(entry.module.partition(".")[0])
+    if spec is None:
+        return []
+    folders = spec.submodule_search_locations
+    if folders is None:
+        return [spec.origin] if spec.origin else []
+    return [os.path.join(folder, "") for folder in folders]
 
 
 _plugins: list[Plugins] = []
@@ -217,7 +184,7 @@ def plugins() -> Plugins:
         found = Plugins()
         _plugins.append(found)  # before it is filled: plugins look names up while they register
         try:
-            found.add(_BuiltIn(), "built-in")
+            found.add(_BuiltIn(), BUILT_IN)
             found.load_entry_points()
         except BaseException:
             _plugins.clear()
@@ -225,12 +192,33 @@ def plugins() -> Plugins:
     return _plugins[0]
 
 
+def load_files(files: Iterable[str | Path]) -> None:
+    """Load plugin files into this process, and into the worker processes that it starts.
+
+    Raises:
+        PluginError: as for `Plugins.add_file`; installed plugins are loaded first.
+    """
+    known = plugins()
+    for file in files:
+        known.add_file(file)
+        _files.append(str(Path(file).resolve()))
+    if _files:
+        call_first_in_workers("plugins", partial(load_files, tuple(_files)))
+
+
+_files: list[str] = []
+"""Files that workers load too."""
+
+
 def controller(name: str) -> type[Any]:
     """The controller class of that name, such as 'inverse'.
+
+    A controller belongs to a backend: where none was chosen before, this does, as `find_backend`.
 
     Raises:
         PluginError: no plugin registered that name; the known ones are listed.
     """
+    find_backend()
     known = plugins().controllers
     if name not in known:
         hint = did_you_mean(name, known)

@@ -18,7 +18,7 @@ class Status(Enum):
         "What is asked for and the limits contradict each other: this answer violates them the "
         "least. Ask for less, or widen the limits that are named."
     )
-    FALLBACK = "A simpler method's answer took the place of the one that was asked for."
+    FALLBACK = "Another method's answer took the place of the one that was asked for."
     NOT_CONVERGED = "The solver stopped before the optimum: this is its best answer so far."
     INFEASIBLE = "No answer was found that obeys all limits. Do not execute this one."
     HELD = "No trustworthy answer was found: the previous command is held. `message` says why."

@@ -1,5 +1,6 @@
 """What the tests share: the embedded Sofa, and a small soft beam with or without cables."""
 
+import importlib
 import itertools
 import os
 import subprocess
@@ -144,6 +145,25 @@ def fresh():
         )
 
     return run
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Installs a plugin package: installed(code, name) makes its entry point."""
+
+    def install(code, name="pretended"):
+        (tmp_path / f"softctl_test_{name}.py").write_text(code)
+        info = tmp_path / f"softctl_test_{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Name: softctl-test-{name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[sofa_softctl]\n{name} = softctl_test_{name}\n")
+        importlib.invalidate_caches()
+
+    monkeypatch.syspath_prepend(tmp_path)
+    yield install
+    for name in list(sys.modules):
+        if name.startswith("softctl_test_"):
+            del sys.modules[name]
 
 
 @pytest.fixture

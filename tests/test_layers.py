@@ -21,6 +21,7 @@ LAYERS = (
     ("runtime",),
     ("scene",),
     tuple(sorted({home.partition(".")[0] for home in CONTROLLERS.values()})),
+    ("offers",),
     ("plugins",),
     ("bench",),
     ("view",),

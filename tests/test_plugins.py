@@ -1,6 +1,5 @@
 """Plugins: real, tiny ones, registered in the tests."""
 
-import importlib.metadata
 import inspect
 import os
 import subprocess
@@ -9,9 +8,11 @@ import textwrap
 
 import pytest
 
+import sofa_softctl
 from sofa_softctl import hookimpl, hooks
 from sofa_softctl import plugins as plugins_module
 from sofa_softctl.errors import PluginError
+from sofa_softctl.offers import HOOKS
 from sofa_softctl.plugins import Plugins, controller, plugins
 from sofa_softctl.qp import solvers as qp_solvers
 from sofa_softctl.runtime.core import factory
@@ -33,8 +34,8 @@ def fresh(monkeypatch):
         table.update(entries)
 
 
-class Follower:
-    """Stands for a controller: the manager asks no more of one than to be a class."""
+class Follower(sofa_softctl.SceneController):
+    """A controller that does nothing."""
 
 
 class Balloon(Component):
@@ -172,8 +173,9 @@ def test_a_misspelt_hook_is_told_with_the_known_ones(fresh):
             pass
 
     message = (
-        r"Plugin 'mine' cannot be used: unknown hook 'softctl_register_controler'.*"
-        r"Hooks: softctl_register_components, softctl_register_controllers, "
+        r"Plugin 'mine': there is no hook 'softctl_register_controler'. "
+        r"Did you mean .softctl_register_controllers.\? "
+        r"Hooks: softctl_register_components\(register\), softctl_register_controllers\("
     )
     with pytest.raises(PluginError, match=message):
         fresh.add(Misspelt(), "mine")
@@ -219,7 +221,7 @@ def test_a_controller_must_be_a_class_or_a_function_that_gives_one(fresh, thing)
             register("late", lambda: thing)
 
     fresh.add(Late(), "late")
-    with pytest.raises(PluginError, match=r"Plugin 'late': controller 'late' must be a class, got"):
+    with pytest.raises(PluginError, match=r"Plugin 'late': controller 'late' must be a subc.*got"):
         fresh.controllers["late"].load()
 
 
@@ -227,9 +229,11 @@ def test_a_component_must_be_a_component(fresh):
     class Wrong:
         @hookimpl
         def softctl_register_components(self, register):
-            register(Follower)
+            register(Controllers)
 
-    with pytest.raises(PluginError, match=r"Plugin 'mine': 'Follower' is no subclass of Component"):
+    with pytest.raises(
+        PluginError, match=r"Plugin 'mine': 'Controllers' is no subclass of Component"
+    ):
         fresh.add(Wrong(), "mine")
 
 
@@ -247,9 +251,9 @@ def test_an_error_of_the_plugin_itself_comes_out_as_it_is(fresh):
 # -- files and entry points ----------------------------------------------------------------------
 
 PLUGIN = """
-from sofa_softctl import hookimpl
+from sofa_softctl import SceneController, hookimpl
 
-class Follower:
+class Follower(SceneController):
     pass
 
 @hookimpl
@@ -285,25 +289,6 @@ def test_an_error_in_a_plugin_file_is_its_own(fresh, tmp_path):
     assert "softctl_plugin_broken" not in sys.modules
 
 
-@pytest.fixture
-def installed(tmp_path, monkeypatch):
-    """Installs a plugin package: installed(code, name) makes its entry point."""
-
-    def install(code, name="pretended"):
-        (tmp_path / f"softctl_test_{name}.py").write_text(code)
-        info = tmp_path / f"softctl_test_{name}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Name: softctl-test-{name}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[sofa_softctl]\n{name} = softctl_test_{name}\n")
-        importlib.invalidate_caches()
-
-    monkeypatch.syspath_prepend(tmp_path)
-    yield install
-    for name in list(sys.modules):
-        if name.startswith("softctl_test_"):
-            del sys.modules[name]
-
-
 def test_plugins_of_installed_packages_are_found(fresh, installed):
     installed(PLUGIN)
     fresh.load_entry_points()
@@ -322,7 +307,10 @@ def test_a_variable_switches_them_off(fresh, installed, monkeypatch):
     [
         ("import softctl_nothing", "No module named 'softctl_nothing'"),
         ("raise RuntimeError('no licence')", "no licence"),
-        (PLUGIN.replace("register_controllers", "register_controler"), "unknown hook"),
+        (
+            PLUGIN.replace("register_controllers", "register_controler"),
+            "no hook 'softctl_register_controler'",
+        ),
         (PLUGIN.replace("from_file", "inverse"), "'built-in' and 'pretended' both register"),
     ],
 )
@@ -400,6 +388,10 @@ def test_an_installed_plugin_does_not_replace_a_built_in_component(installed, tm
 
 def hook_functions():
     return [value for name, value in vars(hooks).items() if name.startswith("softctl_")]
+
+
+def test_every_hook_is_called():
+    assert set(HOOKS) == {hook.__name__ for hook in hook_functions()}
 
 
 @pytest.mark.parametrize("hook", hook_functions(), ids=lambda hook: hook.__name__)

@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from sofa_softctl.errors import BackendError, SoftctlError
+from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.session import Session
 
 LAST_LINES = 12
@@ -27,7 +28,8 @@ class BackendProcess:
         scene: Scene file.
         backend: 'embedded' or 'sofa'.
         parameters: Values of createScene's parameters.
-        prepare: Called first in the process, for instance to load plugins; it must be picklable.
+        prepare: Called in the process when its backend is chosen, before the scene is loaded, for
+            instance to load plugins; it must be picklable.
 
     Raises:
         SoftctlError: what the session raised, or that its process died, with its last lines.
@@ -112,6 +114,7 @@ def _serve(
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
     try:
+        find_backend(backend)
         if prepare is not None:
             prepare()
         session = Session(scene, backend=backend, parameters=parameters)

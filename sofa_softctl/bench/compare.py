@@ -78,7 +78,7 @@ def compare(
         scene: Scene file.
         steps: Steps to do.
         parameters: Values of createScene's parameters.
-        prepare: Called first in each backend's process; it must be picklable.
+        prepare: Called in each process when its backend is chosen; it must be picklable.
         on_step: Called after each step with the number of steps done.
 
     Raises:

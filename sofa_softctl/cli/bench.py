@@ -40,7 +40,7 @@ def scene(
     from sofa_softctl.bench.profile import profile
     from sofa_softctl.view.terminal import bench as tables
 
-    load_plugins(plugin)
+    load_plugins(plugin, backend)
     session = open_session(path, backend, set_, quiet=as_json)
     found = profile(session, steps or 300)
     if as_json:
@@ -73,6 +73,7 @@ def compare(
     Ends with status 1 when the motion differs by more than the tolerance.
     """
     from sofa_softctl.bench.compare import compare as compare_scene
+    from sofa_softctl.plugins import load_files
     from sofa_softctl.view.terminal import bench as tables
     from sofa_softctl.view.terminal.run import Terminal
 
@@ -83,7 +84,7 @@ def compare(
             scene,
             total,
             parameters=parameters(set_),
-            prepare=partial(load_plugins, plugin),
+            prepare=partial(load_files, plugin or []),
             on_step=advance,
         )
     if as_json:

@@ -98,7 +98,7 @@ def identify(
     from sofa_softctl.view.terminal import identification as view
     from sofa_softctl.view.terminal.run import Terminal
 
-    load_plugins(plugin)
+    load_plugins(plugin, "embedded")
     wanted = load_problem(problem)
     if template is not None:
         _write_template(template, wanted, quiet=quiet or as_json)

@@ -20,19 +20,20 @@ def components(
     plugin: Plugin = None,
 ) -> None:
     """List the components of the embedded runtime, or the Data of one of them."""
+    from sofa_softctl.plugins import plugins as found
     from sofa_softctl.view.terminal import info as tables
 
-    load_plugins(plugin)
-    tables.show_components(name)
+    load_plugins(plugin, "embedded")
+    tables.show_components(name, found())
 
 
 @app.command()
 def plugins(plugin: Plugin = None) -> None:
-    """List the plugins and the controllers that they bring."""
+    """List the plugins and what they bring: controllers, QP solvers, components."""
     from sofa_softctl.plugins import plugins as found
     from sofa_softctl.view.terminal import info as tables
 
-    load_plugins(plugin)
+    load_plugins(plugin, "auto")
     tables.show_plugins(found())
 
 

@@ -10,8 +10,9 @@ from typing import Annotated
 
 import typer
 
-from sofa_softctl.cli.options import Json, Quiet, Workers, stopping
+from sofa_softctl.cli.options import Json, Plugin, Quiet, Workers, stopping
 from sofa_softctl.cli.root import app
+from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.status import ExitStatus
 
@@ -55,6 +56,7 @@ def build(
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only say what motions cost.")
     ] = False,
+    plugin: Plugin = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -69,6 +71,8 @@ def build(
     from sofa_softctl.view.terminal import library as tables
     from sofa_softctl.view.terminal import run as terminal
 
+    if plugin:
+        load_plugins(plugin, "auto")
     show = terminal.Terminal(quiet=quiet or as_json)
     program = Program(load_problem(problem))
     if estimate or out is None:
@@ -178,6 +182,7 @@ def verify(
     compiled: Annotated[
         bool, typer.Option("--compiled", help="Compare with a solver translated to C.")
     ] = False,
+    plugin: Plugin = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -190,6 +195,8 @@ def verify(
     from sofa_softctl.view.terminal import library as tables
     from sofa_softctl.view.terminal import run as terminal
 
+    if plugin:
+        load_plugins(plugin, "auto")
     show = terminal.Terminal(quiet=quiet or as_json)
     program = Program(load_problem(problem), compiled=compiled)
     with LibraryFile(library) as file:

@@ -70,12 +70,7 @@ def plan(
     from sofa_softctl.view.terminal import plan as plan_tables
     from sofa_softctl.view.terminal import run as terminal
 
-    load_plugins(plugin)
-    if plugin and workers:
-        raise SoftctlError(
-            "--plugin is not known to the processes of --workers: install the plugin, or plan in "
-            "one process."
-        )
+    load_plugins(plugin, "embedded")
     kept = "Equilibria are lost; with --store FILE they would have been kept."
     if store is not None:
         kept = f"Equilibria are kept in {store}: the same command goes on with them."

@@ -53,7 +53,7 @@ def run(
     """Run a scene: follow the goal, and say how well that went."""
     from sofa_softctl.view.terminal import run as terminal
 
-    load_plugins(plugin)
+    load_plugins(plugin, backend)
     show = terminal.Terminal(quiet=quiet or as_json)
     with ExitStack() as stack:
         stack.enter_context(exit_is_an_error(scene))

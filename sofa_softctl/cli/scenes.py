@@ -13,13 +13,13 @@ from sofa_softctl.cli.options import parameters
 from sofa_softctl.errors import SceneError
 
 
-def load_plugins(files: list[Path] | None) -> None:
-    """Load installed plugins, and those of files."""
-    from sofa_softctl.plugins import plugins as found
+def load_plugins(files: list[Path] | None, backend: str) -> None:
+    """Choose the backend; then load installed plugins, and those of files."""
+    from sofa_softctl.plugins import load_files
+    from sofa_softctl.scene.backend import find_backend
 
-    known = found()  # also those of installed packages: their components come before the scene
-    for file in files or []:
-        known.add_file(file)
+    find_backend(backend)
+    load_files(files or [])
 
 
 @contextmanager

@@ -86,7 +86,8 @@ class InverseController(SceneController):
             the last efforts).
         grasps: Objects whose summed contact force is bounded, see `Grasp`.
         search: Options of the search for contact modes; see `SearchOptions`.
-        solver: QP solver: 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a plugin.
+        solver: QP solver: 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a plugin. Where its answer
+            fails the check, proxqp is called, and the status is FALLBACK.
         look_ahead: Look-ahead over several steps where there is no progress, by rollouts on a copy
             of the scene; see `LookAhead`. None: none.
         names: Names of the actuators for messages; the names of their nodes by default.
@@ -180,6 +181,7 @@ class InverseController(SceneController):
         self.solve_cpu = 0.0  # CPU time of the last solve [s]: a busy machine does not change it
         self.last_status: Status | None = None
         self.solutions: dict[Status, int] = dict.fromkeys(Status, 0)
+        self.fallback = ""  # message of the last step with this status
         self.limits_met: dict[str, int] = {}
         self.searched: list[tuple[float, bool]] = []  # gap, converged of each step with contacts
         self.last_time = -math.inf
@@ -215,6 +217,7 @@ class InverseController(SceneController):
         return {
             "solution": self.solution,
             "solutions": dict(self.solutions),
+            "fallback": self.fallback,
             "limits_met": dict(self.limits_met),
             "searched": list(self.searched),
             "last_time": self.last_time,
@@ -229,6 +232,7 @@ class InverseController(SceneController):
         """Restore a `snapshot`."""
         self.solution = snapshot["solution"]
         self.solutions = dict(snapshot["solutions"])
+        self.fallback = snapshot["fallback"]
         self.limits_met = dict(snapshot["limits_met"])
         self.searched = list(snapshot["searched"])
         self.last_time = snapshot["last_time"]
@@ -357,8 +361,10 @@ class InverseController(SceneController):
             self.outputs["status"].value = solution.status.name
             if solution.status is not Status.SOLVED:
                 relaxed = "; ".join(solution.relaxed)
-                text = f"{solution.status.value} {relaxed} {solution.message}"
-                Sofa.msg_warning(self, text.strip())
+                parts = (solution.status.value, relaxed, solution.message)
+                Sofa.msg_warning(self, " ".join(filter(None, parts)))
+        if solution.status is Status.FALLBACK:
+            self.keep(fallback=solution.message)
         self.keep(solution=solution)
         self.solutions[solution.status] += 1
         for limit in solution.active:

@@ -109,6 +109,8 @@ class InverseSummary(Summary):
     """
     goal: GoalSummary | None = None
     """Whether the goals were reached; None without a `goal_tolerance` of the controller."""
+    fallback: str = ""
+    """Why another QP solver's answer was taken, in the last of the steps with status FALLBACK."""
     held_at_end: bool = False
     """Whether the last step found no trustworthy answer and held the efforts."""
 
@@ -129,6 +131,8 @@ class InverseSummary(Summary):
         if self.goal is not None:
             level: Literal["good", "doubt"] = "good" if self.goal.reached else "doubt"
             lines.append(Line(f"Goal {self.goal.verdict}.", level))
+        if self.fallback:
+            lines.append(Line(_fallback_line(self), "doubt"))
         if self.held_at_end:
             lines.append(Line("Held at the end: the last step had no trustworthy answer.", "doubt"))
         lines += [Line(f"Warning: {text}.", "doubt") for text in self.warnings]
@@ -173,6 +177,7 @@ def summarise(controller: Any, history: History) -> InverseSummary:
         search=search,
         lost=lost,
         goal=_judge(controller, error, search, symbol(history.units, "length")),
+        fallback=controller.fallback,
         held_at_end=controller.solution is not None and controller.solution.status is Status.HELD,
     )
 
@@ -249,6 +254,7 @@ def _reasons(controller: Any, search: SearchSummary | None) -> list[str]:
     for status, text in (
         (Status.HELD, "the efforts were held"),
         (Status.CLOSEST_FEASIBLE, "the limits contradicted each other"),
+        (Status.FALLBACK, "another QP solver's answer was taken"),
     ):
         if count := controller.solutions[status]:
             found.append(f"{text} in {count} of {sum(controller.solutions.values())} steps")
@@ -312,6 +318,15 @@ def _table(inverse: InverseSummary, units: dict[str, str]) -> Table:
         f"Tracking error: mean {inverse.error_mean:.3g}, largest {inverse.error_max:.3g}, "
         f"at the end {inverse.error_last:.3g} {units['length']}. Steps: {solved}.",
         texts=(0, 3),
+    )
+
+
+def _fallback_line(inverse: InverseSummary) -> str:
+    """Line on answers that took the place of those of the solver that was asked for."""
+    count, steps = inverse.statuses[Status.FALLBACK.name], sum(inverse.statuses.values())
+    return (
+        f"Warning: another QP solver's answer was taken in {count} of {steps} steps. The last "
+        f"time: {inverse.fallback}"
     )
 
 

@@ -386,7 +386,8 @@ class TrajectoryLibrary:
             status = Status.INFEASIBLE if contradict else Status.NOT_CONVERGED
             return entry.v, status, Correction.NONE, found.notes
         corrected = entry.v + entry.qp.change(found.result.x, dp)
-        return corrected, Status.SOLVED, Correction.TANGENT_QP, ()
+        notes = found.notes if found.replaced else ()
+        return corrected, Status.SOLVED, Correction.TANGENT_QP, notes
 
     def _checked(self, p: Any) -> np.ndarray:
         given = np.asarray(p, float)

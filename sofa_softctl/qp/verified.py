@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from sofa_softctl.qp.problem import QP, QPResult, SparseQP, kkt_residual
-from sofa_softctl.qp.solvers import find
+from sofa_softctl.qp.solvers.call import call_solver
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,9 @@ class VerifiedResult:
     iterations: int
     """Iterations of all solvers that were called."""
     notes: tuple[str, ...]
-    """Why answers were rejected, one sentence each."""
+    """Why answers were rejected, and which solver answered instead, one sentence each."""
+    replaced: str = ""
+    """Name of the solver that was to answer, where the answer is another one's; empty otherwise."""
 
 
 def solve_checked(
@@ -47,28 +49,32 @@ def solve_checked(
             solver that reports it is trusted; `least_violation` verifies it.
 
     Returns:
-        The first answer that passes, or the reasons why there is none.
+        The first answer that passes, or the reasons why there is none. A second answer of the
+        same solver, without the start, replaces nothing.
 
     Raises:
         ProblemError: There is no such solver.
+        PluginError: A solver raised, or returned no QPResult.
     """
     if (qp.lower > qp.upper).any():
         return VerifiedResult(None, np.inf, "", 0, ("The limits contradict each other.",))
     if warm is not None and (warm.x.shape != qp.g.shape or warm.y.shape != qp.lower.shape):
         warm = None
-    n, sparse = len(qp.g), isinstance(qp, SparseQP)
+    n = len(qp.g)
     residual, iterations = np.inf, 0
     notes: list[str] = []
     starts = (None,) if warm is None else (warm, None)
     for name, start in product(solvers, starts):
-        result = find(name, sparse=sparse)(qp, start)
+        result = call_solver(name, qp, start)
         iterations += result.iterations
-        if result.x.shape == (n,):
-            x = np.minimum(np.maximum(result.x, qp.lower[:n]), qp.upper[:n])
-            result = result._replace(x=x)
+        x = np.minimum(np.maximum(result.x, qp.lower[:n]), qp.upper[:n])
+        result = result._replace(x=x)
         residual = kkt_residual(qp, result.x, result.y)
         if residual <= tolerance:
-            return VerifiedResult(result, residual, name, iterations, tuple(notes))
+            replaced = "" if name == solvers[0] else solvers[0]
+            if replaced:
+                notes.append(f"{name} answered in place of {replaced}.")
+            return VerifiedResult(result, residual, name, iterations, tuple(notes), replaced)
         if start is not None:
             continue  # the start may be to blame: no note before the answer without it
         if result.outcome == "infeasible":
@@ -76,6 +82,7 @@ def solve_checked(
             if not feasible:
                 break
         else:
-            reported = result.message or "reported as solved"
+            finite = np.isfinite(x).all() and np.isfinite(result.y).all()
+            reported = result.message or f"reported as solved{'' if finite else ', but not finite'}"
             notes.append(f"{name}: answer rejected ({reported}), KKT residual {residual:.1e}.")
     return VerifiedResult(None, residual, "", iterations, tuple(notes))

@@ -18,7 +18,7 @@ from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, mechan
 from sofa_softctl.qpcc.pieces.statement import ProblemLimits
 from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.search_options import ContactWarm, SearchOptions
-from sofa_softctl.qpcc.solution import InverseSolution
+from sofa_softctl.qpcc.solution import InverseSolution, status_of
 from sofa_softctl.qpcc.step import Answered, Step, normal_sums
 from sofa_softctl.status import Status
 
@@ -158,7 +158,9 @@ def _notes(step: Step, answered: Answered | None, law: float) -> dict[str, None]
     if answered is None:
         notes += [note for checked in step.answers for note in checked.notes]
         notes.append("No modes of the contacts were found that the limits allow.")
-    elif step.excess is not None and not step.excess.complete:
+    elif answered.checked.replaced:
+        notes += answered.checked.notes
+    if answered is not None and step.excess is not None and not step.excess.complete:
         notes.append(
             "That no modes of the contacts keep all limits is not proven: the search ended at the "
             "`nodes` of `SearchOptions`."
@@ -210,7 +212,7 @@ def _gap(step: Step, answered: Answered | None, objective: float) -> float:
 def _status(answered: Answered | None, relaxed: Sequence[str]) -> Status:
     if answered is None:
         return Status.HELD
-    return Status.CLOSEST_FEASIBLE if relaxed else Status.SOLVED
+    return status_of(relaxed, [answered.checked])
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

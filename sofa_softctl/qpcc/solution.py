@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from sofa_softctl.qp.problem import QPResult
+from sofa_softctl.qp.verified import VerifiedResult
 from sofa_softctl.qpcc.modes import Mode
 from sofa_softctl.qpcc.search_options import ContactWarm
 from sofa_softctl.status import Status
@@ -30,7 +32,7 @@ class InverseSolution:
     effector_error: np.ndarray
     """Position minus goal under this effort, W_ea lam + delta_e_free [displacement], (n_e,)."""
     status: Status
-    """Solved, closest feasible, or held."""
+    """Solved, closest feasible, fallback, or held; the worst of those that apply."""
     kkt_residual: float
     """Largest violation of the optimality conditions, relative to the free motion [-]: of the QP
     scaled by `tracking_qp.build_qp`, see `qp.kkt_residual`. Of a least-violation answer, the larger
@@ -51,7 +53,7 @@ class InverseSolution:
     solver: str
     """Name of the solver of the accepted answer; empty if held."""
     message: str
-    """Notes for the user: rejected answers and why. May be empty."""
+    """Notes for the user: rejected answers and why, who answered instead. May be empty."""
     warm: QPResult | ContactWarm | None
     """Warm start: pass it to the next `solve` as `warm`. Opaque."""
 
@@ -82,3 +84,24 @@ class InverseSolution:
     """Pieces of the problem, that is QPs for given modes, that were tried."""
     converged: bool = True
     """Whether the strategy was completed; otherwise it reached one of its limits."""
+
+    @property
+    def within_limits(self) -> bool:
+        """Whether an answer was found, of whichever solver, that keeps all limits."""
+        return self.status is not Status.HELD and not self.relaxed
+
+
+def status_of(relaxed: Sequence[str], answers: Iterable[VerifiedResult]) -> Status:
+    """Status of an answer.
+
+    Args:
+        relaxed: Limits that it exceeds.
+        answers: Results of the QP solvers that it is made of.
+    """
+    replaced = any(one.replaced for one in answers)
+    return Status.worst(
+        (
+            Status.CLOSEST_FEASIBLE if relaxed else Status.SOLVED,
+            Status.FALLBACK if replaced else Status.SOLVED,
+        )
+    )

@@ -25,7 +25,7 @@ from sofa_softctl.qpcc.limits import (
 )
 from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.search_options import ContactWarm, SearchOptions
-from sofa_softctl.qpcc.solution import InverseSolution
+from sofa_softctl.qpcc.solution import InverseSolution, status_of
 from sofa_softctl.qpcc.tracking_qp import InverseQP, build_qp, objective
 from sofa_softctl.status import Status
 
@@ -52,7 +52,8 @@ def solve(
         problem: Compliance, free motion and limits.
         solver: Name of the QP solver that is called first: "daqp", "proxqp", "qpsolvers:NAME", or
             one that was registered with `qp.solvers.register`.
-        fallback: Name of the solver that is called when the first one's answer is rejected.
+        fallback: Name of the solver that is called when the first one's answer is rejected; the
+            status is FALLBACK where its answer is taken.
         warm: `InverseSolution.warm` of the last step. It does not change the answer of a QP.
         held: Effort to hold if no answer can be trusted [effort], shape (n_a,). Default:
             `problem.effort_previous`. It is clipped to the effort bounds.
@@ -163,7 +164,7 @@ def _solution(
     active = active_limits(problem.names, limits, values, margins)
     relaxed = exceeded_limits(problem.names, limits, values, margins) if len(answers) > 1 else ()
     if solved:
-        status = Status.CLOSEST_FEASIBLE if relaxed else Status.SOLVED
+        status = status_of(relaxed, answers)
         residual = max(answer.residual for answer in answers if answer.result is not None)
     else:
         status, residual = Status.HELD, answers[-1].residual
@@ -182,6 +183,6 @@ def _solution(
         build_time=times[0],
         solve_time=times[1],
         solver=answers[-1].solver,
-        message=" ".join(note for answer in answers for note in answer.notes),
+        message=" ".join(dict.fromkeys(note for answer in answers for note in answer.notes)),
         warm=answers[-1].result,
     )

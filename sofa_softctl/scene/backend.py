@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
+from sofa_softctl._internal.processes import call_first_in_workers
 from sofa_softctl.errors import BackendError
 from sofa_softctl.runtime.bindings import modules
 from sofa_softctl.scene.sofa import start as sofa_start
@@ -43,7 +45,7 @@ class Backend:
 
 
 def find_backend(choice: str | None = None) -> Backend:
-    """The backend of this process; it is chosen once.
+    """The backend of this process, and of its workers; it is chosen once.
 
     With 'auto' SOFA is taken where it can be. A SOFA that was found but cannot be used gives the
     embedded runtime, and one line in `Backend.describe()` that says why: whoever has SOFA wants
@@ -69,6 +71,7 @@ def find_backend(choice: str | None = None) -> Backend:
         raise BackendError(
             f"This process already runs on the backend '{name}'; start another one for '{choice}'."
         )
+    call_first_in_workers("backend", partial(find_backend, name))
     if name == "sofa":
         sofa_start.keep_embedded_out()
     try:

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -96,9 +97,12 @@ def test_a_component_is_described_by_any_of_its_names(softctl):
         assert "Most sweeps." in out
 
 
-def test_plugins_are_listed_with_their_controllers(softctl):
+def test_plugins_are_listed_with_all_that_they_bring(softctl):
     out = softctl("plugins")
-    assert re.search(r"built-in\W+identification\W+inverse", out)
+    assert re.search(r"built-in\W+controllers\W+identification, inverse", out)
+    assert re.search(r"\W QP solvers\W+daqp, proxqp", out)
+    assert re.search(r"sparse QP solvers\W+osqp, piqp", out)
+    assert re.search(r"components\W+AddDataRepository, .* more", out, re.DOTALL)
 
 
 def test_the_doctor_looks_at_backend_versions_and_cache(softctl):
@@ -148,3 +152,28 @@ def test_plans_and_estimates_load_plugin_files_first(words, scene, tmp_path, mon
     with pytest.raises(SystemExit) as done:
         main()
     assert done.value.code == 1 and "the plugin was loaded" in capsys.readouterr().err
+
+
+ARM = """
+import sys
+sys.path.insert(0, {scenes!r})
+import laser_arm
+from laser_arm import SURROGATE, TASKS
+
+def createScene(root):
+    laser_arm.createScene(root)
+    root.addObject("WellOfAPlan")
+"""
+
+
+def test_processes_of_a_plan_know_the_components_of_plugin_files(tmp_path):
+    """Each makes the scene anew, where the name would be unknown without the plugin."""
+    (tmp_path / "well.py").write_text(WELL.format(name="WellOfAPlan"))
+    scene = tmp_path / "arm.py"
+    scene.write_text(ARM.format(scenes=str(Path(__file__).parents[2] / "scenes")))
+    command = [sys.executable, "-m", "sofa_softctl.cli", "plan", str(scene), "--task", "circle"]
+    command += ["--instants", "10", "--workers", "1", "--estimate", "--json"]
+    command += ["--plugin", str(tmp_path / "well.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["equilibria"] > 0

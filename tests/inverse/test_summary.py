@@ -46,6 +46,7 @@ def summed_up(
         lost=SimpleNamespace(left=dict(lost)),
         goal_tolerance=tolerance,
         searched=list(search),
+        fallback="",
     )
     return summarise(controller, History(np.arange(1.0, steps + 1), values))
 

@@ -11,6 +11,9 @@ from sofa_softctl.library.build import solve
 from sofa_softctl.library.library import Correction, TrajectoryLibrary, shape_of
 from sofa_softctl.library.ocp.problem import Parameter
 from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.qp.problem import no_answer
+from sofa_softctl.qp.solvers import qp_solvers
+from sofa_softctl.qp.solvers.daqp import KeptDaqp
 from sofa_softctl.status import Status
 
 
@@ -92,6 +95,18 @@ def test_without_time_for_the_qp_the_linear_correction_is_cut_off_and_said(carts
     assert (answer.v <= program.upper).all() and (answer.v >= program.lower).all()
     assert carts.query([0.52, 0.0], budget=10.0).correction is Correction.TANGENT_QP
     assert carts.query([0.2, 0.0], budget=0.0).correction is Correction.LINEAR
+
+
+def test_an_answer_of_another_qp_solver_is_verified_and_said(carts, monkeypatch):
+    """As good as the first one's, so SOLVED; the message says who answered and why."""
+    own = carts.query([0.52, 0.0])
+    monkeypatch.setitem(qp_solvers, "daqp", lambda qp, warm: no_answer(qp, "failed", 1, "too late"))
+    monkeypatch.setattr(KeptDaqp, "solve", lambda self, qp: no_answer(qp, "failed", 1, "too late"))
+    other = carts.query([0.52, 0.0])
+    assert (own.message, other.status) == ("", Status.SOLVED)
+    assert other.message.startswith("daqp: answer rejected (too late), KKT residual inf.")
+    assert other.message.endswith("proxqp answered in place of daqp.")
+    np.testing.assert_allclose(other.v, own.v, atol=1e-4)
 
 
 def test_parameters_beyond_the_range_are_flagged_or_refused(carts):

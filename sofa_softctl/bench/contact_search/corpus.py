@@ -13,7 +13,6 @@ from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
 from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
-from sofa_softctl.status import Status
 
 
 def random_problem(
@@ -200,13 +199,13 @@ def measure(
     lost = 0
     for problem in problems:
         best = solve(problem, search=reference)
-        if best.status is not Status.SOLVED:
+        if not best.within_limits:
             continue
         answer = solve(problem, search=search)
         times.append(answer.solve_time)
         best_times.append(best.solve_time)
         proven.append(best.gap <= reference.gap * (1.0 + 1e-6))
-        if answer.status is Status.SOLVED:
+        if answer.within_limits:
             worth = 0.5e-8 * float(np.square(problem.effector_weight * problem.delta_e_free).sum())
             gaps.append((answer.objective - best.objective) / max(best.objective, worth))
         else:

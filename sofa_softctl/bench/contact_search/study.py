@@ -21,7 +21,6 @@ from sofa_softctl.errors import ProblemError
 from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
-from sofa_softctl.status import Status
 
 NEGLIGIBLE = 1e-8
 """Objectives below this share of the free motion's count as that much [-]."""
@@ -96,7 +95,7 @@ def compare_search(problem: InverseProblem, best: Best, search: SearchOptions) -
     cpu = process_time() - start
     check = check_answer(problem, answer)
     free = 0.5 * float(np.square(problem.effector_weight * problem.delta_e_free).sum())
-    solved = answer.status is Status.SOLVED
+    solved = answer.within_limits
     loss = excess = math.nan
     if best.feasible and solved:
         worth = max(best.objective, NEGLIGIBLE * free)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sofa_softctl._internal.late_names import look_further
 from sofa_softctl._internal.suggestions import did_you_mean
-from sofa_softctl.errors import SceneError, UnknownComponentError
+from sofa_softctl.errors import PluginError, SceneError, SoftctlError, UnknownComponentError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.link import follow
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
@@ -18,12 +18,18 @@ if TYPE_CHECKING:
 
 _known: dict[str, type[Component]] = {}
 """By name and alias."""
+_plugins: dict[type[Component], str] = {}
+"""Plugin that brought a component."""
 translated: set[tuple[str, str]] = set()
 """Spellings that scenes used and the names that they were taken for; a run says which."""
 
 
-def register(component: type[Component]) -> None:
+def register(component: type[Component], *, plugin: str = "") -> None:
     """Make a component known to scenes by the name of its class and its aliases.
+
+    Args:
+        component: Its class.
+        plugin: Name of the plugin that brings it.
 
     Raises:
         SceneError: it is no component, or one of its names is taken.
@@ -33,6 +39,8 @@ def register(component: type[Component]) -> None:
         if (find(name) or component) is not component:
             raise SceneError(f"There already is a component named '{name}'.")
     _known.update(dict.fromkeys(names, component))
+    if plugin:
+        _plugins[component] = plugin
 
 
 def forget(component: type[Component]) -> None:
@@ -59,16 +67,33 @@ def create(name: str, values: Mapping[str, Any], node: Node) -> Component:
 
     Raises:
         UnknownComponentError: no component of that name; the closest known names are listed.
+        PluginError: the class of a plugin raised something that is no message for users.
     """
     kind = find(name)
     if kind is None:
         raise UnknownComponentError(f"{describe(scene_line())}: {explain_unknown(name)}")
     if kind.__name__ != name:
         translated.add((name, kind.__name__))
-    component = kind.__new__(kind)
-    component._context = node  # so that errors and links know the place
-    component.__init__(**values)  # type: ignore[misc]
+    try:
+        component = kind.__new__(kind)
+        component._context = node  # so that errors and links know the place
+        component.__init__(**values)  # type: ignore[misc]
+    except SoftctlError:
+        raise
+    except Exception as error:
+        plugin = plugin_of(kind)
+        if not plugin:
+            raise
+        raise PluginError(
+            f"{describe(scene_line())}: {kind.__name__} of plugin '{plugin}' cannot be made: "
+            f"{type(error).__name__}: {error}"
+        ) from error
     return component
+
+
+def plugin_of(component: type[Component]) -> str:
+    """Name of the plugin that brought a component; empty for those of this package."""
+    return _plugins.get(component, "")
 
 
 def find(name: str) -> type[Component] | None:

@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Callable
 from typing import IO, Any
 
+from sofa_softctl._internal.processes import first_calls
 from sofa_softctl.errors import SceneError, SoftctlError
 from sofa_softctl.scene.rollout.recipe import recipe_of, written
 from sofa_softctl.scene.scene_state import SceneState, state_of
@@ -41,7 +42,7 @@ class CopyProcess:
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, as long as the process
         self._process = _started(self._log)
         self._end = weakref.finalize(self, _end, self._process, self._log)
-        self._ask(recipe)
+        self._ask((first_calls(leave_out="backend"), recipe))
 
     def state(self) -> SceneState:
         """The present state of the scene that runs."""
@@ -125,9 +126,12 @@ def serve() -> None:
         answers.flush()
 
 
-def _made(recipe: Any) -> Any:
+def _made(question: tuple[list[Callable[[], Any]], Any]) -> Any:
     from sofa_softctl.scene.backend import find_backend
     from sofa_softctl.scene.rollout.rollout import CopiedScene
 
+    first, recipe = question
     find_backend("embedded")
+    for call in first:  # plugins
+        call()
     return CopiedScene(recipe.read())

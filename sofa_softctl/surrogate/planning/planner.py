@@ -156,7 +156,7 @@ def _plan(problem: PlanningProblem, ended: Ended, history: tuple[Iteration, ...]
     else:
         status = Status.CLOSEST_FEASIBLE if missed else Status.SOLVED
     reasons = [] if status.ok else [_REASONS[status]]
-    notes = () if ended.converged else ended.notes
+    notes = filter(None, (ended.fallback,)) if ended.converged else ended.notes
     if status is Status.NOT_CONVERGED and ended.stuck:
         reasons.append(
             "No step from it gains anything: where it wants to go the map may have no answer, as "

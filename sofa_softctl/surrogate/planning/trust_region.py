@@ -71,6 +71,8 @@ class Ended:
     """Their largest violation [-]."""
     notes: tuple[str, ...]
     """Notes of the QP solvers."""
+    fallback: str
+    """In how many iterations another solver than the first one answered, and why; else empty."""
 
 
 def optimise(
@@ -106,6 +108,7 @@ def optimise(
         search.stuck,
         search.stationarity,
         tuple(search.notes),
+        search.fallback,
     )
 
 
@@ -121,10 +124,18 @@ class _Search:
         self.hessian = self.idle = 0
         self.stationarity, self.converged = np.inf, False
         self.notes: dict[str, None] = {}
+        self.replaced: list[tuple[str, ...]] = []  # notes of each answer by another solver
 
     @property
     def merit(self) -> float:
         return self.trial.merit(self.scale, self.penalty)
+
+    @property
+    def fallback(self) -> str:
+        if not self.replaced:
+            return ""
+        why, count = " ".join(self.replaced[-1]), len(self.replaced)
+        return f"Another QP solver's answer was taken in {count} iterations. The last time: {why}"
 
     @property
     def balanced(self) -> bool:
@@ -152,6 +163,8 @@ class _Search:
             qp, solvers=self.settings.solvers, tolerance=_TOLERANCE, feasible=True
         )
         self.notes.update(dict.fromkeys(answer.notes))
+        if answer.replaced:
+            self.replaced.append(answer.notes)
         if answer.result is None:
             self.radius *= 0.25
             return False

@@ -9,12 +9,21 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
+from sofa_softctl.errors import PluginError
+from sofa_softctl.plugins import installed_places
+
 
 def show_error(error: Exception) -> None:
-    """Print an error of ours: its message, and the lines of the user's own files that led to it."""
+    """Print an error of ours: its message, and the lines of the user's own files that led to it.
+
+    Where a plugin raised, its lines too.
+    """
     console = Console(stderr=True, soft_wrap=True)  # lines of a terminal are not broken: 'file:7'
     console.print(f"[bold red]Error:[/] {escape(str(error))}", highlight=False)
-    for frame in user_frames(error):
+    frames = user_frames(error)
+    if isinstance(error, PluginError) and error.__cause__ is not None:
+        frames += user_frames(error.__cause__)
+    for frame in frames:
         place = f"{frame.filename}:{frame.lineno}"
         console.print(f"  at {escape(place)}: {escape(frame.line or '')}", highlight=False)
 
@@ -27,11 +36,16 @@ def show_users_error(error: Exception) -> None:
     print("".join(traceback.format_exception_only(error)), end="", file=sys.stderr)
 
 
-def user_frames(error: Exception) -> list[traceback.FrameSummary]:
-    """The lines of files that belong neither to this package nor to Python, innermost last."""
+def user_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """The lines of files that belong neither to this package nor to Python, innermost last.
+
+    Those of installed plugins are among them.
+    """
     own = str(Path(__file__).parents[2])
+    plugins = installed_places()
     return [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith((own, sys.prefix, sys.base_prefix, "<"))
+        if frame.filename.startswith(plugins)
+        or not frame.filename.startswith((own, sys.prefix, sys.base_prefix, "<"))
     ]

@@ -9,7 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sofa_softctl._internal.suggestions import some
 from sofa_softctl.errors import SoftctlError
+from sofa_softctl.offers import BUILT_IN
 
 LAMBDA = """\
 lambda is SOFA's multiplier, not the effort itself: dt times the force, pressure or torque with a
@@ -18,8 +20,12 @@ effort / dt with a StaticSolver. So the same number is another motor at another 
 effort_min and effort_max of InverseController are efforts, which do not depend on dt."""
 
 
-def show_components(name: str | None) -> None:
+def show_components(name: str | None, plugins: Any) -> None:
     """Print all components, or the Data and links of one.
+
+    Args:
+        name: Name or alias of one; None: all.
+        plugins: The plugins of this process, see `sofa_softctl.plugins`.
 
     Raises:
         SoftctlError: there is no component of that name.
@@ -31,14 +37,18 @@ def show_components(name: str | None) -> None:
     if name is None:
         table = Table("component", "also called", "what it is")
         for kind in sorted(set(factory.components().values()), key=lambda kind: kind.__name__):
-            first_line = (kind.__doc__ or "").strip().split("\n")[0]
-            table.add_row(kind.__name__, ", ".join(kind.aliases), escape(first_line))
+            text = (kind.__doc__ or "").strip().split("\n")[0]
+            plugin = factory.plugin_of(kind)
+            text += f" (plugin '{plugin}')" if plugin else ""
+            table.add_row(kind.__name__, ", ".join(kind.aliases), escape(text))
         console.print(table)
         return
     kind_found = factory.find(name)
     if kind_found is None:
-        raise SoftctlError(factory.explain_unknown(name))
+        raise SoftctlError(_no_component(name, plugins))
     console.print(escape(inspect.cleandoc(kind_found.__doc__ or "")), highlight=False)
+    if plugin := factory.plugin_of(kind_found):
+        console.print(escape(f"From the plugin '{plugin}'."), highlight=False)
     table = Table("Data", "default", "unit", "what it is")
     common = Component.data_types
     for entry in sorted(kind_found.data_types.values(), key=lambda entry: entry.name in common):
@@ -54,12 +64,28 @@ def show_components(name: str | None) -> None:
         console.print(LAMBDA, highlight=False)
 
 
+def _no_component(name: str, plugins: Any) -> str:
+    """Why there is no component of a name: something else may have it."""
+    from sofa_softctl.runtime.core import factory
+
+    others = [f"a {kind} of the plugin '{plugin}'" for kind, plugin in plugins.owners_of(name)]
+    if others:
+        return f"'{name}' is {' and '.join(others)}, no component. 'softctl plugins' lists them."
+    text = factory.explain_unknown(name)
+    return text[:1].upper() + text[1:]
+
+
 def show_plugins(plugins: Any) -> None:
-    """Print the plugins and their controllers."""
-    table = Table("plugin", "controllers")
-    for name in plugins.names:
-        brought = [key for key, entry in plugins.controllers.items() if entry.plugin == name]
-        table.add_row(escape(name), ", ".join(brought))
+    """Print the plugins and everything that they brought, by kind."""
+    table = Table()
+    for head in ("plugin", "brings", "names"):
+        table.add_column(head, overflow="fold")  # paths are long words
+    for plugin in plugins.names:
+        first = escape(plugin)
+        for kind, names in plugins.brought(plugin).items():
+            found = some(names) if plugin == BUILT_IN else ", ".join(names)
+            table.add_row(first, f"{kind}{'s' if len(names) > 1 else ''}", escape(found))
+            first = ""
     Console().print(table)
 
 
