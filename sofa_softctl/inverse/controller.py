@@ -36,10 +36,14 @@ from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solution import InverseSolution
 from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.contacts import body_path
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.report import History, Markers
 from sofa_softctl.status import Status
+
+DEFAULT_TOLERANCE = 0.01
+"""Distance to a goal that counts as reached, as a fraction of the robot's size."""
 
 
 class InverseController(SceneController):
@@ -77,7 +81,11 @@ class InverseController(SceneController):
             of the scene; see `LookAhead`. None: none.
         names: Names of the actuators for messages; the names of their nodes by default.
         goal_tolerance: Distance of the effectors to their goals at the end of a run up to which
-            they count as reached [length]; the summary gives reasons otherwise. None: no verdict.
+            they count as reached [length], for all or one each; the run says why otherwise, and
+            ends with status 3. None: 1 % of the robot's size, the largest side of the box around
+            the body that carries the effector as the scene starts (see `scene.body.body_size`).
+            math.inf: not judged, as effectors with the weight 0 are not. Axes with the weight 0 do
+            not count.
 
     Source: Coevoet, Escande, Duriez 2019, eq. (6) and section III-E.
     """
@@ -103,7 +111,7 @@ class InverseController(SceneController):
         solver: str = "daqp",
         look_ahead: LookAhead | None = None,
         names: Sequence[str] | None = None,
-        goal_tolerance: float | None = None,
+        goal_tolerance: float | Sequence[float] | np.ndarray | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, root=root, **kwargs)
@@ -121,7 +129,7 @@ class InverseController(SceneController):
         self.search = SearchOptions() if search is None else search
         self.grasps = list(grasps)
         self.lost = LostObjects(grasps=self.grasps)
-        self.goal_tolerance = checked_tolerance(goal_tolerance)
+        self.goal_tolerance = checked_tolerance(goal_tolerance, len(self.effectors))
         self.motor_speed = motor_speed
         check_components(self.driven, self.effectors)
         self.look_ahead_runner = LookAheadRunner(self, look_ahead)
@@ -201,8 +209,23 @@ class InverseController(SceneController):
             prepare()
         rows = ControlRows(self.root, self.driven, self.effectors)
         lost = LostObjects([body_path(state) for state in rows.states], self.grasps)
-        self.keep(rows=rows, lost=lost)
+        self.keep(rows=rows, lost=lost, tolerance=self._tolerance_of_each())
         return rows
+
+    def _tolerance_of_each(self) -> np.ndarray:
+        """Distance at which each effector counts as there [length], shape (n_e,); inf: always."""
+        given = self.goal_tolerance
+        if given is None:
+            sizes = [body_size(rows[0].getContext()) for rows in self.effectors]
+            given = DEFAULT_TOLERANCE * np.array(sizes)
+        judged = (self.weight.reshape(-1, 3) > 0.0).any(axis=1) & (given > 0.0)
+        found: np.ndarray = np.where(judged, given, math.inf)
+        return found
+
+    @property
+    def effector_names(self) -> list[str]:
+        """Path of each effector's node, for messages."""
+        return [rows[0].getContext().getPathName() for rows in self.effectors]
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:

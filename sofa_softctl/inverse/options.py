@@ -35,11 +35,20 @@ def checked_contacts(contacts: str) -> str:
     return contacts
 
 
-def checked_tolerance(tolerance: float | None) -> float | None:
-    """Check for a positive length or None; SceneError otherwise."""
-    if tolerance is not None and not 0.0 < tolerance < math.inf:
-        raise SceneError(f"goal_tolerance must be a length > 0, or None; got {tolerance!r}.")
-    return tolerance
+def checked_tolerance(tolerance: Any, effectors: int) -> np.ndarray | None:
+    """Tolerance of each effector, shape (n_e,), or None for the default; SceneError otherwise."""
+    if tolerance is None:
+        return None
+    try:
+        found = np.array(np.broadcast_to(np.asarray(tolerance, dtype=float), effectors))
+    except (TypeError, ValueError):
+        found = np.array([math.nan])
+    if not (found > 0.0).all():
+        raise SceneError(
+            "goal_tolerance must be a length > 0 for all effectors or one for each (math.inf: not "
+            f"judged), or None for 1 % of the robot's size; got {tolerance!r}."
+        )
+    return found
 
 
 def row_weights(weight: float | np.ndarray, effectors: int) -> np.ndarray:
