@@ -22,6 +22,14 @@ def load_plugins(files: list[Path] | None) -> None:
         known.add_file(file)
 
 
+def prepare(files: list[Path] | None, strict: bool) -> None:
+    """What a process of its own does before it opens a scene: load plugins, be strict."""
+    from sofa_softctl.scene.strict import set_strict
+
+    load_plugins(files)
+    set_strict(strict)
+
+
 @contextmanager
 def exit_is_an_error(scene: Path) -> Iterator[None]:
     """A scene that calls exit() does not decide the exit status of a command."""

@@ -16,6 +16,7 @@ from sofa_softctl.inverse import outputs
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.inverse.contact_rows import ContactRows
 from sofa_softctl.inverse.control_rows import ControlRows
+from sofa_softctl.inverse.goal_doubts import doubts_of_goals
 from sofa_softctl.inverse.goals import as_function, goals_at, has_state, within_reach
 from sofa_softctl.inverse.grasp import Grasp
 from sofa_softctl.inverse.look_ahead import LookAhead
@@ -160,6 +161,10 @@ class InverseController(SceneController):
         self._forget()
         self.driven.release()
         outputs.clear(self.outputs)
+
+    def doubts(self) -> list[str]:
+        """See SceneController."""
+        return doubts_of_goals(self)
 
     def summary(self, history: History) -> InverseSummary | None:
         """See SceneController."""
