@@ -41,6 +41,12 @@ class Body:
         return [entry for entry in self.entries if entry.findData(name) is not None]
 
     @property
+    def elastic(self) -> bool:
+        """Whether it has a material."""
+        names = (entry.getClassName() for entry in self.entries)
+        return bool(self.having("youngModulus")) or any("FEMForceField" in name for name in names)
+
+    @property
     def masses(self) -> list[Any]:
         """Masses."""
         return [entry for entry in self.entries if entry.getClassName().endswith("Mass")]

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.plausibility.bodies import Body, gravity_of
-from sofa_softctl.scene.plausibility.doubt import Doubt, at
+from sofa_softctl.scene.plausibility.doubt import Doubt
 from sofa_softctl.units import LENGTHS, Units
 
 EARTH = 9.81
@@ -28,7 +29,8 @@ def doubts_of_gravity(root: Any, bodies: Sequence[Body], units: Units | None) ->
         text = _beside_units(gravity, units)
     else:
         text = _beside_size(gravity, size)
-    return [Doubt(root, f"{at(root)}: {text}")] if text else []
+    where = getattr(root.gravity, "where", None)  # SOFA does not know the line
+    return [Doubt(root, f"{describe(where)}: {text}" if where else text)] if text else []
 
 
 def _beside_units(gravity: float, units: Units) -> str:
@@ -51,8 +53,8 @@ def _beside_size(gravity: float, size: float) -> str:
             fitting = "mm" if size * metres > SIZES[1] else "m"
             return (
                 f"gravity is {gravity:g}, the Earth's in {name} and s, and the largest body is "
-                f"{size:.4g} long, which would be in {name} too. Is the mesh in {fitting}? Then gravity is "
-                f"{EARTH / LENGTHS[fitting]:g}; declare UNITS = '{fitting}, kg, s'."
+                f"{size:.4g} long, which would be {name} too. Is the mesh in {fitting}? Then "
+                f"gravity is {EARTH / LENGTHS[fitting]:g}; declare UNITS = '{fitting}, kg, s'."
             )
     return ""
 

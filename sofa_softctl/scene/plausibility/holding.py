@@ -31,7 +31,7 @@ its size."""
 
 
 def doubts_of_holding(root: Any, bodies: Sequence[Body]) -> list[Doubt]:
-    """Elastic bodies with every node fixed, and bodies that gravity surely makes fall."""
+    """Elastic bodies with every node fixed, and those that gravity surely makes fall."""
     found = [doubt for body in bodies for doubt in _everywhere(body)]
     driven = _driven(root) if gravity_of(root) > 0.0 else None
     if driven is not None:
@@ -40,7 +40,7 @@ def doubts_of_holding(root: Any, bodies: Sequence[Body]) -> list[Doubt]:
 
 
 def _everywhere(body: Body) -> list[Doubt]:
-    if body.count < 2 or not body.having("youngModulus"):
+    if not body.elastic:
         return []
     fixed: set[int] = set()
     last = None
@@ -62,8 +62,9 @@ def _everywhere(body: Body) -> list[Doubt]:
 
 
 def _nowhere(root: Any, body: Body, driven: set[str]) -> list[Doubt]:
-    free = all(_leaves_free(entry, body, driven) for entry in body.entries)
-    if not body.masses or not free or _is_linked(root, body):
+    falls = body.elastic and bool(body.masses)  # a rigid one may be meant to
+    free = falls and all(_leaves_free(entry, body, driven) for entry in body.entries)
+    if not free or _is_linked(root, body):
         return []
     return [
         Doubt(

@@ -54,9 +54,9 @@ def _outside(
             user,
             f"{at(user)}: its point {worst} at {point(x[worst])} is {distance[worst]:.3g} from "
             f"the nearest node of the mesh of '{name}', more than an element ({edge[worst]:.3g}); "
-            f"the mesh reaches from {point(nodes.min(axis=0))} to {point(nodes.max(axis=0))}. So it "
-            f"is with {len(far)} of {len(x)} points. Correct 'position' of its MechanicalObject, or the "
-            "units of one of them.",
+            f"the mesh reaches from {point(nodes.min(axis=0))} to {point(nodes.max(axis=0))}. "
+            f"{len(far)} of {len(x)} points are that far out. Correct 'position' of its "
+            "MechanicalObject, or the units of one of them.",
         )
     ]
 

@@ -41,7 +41,7 @@ def doubts_of_response(root: Any) -> list[Doubt]:
                     f"({about}). Is the modulus, the mass or gravity in other units?",
                 )
             )
-        if system.solver.has_free_motion and response.period < dt:
+        if system.solver.has_free_motion and 0.0 < response.period < dt:
             found.append(
                 Doubt(
                     node,
