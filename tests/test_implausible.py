@@ -1,4 +1,4 @@
-"""Scenes that run, but cannot be meant: each is warned of at its start, and --strict refuses it."""
+"""Scenes that run, but are implausible: each is warned of at its start, and --strict refuses it."""
 
 import re
 import sys
@@ -269,7 +269,7 @@ def softctl(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("replaced", "units"), [({}, None), ({}, "mm, kg, s"), (SMALL | EARTH, "m, kg, s")]
 )
-def test_the_scene_itself_is_not_doubted(scene, replaced, units, caplog):
+def test_the_scene_itself_has_no_warning(scene, replaced, units, caplog):
     Session(scene(units, **replaced), strict=True)
     Session(scene(units, **replaced))
     assert caplog.text == ""
@@ -307,7 +307,7 @@ def test_a_warning_is_shown_in_quiet_and_changes_nothing_else(fresh, scene):
     assert "nothing holds this body of 54 nodes" in done.stderr
 
 
-def test_a_body_that_may_be_held_is_not_doubted(scene):
+def test_a_body_that_may_be_held_is_not_warned_of(scene):
     """A spring, a contact, a motor, or a controller that nobody knows."""
     spring = "beam.addObject('RestShapeSpringsForceField', points=[0], stiffness=100.0)"
     contact = "beam.addObject('PointCollisionModel')"
@@ -320,7 +320,7 @@ def test_a_body_that_may_be_held_is_not_doubted(scene):
     Session(scene(clamp="", effector=motor, pull="", points="", mapping=""), strict=True)
 
 
-def test_the_ideas_of_a_goal_are_not_asked_of_one_with_a_state(scene):
+def test_a_goal_with_a_state_is_not_called_before_the_first_step(scene):
     code = (
         "class Goal:\n"
         "    def __call__(self, time): raise AssertionError('asked')\n"

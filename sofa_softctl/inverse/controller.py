@@ -16,7 +16,7 @@ from sofa_softctl.inverse import outputs
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.inverse.contact_rows import ContactRows
 from sofa_softctl.inverse.control_rows import ControlRows
-from sofa_softctl.inverse.goal_doubts import doubts_of_goals
+from sofa_softctl.inverse.goal_plausibility import goal_warnings
 from sofa_softctl.inverse.goals import as_function, goals_at, has_state, within_reach
 from sofa_softctl.inverse.grasp import Grasp
 from sofa_softctl.inverse.look_ahead import LookAhead
@@ -162,9 +162,9 @@ class InverseController(SceneController):
         self.driven.release()
         outputs.clear(self.outputs)
 
-    def doubts(self) -> list[str]:
+    def start_warnings(self) -> list[str]:
         """See SceneController."""
-        return doubts_of_goals(self)
+        return goal_warnings(self)
 
     def summary(self, history: History) -> InverseSummary | None:
         """See SceneController."""

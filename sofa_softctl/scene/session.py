@@ -97,7 +97,7 @@ class Session:
 
         for controller in self.controllers:
             if isinstance(controller, SceneController):
-                for text in controller.doubts():
+                for text in controller.start_warnings():
                     Sofa.msg_warning(controller, f"{controller.made_at}: {text}")
 
     @property

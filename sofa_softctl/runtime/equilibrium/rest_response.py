@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.solvers import DirectLinearSolver, MechanicalSystem
 
 SOFT = 1e-3
@@ -39,10 +40,13 @@ def rest_response(system: MechanicalSystem, gravity: np.ndarray) -> RestResponse
         return None
     x = np.concatenate([state._data["position"].get() for state in system.states])
     size, strength = float(np.ptp(x, axis=0).max()), float(np.linalg.norm(gravity))
-    if not (size > 0.0 and strength > 0.0):
+    if not size > 0.0:
         return None
     system.compute_force()
-    solver.set_matrix(SOFT * strength / size, 1.0, 0.0)
+    try:
+        solver.set_matrix(SOFT * strength / size, 1.0, 0.0)
+    except SceneError:  # singular: the first step says so
+        return None
     if not solver.positive_definite:
         return None
     sag = np.zeros_like(system.v)

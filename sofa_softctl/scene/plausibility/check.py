@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from sofa_softctl.scene.plausibility.bodies import bodies_of
-from sofa_softctl.scene.plausibility.doubt import Doubt
-from sofa_softctl.scene.plausibility.gravity import doubts_of_gravity
-from sofa_softctl.scene.plausibility.holding import doubts_of_holding
-from sofa_softctl.scene.plausibility.materials import doubts_of_materials
-from sofa_softctl.scene.plausibility.points import doubts_of_points
-from sofa_softctl.scene.plausibility.response import doubts_of_response
+from sofa_softctl.scene.plausibility.gravity import gravity_warnings
+from sofa_softctl.scene.plausibility.holding import holding_warnings
+from sofa_softctl.scene.plausibility.materials import material_warnings
+from sofa_softctl.scene.plausibility.points import point_warnings
+from sofa_softctl.scene.plausibility.response import response_warnings
+from sofa_softctl.scene.plausibility.warning import StartWarning
 from sofa_softctl.units import Units
 
 
-def implausible(root: Any, units: Units | None = None) -> list[Doubt]:
-    """What is implausible in a scene as it starts; nothing is changed.
+def implausible(root: Any, units: Units | None = None) -> list[StartWarning]:
+    """What is implausible in a scene as it starts; its state stays as it is.
 
     By Data and graph alone, so the same on both backends, but for the sag and the period: they take
     a linear solve, which the embedded runtime has.
@@ -26,9 +26,9 @@ def implausible(root: Any, units: Units | None = None) -> list[Doubt]:
     """
     bodies = bodies_of(root)
     return [
-        *doubts_of_gravity(root, bodies, units),
-        *doubts_of_materials(bodies),
-        *(held := doubts_of_holding(root, bodies)),
-        *doubts_of_points(root),
-        *([] if held else doubts_of_response(root)),
+        *gravity_warnings(root, bodies, units),
+        *material_warnings(bodies),
+        *(held := holding_warnings(root, bodies)),
+        *point_warnings(root),
+        *([] if held else response_warnings(root)),
     ]

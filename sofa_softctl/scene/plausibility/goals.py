@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.scene.plausibility.doubt import point
+from sofa_softctl.scene.plausibility.warning import point
 
 FAR = 5.0
-"""A goal further from its effector than so many sizes of the robot is doubted."""
+"""A goal further from its effector than so many sizes of the robot is warned of."""
 FACTORS = (1e3, 1e2, 1e1, 1e-1, 1e-2, 1e-3)
 """Between units of length that are mistaken for each other."""
 SMALL = 100.0
-"""A goal in reach is doubted if so many times it, or more, is beside the effector."""
+"""A goal in reach is warned of if so many times it, or more, is beside the effector."""
 
 
 def far_goal(tip: np.ndarray, goal: np.ndarray, size: float, *, far: float = FAR) -> str | None:
-    """What is doubtful in a goal; None where nothing is.
+    """What is implausible in a goal; None where nothing is.
 
     Args:
         tip: Position of the effector [length], shape (3,).

@@ -8,7 +8,7 @@ from typing import Any
 
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.plausibility.bodies import Body, gravity_of
-from sofa_softctl.scene.plausibility.doubt import Doubt
+from sofa_softctl.scene.plausibility.warning import StartWarning
 from sofa_softctl.units import LENGTHS, Units
 
 EARTH = 9.81
@@ -16,10 +16,10 @@ EARTH = 9.81
 ROUNDED = 0.03
 """Relative deviation from it that rounding explains: 9.8, 10."""
 SIZES = (1e-3, 50.0)
-"""Sizes of robots [m] that no unit of length is doubted for."""
+"""Sizes of robots [m] that are plausible."""
 
 
-def doubts_of_gravity(root: Any, bodies: Sequence[Body], units: Units | None) -> list[Doubt]:
+def gravity_warnings(root: Any, bodies: Sequence[Body], units: Units | None) -> list[StartWarning]:
     """Gravity that is the Earth's in another unit: than `UNITS`, or than the size of the bodies."""
     gravity = gravity_of(root)
     size = max((body.size for body in bodies if body.masses), default=0.0)
@@ -30,7 +30,7 @@ def doubts_of_gravity(root: Any, bodies: Sequence[Body], units: Units | None) ->
     else:
         text = _beside_size(gravity, size)
     where = getattr(root.gravity, "where", None)  # SOFA does not know the line
-    return [Doubt(root, f"{describe(where)}: {text}" if where else text)] if text else []
+    return [StartWarning(root, f"{describe(where)}: {text}" if where else text)] if text else []
 
 
 def _beside_units(gravity: float, units: Units) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.plausibility.bodies import Body, gravity_of
-from sofa_softctl.scene.plausibility.doubt import Doubt, at
+from sofa_softctl.scene.plausibility.warning import StartWarning, at
 from sofa_softctl.scene.sofa.animate import controllers_of
 
 FIXED = ("FixedProjectiveConstraint", "FixedConstraint")
@@ -30,16 +30,16 @@ BESIDE = 0.1
 its size."""
 
 
-def doubts_of_holding(root: Any, bodies: Sequence[Body]) -> list[Doubt]:
+def holding_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
     """Elastic bodies with every node fixed, and those that gravity surely makes fall."""
-    found = [doubt for body in bodies for doubt in _everywhere(body)]
+    found = [one for body in bodies for one in _everywhere(body)]
     driven = _driven(root) if gravity_of(root) > 0.0 else None
     if driven is not None:
-        found += [doubt for body in bodies for doubt in _nowhere(root, body, driven)]
+        found += [one for body in bodies for one in _nowhere(root, body, driven)]
     return found
 
 
-def _everywhere(body: Body) -> list[Doubt]:
+def _everywhere(body: Body) -> list[StartWarning]:
     if not body.elastic:
         return []
     fixed: set[int] = set()
@@ -53,7 +53,7 @@ def _everywhere(body: Body) -> list[Doubt]:
     if last is None or len(fixed) < body.count:
         return []
     return [
-        Doubt(
+        StartWarning(
             last,
             f"{at(last)} fixes all {body.count} nodes of '{body.node.getPathName()}', so the body "
             "cannot move. Fix the nodes of its clamp alone: look at the box of the ROI.",
@@ -61,13 +61,13 @@ def _everywhere(body: Body) -> list[Doubt]:
     ]
 
 
-def _nowhere(root: Any, body: Body, driven: set[str]) -> list[Doubt]:
+def _nowhere(root: Any, body: Body, driven: set[str]) -> list[StartWarning]:
     falls = body.elastic and bool(body.masses)  # a rigid one may be meant to
     free = falls and all(_leaves_free(entry, body, driven) for entry in body.entries)
     if not free or _is_linked(root, body):
         return []
     return [
-        Doubt(
+        StartWarning(
             body.state,
             f"{at(body.state)}: nothing holds this body of {body.count} nodes against gravity: no "
             "fixed node, spring, motor or contact; it falls. Add a FixedProjectiveConstraint at "

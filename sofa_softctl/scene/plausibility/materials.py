@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from sofa_softctl.scene.plausibility.bodies import Body
-from sofa_softctl.scene.plausibility.doubt import Doubt, at
+from sofa_softctl.scene.plausibility.warning import StartWarning, at
 
 
-def doubts_of_materials(bodies: Sequence[Body]) -> list[Doubt]:
+def material_warnings(bodies: Sequence[Body]) -> list[StartWarning]:
     """Young's moduli and total masses that are not positive."""
-    return [doubt for body in bodies for doubt in (*_moduli(body), *_masses(body))]
+    return [one for body in bodies for one in (*_moduli(body), *_masses(body))]
 
 
-def _moduli(body: Body) -> list[Doubt]:
+def _moduli(body: Body) -> list[StartWarning]:
     found = []
     for field in body.having("youngModulus"):
         values = np.ravel(np.asarray(field.youngModulus.value, dtype=float))
@@ -23,7 +23,7 @@ def _moduli(body: Body) -> list[Doubt]:
         if len(bad):
             count = f" in {len(bad)} of {len(values)} entries, first {bad[0]}"
             found.append(
-                Doubt(
+                StartWarning(
                     field,
                     f"{at(field)} has youngModulus={values[bad[0]]:g}"
                     f"{count if len(values) > 1 else ''}: without stiffness nothing keeps the "
@@ -33,14 +33,14 @@ def _moduli(body: Body) -> list[Doubt]:
     return found
 
 
-def _masses(body: Body) -> list[Doubt]:
+def _masses(body: Body) -> list[StartWarning]:
     """The embedded runtime refuses them; SOFA goes on."""
     found = []
     for mass in body.masses:
         total = mass.findData("totalMass")
         if total is not None and not float(total.value) > 0.0:
             found.append(
-                Doubt(
+                StartWarning(
                     mass,
                     f"{at(mass)} has totalMass={float(total.value):g}: a body needs a positive "
                     "mass. Give totalMass, or massDensity in mass/length^3 of the scene.",

@@ -8,13 +8,13 @@ import numpy as np
 
 from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.plausibility.doubt import Doubt, at, point
+from sofa_softctl.scene.plausibility.warning import StartWarning, at, point
 
 FAR = 5.0
-"""A pull point further from its cable than so many sizes of the body is doubted."""
+"""A pull point further from its cable than so many sizes of the body is warned of."""
 
 
-def doubts_of_points(root: Any) -> list[Doubt]:
+def point_warnings(root: Any) -> list[StartWarning]:
     """Points further than an element outside their mesh, and pull points far from the body."""
     found = []
     edges: dict[str, np.ndarray] = {}
@@ -27,13 +27,13 @@ def doubts_of_points(root: Any) -> list[Doubt]:
         mapping = node.getMechanicalMapping()
         if mapping is not None and mapping.getClassName() == "BarycentricMapping":
             found += _outside(users[0], x, mapping, edges)
-        found += [doubt for user in users for doubt in _pulled_from_afar(user, x)]
+        found += [one for user in users for one in _pulled_from_afar(user, x)]
     return found
 
 
 def _outside(
     user: Any, x: np.ndarray, mapping: Any, edges_of: dict[str, np.ndarray]
-) -> list[Doubt]:
+) -> list[StartWarning]:
     """Args: the user of the points x (p, 3), their mapping, and the edges of meshes seen so far."""
     mesh = _mesh_above(mapping)
     if mesh is None:
@@ -50,7 +50,7 @@ def _outside(
         return []
     worst = int(far[np.argmax(distance[far])])
     return [
-        Doubt(
+        StartWarning(
             user,
             f"{at(user)}: its point {worst} at {point(x[worst])} is {distance[worst]:.3g} from "
             f"the nearest node of the mesh of '{name}', more than an element ({edge[worst]:.3g}); "
@@ -95,7 +95,7 @@ def _longest_edges(nodes: np.ndarray, elements: np.ndarray) -> np.ndarray:
     return found
 
 
-def _pulled_from_afar(user: Any, x: np.ndarray) -> list[Doubt]:
+def _pulled_from_afar(user: Any, x: np.ndarray) -> list[StartWarning]:
     has = user.findData("hasPullPoint")
     if has is None or not has.value:
         return []
@@ -104,7 +104,7 @@ def _pulled_from_afar(user: Any, x: np.ndarray) -> list[Doubt]:
     if not distance > FAR * size > 0.0:
         return []
     return [
-        Doubt(
+        StartWarning(
             user,
             f"{at(user)}: its pullPoint {point(pull)} is {distance:.4g} from the cable's first "
             f"point, and the body is {size:.4g} long. Is it in other units?",

@@ -17,7 +17,7 @@ STEPS = 10
 """A period of a goal has at least so many steps."""
 
 
-def doubts_of_goals(controller: Any) -> list[str]:
+def goal_warnings(controller: Any) -> list[str]:
     """Sentences on goals far from their effectors, and on periods that are a few steps.
 
     Goals with a state are not asked for. One that raises is left to the first step.

@@ -1,4 +1,4 @@
-"""A doubt about a scene, and the words for where it is."""
+"""A warning of the start, and the words for where it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.helper.source_line import describe
 
 
-class Doubt(NamedTuple):
+class StartWarning(NamedTuple):
     """Something implausible, for `Sofa.msg_warning`."""
 
     component: Any
