@@ -455,7 +455,8 @@ def createScene(root, solver="mine"):
     rows = add_effector(tip)
     tip.addObject("BarycentricMapping")
     root.addObject(InverseController(name="inverse", root=root, actuators=[pull], effectors=[rows],
-                                     goal=[0.9, 0.9, 0.9], solver=solver, names=["cable"]))
+                                     goal=[0.9, 0.9, 0.9], solver=solver, names=["cable"],
+                                     goal_tolerance=float("inf")))
 """
 SOLVE = """
 from sofa_softctl.qp.solvers import find

@@ -16,11 +16,12 @@ from sofa_softctl.cli.options import (
     Scene,
     Set,
     Steps,
+    Strict,
     parameters,
     print_json,
 )
 from sofa_softctl.cli.root import app
-from sofa_softctl.cli.scenes import load_plugins, open_session
+from sofa_softctl.cli.scenes import load_plugins, open_session, prepare
 from sofa_softctl.status import ExitStatus
 
 bench = typer.Typer(help="How fast a scene is, here and beside SOFA.", no_args_is_help=True)
@@ -34,6 +35,7 @@ def scene(
     set_: Set = None,
     backend: BackendName = "auto",
     plugin: Plugin = None,
+    strict: Strict = False,
     as_json: Json = False,
 ) -> None:
     """Measure a scene: where the time of a step goes, after compilation."""
@@ -65,6 +67,7 @@ def compare(
         Path | None, typer.Option(metavar="FILE.png", help="Plot of deviation and phases.")
     ] = None,
     plugin: Plugin = None,
+    strict: Strict = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -73,7 +76,6 @@ def compare(
     Ends with status 1 when the motion differs by more than the tolerance.
     """
     from sofa_softctl.bench.compare import compare as compare_scene
-    from sofa_softctl.plugins import load_files
     from sofa_softctl.view.terminal import bench as tables
     from sofa_softctl.view.terminal.run import Terminal
 
@@ -84,7 +86,7 @@ def compare(
             scene,
             total,
             parameters=parameters(set_),
-            prepare=partial(load_files, plugin or []),
+            prepare=partial(prepare, plugin, strict),
             on_step=advance,
         )
     if as_json:

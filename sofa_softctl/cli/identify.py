@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from sofa_softctl.cli.options import Json, Plugin, Quiet, stopping
+from sofa_softctl.cli.options import Json, Plugin, Quiet, Strict, stopping
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import SoftctlError
@@ -88,6 +88,7 @@ def identify(
         int, typer.Option(help="Simulations of a search, or iterations of the descent.", min=1)
     ] = 200,
     plugin: Plugin = None,
+    strict: Strict = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

@@ -21,13 +21,31 @@ Set = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Parameter of createScene; may be repeated."),
 ]
 Workers = Annotated[int, typer.Option(help="Processes that solve at the same time.", min=0)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]
 BackendName = Annotated[str, typer.Option(help="auto, embedded or sofa.")]
 Plugin = Annotated[
     list[Path] | None,
     typer.Option(help="Plugin file to load; may be repeated.", show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+
+
+def _be_strict(context: typer.Context, strict: bool) -> bool:
+    """Open scenes strictly while the command runs."""
+    from sofa_softctl.scene.strict import strict_sessions
+
+    context.with_resource(strict_sessions(strict))
+    return strict
+
+
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        callback=_be_strict,
+        help="Warnings of loading and of the start of a scene are errors.",
+    ),
+]
 
 
 def parameters(texts: list[str] | None) -> dict[str, str]:

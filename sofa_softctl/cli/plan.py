@@ -13,6 +13,7 @@ from sofa_softctl.cli.options import (
     Quiet,
     Scene,
     Set,
+    Strict,
     Workers,
     parameters,
     print_json,
@@ -50,6 +51,7 @@ def plan(
     ] = None,
     set_: Set = None,
     plugin: Plugin = None,
+    strict: Strict = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Path, tensions and evaluations.")
     ] = None,

@@ -17,6 +17,7 @@ from sofa_softctl.cli.options import (
     Scene,
     Set,
     Steps,
+    Strict,
     print_json,
 )
 from sofa_softctl.cli.root import app
@@ -47,6 +48,7 @@ def run(
         Path | None, typer.Option(metavar="FILE.gif|mp4", help="Movie of the robot.")
     ] = None,
     plugin: Plugin = None,
+    strict: Strict = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

@@ -22,6 +22,15 @@ def load_plugins(files: list[Path] | None, backend: str) -> None:
     load_files(files or [])
 
 
+def prepare(files: list[Path] | None, strict: bool) -> None:
+    """What a process of its own does before it opens a scene: load plugins, be strict."""
+    from sofa_softctl.plugins import load_files
+    from sofa_softctl.scene.strict import set_strict
+
+    load_files(files or [])
+    set_strict(strict)
+
+
 @contextmanager
 def exit_is_an_error(scene: Path) -> Iterator[None]:
     """A scene that calls exit() does not decide the exit status of a command."""

@@ -16,9 +16,10 @@ from sofa_softctl.inverse import outputs
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.inverse.contact_rows import ContactRows
 from sofa_softctl.inverse.control_rows import ControlRows
+from sofa_softctl.inverse.goal_plausibility import goal_warnings
 from sofa_softctl.inverse.goals import goals_at, has_state, within_reach
 from sofa_softctl.inverse.grasp import Grasp
-from sofa_softctl.inverse.limit_checks import check_limits
+from sofa_softctl.inverse.limit_checks import check_limits, limit_warnings
 from sofa_softctl.inverse.look_ahead import LookAhead
 from sofa_softctl.inverse.look_ahead_runner import LookAheadRunner
 from sofa_softctl.inverse.lost_objects import LostObjects
@@ -40,6 +41,7 @@ from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solution import InverseSolution
 from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.scene import options
+from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.contacts import body_path
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.report import History, Markers
@@ -47,6 +49,8 @@ from sofa_softctl.status import Status
 
 Numbers = float | Sequence[float] | np.ndarray
 """One number for all actuators, or one for each."""
+DEFAULT_TOLERANCE = 0.01
+"""Distance to a goal that counts as reached, as a fraction of the robot's size."""
 
 
 class InverseController(SceneController):
@@ -92,7 +96,11 @@ class InverseController(SceneController):
             of the scene; see `LookAhead`. None: none.
         names: Names of the actuators for messages; the names of their nodes by default.
         goal_tolerance: Distance of the effectors to their goals at the end of a run up to which
-            they count as reached [length]; the summary gives reasons otherwise. None: no verdict.
+            they count as reached [length], for all or one each; the run says why otherwise, and
+            ends with status 3. None: 1 % of the robot's size, the largest side of the box around
+            the body that carries the effector as the scene starts (see `scene.body.body_size`).
+            math.inf: not judged, as effectors with the weight 0 are not. Axes with the weight 0 do
+            not count.
 
     An effort is a force, torque or pressure in the scene's units, whatever dt and integrator are.
 
@@ -127,7 +135,7 @@ class InverseController(SceneController):
         solver: str = "daqp",
         look_ahead: LookAhead | None = None,
         names: Sequence[str] | None = None,
-        goal_tolerance: float | None = None,
+        goal_tolerance: float | Sequence[float] | np.ndarray | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, root=root, **kwargs)
@@ -158,10 +166,15 @@ class InverseController(SceneController):
             self.search = options.instance(self, "search", search, SearchOptions)
         self.grasps = options.instances(self, "grasps", grasps, Grasp)
         self.lost = LostObjects(grasps=self.grasps)
-        self.goal_tolerance = goal_tolerance
+        self.goal_tolerance: Any = goal_tolerance
         if goal_tolerance is not None:
-            self.goal_tolerance = options.number(
-                self, "goal_tolerance", goal_tolerance, options.POSITIVE
+            self.goal_tolerance = options.numbers(
+                self,
+                "goal_tolerance",
+                goal_tolerance,
+                len(self.effectors),
+                "effector",
+                options.POSITIVE,
             )
         if look_ahead is not None:
             options.instance(self, "look_ahead", look_ahead, LookAhead)
@@ -185,6 +198,7 @@ class InverseController(SceneController):
         self.limits_met: dict[str, int] = {}
         self.searched: list[tuple[float, bool]] = []  # gap, converged of each step with contacts
         self.last_time = -math.inf
+        self.asked_goal: tuple[float, Any] = (math.nan, None)  # time and goals
         self.failed = False
         self.warned_of_others = False
         self.slack = Slack(self.names, self.motor_speed)
@@ -198,6 +212,10 @@ class InverseController(SceneController):
         self._forget()
         self.driven.release()
         outputs.clear(self.outputs)
+
+    def start_warnings(self) -> list[str]:
+        """See SceneController."""
+        return [*goal_warnings(self), *limit_warnings(self)]
 
     def summary(self, history: History) -> InverseSummary | None:
         """See SceneController."""
@@ -236,6 +254,7 @@ class InverseController(SceneController):
         self.limits_met = dict(snapshot["limits_met"])
         self.searched = list(snapshot["searched"])
         self.last_time = snapshot["last_time"]
+        self.keep(asked_goal=(math.nan, None))
         self.slack.until = snapshot["slack_until"].copy()
         self.look_ahead_runner.restore(snapshot["look_ahead_runner"])
         for grasp, known in zip(self.grasps, snapshot["grasps"], strict=True):
@@ -244,14 +263,39 @@ class InverseController(SceneController):
         if has_state(self.goal_function):
             self.goal_function.restore(snapshot["goal"])
 
+    def goals_at(self, time: float) -> np.ndarray:
+        """Goal of each effector at a time [length], shape (n_e, 3).
+
+        The function is asked once for each time: it may read from a device.
+        """
+        if time != self.asked_goal[0]:
+            goal = goals_at(self.goal_function, time, len(self.effectors), self.getPathName())
+            self.keep(asked_goal=(time, goal))
+        return self.asked_goal[1]
+
     def _find_rows(self) -> ControlRows:
         if self.contacts != "forward":
             prepare()
         rows = ControlRows(self.root, self.driven, self.effectors)
         check_limits(self, rows.factor)
         lost = LostObjects([body_path(state) for state in rows.states], self.grasps)
-        self.keep(rows=rows, lost=lost)
+        self.keep(rows=rows, lost=lost, tolerance=self._tolerance_of_each())
         return rows
+
+    def _tolerance_of_each(self) -> np.ndarray:
+        """Distance at which each effector counts as there [length], shape (n_e,); inf: always."""
+        given = self.goal_tolerance
+        if given is None:
+            sizes = [body_size(rows[0].getContext()) for rows in self.effectors]
+            given = DEFAULT_TOLERANCE * np.array(sizes)
+        judged = (self.weight.reshape(-1, 3) > 0.0).any(axis=1) & (given > 0.0)
+        found: np.ndarray = np.where(judged, given, math.inf)
+        return found
+
+    @property
+    def effector_names(self) -> list[str]:
+        """Path of each effector's node, for messages."""
+        return [rows[0].getContext().getPathName() for rows in self.effectors]
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
@@ -264,7 +308,7 @@ class InverseController(SceneController):
             self.reset()
         self.look_ahead_runner.before_step()
         time = now + self.dt.value
-        goal = goals_at(self.goal_function, time, len(self.effectors), self.getPathName())
+        goal = self.goals_at(time)
         tip = rows.tip()
         target = within_reach(
             tip, self.look_ahead_runner.way(goal - tip), self.look_ahead_runner.goal_distance

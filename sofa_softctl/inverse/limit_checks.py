@@ -6,11 +6,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import Sofa
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.scene.constraint_system import ComplianceSystem
 
 
 class Source(NamedTuple):
@@ -48,8 +48,13 @@ def check_limits(controller: Any, factor: np.ndarray) -> None:
                     f"{driven.names[i]}: its limits contradict each other: {lower.text}, and "
                     f"{upper.text}."
                 )
-    _warn_of_multipliers(controller, factor)
-    _warn_of_pushing(controller, factor)
+
+
+def limit_warnings(controller: Any) -> list[str]:
+    """Sentences on limits of SOFA's multipliers, and on cables that can push."""
+    system = ComplianceSystem(controller.root)
+    factor = np.array([system.effort_factor(one) for one in controller.driven.components])
+    return [*_multipliers(controller, factor), *_pushing(controller, factor)]
 
 
 def _limit(controller: Any, name: str, i: int, factor: float) -> Source:
@@ -77,8 +82,8 @@ def _written(component: Any, name: str, data: Any) -> str:
     return f"{name}={data.value:g} of {kind} '{component.getPathName()}'{place}"
 
 
-def _warn_of_multipliers(controller: Any, factor: np.ndarray) -> None:
-    """Warn of limits on SOFA's multiplier, which mean another effort at another dt."""
+def _multipliers(controller: Any, factor: np.ndarray) -> list[str]:
+    """Limits on SOFA's multiplier mean another effort at another dt."""
     driven: Actuators = controller.driven
     found = [
         (i, name, *own)
@@ -89,19 +94,18 @@ def _warn_of_multipliers(controller: Any, factor: np.ndarray) -> None:
         if own[1].value != 0.0 and math.isfinite(own[1].value)
     ]
     if not found:
-        return
+        return []
     i, name, data, value, _ = found[0]
     more = len({entry[0] for entry in found}) - 1
     others = f", like limits of {more} other actuators," if more else ""
     what = driven.kinds[i].unit  # type: ignore[union-attr]
     options = {name: _of_all(driven, name, factor) for _, name, *_ in found}
-    Sofa.msg_warning(
-        controller,
+    return [
         f"{_written(driven.components[i], data, value)}{others} limits SOFA's multiplier, which is "
         f"{factor[i]:g} times the {what} with this integrator and dt: here it means a {what} of "
         f"{value.value / factor[i]:g}, and another one at another dt. Give the controller "
-        f"{' and '.join(f'{name}={limit}' for name, limit in options.items())} instead.",
-    )
+        f"{' and '.join(f'{name}={limit}' for name, limit in options.items())} instead."
+    ]
 
 
 def _of_all(driven: Actuators, name: str, factor: np.ndarray) -> str:
@@ -116,8 +120,8 @@ def _of_all(driven: Actuators, name: str, factor: np.ndarray) -> str:
     return texts[0] if len(set(texts)) == 1 else f"[{', '.join(texts)}]"
 
 
-def _warn_of_pushing(controller: Any, factor: np.ndarray) -> None:
-    """Warn of cables without a lower limit, which would push like rods."""
+def _pushing(controller: Any, factor: np.ndarray) -> list[str]:
+    """Cables without a lower limit would push like rods."""
     driven: Actuators = controller.driven
     free = [
         i
@@ -125,11 +129,10 @@ def _warn_of_pushing(controller: Any, factor: np.ndarray) -> None:
         if component.getClassName().startswith("Cable")
         and _limit(controller, "effort_min", i, factor[i]).value == -math.inf
     ]
-    if free:
-        names = ", ".join(driven.names[i] for i in free)
-        Sofa.msg_warning(
-            controller,
-            f"{names}: no lower limit of the force, so {'it' if len(free) == 1 else 'they'} can "
-            "push, which a cable cannot. Give the controller effort_min=0, or a negative number "
-            "for a rod.",
-        )
+    if not free:
+        return []
+    names = ", ".join(driven.names[i] for i in free)
+    return [
+        f"{names}: no lower limit of the force, so {'it' if len(free) == 1 else 'they'} can push, "
+        "which a cable cannot. Give the controller effort_min=0, or a negative number for a rod."
+    ]

@@ -7,12 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sofa_softctl.inverse.goal_verdict import GoalSummary, judge
 from sofa_softctl.scene.report import History, Line, Report, Summary, Table
 from sofa_softctl.status import Status, Verdict
-from sofa_softctl.units import symbol
-
-NAMED = 3
-"""Maximum number of actuators at a limit that a reason names, or one more."""
 
 
 @dataclass(frozen=True)
@@ -67,20 +64,6 @@ class SearchSummary:
 
 
 @dataclass(frozen=True)
-class GoalSummary:
-    """Whether the goals were reached at the end of a run."""
-
-    tolerance: float
-    """Distance that counts as reached [length]."""
-    reached: bool
-    """Whether all effectors are within it."""
-    reasons: list[str]
-    """Reasons if they are not."""
-    verdict: str
-    """Verdict as a sentence."""
-
-
-@dataclass(frozen=True)
 class InverseSummary(Summary):
     """One inverse controller over a run."""
 
@@ -108,7 +91,7 @@ class InverseSummary(Summary):
     """Time at which objects left all contacts for good [time], by their paths; see `LostObjects`.
     """
     goal: GoalSummary | None = None
-    """Whether the goals were reached; None without a `goal_tolerance` of the controller."""
+    """Whether the goals were reached; None where `goal_tolerance` judges no effector."""
     fallback: str = ""
     """Why another QP solver's answer was taken, in the last of the steps with status FALLBACK."""
     held_at_end: bool = False
@@ -116,12 +99,10 @@ class InverseSummary(Summary):
 
     @property
     def verdict(self) -> Verdict | None:
-        """Held at the end, reached or not; None without a `goal_tolerance`."""
+        """Held at the end, reached or not; None where no effector is judged."""
         if self.held_at_end:
             return Verdict.HELD
-        if self.goal is None:
-            return None
-        return Verdict.REACHED if self.goal.reached else Verdict.NOT_REACHED
+        return None if self.goal is None else self.goal.outcome
 
     def report(self, units: dict[str, str]) -> Report:
         """See `scene.report.Summary`."""
@@ -151,12 +132,11 @@ def summarise(controller: Any, history: History) -> InverseSummary:
     search = _summarise_search(
         np.array(controller.searched, dtype=float).reshape(-1, 2), controller.search.gap
     )
-    error = float(errors[-1].max())
     return InverseSummary(
         name=controller.getPathName(),
         error_mean=float(errors.mean()),
         error_max=float(errors.max()),
-        error_last=error,
+        error_last=float(errors[-1].max()),
         statuses={status.name: n for status, n in controller.solutions.items() if n},
         limits_met=dict(controller.limits_met),
         actuators=[
@@ -176,7 +156,7 @@ def summarise(controller: Any, history: History) -> InverseSummary:
         ],
         search=search,
         lost=lost,
-        goal=_judge(controller, error, search, symbol(history.units, "length")),
+        goal=judge(controller, history),
         fallback=controller.fallback,
         held_at_end=controller.solution is not None and controller.solution.status is Status.HELD,
     )
@@ -228,56 +208,6 @@ def _summarise_search(search: np.ndarray, wanted: float) -> SearchSummary | None
         gap_worst=float(known.max()) if len(known) else None,
         not_converged=int((converged == 0.0).sum()),
     )
-
-
-def _judge(
-    controller: Any, error: float, search: SearchSummary | None, unit: str
-) -> GoalSummary | None:
-    """Whether the goals were reached; None without a tolerance."""
-    tolerance = controller.goal_tolerance
-    if tolerance is None:
-        return None
-    if error <= tolerance:
-        verdict = f"reached: {error:.3g} {unit} off at the end, {tolerance:g} allowed"
-        return GoalSummary(tolerance, True, [], verdict)
-    reasons = _reasons(controller, search)
-    verdict = f"not reached: {error:.3g} {unit} off at the end, {tolerance:g} allowed"
-    return GoalSummary(tolerance, False, reasons, f"{verdict}; {', '.join(reasons)}")
-
-
-def _reasons(controller: Any, search: SearchSummary | None) -> list[str]:
-    """Possible reasons why goals were not reached, certain ones first."""
-    found = [f"{name} is lost" for name in controller.lost.left]
-    last = controller.solution
-    found += last.relaxed if last is not None else ()
-    found += _gathered(last.active) if last is not None else ()
-    for status, text in (
-        (Status.HELD, "the efforts were held"),
-        (Status.CLOSEST_FEASIBLE, "the limits contradicted each other"),
-        (Status.FALLBACK, "another QP solver's answer was taken"),
-    ):
-        if count := controller.solutions[status]:
-            found.append(f"{text} in {count} of {sum(controller.solutions.values())} steps")
-    if search is not None and search.not_converged:
-        found.append(f"the search ended early in {search.not_converged} steps")
-    return found or [
-        "no limit holds it back at the end: what is best for one step may lead nowhere, or the "
-        "goal moves too fast"
-    ]
-
-
-def _gathered(limits: tuple[str, ...]) -> list[str]:
-    """Limits such as 'cable left: effort at its minimum', grouped over actuators."""
-    names: dict[str, list[str]] = {}
-    for limit in limits:
-        name, _, kind = limit.partition(": ")
-        names.setdefault(kind, []).append(name)
-    return [f"{kind} ({_some(found)})" for kind, found in names.items()]
-
-
-def _some(names: list[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names) if more < 2 else f"{', '.join(names[:NAMED])} and {more} others"
 
 
 def _of_grasp(grasp: Any) -> list[str]:

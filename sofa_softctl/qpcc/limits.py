@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -97,6 +97,45 @@ _WORDS = {
 }
 
 
+class ReachedLimit(NamedTuple):
+    """One end of a limit that an answer reaches."""
+
+    text: str
+    """Such as "cable L0: effort at its minimum"."""
+    actuator: int
+    """Number of the actuator."""
+    quantity: Quantity
+    """Limited quantity."""
+    kind: str
+    """Source of the limit, as in `Limit`."""
+    inward: float
+    """1 at a lower end, -1 at an upper one."""
+
+
+def reached_limits(
+    names: Sequence[str],
+    limits: Iterable[Limit],
+    values: dict[str, np.ndarray],
+    margins: dict[str, np.ndarray],
+) -> Iterator[ReachedLimit]:
+    """The ends of limits that are reached, but for imposed values.
+
+    Args:
+        names: Names of the actuators, n_a of them.
+        limits: The limits to check.
+        values: "effort" and "displacement" of each actuator, shape (n_a,) each.
+        margins: Distance to a limit that counts as reached, shape (n_a,) each.
+    """
+    for limit in limits:
+        value, margin = values[limit.quantity], margins[limit.quantity]
+        at_lower, at_upper, *_ = _WORDS[limit.kind]
+        for end, words, inward in ((limit.lower, at_lower, 1.0), (limit.upper, at_upper, -1.0)):
+            if words:
+                for i in (np.abs(value - end) <= margin).nonzero()[0]:
+                    text = f"{names[i]}: {limit.quantity} {words}"
+                    yield ReachedLimit(text, int(i), limit.quantity, limit.kind, inward)
+
+
 def active_limits(
     names: Sequence[str],
     limits: Iterable[Limit],
@@ -105,21 +144,10 @@ def active_limits(
 ) -> tuple[str, ...]:
     """The limits that are reached, such as "cable L0: effort at its minimum".
 
-    Args:
-        names: Names of the actuators, n_a of them.
-        limits: The limits to check.
-        values: "effort" and "displacement" of each actuator, shape (n_a,) each.
-        margins: Distance to a limit that counts as reached, shape (n_a,) each.
+    Arguments as for `reached_limits`; both ends of a rate of zero have the same text, once.
     """
-    active: dict[str, None] = {}  # a dict, as both ends of a rate of zero have the same text
-    for limit in limits:
-        value, margin = values[limit.quantity], margins[limit.quantity]
-        at_lower, at_upper, *_ = _WORDS[limit.kind]
-        for end, words in ((limit.lower, at_lower), (limit.upper, at_upper)):
-            if words:
-                for i in (np.abs(value - end) <= margin).nonzero()[0]:
-                    active[f"{names[i]}: {limit.quantity} {words}"] = None
-    return tuple(active)
+    reached = reached_limits(names, limits, values, margins)
+    return tuple(dict.fromkeys(limit.text for limit in reached))
 
 
 def exceeded_limits(

@@ -73,6 +73,13 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
     def hold(self) -> None:
         """Leave the robot in a safe state: called when an event method fails."""
 
+    def start_warnings(self) -> list[str]:
+        """What is implausible of it in the scene as it starts: warnings, in sentences.
+
+        A `Session` asks once, before the first step, and adds the scene's line.
+        """
+        return []
+
     def summary(self, history: History) -> Summary | None:
         """Summary of a run, see `scene.report`; None: there is none."""
         del history

@@ -106,6 +106,7 @@ def _approached(
         moved: np.ndarray = origin + share * (target - origin)
         return moved
 
+    goal.period = period  # type: ignore[attr-defined]  # for a check against dt
     return goal
 
 

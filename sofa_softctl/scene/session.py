@@ -19,7 +19,9 @@ from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import DataChannel, channels_of, nodes_of, own_state
 from sofa_softctl.scene.loader import build_scene, load_scene
+from sofa_softctl.scene.plausibility import implausible
 from sofa_softctl.scene.sofa.animate import SofaSteps, controllers_of
+from sofa_softctl.scene.strict import strict_start
 from sofa_softctl.units import symbol
 
 
@@ -42,9 +44,10 @@ class Session:
         scene: A scene file, or a function createScene(root, ...).
         backend: 'auto', 'embedded' or 'sofa'.
         parameters: Values of createScene's parameters; texts are converted.
+        strict: Whether warnings of loading and of the start, before the first step, are errors.
 
     Raises:
-        SceneError: the scene asks for something that cannot be.
+        SceneError: the scene asks for something that cannot be, or a strict one is warned of.
         BackendError: the backend cannot be had.
     """
 
@@ -54,28 +57,48 @@ class Session:
         *,
         backend: str | None = None,
         parameters: dict[str, Any] | None = None,
+        strict: bool | None = None,
     ) -> None:
         self.backend = find_backend(backend)
         self.parameters = dict(parameters or {})
         self.name = str(getattr(scene, "__name__", scene))
+        with strict_start(self.backend.Sofa, strict):
+            self._load(scene)
+            self._warn()
+        self._simulation: Any = self.backend.Sofa.Simulation
+        animate = partial(self._simulation.animate, self.root)
+        in_sofa = self.backend.name == "sofa"
+        self._sofa = SofaSteps(self.backend.Sofa, self.root) if in_sofa else None
+        self._animate = self._sofa.animate if self._sofa else animate
+        self.step_count = 0
+        self._writer: RecordWriter | None = None
+        self._channels: list[DataChannel] = []
+        self._recording_seconds = 0.0
+
+    def _load(self, scene: str | Path | Callable[..., Any]) -> None:
+        """Build and initialise the graph."""
         file = None if callable(scene) else load_scene(scene)
         create: Any = scene if file is None else file.create
         self.duration = None if file is None else file.duration
         self.units = None if file is None else file.units
         self.root: Any = build_scene(create, self.parameters)
-        simulation: Any = self.backend.Sofa.Simulation
         if not self.dt > 0.0:
             where = describe(getattr(self.root.dt, "where", None))
             raise SceneError(f"{where}: dt must be positive, got {self.dt:g}.")
+        simulation: Any = self.backend.Sofa.Simulation
         simulation.init(self.root)
-        self._simulation = simulation
-        in_sofa = self.backend.name == "sofa"
-        self._sofa = SofaSteps(self.backend.Sofa, self.root) if in_sofa else None
-        self._animate = self._sofa.animate if self._sofa else partial(simulation.animate, self.root)
-        self.step_count = 0
-        self._writer: RecordWriter | None = None
-        self._channels: list[DataChannel] = []
-        self._recording_seconds = 0.0
+
+    def _warn(self) -> None:
+        """Warn of what is implausible as the scene starts."""
+        Sofa: Any = self.backend.Sofa
+        for component, text in implausible(self.root, self.units):
+            Sofa.msg_warning(component, text)
+        from sofa_softctl.scene.controller import SceneController  # it imports Sofa
+
+        for controller in self.controllers:
+            if isinstance(controller, SceneController):
+                for text in controller.start_warnings():
+                    Sofa.msg_warning(controller, f"{controller.made_at}: {text}")
 
     @property
     def time(self) -> float:

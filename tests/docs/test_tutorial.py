@@ -7,18 +7,20 @@ import numpy as np
 import pytest
 
 from sofa_softctl import Session, read_record
+from sofa_softctl.scene.run import run as run_session
+from sofa_softctl.status import Verdict
 from tests.docs.pages import ROOT, blocks, run, text
 
 STAGES = blocks("tutorial/first-scene")
 README = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
 
 
-def session_of(code, folder, **parameters):
+def session_of(code, folder, steps=100, **parameters):
     """A run of a second of a scene that a page shows; the file is where the page puts it."""
     (folder / "meshes").symlink_to(ROOT / "scenes" / "meshes")
     (folder / "my_finger.py").write_text(code)
     session = Session(folder / "my_finger.py", backend="embedded", parameters=parameters)
-    session.step(100)
+    session.step(steps)
     return session
 
 
@@ -44,11 +46,23 @@ def test_the_controller_finds_the_force(tmp_path):
         assert number in text("tutorial/first-scene").replace("\n", " ")
 
 
-def test_the_scene_of_the_readme_brings_the_tip_near_its_goal(tmp_path):
-    """One cable moves the tip along one curve; the goal is 15 mm aside, and 2.1 mm off it."""
-    session = session_of(README[0], tmp_path)
-    (inverse,) = session.controllers
-    assert inverse.error.value[0] == pytest.approx(2.1, abs=0.05)
+def test_the_scene_of_the_readme_reaches_its_goal_smoothly(tmp_path):
+    """Within 1 % of the finger's size, without a jolt in the first step, at rest after 2 s."""
+    session = session_of(README[0], tmp_path, steps=0)
+    summary, [(_, history)] = run_session(session, 200)
+    assert summary.verdict is Verdict.REACHED
+    effort = history["effort"][:, 0]
+    assert effort[0] == pytest.approx(10.0) and effort.max() < 450.0
+    assert np.abs(np.diff(history["tip"][-20:], axis=0)).max() < 1e-3
+    readme = (ROOT / "README.md").read_text()
+    assert summary.inverse[0].goal.verdict == "reached: 0.271 mm off at the end, 1 allowed"
+    assert '"Goal reached: 0.271 mm off at the end, 1 allowed"' in readme
+
+
+def test_a_bend_that_the_finger_does_not_reach_is_said(tmp_path):
+    session = session_of("\n".join(STAGES), tmp_path, steps=0, bend=40)
+    (inverse,) = run_session(session, 100)[0].inverse
+    assert inverse.goal.reasons == ["this is the closest point that these actuators reach"]
 
 
 def test_the_record_of_the_first_robot_is_read(tmp_path):

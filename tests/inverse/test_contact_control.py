@@ -363,7 +363,7 @@ def test_a_record_holds_the_gap_and_the_pieces_of_every_step(tmp_path):
     assert inexact.inverse[0].search.unbounded == inexact.inverse[0].search.steps == 10
 
 
-@pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan")])
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan"), [1.0, 1.0], "1 mm"])
 def test_a_goal_tolerance_is_a_positive_length(tolerance):
-    with pytest.raises(SceneError, match="goal_tolerance must be a number > 0"):
+    with pytest.raises(SceneError, match="goal_tolerance must be a number > 0, one for all"):
         pushed([0.0, 0.0, 0.0], 1.0, goal_tolerance=tolerance)

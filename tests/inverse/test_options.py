@@ -180,7 +180,7 @@ BAD = {
     "names of numbers": ({"names": [1]}, "names must be a list of texts"),
     "goal_tolerance": (
         {"goal_tolerance": "1 mm"},
-        "goal_tolerance must be a number > 0, got '1 mm'",
+        "goal_tolerance must be a number > 0, one for all or one for the only effector, got ",
     ),
 }
 

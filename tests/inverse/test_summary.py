@@ -18,20 +18,23 @@ UNITS = {"length": "mm", "time": "s", "force": "mN"}
 def summed_up(
     *,
     search=(),
-    tolerance=None,
+    tolerance=math.inf,
     error=3.0,
     active=(),
     relaxed=(),
     lost=(),
     last=Status.SOLVED,
     solved=10,
+    moving=False,
     **counts,
 ):
-    """Ten steps of one effector and no actuators, that end with this error."""
+    """Ten steps with contacts, of one effector and no actuators, that end with this error."""
     steps = 10
-    errors = np.linspace(5.0, error, steps)[:, None]
+    errors = np.linspace(5.0, error, steps)[:, None] if moving else np.full((steps, 1), error)
     none = list(np.zeros((steps, 0)))
     values = {"error": list(errors), "effort": none, "displacement": none}
+    tip = errors[:, :, None] * [1.0, 0.0, 0.0]
+    values |= {"tip": list(tip), "goal": list(np.zeros_like(tip))}
     values |= dict.fromkeys(("contact_normal", "contact_slide", "contact_mode"), none)
     solutions = dict.fromkeys(Status, 0) | {Status.SOLVED: solved}
     solutions |= {Status[name]: count for name, count in counts.items()}
@@ -44,7 +47,10 @@ def summed_up(
         grasps=[],
         search=SimpleNamespace(gap=1e-4),
         lost=SimpleNamespace(left=dict(lost)),
-        goal_tolerance=tolerance,
+        tolerance=np.array([tolerance]),
+        weight=np.ones(3),
+        effector_names=["/tip"],
+        problem=SimpleNamespace(contacts=()),
         searched=list(search),
         fallback="",
     )
@@ -100,14 +106,14 @@ def test_a_goal_is_reached_within_its_tolerance(error, reached):
     ("what", "reason"),
     [
         ({"lost": {"/box": 0.4}}, "/box is lost"),
-        ({"active": ("cable: effort at its maximum",)}, "effort at its maximum (cable)"),
+        ({"active": ("cable: effort at its maximum",)}, "effort at its maximum: cable"),
         (
             {"active": tuple(f"cell {k}: effort at its minimum" for k in range(4))},
-            "effort at its minimum (cell 0, cell 1, cell 2, cell 3)",
+            "effort at its minimum: cell 0, cell 1, cell 2, cell 3",
         ),
         (
             {"active": tuple(f"cell {k}: effort at its minimum" for k in range(12))},
-            "effort at its minimum (cell 0, cell 1, cell 2 and 9 others)",
+            "effort at its minimum: cell 0, cell 1, cell 2 and 9 others",
         ),
         (
             {"relaxed": ("cable: displacement 2 above its maximum",)},
@@ -119,12 +125,14 @@ def test_a_goal_is_reached_within_its_tolerance(error, reached):
             "the limits contradicted each other in 1 of 10 steps",
         ),
         ({"search": [(math.inf, 0)] * 2}, "the search ended early in 2 steps"),
+        ({"moving": True, "error": 1.5}, "still approaching, 0.39 length a step: run longer"),
         ({}, "what is best for one step may lead nowhere"),
     ],
 )
 def test_a_goal_that_is_not_reached_says_why(what, reason):
-    inverse = summed_up(tolerance=1.0, error=12.34, **what)
-    assert inverse.goal.verdict.startswith("not reached: 12.3 length off at the end, 1 allowed; ")
+    inverse = summed_up(**{"tolerance": 1.0, "error": 12.34, **what})
+    off = f"{what.get('error', 12.3):g}"
+    assert inverse.goal.verdict.startswith(f"not reached: {off} length off at the end, 1 allowed; ")
     assert len(inverse.goal.reasons) == 1 and reason in inverse.goal.reasons[0]
     assert reason in inverse.goal.verdict
     assert any(inverse.goal.verdict in line for line in lines_of(inverse))
@@ -140,10 +148,10 @@ def test_lost_objects_are_warned_of():
 @pytest.mark.parametrize(
     ("tolerance", "last", "verdict"),
     [
-        (None, Status.SOLVED, None),
+        (math.inf, Status.SOLVED, None),
         (5.0, Status.SOLVED, Verdict.REACHED),
         (1.0, Status.CLOSEST_FEASIBLE, Verdict.NOT_REACHED),
-        (None, Status.HELD, Verdict.HELD),
+        (math.inf, Status.HELD, Verdict.HELD),
         (5.0, Status.HELD, Verdict.HELD),
     ],
 )

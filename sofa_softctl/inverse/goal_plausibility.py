@@ -1,0 +1,50 @@
+"""Goals of inverse control that are implausible as the scene starts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.inverse.goals import has_state
+from sofa_softctl.scene.body import body_size
+from sofa_softctl.scene.plausibility.goals import FAR, far_goal
+
+LED = 20.0
+"""With a `goal_distance`, goals may be so many times `FAR` away: the robot travels."""
+STEPS = 10
+"""A period of a goal has at least so many steps."""
+
+
+def goal_warnings(controller: Any) -> list[str]:
+    """Sentences on goals far from their effectors, and on periods that are a few steps.
+
+    Goals with a state are not asked for. One that raises is left to the first step.
+    """
+    found = []
+    goal, dt = controller.goal_function, float(controller.dt.value)
+    period = getattr(goal, "period", math.inf)
+    if isinstance(period, int | float) and period < STEPS * dt:
+        found.append(
+            f"the goal goes round in {period:g}, which is {period / dt:.3g} steps of dt={dt:g}. "
+            "Is the period, or dt, in other units?"
+        )
+    if has_state(goal):
+        return found
+    try:
+        time = float(controller.time.value) + dt
+        goals = controller.goals_at(time)
+    except Exception:  # the user's own code, or a wrong shape: the first step says it
+        return found
+    far = FAR if controller.goal_distance == math.inf else LED * FAR
+    for rows, weight, place in zip(
+        controller.effectors, controller.weight.reshape(-1, 3), goals, strict=True
+    ):
+        node = rows[0].getContext()
+        tip = np.array(node.getMechanicalState().position.value)[int(rows[0].indices.value[0]), :3]
+        wanted = np.where(weight > 0.0, place, tip)
+        text = far_goal(tip, wanted, body_size(node), far=far)
+        if text is not None:
+            found.append(f"effector '{node.getPathName()}' {text}")
+    return found

@@ -1,0 +1,221 @@
+"""Whether the goals of an inverse controller were reached at the end of a run, and if not, why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.inverse.shortfall import Shortfall, shortfall
+from sofa_softctl.scene.report import History
+from sofa_softctl.status import Status, Verdict
+from sofa_softctl.units import symbol
+
+NAMED = 3
+"""Maximum number of actuators at a limit that a reason names, or one more."""
+WINDOW = 10
+"""Steps at the end of a run from which motion is judged."""
+AT_REST = 0.05
+"""Motion of goal or effector in a step, as a fraction of the tolerance, that counts as none."""
+SHARE = 0.2
+"""A cause is named if this fraction of the error is its."""
+
+
+@dataclass(frozen=True)
+class GoalSummary:
+    """Whether the goals were reached at the end of a run."""
+
+    tolerance: float
+    """Distance that counts as reached, of the effector that misses its goal most [length]."""
+    reached: bool
+    """Whether every effector is within its tolerance."""
+    reasons: list[str]
+    """Reasons if they are not."""
+    verdict: str
+    """Outcome as a sentence."""
+    closest: bool = False
+    """Whether actuators and limits allow nothing closer: the robot rests, and this is why."""
+
+    @property
+    def outcome(self) -> Verdict:
+        """Reached, as close as possible, or not reached."""
+        if self.reached:
+            return Verdict.REACHED
+        return Verdict.CLOSEST if self.closest else Verdict.NOT_REACHED
+
+
+@dataclass(frozen=True)
+class _End:
+    """Motion of the effector that misses its goal most, over the last steps of a run."""
+
+    distance: float
+    """Distance to its goal at the end [length]."""
+    tolerance: float
+    """Distance that counts as reached [length]."""
+    approach: float
+    """Mean decrease of the distance a step, for the goal where it is after the step [length]."""
+    goal_step: float
+    """Mean motion of the goal a step [length]."""
+    tip_step: float
+    """Mean motion of the effector a step [length]."""
+    steps: int
+    """Steps of the run."""
+
+    @property
+    def approaching(self) -> bool:
+        """Whether its goal rests, and as many steps again would bring it there at this pace."""
+        missing = self.distance - self.tolerance
+        return not self.goal_moves and self.approach * self.steps > missing
+
+    @property
+    def goal_moves(self) -> bool:
+        """Whether its goal moves."""
+        return self.goal_step > AT_REST * self.tolerance
+
+    @property
+    def rests(self) -> bool:
+        """Whether goal and effector are at rest."""
+        return not self.goal_moves and self.tip_step <= AT_REST * self.tolerance
+
+
+def judge(controller: Any, history: History) -> GoalSummary | None:
+    """Outcome of a run; None where no effector is judged.
+
+    Args:
+        controller: The InverseController, after the run; an infinite entry of its `tolerance`
+            leaves an effector out.
+        history: Its outputs.
+    """
+    judged = np.flatnonzero(np.isfinite(controller.tolerance))
+    if not len(judged):
+        return None
+    counts = controller.weight.reshape(-1, 3) > 0.0
+    tip, goal = (history[name] * counts for name in ("tip", "goal"))
+    distance = np.linalg.norm(tip[-1] - goal[-1], axis=1)
+    worst = int(judged[np.argmax((distance / controller.tolerance)[judged])])
+    end = _end_of(tip[:, worst], goal[:, worst], float(controller.tolerance[worst]))
+    unit = symbol(history.units, "length")
+    who = f" ({controller.effector_names[worst]})" if len(controller.effector_names) > 1 else ""
+    outcome = f"{end.distance:.3g} {unit} off at the end{who}, {end.tolerance:.3g} allowed"
+    if end.distance <= end.tolerance:
+        return GoalSummary(end.tolerance, True, [], f"reached: {outcome}")
+    actual = controller.weight.reshape(-1, 3) * (tip[-1] - goal[-1])
+    reasons, closest = _reasons(controller, end, float(np.linalg.norm(actual)), unit)
+    sentence = f"not reached: {outcome}; {'; '.join(reasons)}"
+    return GoalSummary(end.tolerance, False, reasons, sentence, closest)
+
+
+def _end_of(tip: np.ndarray, goal: np.ndarray, tolerance: float) -> _End:
+    """Args: the effector and its goal after each step of the run (n, 3), and its tolerance."""
+    n = len(tip)
+    tip, goal = tip[-WINDOW - 1 :], goal[-WINDOW - 1 :]
+    size = np.linalg.norm
+    distance = size(tip - goal, axis=1)
+    steps = max(len(tip) - 1, 1)
+    return _End(
+        distance=float(distance[-1]),
+        tolerance=tolerance,
+        approach=float((size(tip[:-1] - goal[1:], axis=1) - distance[1:]).sum() / steps),
+        goal_step=float(size(np.diff(goal, axis=0), axis=1).sum() / steps),
+        tip_step=float(size(np.diff(tip, axis=0), axis=1).sum() / steps),
+        steps=n,
+    )
+
+
+def _reasons(controller: Any, end: _End, actual: float, unit: str) -> tuple[list[str], bool]:
+    """Possible reasons why goals were not reached, certain ones first; whether it is the closest.
+
+    Args:
+        controller: The controller.
+        end: Motion at the end.
+        actual: Weighted error of all effectors at the end [length].
+        unit: Unit of length.
+    """
+    last = controller.solution
+    found = [f"{name} is lost" for name in controller.lost.left]
+    found += last.relaxed
+    closest = False
+    if end.approaching:
+        found.append(_approaching(end, unit))
+    elif last.status not in (Status.HELD, Status.CLOSEST_FEASIBLE):
+        causes, closest = _causes(controller, end, actual, unit)
+        found += causes
+    if end.goal_moves and found:
+        found.append(f"the goal moves by {end.goal_step:.2g} {unit} a step")
+    for status, text in (
+        (Status.HELD, "the efforts were held"),
+        (Status.CLOSEST_FEASIBLE, "the limits contradicted each other"),
+        (Status.FALLBACK, "another QP solver's answer was taken"),
+    ):
+        if count := controller.solutions[status]:
+            found.append(f"{text} in {count} of {sum(controller.solutions.values())} steps")
+    if early := sum(not converged for _, converged in controller.searched):
+        found.append(f"the search ended early in {early} steps")
+    closest = closest and not controller.lost.left
+    return found or [
+        "no limit holds it back at the end: what is best for one step may lead nowhere, or the "
+        "goal moves too fast"
+    ], closest
+
+
+def _causes(controller: Any, end: _End, actual: float, unit: str) -> tuple[list[str], bool]:
+    """What the optimality of the last step says; whether nothing closer is possible."""
+    problem, last = controller.problem, controller.solution
+    if problem.contacts is not None:  # its modes decide too: what is reached is all that is known
+        return _gathered(last.active), False
+    missing = (controller.target - controller.wanted).ravel()
+    parts = shortfall(problem, last.effector_error, missing)
+    if parts is None:
+        return _gathered(last.active), False
+    if parts.error < 0.5 * actual:
+        return [
+            "the last step moved it elsewhere than its linear model expected: try a smaller dt, "
+            "or limit effort_rate or goal_distance"
+        ], False
+    return _sentences(controller, parts, end, unit)
+
+
+def _sentences(controller: Any, parts: Shortfall, end: _End, unit: str) -> tuple[list[str], bool]:
+    energy, distance = controller.energy, controller.goal_distance
+    large = SHARE * parts.error
+    limits = "; ".join(_gathered([limit.text for limit in parts.binding]))
+    limited = parts.limits > large
+    rates = limited and any(limit.kind == "rate" for limit in parts.binding)
+    nearer = parts.nearer > large
+    if (rates or nearer) and not end.goal_moves and end.approach > AT_REST * end.tolerance:
+        what = f"goal_distance={distance:g}" if nearer else f"what is reached ({limits})"
+        return [f"{_approaching(end, unit)}, or widen {what}"], False
+    final = end.rests and not (rates or nearer)  # more steps change nothing
+    found = [f"goal_distance={distance:g} holds it back: widen it"] if nearer else []
+    if limited:
+        how = "out of reach with these limits" if final else "these limits hold it back"
+        found.append(f"{how} ({limits})")
+    if parts.actuators > large:
+        found.append(
+            "this is the closest point that these actuators reach"
+            if final
+            else "these actuators come no closer in one step"
+        )
+    if parts.energy > large:
+        found.append(f"energy={energy:g} holds it back: lower it")
+    return found, final and parts.energy <= large
+
+
+def _approaching(end: _End, unit: str) -> str:
+    return f"still approaching, {end.approach:.2g} {unit} a step: run longer"
+
+
+def _gathered(limits: Sequence[str]) -> list[str]:
+    """Limits such as 'cable left: effort at its minimum', grouped over actuators."""
+    names: dict[str, list[str]] = {}
+    for limit in limits:
+        name, _, kind = limit.partition(": ")
+        names.setdefault(kind, []).append(name)
+    return [f"{kind}: {_some(found)}" for kind, found in names.items()]
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names) if more < 2 else f"{', '.join(names[:NAMED])} and {more} others"

@@ -1,0 +1,86 @@
+"""Sag and lowest period of what an integrator moves, by the stiffness where it stands."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.behavior.solvers import DirectLinearSolver, MechanicalSystem
+
+SOFT = 1e-3
+"""Stiffness to ground that is added, so that a free system has an answer: it would let gravity move
+the masses by 1 / SOFT of the system's size."""
+
+
+@dataclass(frozen=True)
+class RestResponse:
+    """Linear response of a system to gravity."""
+
+    sag: float
+    """Largest difference between the static displacements of nodes under gravity [length]."""
+    period: float
+    """Rayleigh's estimate of the longest natural period [time], from the deflections under
+    accelerations along x, y and z: an upper bound of its frequency, close to it."""
+
+
+def rest_response(system: MechanicalSystem, gravity: np.ndarray) -> RestResponse | None:
+    """Sag and period of points that something fixes; None where they are not defined.
+
+    Forces and matrix of the system are computed anew by the next step.
+
+    Args:
+        system: Points with masses, of which some are fixed, and a direct linear solver.
+        gravity: Acceleration [length/time^2], shape (3,).
+    """
+    solver = system.linear_solver
+    if not (isinstance(solver, DirectLinearSolver) and system.fixed.any() and _is_simple(system)):
+        return None
+    x = np.concatenate([state._data["position"].get() for state in system.states])
+    size, strength = float(np.ptp(x, axis=0).max()), float(np.linalg.norm(gravity))
+    if not size > 0.0:
+        return None
+    system.compute_force()
+    try:
+        solver.set_matrix(SOFT * strength / size, 1.0, 0.0)
+    except SceneError:  # singular: the first step says so
+        return None
+    if not solver.positive_definite:
+        return None
+    sag = np.zeros_like(system.v)
+    period = 0.0
+    for axis in range(3):
+        along = np.zeros_like(sag)
+        along[:, axis] = 1.0
+        load = _inertia(system, along)
+        system.project(load)
+        moved = np.array(solver.solve(load))
+        inertia = _inertia(system, moved)
+        period = max(period, 2.0 * math.pi * _root(np.vdot(moved, inertia), np.vdot(moved, load)))
+        sag += gravity[axis] * moved
+    distance = np.linalg.norm(sag, axis=1)
+    return RestResponse(float(np.ptp(distance)), period)
+
+
+def _is_simple(system: MechanicalSystem) -> bool:
+    """Whether points move, with masses of their own, and no forces of user code."""
+    return (
+        bool(system.masses)
+        and all(state.kind.name == "Vec3" for state in system.states)
+        and all(id(mass.state) in system.offset for mass in system.masses)
+        and not any(field._scripted for field in system.force_fields)
+    )
+
+
+def _inertia(system: MechanicalSystem, v: np.ndarray) -> np.ndarray:
+    """M v, shape (n, 3)."""
+    out = np.zeros_like(v)
+    for mass in system.masses:
+        mass.add_product(system.part(out, mass.state), system.part(v, mass.state), 1.0)
+    return out
+
+
+def _root(numerator: float, denominator: float) -> float:
+    return math.sqrt(numerator / denominator) if denominator > 0.0 else 0.0

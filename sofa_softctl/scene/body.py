@@ -1,0 +1,52 @@
+"""The body that a node belongs to, and its size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.scene.channels import nodes_of, own_state
+
+
+def body_of(node: Any) -> Any:
+    """The highest node at or above a node that holds a state; None where there is none."""
+    found = None
+    while node is not None:
+        if own_state(node) is not None:
+            found = node
+        parents = list(node.parents)
+        node = parents[0] if parents else None
+    return found
+
+
+def body_size(node: Any) -> float:
+    """Largest side of the box around the body of a node, as it stands now [length].
+
+    The body is `body_of` the node: all points of all states there and below. Where that is a
+    single point, the box is that of the whole scene.
+
+    Args:
+        node: A node of an initialised scene graph.
+    """
+    body = body_of(node)
+    size = 0.0 if body is None else box_size(body)
+    return size if size > 0.0 else box_size(root_of(node))
+
+
+def root_of(node: Any) -> Any:
+    """The root of a node's graph."""
+    while parents := list(node.parents):
+        node = parents[0]
+    return node
+
+
+def box_size(node: Any) -> float:
+    """Largest side of the box around all states of a node and those below [length]; 0: none."""
+    points = [
+        np.asarray(state.position.value)[:, :3]
+        for child in nodes_of(node)
+        if (state := own_state(child)) is not None and np.shape(state.position.value)[1] >= 3
+    ]
+    found = np.concatenate([np.empty((0, 3)), *points])
+    return float(np.ptp(found, axis=0).max()) if len(found) else 0.0

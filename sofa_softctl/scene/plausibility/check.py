@@ -1,0 +1,34 @@
+"""All checks of a scene as it starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sofa_softctl.scene.plausibility.bodies import bodies_of
+from sofa_softctl.scene.plausibility.gravity import gravity_warnings
+from sofa_softctl.scene.plausibility.holding import holding_warnings
+from sofa_softctl.scene.plausibility.materials import material_warnings
+from sofa_softctl.scene.plausibility.points import point_warnings
+from sofa_softctl.scene.plausibility.response import response_warnings
+from sofa_softctl.scene.plausibility.warning import StartWarning
+from sofa_softctl.units import Units
+
+
+def implausible(root: Any, units: Units | None = None) -> list[StartWarning]:
+    """What is implausible in a scene as it starts; its state stays as it is.
+
+    By Data and graph alone, so the same on both backends, but for the sag and the period: they take
+    a linear solve, which the embedded runtime has.
+
+    Args:
+        root: Root of an initialised scene.
+        units: What the scene declares.
+    """
+    bodies = bodies_of(root)
+    return [
+        *gravity_warnings(root, bodies, units),
+        *material_warnings(bodies),
+        *(held := holding_warnings(root, bodies)),
+        *point_warnings(root),
+        *([] if held else response_warnings(root)),
+    ]

@@ -1,0 +1,120 @@
+"""Bodies that are held everywhere, or nowhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.plausibility.bodies import Body, gravity_of
+from sofa_softctl.scene.plausibility.warning import StartWarning, at
+from sofa_softctl.scene.sofa.animate import controllers_of
+
+FIXED = ("FixedProjectiveConstraint", "FixedConstraint")
+HOLDS_NOTHING = re.compile(
+    r"MechanicalObject|.*(Topology|TopologyContainer|TopologyModifier|GeometryAlgorithms|Loader"
+    r"|Mass|ROI|(?<!Multi)Mapping|ConstraintCorrection|VisualModel|VisualStyle|Solver)"
+    r"|TetrahedronFEMForceField|FastTetrahedralCorotationalForceField"
+    r"|TetrahedronHyperelasticityFEMForceField|TetrahedralCorotationalFEMForceField"
+    r"|HexahedronFEMForceField"
+)
+"""Classes of components that leave a body free to fall."""
+LINKS = ("mstate", "mstate1", "mstate2", "object1", "object2", "input", "input1", "input2")
+"""Links by which a component acts on states elsewhere in the graph."""
+BESIDE = 0.1
+"""A cable holds nothing if it is pulled from within the body's box, widened by this fraction of
+its size."""
+
+
+def holding_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
+    """Elastic bodies with every node fixed, and those that gravity surely makes fall."""
+    found = [one for body in bodies for one in _everywhere(body)]
+    driven = _driven(root) if gravity_of(root) > 0.0 else None
+    if driven is not None:
+        found += [one for body in bodies for one in _nowhere(root, body, driven)]
+    return found
+
+
+def _everywhere(body: Body) -> list[StartWarning]:
+    if not body.elastic:
+        return []
+    fixed: set[int] = set()
+    last = None
+    for entry in body.node.objects:
+        if entry.getClassName() in FIXED:
+            last = entry
+            every = entry.findData("fixAll")
+            whole = every is not None and every.value
+            fixed |= set(range(body.count) if whole else map(int, entry.indices.value))
+    if last is None or len(fixed) < body.count:
+        return []
+    return [
+        StartWarning(
+            last,
+            f"{at(last)} fixes all {body.count} nodes of '{body.node.getPathName()}', so the body "
+            "cannot move. Fix the nodes of its clamp alone: look at the box of the ROI.",
+        )
+    ]
+
+
+def _nowhere(root: Any, body: Body, driven: set[str]) -> list[StartWarning]:
+    falls = body.elastic and bool(body.masses)  # a rigid one may be meant to
+    free = falls and all(_leaves_free(entry, body, driven) for entry in body.entries)
+    if not free or _is_linked(root, body):
+        return []
+    return [
+        StartWarning(
+            body.state,
+            f"{at(body.state)}: nothing holds this body of {body.count} nodes against gravity: no "
+            "fixed node, spring, motor or contact; it falls. Add a FixedProjectiveConstraint at "
+            "its clamp, or set gravity to [0, 0, 0].",
+        )
+    ]
+
+
+def _leaves_free(entry: Any, body: Body, driven: set[str]) -> bool:
+    kind = entry.getClassName()
+    if kind == "CableConstraint":
+        return _pulls_within(entry, body)
+    if kind == "PositionConstraint":  # an effector
+        passive = entry.valueType.value == "force" and not np.any(entry.value.value)
+        return passive and entry.getPathName() not in driven
+    return HOLDS_NOTHING.fullmatch(kind) is not None
+
+
+def _pulls_within(cable: Any, body: Body) -> bool:
+    if not cable.hasPullPoint.value:
+        return True
+    x = np.asarray(body.state.position.value)[:, :3]
+    margin = BESIDE * body.size
+    pull = np.ravel(cable.pullPoint.value)
+    return bool(((pull >= x.min(axis=0) - margin) & (pull <= x.max(axis=0) + margin)).all())
+
+
+def _is_linked(root: Any, body: Body) -> bool:
+    """Whether something elsewhere in the graph names one of its states, and may hold it."""
+    own = {entry.getPathName() for entry in body.entries}
+    for node in nodes_of(root):
+        for entry in node.objects:
+            if entry.getPathName() in own:
+                continue
+            links = (entry.findLink(name) for name in LINKS)
+            linked = (link.getLinkedBase() for link in links if link is not None)
+            if any(state is not None and state.getPathName() in own for state in linked):
+                return True
+    return False
+
+
+def _driven(root: Any) -> set[str] | None:
+    """Paths of components that controllers drive; None where a controller may do anything."""
+    found: set[str] = set()
+    for controller in controllers_of(find_backend().Sofa, root):
+        actuators = getattr(controller, "actuators", None)
+        if not isinstance(actuators, list):
+            return None
+        found |= {actuator.getPathName() for actuator in actuators}
+    return found

@@ -1,0 +1,82 @@
+"""Warnings of loading and of the start as errors."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from sofa_softctl.errors import SceneError
+
+_DEFAULT: ContextVar[bool] = ContextVar("strict", default=False)
+ERRORS = ("Warning", "Deprecated", "Error", "Fatal")
+"""Kinds of messages that a strict session does not accept."""
+
+
+@contextmanager
+def strict_sessions(strict: bool = True) -> Iterator[None]:
+    """Within it, a `Session` is strict, unless it says otherwise; `softctl COMMAND --strict`."""
+    before = _DEFAULT.set(strict)
+    try:
+        yield
+    finally:
+        _DEFAULT.reset(before)
+
+
+def set_strict(strict: bool) -> None:
+    """The same for as long as the process lives."""
+    _DEFAULT.set(strict)
+
+
+@contextmanager
+def strict_start(Sofa: Any, strict: bool | None) -> Iterator[None]:
+    """Raise what is warned of within it as one error, at its end.
+
+    That is every message of `Sofa.msg_warning`, msg_deprecated and msg_error, whoever sends it, and
+    Python's warnings. Nothing is printed besides, except by SOFA itself.
+
+    Args:
+        Sofa: The module of the backend.
+        strict: Whether to; None: what `strict_sessions` says, otherwise no.
+
+    Raises:
+        SceneError: The texts of the warnings, a line each.
+    """
+    if not (_DEFAULT.get() if strict is None else strict):
+        yield
+        return
+    found: list[str] = []
+
+    class Collector(Sofa.Helper.MessageHandler):  # type: ignore[misc, name-defined]
+        def process(self, message: dict[str, Any]) -> None:
+            if message["type"] in ERRORS:
+                component = message["component"]
+                sender = message["sender"] if component is None else component.getPathName()
+                found.append(f"[{sender}] {message['message']}" if sender else message["message"])
+
+    with ExitStack() as stack:
+        stack.enter_context(Collector())
+        stack.enter_context(_unlogged())
+        python = stack.enter_context(warnings.catch_warnings(record=True))
+        yield
+    found += [f"{entry.filename}:{entry.lineno}: {entry.message}" for entry in python]
+    if found:
+        raise SceneError("\n".join(found))
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Without the log of the embedded runtime's warnings."""
+    log = logging.getLogger("sofa_softctl")
+    log.addFilter(_is_harmless)
+    try:
+        yield
+    finally:
+        log.removeFilter(_is_harmless)
+
+
+def _is_harmless(record: logging.LogRecord) -> bool:
+    return record.levelno < logging.WARNING
