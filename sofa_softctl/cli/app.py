@@ -8,7 +8,7 @@ import sys
 
 from sofa_softctl.cli.old_forms import renewed
 from sofa_softctl.cli.root import app
-from sofa_softctl.errors import SoftctlError
+from sofa_softctl.errors import ParameterError, SoftctlError, UsageError
 from sofa_softctl.status import ExitStatus
 
 __all__ = ["app", "main"]
@@ -57,5 +57,6 @@ def _run() -> int:
             errors.show_users_error(error)
         else:
             raise  # a fault of this package: everything that is known
-        return ExitStatus.FAILED
+        wrong = isinstance(error, UsageError | ParameterError)
+        return ExitStatus.USAGE if wrong else ExitStatus.FAILED
     return ExitStatus.DONE

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import (
     BackendName,
     Json,
@@ -36,6 +37,7 @@ def scene(
     backend: BackendName = "auto",
     plugin: Plugin = None,
     strict: Strict = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Measure a scene: where the time of a step goes, after compilation."""
@@ -43,11 +45,11 @@ def scene(
     from sofa_softctl.view.terminal import bench as tables
 
     load_plugins(plugin, backend)
-    session = open_session(path, backend, set_, quiet=as_json)
+    session = open_session(path, backend, set_, quiet=quiet or as_json)
     found = profile(session, steps or 300)
     if as_json:
         print_json(found.to_dict())
-    else:
+    elif not quiet:
         tables.show_profile(found)
 
 
@@ -79,6 +81,7 @@ def compare(
     from sofa_softctl.view.terminal import bench as tables
     from sofa_softctl.view.terminal.run import Terminal
 
+    check_outputs(reads=[scene], plot=plot)
     total = steps or 200
     show = Terminal(quiet=quiet or as_json)
     with show.bar("Comparing", total) as advance:

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import Json, Quiet, Steps, Workers, print_json, stopping
 from sofa_softctl.cli.root import app
-from sofa_softctl.errors import SoftctlError
+from sofa_softctl.errors import SoftctlError, UsageError
 
 papers = typer.Typer(help="The papers' tables and studies, measured here.", no_args_is_help=True)
 app.add_typer(papers, name="papers")
@@ -80,7 +81,7 @@ def planning(
     from sofa_softctl.view.terminal import run as terminal
 
     _check_scenes(scenes)
-    _check_plot(plot)
+    check_outputs(plot=plot)
     show = terminal.Terminal(quiet=quiet or as_json)
     with show.status("planning with and without the grid") as progress:
         row = measure_planning(scenes, progress)
@@ -109,7 +110,7 @@ def trajectories(plot: Plot = None, quiet: Quiet = False, as_json: Json = False)
     from sofa_softctl.view.terminal.library_study import show_energy
     from sofa_softctl.view.terminal.run import Terminal
 
-    _check_plot(plot)
+    check_outputs(plot=plot)
     with Terminal(quiet=quiet or as_json).status("planning 200 motions for each") as progress:
         found = measure_energy(progress)
     _show_study(found, plot, save_energy_plot, show_energy, quiet=quiet, as_json=as_json)
@@ -136,11 +137,13 @@ def identification(
     from sofa_softctl.view.plots.identification_study import save_study_plot, show_study
     from sofa_softctl.view.terminal.run import Terminal
 
+    if coverage is not None and plot is not None:
+        raise UsageError("--coverage has no picture: leave out --plot.")
+    check_outputs(plot=plot, coverage=coverage)
     show = Terminal(quiet=quiet or as_json)
     if coverage is not None:
         _measure_coverage(show, coverage, quiet=quiet, as_json=as_json)
         return
-    _check_plot(plot)
     with show.status("recording the motion") as progress:
         found = measure_identification(progress)
     _show_study(found, plot, save_study_plot, show_study, quiet=quiet, as_json=as_json)
@@ -172,6 +175,7 @@ def robust(
     from sofa_softctl.view.terminal.run import Terminal
 
     _check_scenes(scenes)
+    check_outputs(out=out)
     cases = cases_of([name.strip() for name in only.split(",") if name.strip()], sample, steps)
     bar = Terminal(quiet=quiet or as_json).bar("runs", len(cases))
     with stopping(_kept(out)), processes(workers) as executor, bar as advance:
@@ -203,6 +207,7 @@ def search(
     from sofa_softctl.view.terminal.contact_search import show_search
     from sofa_softctl.view.terminal.run import Terminal
 
+    check_outputs(out=out)
     bar = Terminal(quiet=quiet or as_json).bar("problems", problems)
     with stopping(_kept(out)), bar as advance:
         rows = measure_search(
@@ -226,9 +231,7 @@ def _modes(contacts: str) -> tuple[str, ...]:
     from sofa_softctl.bench.papers.inverse import MODES
 
     if contacts not in (*MODES, "both"):
-        raise SoftctlError(
-            f"--contacts must be one of {', '.join(MODES)} or both; got '{contacts}'."
-        )
+        raise UsageError(f"--contacts must be one of {', '.join(MODES)} or both; got '{contacts}'.")
     return tuple(MODES) if contacts == "both" else (contacts,)
 
 
@@ -238,14 +241,6 @@ def _check_scenes(folder: Path) -> None:
             f"There is no folder '{folder}' of scenes: run this where the repository is, or say "
             "where its scenes are, --scenes FOLDER."
         )
-
-
-def _check_plot(plot: Path | None) -> None:
-    """Check the name of a plot before the work."""
-    from sofa_softctl.view.plots.plan import check_suffix
-
-    if plot is not None:
-        check_suffix(plot)
 
 
 def _show_study(
@@ -268,11 +263,9 @@ def _show_study(
 
 def _measure_coverage(show: Any, path: Path, *, quiet: bool, as_json: bool) -> None:
     """Coverage of 95 % intervals."""
-    from sofa_softctl._internal.atomic_file import check_writable
     from sofa_softctl.bench.papers.coverage import CASES, REPETITIONS, measure_coverage
     from sofa_softctl.view.plots import identification_study
 
-    check_writable(path)
     with stopping(_kept(path)), show.bar("estimates", len(CASES) * REPETITIONS) as advance:
         found = measure_coverage(path, advance)
     if as_json:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import (
     BackendName,
     Json,
@@ -18,10 +19,13 @@ from sofa_softctl.cli.options import (
     Set,
     Steps,
     Strict,
+    View,
     print_json,
+    view_of,
 )
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import exit_is_an_error, load_plugins, open_session
+from sofa_softctl.errors import UsageError
 
 Duration = Annotated[float | None, typer.Option(help="Simulated time, instead of steps.")]
 
@@ -47,6 +51,7 @@ def run(
     movie: Annotated[
         Path | None, typer.Option(metavar="FILE.gif|mp4", help="Movie of the robot.")
     ] = None,
+    camera: View = "auto",
     plugin: Plugin = None,
     strict: Strict = False,
     quiet: Quiet = False,
@@ -55,6 +60,10 @@ def run(
     """Run a scene: follow the goal, and say how well that went."""
     from sofa_softctl.view.terminal import run as terminal
 
+    if steps is not None and duration is not None:
+        raise UsageError("Give either steps or a duration, not both.")
+    view = view_of(camera, movie)
+    check_outputs(reads=[scene], plot=plot, movie=movie, record=record)
     load_plugins(plugin, backend)
     show = terminal.Terminal(quiet=quiet or as_json)
     with ExitStack() as stack:
@@ -62,7 +71,9 @@ def run(
         if as_json:  # what the scene prints would be in the JSON
             stack.enter_context(redirect_stdout(sys.stderr))
         session = open_session(scene, backend, set_, quiet=quiet or as_json)
-        summary = show.run(session, steps, duration, record=record, plot=plot, movie=movie)
+        summary = show.run(
+            session, steps, duration, record=record, plot=plot, movie=movie, view=view
+        )
     if as_json:
         print_json(summary.to_dict())
     if summary.verdict is not None:

@@ -223,7 +223,8 @@ class InverseController(SceneController):
 
     def plot(self, figure: Any, history: History) -> bool:
         """See SceneController."""
-        draw_tracking(figure, self.names, history)
+        quantities = [kind.unit if kind is not None else "pressure" for kind in self.driven.kinds]
+        draw_tracking(figure, self.names, history, quantities)
         return True
 
     def markers(self) -> Markers:

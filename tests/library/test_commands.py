@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sofa_softctl.cli.app import app
-from sofa_softctl.errors import LibraryError, SoftctlError
+from sofa_softctl.errors import LibraryError, SoftctlError, UsageError
 from sofa_softctl.library.problems.registry import load_problem
 from sofa_softctl.library.storage import load
 
@@ -63,7 +63,7 @@ def test_what_motions_cost_is_said_before(problem):
     told = json.loads(run("build", problem, "--estimate", "--json"))
     assert told["seconds"] > 0.0 and 1000 < told["bytes"] < 100_000
     assert "a thousand" in run("build", problem, "--estimate")
-    with pytest.raises(LibraryError, match="--out FILE"):
+    with pytest.raises(UsageError, match="--out FILE"):
         run("build", problem)
 
 

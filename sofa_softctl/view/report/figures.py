@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.axes import COLORS
+from sofa_softctl._internal import axes as plots
+from sofa_softctl._internal.colors import GRAY, PALETTE
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.fitting.steepest_descent import Descent
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability
@@ -25,26 +26,15 @@ from sofa_softctl.identification.uncertainty.residual_analysis import (
 Axes = Any  # matplotlib is imported when a plot is asked for
 Figure = Any
 
-BLUE, ORANGE = COLORS[0], COLORS[5]
-GRAY = "#5b6570"
+BLUE, ORANGE = PALETTE[0], PALETTE[5]
 SAMPLES = 1500
 """More samples than this are thinned for a plot, gaps kept."""
 PATH = 400
 """The same for paths, of which there is one for each iteration."""
-STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = plots.STYLE | {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
     "font.size": 8.5,
-    "axes.edgecolor": "#b8c0c8",
-    "axes.labelcolor": GRAY,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": GRAY,
-    "ytick.color": GRAY,
-    "axes.grid": True,
-    "grid.color": "#e8ecf0",
-    "axes.axisbelow": True,
-    "legend.frameon": False,
     "svg.fonttype": "none",
     "svg.hashsalt": "sofa_softctl",
 }
@@ -126,7 +116,7 @@ def noise_figure(fits: Sequence[Fit]) -> str:
         most = max((int(fit.there[:, k].sum()) for fit, k, _ in columns), default=1)
         reach = 2.0 / math.sqrt(min((int(f.there[:, k].sum()) for f, k, _ in columns), default=1))
         lags.axhspan(-reach, reach, color=GRAY, alpha=0.12, linewidth=0.0)
-        for (fit, k, name), color in zip(columns, COLORS, strict=False):
+        for (fit, k, name), color in zip(columns, PALETTE, strict=False):
             r = fit.residuals[:, k]
             there = np.clip(r[np.isfinite(r)], -4.99, 4.99)
             spread.hist(there, edges, density=True, histtype="step", color=color, linewidth=1.3)
@@ -179,7 +169,7 @@ def noise_share_figure(trust: Identifiability, rho: np.ndarray) -> str:
         rows = np.arange(len(names))
         parts = {
             "output noise": (np.sqrt(np.diag(trust.output_covariance))[there], BLUE),
-            "input noise": (np.sqrt(np.diag(trust.input_covariance))[there], COLORS[1]),
+            "input noise": (np.sqrt(np.diag(trust.input_covariance))[there], PALETTE[1]),
             "both": (trust.deviations[there], GRAY),
         }
         for k, (label, (values, color)) in enumerate(parts.items()):
@@ -204,7 +194,7 @@ def descent_figure(descent: Descent) -> str:
         gradient.semilogy(steps, [one.gradient_norm for one in descent.iterates], color=BLUE)
         gradient.set_ylabel("gradient norm")
         rho = np.array([one.rho for one in descent.iterates])
-        for column, parameter, color in zip(rho.T, descent.parameters, COLORS, strict=False):
+        for column, parameter, color in zip(rho.T, descent.parameters, PALETTE, strict=False):
             path.plot(steps, column, color=color, label=parameter.name)
         path.set_ylabel("parameters")
         path.legend(**BESIDE)
@@ -254,7 +244,7 @@ def _ellipses(axes: Axes, trust: Identifiability, at: np.ndarray, C: np.ndarray)
     middle = np.array([[(trust.low[k] + trust.high[k]) / 2.0] for k in (i, j)])
     kinds = [("output noise", trust.output_covariance, BLUE, "--")]
     if trust.input_covariance.any():
-        kinds.append(("with input noise", trust.covariance, COLORS[1], "-"))
+        kinds.append(("with input noise", trust.covariance, PALETTE[1], "-"))
     for label, covariance, color, line in kinds:
         part = covariance[np.ix_((i, j), (i, j))]
         values, vectors = np.linalg.eigh(part)

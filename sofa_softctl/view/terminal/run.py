@@ -40,6 +40,7 @@ class Terminal:
         record: Path | None = None,
         plot: Path | None = None,
         movie: Path | None = None,
+        view: Any = None,
     ) -> RunSummary:
         """Run a session and show what came out.
 
@@ -50,12 +51,17 @@ class Terminal:
             record: MCAP file to write.
             plot: Plot to write.
             movie: Movie to write.
+            view: Where its camera stands, a `view.movie.direction.View`; None: its own choice.
         """
+        if plot is not None:
+            from sofa_softctl.view.plots.run import check_plot
+
+            check_plot(session.controllers)
         camera = None
         if movie is not None:
             from sofa_softctl.view.movie.capture import Camera
 
-            camera = Camera(session, movie)
+            camera = Camera(session, movie, view)
         total = step_count(session, steps, duration, session.duration or DEFAULT_DURATION)
         with ExitStack() as stack:
             if record is not None:
@@ -69,17 +75,28 @@ class Terminal:
 
             summary, histories = run(session, total, on_step)
         self.show(summary)
-        if plot is not None:
-            from sofa_softctl.view.plots.run import save_run_plot
-
-            save_run_plot(plot, histories)
-        if camera is not None:
-            with self.bar("Rendering", 1) as advance:
-                camera.save(progress=advance)
-        for name, path in (("Record", record), ("Plot", plot), ("Movie", movie)):
-            if path is not None:
-                self.console.print(f"{name}: {escape(str(path))}")
+        self._show_file("Record", record)
+        with ExitStack() as pictures:  # if one of them fails, the other one is made all the same
+            if camera is not None:
+                pictures.callback(self._save_movie, camera)
+            if plot is not None:
+                pictures.callback(self._save_plot, plot, histories)
         return summary
+
+    def _save_plot(self, path: Path, histories: list[tuple[Any, report.History]]) -> None:
+        from sofa_softctl.view.plots.run import save_run_plot
+
+        save_run_plot(path, histories)
+        self._show_file("Plot", path)
+
+    def _save_movie(self, camera: Any) -> None:
+        with self.bar("Rendering", 1) as advance:
+            camera.save(progress=advance)
+        self._show_file("Movie", camera.path)
+
+    def _show_file(self, kind: str, path: Path | None) -> None:
+        if path is not None:
+            self.console.print(f"{kind}: {escape(str(path))}")
 
     def note(self, text: str, *, doubt: bool = False) -> None:
         """Print one line, marked where it casts doubt."""

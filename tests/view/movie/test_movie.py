@@ -8,6 +8,7 @@ from PIL import Image
 
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.view.movie import camera as framing
+from sofa_softctl.view.movie import direction as views
 from sofa_softctl.view.movie import encoding, movie, stage
 from sofa_softctl.view.movie import renderer as vtk
 from sofa_softctl.view.movie.animation import (
@@ -152,13 +153,13 @@ def test_the_camera_is_on_the_side_of_the_goal_and_below_what_hangs():
     for sign in (1.0, -1.0):
         goal = AnimatedPoint("goal", np.array([[5.0 + 5.0 * sign, 0.5, 0.5]]))
         seen = Animation(np.zeros(1), [AnimatedSurface("beam", beam[None], FACES)], markers=[goal])
-        direction, up = framing.direction_of(seen)
+        direction, up = views.direction_of(seen)
         assert direction[0] * sign > 0.0
         assert direction @ up > 0.0
         hanging = Animation(seen.time, seen.bodies, markers=[goal], up=np.array([sign, 0.0, 0.0]))
-        assert framing.direction_of(hanging)[0] @ hanging.up > 0.0
+        assert views.direction_of(hanging)[0] @ hanging.up > 0.0
         standing = Animation(seen.time, seen.bodies, markers=[goal], up=np.array([-sign, 0, 0]))
-        assert framing.direction_of(standing)[0] @ standing.up < 0.0
+        assert views.direction_of(standing)[0] @ standing.up < 0.0
 
 
 def test_a_trail_fades_and_does_not_show_the_future():
