@@ -427,6 +427,7 @@ def test_an_option_that_cannot_be_had_is_told(run_scene, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--backend", "unity"], "--backend takes auto, embedded, sofa; got 'unity'"),
         (
             ["--set", "sise=3"],
             "The scene takes no parameter 'sise'. Did you mean 'size'? It takes: ",

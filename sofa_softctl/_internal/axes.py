@@ -26,6 +26,7 @@ STYLE: dict[Any, Any] = {
     "ytick.color": GRAY,
     "legend.frameon": False,
     "legend.fontsize": 8.0,
+    "legend.labelcolor": "#2a3138",
 }
 """matplotlib's rcParams of every plot."""
 DECADES = 6
@@ -58,8 +59,7 @@ def legend_above(axes: Axes, columns: int = 3) -> None:
 def scale_positive(axes: Axes, values: np.ndarray) -> None:
     """Scale the y axis for values that are not negative.
 
-    Logarithmic where they span more than a factor of 30, over at most `DECADES`, with plain numbers
-    at its ticks; from zero otherwise.
+    Logarithmic where they span more than a factor of 30, over at most `DECADES`, from zero otherwise.
     """
     from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -74,7 +74,8 @@ def scale_positive(axes: Axes, values: np.ndarray) -> None:
     axes.yaxis.set_major_locator(
         LogLocator(subs=(1.0,) if most > 300.0 * least else (1.0, 2.0, 5.0))
     )
-    axes.yaxis.set_major_formatter("{x:g}")
+    if least > 1e-4:
+        axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
@@ -104,7 +105,7 @@ def frame(axes: Axes, points: np.ndarray) -> None:
     middle = 0.5 * (low + high)
     axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
     axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
-    axes.set_aspect("equal", adjustable="box", anchor="N")
+    axes.set_aspect("equal", adjustable="box", anchor="C")
 
 
 def spans(flags: np.ndarray) -> list[tuple[int, int]]:

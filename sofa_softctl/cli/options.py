@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 
 from sofa_softctl.errors import UsageError
@@ -24,11 +23,7 @@ Set = Annotated[
 Workers = Annotated[int, typer.Option(help="Processes that solve at the same time.", min=0)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]
 BackendName = Annotated[
-    str,
-    typer.Option(
-        click_type=click.Choice(["auto", "embedded", "sofa"], case_sensitive=False),
-        help="What runs the scene.",
-    ),
+    str, typer.Option(help="auto, embedded or sofa.", callback=lambda name: _known_backend(name))
 ]
 Plugin = Annotated[
     list[Path] | None,
@@ -62,6 +57,14 @@ Strict = Annotated[
         help="Warnings of loading and of the start of a scene are errors.",
     ),
 ]
+
+
+def _known_backend(name: str) -> str:
+    from sofa_softctl.scene.backend import CHOICES
+
+    if name.lower() not in CHOICES:
+        raise UsageError(f"--backend takes {', '.join(CHOICES)}; got '{name}'.")
+    return name.lower()
 
 
 def parameters(texts: list[str] | None) -> dict[str, str]:

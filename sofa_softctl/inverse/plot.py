@@ -22,8 +22,10 @@ from sofa_softctl.inverse.summary import contacts_of
 from sofa_softctl.scene.report import History
 from sofa_softctl.units import symbol
 
-STYLES = ("-", "--", ":")
-"""Of the lines of the first eight actuators, the next eight, and so on."""
+STYLES = ("-", "--", ":", "-.")
+"""Of the lines of the first eight actuators, the next eight, and so on; likewise of effectors."""
+SHADES = 4
+"""Colors of effectors: more are hard to tell apart."""
 
 
 def draw_tracking(
@@ -53,8 +55,8 @@ def draw_tracking(
     contacts = contacts_of(history)
     touched = bool(contacts[:, 0].any())
     rows = 3 if touched else 2
-    figure.set_size_inches(10.5, 2.6 * rows + 0.4)
-    grid = figure.add_gridspec(rows, 2, width_ratios=(1.7, 1.0))
+    figure.set_size_inches(11.5, 2.5 * rows + 0.4)
+    grid = figure.add_gridspec(rows, 2, width_ratios=(1.35, 1.0))
     error = figure.add_subplot(grid[0, 0])
     panels = [error, *(figure.add_subplot(grid[k, 0], sharex=error) for k in range(1, rows))]
     _plot_error(error, history)
@@ -73,7 +75,7 @@ def _plot_error(axes: Axes, history: History) -> None:
     for e in range(count):
         label = f"effector {e + 1}" if count > 1 else None
         shown = np.where(error[:, e] > 0.0, error[:, e], np.nan)  # a log axis has no zero
-        axes.plot(history.time, shown, color=colors.effector(e, count), lw=1.3, label=label)
+        axes.plot(history.time, shown, lw=1.3, label=label, **_look_of_effector(e, count))
     label = "not solved"
     for start, end in spans(history["status"] != "SOLVED"):
         times = history.time[[start, end]]
@@ -81,7 +83,8 @@ def _plot_error(axes: Axes, history: History) -> None:
         label = "_"  # one entry in the legend
     scale_positive(axes, error)
     axes.set_ylabel(f"distance to the goal [{length}]")
-    axes.set_title(f"mean {error.mean():.3g} {length}, largest {error.max():.3g} {length}")
+    mean, most = (f"{value:.3g} {length}" for value in (error.mean(), error.max()))
+    axes.set_title(f"Tracking error: mean {mean}, largest {most}", loc="left")
     legend_beside(axes)
 
 
@@ -117,10 +120,10 @@ def _plot_path(axes: Axes, history: History) -> None:
     count = goal.shape[1]
     for e in range(count):
         labels = ("goal", "tip") if e == 0 else ("_", "_")
-        wanted, color = goal[:, e][:, [i, j]], colors.effector(e, count)
+        wanted, look = goal[:, e][:, [i, j]], _look_of_effector(e, count)
         axes.plot(*wanted.T, color=colors.GOAL, alpha=0.3, lw=5, label="_")
-        axes.plot(*tip[:, e][:, [i, j]].T, color=color, lw=1.3, label=labels[1])
-        axes.plot(*tip[-1, e, [i, j]], "o", color=color, ms=4)
+        axes.plot(*tip[:, e][:, [i, j]].T, lw=1.3, label=labels[1], **look)
+        axes.plot(*tip[-1, e, [i, j]], "o", color=look["color"], ms=4)
         ring = {"mfc": "none", "mec": colors.GOAL, "mew": 1.6, "ms": 10}
         axes.plot(*wanted[-1], "o", label=labels[0], **ring)  # seen around the tip that reached it
     length = symbol(history.units, "length")
@@ -128,3 +131,9 @@ def _plot_path(axes: Axes, history: History) -> None:
     axes.set_ylabel(f"{'xyz'[j]} [{length}]")
     frame(axes, np.concatenate([goal, tip])[:, :, [i, j]].reshape(-1, 2))
     legend_above(axes)
+
+
+def _look_of_effector(number: int, count: int) -> dict[str, str]:
+    """Color and style of its lines: four shades, then the same ones dashed, and so on."""
+    style = STYLES[number // SHADES % len(STYLES)]
+    return {"color": colors.effector(number % SHADES, min(count, SHADES)), "ls": style}

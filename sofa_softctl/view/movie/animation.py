@@ -23,6 +23,8 @@ class AnimatedSurface:
     """Its color."""
     obstacle: bool = False
     """Whether it is ground or wall: drawn opaque, and the picture does not widen for it."""
+    lit: bool = True
+    """Whether light falls on it; lines that are drawn as bands have their color from all sides."""
 
 
 @dataclass(frozen=True)

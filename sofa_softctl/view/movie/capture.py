@@ -102,7 +102,7 @@ class Camera:
             goals, tips = over_time("goal", k), over_time("tip", k)
             for e in range(goals.shape[1]):
                 markers.append(
-                    AnimatedPoint("tip", tips[:, e], colors.effector(e, goals.shape[1]), 0.7)
+                    AnimatedPoint("tip", tips[:, e], colors.TIP, 0.7)
                 )
                 markers.append(AnimatedPoint("goal", goals[:, e], colors.GOAL))
         gravity = np.asarray(self.session.root.gravity.value, dtype=float)

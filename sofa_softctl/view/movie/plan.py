@@ -136,11 +136,13 @@ def _add_laser(scene: Animation, found: Any, goals: list[np.ndarray], shown: np.
     width = 0.007 * float(np.linalg.norm(high - low))
     for goal in goals:
         strip, triangles = _strip(goal + 0.15 * width * normal, normal, 1.8 * width)
-        scene.bodies.append(_still("goal", strip, triangles, colors.pale(colors.GOAL, 0.5), frames))
+        color = colors.pale(colors.GOAL, 0.5)
+        scene.bodies.append(_still("goal", strip, triangles, color, frames, lit=False))
     strip, triangles = _strip(found.spot + 0.3 * width * normal, normal, width)
     until = np.minimum(np.arange(len(found.spot)), shown[:, None])  # (frames, K)
     cut = strip.reshape(-1, 2, 3)[until].reshape(frames, -1, 3)
-    scene.bodies.append(AnimatedSurface("cut", cut, triangles, colors.TIP, obstacle=True))
+    look = {"obstacle": True, "lit": False}
+    scene.bodies.append(AnimatedSurface("cut", cut, triangles, colors.TIP, **look))
     beam, triangles = _beam(start, spot, normal, 0.4 * width)
     scene.bodies.append(AnimatedSurface("beam", beam, triangles, BEAM_COLOR, obstacle=True))
     points, triangles = balls(spot[:, None], np.array([width]))
@@ -167,9 +169,16 @@ def _solid(shape: Any, frames: int, middle: np.ndarray, size: np.ndarray) -> lis
 
 
 def _still(
-    name: str, points: np.ndarray, triangles: np.ndarray, color: str, frames: int
+    name: str,
+    points: np.ndarray,
+    triangles: np.ndarray,
+    color: str,
+    frames: int,
+    *,
+    lit: bool = True,
 ) -> AnimatedSurface:
-    return AnimatedSurface(name, np.tile(points, (frames, 1, 1)), triangles, color, obstacle=True)
+    points = np.tile(points, (frames, 1, 1))
+    return AnimatedSurface(name, points, triangles, color, obstacle=True, lit=lit)
 
 
 def _halves(faces: np.ndarray) -> np.ndarray:

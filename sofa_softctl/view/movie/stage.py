@@ -94,7 +94,7 @@ class Stage:
         look = {"color": body.color, "smooth_shading": True, "ambient": 0.34}
         skin.set_active_scalars(None)
         if body.obstacle:
-            self.plotter.add_mesh(skin, **look)
+            self.plotter.add_mesh(skin, lighting=body.lit, **look)
             return body, whole, skin, source
         self.plotter.add_mesh(skin, culling="front", **look)
         self.plotter.add_mesh(

@@ -48,11 +48,10 @@ def _plot_path(axes: Axes, found: Any) -> None:
     axes.plot(*shown[0].T, color=colors.TIP, lw=1.3, label="plan")
     axes.plot(*shown[0][-1], "o", color=colors.TIP, ms=4)
     length = symbol(found.units, "length")
-    axes.set_title(f"Path of '{found.name}'", loc="left")
     axes.set_xlabel(f"{'xyz'[plane[0]]} [{length}]")
     axes.set_ylabel(f"{'xyz'[plane[1]]} [{length}]")
     frame(axes, np.concatenate(shown))
-    legend_above(axes)
+    legend_above(axes, columns=2)
 
 
 def _plot_obstacles(axes: Axes, obstacles: Any, plane: tuple[int, int]) -> list[np.ndarray]:
@@ -84,7 +83,7 @@ def _plot_tensions(axes: Axes, found: Any) -> None:
     limit = dynamics.force * float(np.max(robot.limits.u_max))
     if tension.max() > 0.7 * limit:
         axes.axhline(limit, color=colors.LIMIT, lw=1.0, ls="--", label="limit")
-    axes.set_title("Tensions", loc="left")
+    axes.set_title(f"Plan of '{found.name}'", loc="left")
     axes.set_xlabel(f"time [{symbol(found.units, 'time')}]")
     axes.set_ylabel(f"tension [{symbol(found.units, 'force')}]")
     legend_beside(axes)
@@ -102,15 +101,15 @@ def _plot_evaluations(axes: Axes, found: Any) -> None:
     label = "with the grid" if grid else "without a grid"
     axes.step(number, solved, color=colors.PALETTE[0], where="mid", label=label)
     if grid:
-        label = f"without, at least: {K} an iteration"
+        label = f"without: at least {K} an iteration"
         axes.plot(number, K * number, ".--", color=colors.GRAY, lw=1.0, label=label)
     starts = [k for k, step in enumerate(history) if k and step.round != history[k - 1].round]
     for k in starts:
-        axes.axvline(k + 0.5, color="#b8c0c8", lw=0.8, label="_" if k > starts[0] else "refinement")
+        axes.axvline(k + 0.5, color="#b8c0c8", lw=0.8)
     axes.set_yscale("symlog", linthresh=10.0)  # a store may leave nothing to solve
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter("{x:g}")
     axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_xlabel("iteration")
+    axes.set_xlabel("iteration; lines: refinement of the grid" if starts else "iteration")
     axes.set_ylabel("equilibria solved [-]")
     legend_above(axes, columns=1)
