@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from sofa_softctl._internal.atomic_file import replacing
-from sofa_softctl.cli.app import main
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.record.record import read_record
 
@@ -41,20 +40,6 @@ SCENE = {
     "tip": "tip.addObject('MechanicalObject', name='dofs', position='0.1 0.1 0.8')",
     "tip mapping": "tip.addObject('BarycentricMapping', name='mapping')",
 }
-
-
-@pytest.fixture
-def softctl(monkeypatch, capsys):
-    """Runs the command line in this process: softctl(*arguments) -> (status, out, err)."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["softctl", *map(str, arguments)])
-        with pytest.raises(SystemExit) as done:
-            main()
-        said = capsys.readouterr()
-        return done.value.code or 0, said.out, said.err
-
-    return call
 
 
 @pytest.fixture

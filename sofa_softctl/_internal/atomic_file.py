@@ -48,6 +48,9 @@ def check_writable(path: Path) -> None:
             path.open("ab").close()
         elif path.exists():
             raise OSError(errno.EINVAL, "it is no file that can be replaced")
+        folder = next(each for each in path.absolute().parents if each.exists())
+        if not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, f"'{folder}' is no folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=path.parent).close()
 

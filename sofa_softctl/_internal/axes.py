@@ -15,6 +15,7 @@ STYLE: dict[Any, Any] = {
     "font.size": 9.0,
     "axes.titlesize": 9.5,
     "axes.titlecolor": "#2a3138",
+    "figure.titlesize": 9.5,
     "axes.edgecolor": "#b8c0c8",
     "axes.labelcolor": GRAY,
     "axes.spines.top": False,
@@ -59,7 +60,7 @@ def legend_above(axes: Axes, columns: int = 3) -> None:
 def scale_positive(axes: Axes, values: np.ndarray) -> None:
     """Scale the y axis for values that are not negative.
 
-    Logarithmic where they span more than a factor of 30, over at most `DECADES`, from zero otherwise.
+    Logarithmic where they span more than a factor of 30, over at most `DECADES`; else from zero.
     """
     from matplotlib.ticker import LogLocator, NullFormatter
 

@@ -101,9 +101,7 @@ class Camera:
         for k in range(len(self._controllers)):
             goals, tips = over_time("goal", k), over_time("tip", k)
             for e in range(goals.shape[1]):
-                markers.append(
-                    AnimatedPoint("tip", tips[:, e], colors.TIP, 0.7)
-                )
+                markers.append(AnimatedPoint("tip", tips[:, e], colors.TIP, 0.7))
                 markers.append(AnimatedPoint("goal", goals[:, e], colors.GOAL))
         gravity = np.asarray(self.session.root.gravity.value, dtype=float)
         up = -gravity if gravity.any() else np.array([0.0, 1.0, 0.0])

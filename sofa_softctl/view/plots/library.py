@@ -27,7 +27,7 @@ def save_answer_plot(path: str | Path, answer: Any, nearest: Any, library: Any) 
     ]
     rows = -(-len(kinds) // 2)
     with new_figure(path, (10.5, 0.7 + 2.3 * rows)) as figure:
-        figure.suptitle("Pale: the nearest motion. Lines: adapted to the task.", fontsize=9.5)
+        figure.suptitle("Pale: the nearest motion. Lines: adapted to the task.")
         panels = np.atleast_1d(figure.subplots(rows, 2, sharex=True)).ravel()
         for axes, (unit, columns, kind) in zip(panels, kinds, strict=False):
             attribute = "u" if kind == "inputs" else "x"
@@ -41,8 +41,10 @@ def save_answer_plot(path: str | Path, answer: Any, nearest: Any, library: Any) 
                 else:
                     axes.plot(edges, before, alpha=0.35, lw=3.0, **look)
                     axes.plot(edges, after, label=name, lw=1.3, **look)
-            axes.set_ylabel(f"{kind} [{unit}]" if unit else kind)
-            legend_beside(axes)
+            alone = columns[0][1] if len(columns) == 1 else ""
+            axes.set_ylabel(_labelled(alone or kind, unit))
+            if not alone:
+                legend_beside(axes)
         for axes in panels[len(kinds) :]:
             axes.set_visible(False)
         for axes in panels[max(0, len(kinds) - 2) : len(kinds)]:
