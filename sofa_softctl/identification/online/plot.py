@@ -123,7 +123,7 @@ def _plot_parameter(axes: Axes, one: Any, time: np.ndarray, history: Any, k: int
         axes.yaxis.set_major_formatter("{x:g}")
     axes.set_ylabel(f"{one.name} [{one.unit}]")
     last = f"{value[-1]:.4g} ± {width[-1]:.2g} {one.unit}"
-    axes.set_title(f"{last}  (95 %)", loc="left")
+    axes.set_title(f"{last} (95 %); dotted: start", loc="left")
 
 
 def _plot_windows(axes: Axes, history: Any) -> None:
@@ -135,6 +135,7 @@ def _plot_windows(axes: Axes, history: Any) -> None:
         axes.annotate(
             f" {found.misfit:.2g} σ²", (found.end, number + 1), fontsize="x-small", va="center"
         )
-    axes.set_ylim(len(history) + 1, 0)
+    axes.set_ylim(len(history) + 0.7, 0.3)
+    axes.yaxis.get_major_locator().set_params(integer=True)
     axes.set_ylabel("fit [-]")
     axes.set_title("Windows and mean square residuals", loc="left")
