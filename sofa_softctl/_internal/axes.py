@@ -87,7 +87,7 @@ def plane_of(*paths: np.ndarray) -> tuple[int, int]:
         paths: Points [length], shape (n, ..., 3).
     """
     for path in paths:
-        extent = np.ptp(path.reshape(-1, *path.shape[1:]), axis=0).reshape(-1, 3).max(axis=0)
+        extent = np.ptp(path, axis=0).reshape(-1, 3).max(axis=0)
         if extent.max() > 1e-9 * max(1e-300, float(np.abs(path).max())):
             first, second = sorted(np.argsort(-extent, kind="stable")[:2].tolist())
             return first, second

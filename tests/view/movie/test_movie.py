@@ -313,3 +313,24 @@ def test_nothing_of_the_extra_is_imported_before_it_is_needed():
         "assert not {'pyvista', 'imageio', 'vtkmodules'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_cables_have_the_colors_that_their_efforts_have_in_plots(tmp_path, renderer):
+    """The gripper's cables come after its three motors."""
+    from sofa_softctl._internal import colors
+    from sofa_softctl.scene.session import Session
+    from sofa_softctl.view.movie.capture import Camera
+
+    camera = Camera(Session(SCENE.with_name("gripper.py")), tmp_path / "gripper.gif")
+    camera.look()
+    found = {line.name.split("/")[-2]: line.color for line in camera.animation().lines}
+    assert found == {"cable_left": colors.actuator(3), "cable_right": colors.actuator(4)}
+
+
+def test_a_view_is_that_of_the_picture(tmp_path, renderer):
+    """From the right one looks along x: the tetrahedron's corner at x = 1 is in front."""
+    pictures = []
+    for view in (views.VIEWS["right"], views.VIEWS["top"], None):
+        movie.save_movie(tetrahedron_that_grows(), tmp_path / "m.gif", size=(80, 60), view=view)
+        pictures.append(pixels(tmp_path / "m.gif"))
+    assert (pictures[0] != pictures[1]).any() and (pictures[0] != pictures[2]).any()
