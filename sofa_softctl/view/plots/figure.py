@@ -34,6 +34,7 @@ def new_figure(path: str | Path, size: tuple[float, float] = (6.4, 4.8)) -> Iter
         figure = NewFigure(figsize=size, dpi=130, layout="constrained")
         FigureCanvasAgg(figure)
         yield figure
+        figure.draw_without_rendering()  # the layout settles in two passes
         with replacing(path) as name:
             figure.savefig(name)
 

@@ -37,6 +37,7 @@ def save_energy_plot(path: str | Path, found: Any) -> None:
             axes.set_ylabel(label)
         for axes in panels[:, 1]:
             legend_beside(axes)
+        figure.align_ylabels(panels[:, 0])
 
 
 def _plot_tip(axes: Axes, first: Sequence[Any]) -> None:
