@@ -67,6 +67,7 @@ class Stage:
         plotter.set_background(tuple(GROUND))
         self.bodies = [self._add_body(body) for body in animation.bodies]
         self.lines = [self._add_line(line) for line in animation.lines]
+        self.tips: list[np.ndarray] = []  # of arrows, (n, 3) each: the picture holds them too
         pushed = [forces for forces in animation.forces if forces.points.shape[1]]
         self.forces = [self._add_forces(forces) for forces in pushed]
         large_first = sorted(animation.markers, key=lambda marker: -marker.size)
@@ -113,10 +114,12 @@ class Stage:
 
     def _add_forces(self, forces: Forces) -> tuple[np.ndarray, Any]:
         """Both ends of every arrow in every frame, shape (n_frames, 2 k, 3), and their mesh."""
-        size = np.linalg.norm(forces.vectors, axis=2).max(initial=0.0)
-        scale = LONGEST * self.extent / size if size > 0.0 else 0.0
-        ends = np.stack([forces.points, forces.points + scale * forces.vectors], axis=2)
-        ends = ends.reshape(len(ends), -1, 3)
+        size = np.linalg.norm(forces.vectors, axis=2)
+        most = size.max(initial=0.0)
+        scale = LONGEST * self.extent / most if most > 0.0 else 0.0
+        tips = forces.points + scale * forces.vectors
+        self.tips.append(tips[size > 0.0])
+        ends = np.stack([forces.points, tips], axis=2).reshape(len(tips), -1, 3)
         mesh = _segments(ends[0])
         self.plotter.add_mesh(
             mesh,
@@ -144,7 +147,8 @@ class Stage:
     def _place_camera(self, view: View | None) -> None:
         width, height = self.plotter.window_size
         direction, up = direction_of(self.animation, view)
-        position, focus = framing(cloud_of(self.animation), direction, up, width / height)
+        cloud = np.concatenate([cloud_of(self.animation), *self.tips])
+        position, focus = framing(cloud, direction, up, width / height)
         camera = self.plotter.camera
         camera.focal_point, camera.position, camera.up = focus, position, up
         camera.view_angle = VIEW_ANGLE

@@ -334,3 +334,13 @@ def test_a_view_is_that_of_the_picture(tmp_path, renderer):
         movie.save_movie(tetrahedron_that_grows(), tmp_path / "m.gif", size=(80, 60), view=view)
         pictures.append(pixels(tmp_path / "m.gif"))
     assert (pictures[0] != pictures[1]).any() and (pictures[0] != pictures[2]).any()
+
+
+def test_the_picture_holds_the_arrows_of_forces(tmp_path, renderer):
+    """Arrows that point out of the body on both sides are not cut: no color at the edges."""
+    tips = np.array([[[30.0, 0.0, 0.0], [-30.0, 0.0, 0.0]]] * 6)
+    forces = Forces(np.zeros((6, 2, 3)), tips)
+    seen = tetrahedron_that_grows(forces=[forces], lines=[], markers=[])
+    movie.save_still(seen, tmp_path / "still.png", size=(120, 300))
+    ground = is_ground(pixels(tmp_path / "still.png"))
+    assert ground[:, :2].all() and ground[:, -2:].all()
