@@ -151,12 +151,12 @@ def _plot_parameters(axes: Axes, study: Any) -> None:
             capsize=3,
             fmt="s",
             ms=5,
+            label="Gauss-Newton, 95 %" if fit is study.fits[0] else None,
         )
     axes.plot(*study.to_dict()["truth"], "k*", ms=11, label="recorded (24 links)")
     axes.set_xlabel("kappa_theta [N m/rad]")
     axes.set_ylabel("kappa_psi [N m/rad]")
-    axes.set_title("Squares: Gauss-Newton, 95 %", loc="left")
-    legend_above(axes)
+    legend_above(axes, columns=2)
 
 
 def _plot_path(axes: Axes, fit: Any, across: int, up: int) -> None:
