@@ -105,6 +105,11 @@ def build(
             executor=stack.enter_context(processes(workers)),
             make=partial(load_problem, problem),
         )
+        if builder.done:
+            show.note(
+                f"{out} is finished already: no task is tried. Go on with more --successes or "
+                "--motions."
+            )
         line = stack.enter_context(show.console.status("looking for a first motion"))
         watch = tables.Watch(builder)
         line.update(watch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,6 +25,8 @@ from sofa_softctl.units import symbol
 
 STYLES = ("-", "--", ":", "-.")
 """Of the lines of the first eight actuators, the next eight, and so on; likewise of effectors."""
+NEAR = 0.7
+"""Share of a limit from which efforts are near to it."""
 SHADES = 4
 """Colors of effectors: more are hard to tell apart."""
 
@@ -33,6 +36,7 @@ def draw_tracking(
     names: Sequence[str],
     history: History,
     quantities: Sequence[str] | None = None,
+    limits: Sequence[float] = (),
 ) -> None:
     """Draw the run of a controller.
 
@@ -46,6 +50,7 @@ def draw_tracking(
         names: Of the actuators.
         history: The controller's outputs.
         quantities: What the effort of each actuator is, such as "pressure"; all forces if left out.
+        limits: Of the efforts [effort]; those that efforts come near to are drawn.
 
     Raises:
         SoftctlError: there were no steps.
@@ -61,6 +66,8 @@ def draw_tracking(
     panels = [error, *(figure.add_subplot(grid[k, 0], sharex=error) for k in range(1, rows))]
     _plot_error(error, history)
     _plot_effort(panels[1], names, quantities or ["force"] * len(names), history)
+    _plot_limits(panels[1], limits, history)
+    legend_beside(panels[1])
     if touched:
         _plot_contacts(panels[2], contacts, history)
     for axes in panels[:-1]:
@@ -99,7 +106,15 @@ def _plot_effort(
         label = f"{name} [{units[a]}]" if mixed else name
         axes.plot(history.time, effort[:, a], style, color=colors.actuator(a), lw=1.3, label=label)
     axes.set_ylabel(f"effort [{', '.join(dict.fromkeys(units))}]")
-    legend_beside(axes)
+
+
+def _plot_limits(axes: Axes, limits: Sequence[float], history: History) -> None:
+    effort, label = history["effort"], "limit"
+    for limit in sorted(set(limits) - {0.0}):
+        most = effort.max() if limit > 0.0 else -effort.min()
+        if NEAR * abs(limit) <= most < math.inf:
+            axes.axhline(limit, color=colors.LIMIT, lw=1.0, ls="--", label=label)
+            label = "_"  # one entry in the legend
 
 
 def _plot_contacts(axes: Axes, contacts: np.ndarray, history: History) -> None:

@@ -85,14 +85,14 @@ def test_spans_of_flags():
     assert spans(np.zeros(3, dtype=bool)) == []
 
 
-def tracked(found, quantities=None):
+def tracked(found, quantities=None, limits=()):
     """The figure of a run, drawn."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(layout="constrained")
     FigureCanvasAgg(figure)
-    draw_tracking(figure, ("left", "right"), found, quantities)
+    draw_tracking(figure, ("left", "right"), found, quantities, limits)
     figure.canvas.draw()
     return figure
 
@@ -141,3 +141,11 @@ def test_actuators_and_contacts_have_their_own_colors():
     _, effort, contacts, *_ = tracked(history(touching=True)).axes
     assert [line.get_color() for line in effort.lines] == [colors.actuator(0), colors.actuator(1)]
     assert contacts.lines[0].get_color() == colors.CONTACT
+
+
+def test_limits_that_efforts_come_near_to_are_drawn():
+    """Efforts of 1 to 2: at a limit of 2, far from one of 5; infinite ones are none."""
+    effort = tracked(history(), limits=(0.0, -np.inf, 2.0, 2.0, 5.0, np.inf)).axes[1]
+    drawn = [line for line in effort.lines if line.get_color() == colors.LIMIT]
+    assert [line.get_ydata()[0] for line in drawn] == [2.0]
+    assert effort.get_legend().get_texts()[-1].get_text() == "limit"

@@ -47,6 +47,8 @@ def test_a_library_is_built_and_gone_on_with(built, problem):
     assert told["run"] == 40 and told["motions"] > 5 and told["bytes"] > 1000
     again = json.loads(run("build", problem, "--out", out, "--successes", "40", "--json"))
     assert again["plannings"] == told["plannings"]
+    said = " ".join(run("build", problem, "--out", out, "--successes", "40").split())
+    assert "is finished already: no task is tried. Go on with more --successes" in said
     more = json.loads(run("build", problem, "--out", out, "--successes", "60", "--json"))
     assert more["plannings"] > told["plannings"]
     assert "in a row without a new motion" in run("build", problem, "--out", out)
