@@ -27,6 +27,9 @@ Plugin = Annotated[
     list[Path] | None,
     typer.Option(help="Plugin file to load; may be repeated.", show_default=False),
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace a recording or plan that exists.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 
 

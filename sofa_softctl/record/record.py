@@ -29,6 +29,8 @@ PROFILE = "softctl"
 """Profile in MCAP's header."""
 COMPLETE = "complete"
 """Status of a recording that was closed normally."""
+INTERRUPTED = "interrupted"
+"""Status of one of a run that was stopped by Ctrl-C."""
 TRUNCATED = "truncated: the file ends before it was closed"
 
 
