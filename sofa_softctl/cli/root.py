@@ -18,7 +18,9 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stopped:
-            typer.echo(" ".join(["Stopped by Ctrl-C.", *getattr(stopped, "__notes__", ())]), err=True)
+            typer.echo(
+                " ".join(["Stopped by Ctrl-C.", *getattr(stopped, "__notes__", ())]), err=True
+            )
             raise typer.Exit(ExitStatus.INTERRUPTED) from None
 
 

@@ -97,9 +97,7 @@ def decode_texts(messages: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
     return times, np.array(texts, dtype=str)
 
 
-def decode_json(
-    messages: Sequence[bytes], shape: tuple[int, ...]
-) -> tuple[np.ndarray, np.ndarray]:
+def decode_json(messages: Sequence[bytes], shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """As `decode_numbers`, of `{"time": t, "value": [...]}` with "NaN", "Infinity", "-Infinity".
 
     Raises:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl._internal.processes import workers as workers_of
+from sofa_softctl.record.file import RecordFile
 from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, estimate
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan
@@ -40,7 +41,7 @@ class ScenePlan:
     seconds: float
     """Computing time [s]."""
 
-    def write(self, path: str | Path) -> None:
+    def write(self, path: str | Path | RecordFile) -> None:
         """Write it as a recording for playback; an existing file is replaced atomically.
 
         Each row is the end of a step, as in recordings of runs: plan.tension, tensions of that step

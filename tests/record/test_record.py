@@ -113,7 +113,7 @@ def test_other_tools_find_units_stamps_and_what_protobuf_decodes(recorded, path)
 
 
 def test_texts_come_back_and_are_exported(path, tmp_path):
-    said = ["SOLVED", "", "größer, \"als\"", "x" * 1000]
+    said = ["SOLVED", "", 'größer, "als"', "x" * 1000]
     with RecordWriter(path, {}) as writer:
         writer.add_channel("inverse.status", shape=None, description="How it ended.")
         writer.add_channel("x", shape=())
