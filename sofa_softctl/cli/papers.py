@@ -176,6 +176,7 @@ def robust(
     as_json: Json = False,
 ) -> None:
     """Inverse control: how often the robots reach their goals, over fixed lists of runs."""
+    from sofa_softctl._internal.atomic_file import check_writable
     from sofa_softctl._internal.processes import workers as processes
     from sofa_softctl.bench.robust.cases import cases_of
     from sofa_softctl.bench.robust.study import measure_robust
@@ -183,6 +184,7 @@ def robust(
     from sofa_softctl.view.terminal.run import Terminal
 
     _check_scenes(scenes)
+    check_writable(out)
     cases = cases_of([name.strip() for name in only.split(",") if name.strip()], sample, steps)
     bar = Terminal(quiet=quiet or as_json).bar("runs", len(cases))
     with stopping(_kept(out)), processes(workers) as executor, bar as advance:
@@ -210,10 +212,12 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Inverse control: its search among contact modes beside the best answers, random problems."""
+    from sofa_softctl._internal.atomic_file import check_writable
     from sofa_softctl.bench.contact_search.study import measure_search, summary
     from sofa_softctl.view.terminal.contact_search import show_search
     from sofa_softctl.view.terminal.run import Terminal
 
+    check_writable(out)
     bar = Terminal(quiet=quiet or as_json).bar("problems", problems)
     with stopping(_kept(out)), bar as advance:
         rows = measure_search(

@@ -82,6 +82,8 @@ _COMPONENTS = {3: ("x", "y", "z"), 7: ("x", "y", "z", "qx", "qy", "qz", "qw")}
 
 def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     magic = file.read(len(MCAP0_MAGIC))
+    if not magic:
+        raise RecordError(f"{path}: expected an MCAP file. Got an empty one.")
     if magic != MCAP0_MAGIC:
         raise RecordError(f"{path}: expected an MCAP file. Got a file that begins with {magic!r}.")
     file.seek(-len(MCAP0_MAGIC), os.SEEK_END)

@@ -73,7 +73,7 @@ class RecordWriter:
             stream.truncate(0)
             self._writer = Writer(stream, chunk_size=never, compression=lz4)
             self._writer.start(PROFILE)
-            self._writer.add_metadata("run", dict(metadata))
+            self._writer.add_metadata("run", {k: _utf8(v) for k, v in metadata.items()})
             stream.flush()
         self._flushed = monotonic()
 
@@ -206,3 +206,8 @@ class RecordWriter:
                 "'softctl record info' and read_record read. Free some space, or choose another "
                 "folder, before the next run."
             ) from reason
+
+
+def _utf8(text: str) -> str:
+    """A text that UTF-8 can encode: a file's name may hold bytes that its locale does not know."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
