@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -294,6 +295,47 @@ def test_a_second_run_to_a_file_is_refused_and_the_first_loses_nothing(scene, tm
     assert status == 1
     assert "another run is recording to this file" in err
     assert len(read_record(file).time) == 9
+
+
+FULL = """
+import resource, signal, sys
+from sofa_softctl.cli.app import main
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
+sys.argv = ["softctl", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize(("steps", "failing"), [(3000, "in a step"), (200, "at the end")])
+def test_a_full_disk_ends_a_run_with_what_is_safe(scene, tmp_path, steps, failing):
+    """No file may grow beyond 300 kB: as ENOSPC, an error of write()."""
+    file, path = tmp_path / "run.mcap", scene("pass")
+    points = "position=P, velocity=P"  # which lz4 cannot compress
+    text = path.read_text().replace("position=[[0, 0, height]]", points)
+    path.write_text(
+        "import numpy as np\nP = np.random.default_rng(0).normal(size=(70, 3))\n" + text
+    )
+    words = ["run", path, "--steps", steps, "--quiet", "--record", file]
+    said = subprocess.run(
+        [sys.executable, "-c", FULL, *map(str, words)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "SOFTCTL_BACKEND": "embedded"},
+        timeout=120,
+        check=False,
+    )
+    assert said.returncode == 1
+    assert said.stderr.startswith(f"Error: Cannot write '{file}' any more: File too large. The ")
+    assert f"steps are safe in '{file}.part'" in said.stderr
+    assert "is kept" not in said.stderr
+    assert "Traceback" not in said.stderr
+    assert not file.exists()
+    safe, done = map(int, re.search(r"first (\d+) of (\d+)", said.stderr).groups())
+    assert 0 < safe < done <= steps
+    assert (done < steps) == (failing == "in a step")
+    assert len(read_record(f"{file}.part").time) == safe
 
 
 ASCII = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}

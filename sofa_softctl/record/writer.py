@@ -62,7 +62,8 @@ class RecordWriter:
         """Steps written."""
         self.kept = 0
         """Steps that are on their way to the disk: a process that is killed does not lose them."""
-        self._failed = False
+        self.failed = False
+        """Whether it could not be written any more: what is kept has the partial name."""
         self._channels: dict[str, tuple[int, tuple[int, ...] | None, bytes]] = {}
         self._schemas: dict[str, int] = {}
         self._time = -math.inf
@@ -183,7 +184,7 @@ class RecordWriter:
 
     def _finish(self, status: str) -> bool:
         """Finish the partial file; False if it was finished before, or cannot be."""
-        if self.file.stream.closed or self._failed:
+        if self.file.stream.closed or self.failed:
             return False
         self._flush()
         with self._stopping():
@@ -198,7 +199,7 @@ class RecordWriter:
         try:
             yield
         except OSError as reason:
-            self._failed = True
+            self.failed = True
             self.file.release()
             raise RecordError(
                 f"Cannot write '{self.path}' any more: {reason.strerror or reason}. The first "

@@ -26,26 +26,29 @@ def provenance(session: Any) -> dict[str, Any]:
         `backend`, `versions`, `cpu`, `os`, and `controllers`: what each says by its `about`, by
         its path.
     """
-    units, backend = session.units, session.backend
-    versions = {"softctl": _version("sofa-softctl"), "python": platform.python_version()}
-    versions |= {name: _version(name) for name in PACKAGES}
+    units, backend, computer = session.units, session.backend, environment()
     if backend.name == "sofa":
-        versions["sofa"] = backend.version
+        computer["versions"]["sofa"] = backend.version
     return {
         "scene": session.name,
         "parameters": {name: _plain(value) for name, value in session.all_parameters().items()},
         "dt": session.dt,
         "units": None if units is None else f"{units.length}, {units.mass}, {units.time}",
         "backend": backend.describe(),
-        "versions": versions,
-        "cpu": _cpu(),
-        "os": platform.platform(),
+        **computer,
         "controllers": {
             one.getPathName().lstrip("/"): about
             for one in session.controllers
             if (about := _about(one))
         },
     }
+
+
+def environment() -> dict[str, Any]:
+    """`versions` by package, `cpu` and `os`; for JSON."""
+    versions = {"softctl": _version("sofa-softctl"), "python": platform.python_version()}
+    versions |= {name: _version(name) for name in PACKAGES}
+    return {"versions": versions, "cpu": _cpu(), "os": platform.platform()}
 
 
 def as_texts(found: Mapping[str, Any]) -> dict[str, str]:

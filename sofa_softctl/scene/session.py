@@ -199,7 +199,8 @@ class Session:
 
     def _stop_recording(self, error: BaseException) -> None:
         """Finish it because of an error, which gets a note on what is kept."""
-        if self._writer is None:
+        if self._writer is None or self._writer.failed:  # whose message says what is kept
+            self._writer = None
             return
         steps, path = self._writer.step_count, self._writer.path
         try:
