@@ -10,6 +10,7 @@ import textwrap
 import numpy as np
 import pytest
 
+from sofa_softctl.cli.app import main
 from sofa_softctl.qp.solvers import qp_solvers, register, sparse_qp_solvers
 from sofa_softctl.scene.backend import find_backend
 
@@ -164,6 +165,20 @@ def installed(tmp_path, monkeypatch):
     for name in list(sys.modules):
         if name.startswith("softctl_test_"):
             del sys.modules[name]
+
+
+@pytest.fixture
+def softctl(monkeypatch, capsys):
+    """Runs the command line in this process: softctl(*arguments) -> (status, out, err)."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["softctl", *map(str, arguments)])
+        with pytest.raises(SystemExit) as done:
+            main()
+        said = capsys.readouterr()
+        return done.value.code or 0, said.out, said.err
+
+    return call
 
 
 @pytest.fixture

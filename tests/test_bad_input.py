@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from sofa_softctl._internal.atomic_file import replacing
-from sofa_softctl.cli.app import main
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.record.record import read_record
 
@@ -41,20 +40,6 @@ SCENE = {
     "tip": "tip.addObject('MechanicalObject', name='dofs', position='0.1 0.1 0.8')",
     "tip mapping": "tip.addObject('BarycentricMapping', name='mapping')",
 }
-
-
-@pytest.fixture
-def softctl(monkeypatch, capsys):
-    """Runs the command line in this process: softctl(*arguments) -> (status, out, err)."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["softctl", *map(str, arguments)])
-        with pytest.raises(SystemExit) as done:
-            main()
-        said = capsys.readouterr()
-        return done.value.code or 0, said.out, said.err
-
-    return call
 
 
 @pytest.fixture
@@ -373,7 +358,8 @@ def test_an_error_of_a_controller_is_a_traceback_to_its_line(run_scene, tmp_path
     )
     assert status == 1
     assert f'File "{tmp_path}/softctl_test_mine.py", line 4, in onAnimateBeginEvent' in err
-    assert "Mine has no attribute or Data 'nothing'" in err.splitlines()[-1]
+    assert "Mine has no attribute or Data 'nothing'" in err.splitlines()[-2]
+    assert err.splitlines()[-1] == "This was in step 1, from t = 0 to 0.01."
 
 
 def test_a_syntax_error_shows_the_line(softctl, tmp_path):
@@ -424,7 +410,7 @@ def test_a_file_that_is_no_scene_is_told(softctl, tmp_path, text, message):
         (["--backend", "unity"], "Unknown backend 'unity'; known: auto, embedded, sofa"),
         (["--backend", "sofa"], "start another one for 'sofa'"),
         (["--plugin", "none.py"], "There is no plugin file 'none.py'"),
-        (["--record", "/dev/null/run.mcap"], "Cannot record to '/dev/null/run.mcap': "),
+        (["--record", "/dev/null/run.mcap"], "Cannot write '/dev/null/run.mcap': "),
         (["--plot", "run.png"], "There is nothing to plot: no controller of the scene has a plot"),
     ],
 )

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl.cli.options import Json, Quiet, Steps, Workers, print_json, stopping
+from sofa_softctl.cli.options import (
+    Json,
+    Quiet,
+    Steps,
+    Workers,
+    exit_if_stopped,
+    print_json,
+    stopping,
+)
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import SoftctlError
 
@@ -52,19 +61,21 @@ def inverse(
     if transfer:
         _measure_transfer(show, scenes, steps, quiet=quiet, as_json=as_json)
         return
+    wanted = [(row, mode) for row in TABLE_2 for mode in _modes(contacts)]
     rows = []
-    for row in TABLE_2:
-        for mode in _modes(contacts):
+    with suppress(KeyboardInterrupt):
+        for row, mode in wanted:
             with show.bar(f"{row.name}, {mode}", steps or 1) as advance:
                 rows.append(measure_row(scenes, row, steps, advance, mode=mode))
     gaps = {}
-    if strategies:
+    if strategies and len(rows) == len(wanted):
         gaps = compare_strategies([problem for row in rows for problem in row.problems])
     if as_json:
         found = {"table": [row.to_dict() for row in rows], "strategies": gaps}
         print_json(found)
     elif not quiet:
         paper_tables.show_papers(rows, gaps)
+    exit_if_stopped(len(rows), len(wanted), "runs")
 
 
 @papers.command(epilog="Example:\n\n  softctl papers planning --plot projection.png")
@@ -165,6 +176,7 @@ def robust(
     as_json: Json = False,
 ) -> None:
     """Inverse control: how often the robots reach their goals, over fixed lists of runs."""
+    from sofa_softctl._internal.atomic_file import check_writable
     from sofa_softctl._internal.processes import workers as processes
     from sofa_softctl.bench.robust.cases import cases_of
     from sofa_softctl.bench.robust.study import measure_robust
@@ -172,6 +184,7 @@ def robust(
     from sofa_softctl.view.terminal.run import Terminal
 
     _check_scenes(scenes)
+    check_writable(out)
     cases = cases_of([name.strip() for name in only.split(",") if name.strip()], sample, steps)
     bar = Terminal(quiet=quiet or as_json).bar("runs", len(cases))
     with stopping(_kept(out)), processes(workers) as executor, bar as advance:
@@ -199,10 +212,12 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Inverse control: its search among contact modes beside the best answers, random problems."""
+    from sofa_softctl._internal.atomic_file import check_writable
     from sofa_softctl.bench.contact_search.study import measure_search, summary
     from sofa_softctl.view.terminal.contact_search import show_search
     from sofa_softctl.view.terminal.run import Terminal
 
+    check_writable(out)
     bar = Terminal(quiet=quiet or as_json).bar("problems", problems)
     with stopping(_kept(out)), bar as advance:
         rows = measure_search(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from sofa_softctl.cli.options import (
+    Force,
     Json,
     Plugin,
     Quiet,
@@ -40,6 +42,7 @@ def plan(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.mcap", help="The plan, for scenes to play back.")
     ] = None,
+    force: Force = False,
     instants: Annotated[int, typer.Option(help="Instants of the plan.", min=3)] = 200,
     store: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keeps equilibria for later plans.")
@@ -68,6 +71,7 @@ def plan(
 
     Ends with status 3 when the goals are out of reach, or the plan must not be executed.
     """
+    from sofa_softctl.record.file import RecordFile
     from sofa_softctl.surrogate.plan_scene import prepare_scene
     from sofa_softctl.view.terminal import plan as plan_tables
     from sofa_softctl.view.terminal import run as terminal
@@ -80,9 +84,10 @@ def plan(
         _check_exact(estimate=estimate, store=store, tolerance=tolerance, workers=workers)
     if tolerance is not None and not tolerance > 0.0:
         raise SoftctlError(f"--tolerance must be positive, got {tolerance:g}.")
-    _check_files(out, plot, movie)
+    _check_files(plot, movie)
     show = terminal.Terminal(quiet=quiet or as_json)
     with (
+        nullcontext() if out is None else RecordFile(out, overwrite=force) as file,
         stopping(kept),
         show.console.status("solving the equilibria around the start") as line,
         prepare_scene(
@@ -110,8 +115,8 @@ def plan(
         watch = plan_tables.Watch(ready)
         line.update(watch)
         found = ready.plan(watch.steps.append)
-    if out is not None:
-        found.write(out)
+        if file is not None:
+            found.write(file)
     if as_json:
         print_json(found.to_dict())
     elif not quiet:
@@ -133,7 +138,7 @@ def _draw(found: Any, show: Any, plot: Path | None, movie: Path | None) -> None:
         show.console.print(f"Movie: {movie}", highlight=False, markup=False)
 
 
-def _check_files(out: Path | None, plot: Path | None, movie: Path | None) -> None:
+def _check_files(plot: Path | None, movie: Path | None) -> None:
     """SoftctlError for files that could not be written after the work."""
     from sofa_softctl._internal.atomic_file import check_writable
     from sofa_softctl.view.movie import plan as plan_movie
@@ -143,7 +148,7 @@ def _check_files(out: Path | None, plot: Path | None, movie: Path | None) -> Non
         plan_movie.check_plan_movie(movie)
     if plot is not None:
         plans.check_suffix(plot)
-    for file in filter(None, (out, plot, movie)):
+    for file in filter(None, (plot, movie)):
         check_writable(file)
 
 
