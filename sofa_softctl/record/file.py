@@ -33,7 +33,7 @@ class RecordFile:
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         self.path = Path(path)
         self.path_partial = self.path.with_name(self.path.name + ".part")
-        if self.path.suffix.lower() != SUFFIX:
+        if self.path.suffix.lower() != SUFFIX and not self.path.is_dir():
             raise RecordError(_other_suffix(self.path))
         with writing(self.path, RecordError):
             if self.path.is_dir():
