@@ -96,7 +96,7 @@ def test_both_commands_of_the_page_print_the_volume(folder, monkeypatch, capsys)
 
 
 def test_the_scene_leads_the_tip_aside(folder):
-    """One cable moves the tip along one curve, beside which the goal lies, coarse as the grid is."""
+    """One cable moves the tip along one curve; the goal lies beside it."""
     session = Session(folder / "robot.py", backend="embedded")
     session.step(100)
     (inverse,) = session.controllers
