@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: demo test test-rounding lint docs clean
 
 demo: .venv/.demo
-	$(BIN)/softctl run scenes/trunk.py --record out/trunk.mcap --plot out/trunk.png --movie out/trunk.gif
+	$(BIN)/softctl run scenes/trunk.py --force --record out/trunk.mcap --plot out/trunk.png --movie out/trunk.gif
 
 test: .venv/.dev
 	$(BIN)/pytest -n auto

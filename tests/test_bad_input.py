@@ -358,7 +358,8 @@ def test_an_error_of_a_controller_is_a_traceback_to_its_line(run_scene, tmp_path
     )
     assert status == 1
     assert f'File "{tmp_path}/softctl_test_mine.py", line 4, in onAnimateBeginEvent' in err
-    assert "Mine has no attribute or Data 'nothing'" in err.splitlines()[-1]
+    assert "Mine has no attribute or Data 'nothing'" in err.splitlines()[-2]
+    assert err.splitlines()[-1] == "This was in step 1, from t = 0 to 0.01."
 
 
 def test_a_syntax_error_shows_the_line(softctl, tmp_path):

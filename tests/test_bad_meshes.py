@@ -255,6 +255,16 @@ def test_a_mesh_that_cannot_be_used_is_an_error(make, info, block, tmp_path):
     status, out, err = info(tmp_path / "mesh.vtk")
     assert (status, err) == (1, "")
     assert out.startswith(f"{tmp_path}/mesh.vtk\nnodes") and WRONG[make] in out
+    assert "hinges" not in out  # what follows from an error is not listed beside it
+
+
+def test_errors_come_before_warnings(info, block, tmp_path):
+    """Whatever their texts begin with."""
+    block[0][62] = [35.0, 10.0, 10.0]
+    seam(tmp_path / "mesh.vtk", *block)
+    _, out, _ = info(tmp_path / "mesh.vtk", "--json")
+    levels = [one["level"] for one in json.loads(out)["findings"]]
+    assert levels == sorted(levels) and {*levels} == {"error", "warning"}
 
 
 @pytest.mark.parametrize("make", DOUBTFUL, ids=lambda make: make.__name__)

@@ -551,7 +551,8 @@ def test_a_solver_that_returns_no_qp_result_is_named_in_one_line(run, case):
     path, status, _, err = run(line, "--quiet")
     assert status == 1
     assert err.startswith(f"Error: QP solver 'mine' of plugin '{path}' returned {message}")
-    assert err.count("\n") == 1
+    first, second = err.splitlines()
+    assert second == "This was in step 1, from t = 0 to 0.01."
     assert "Traceback" not in err
 
 

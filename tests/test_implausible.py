@@ -3,6 +3,7 @@
 import re
 import sys
 
+import numpy as np
 import pytest
 
 from sofa_softctl import Session
@@ -306,6 +307,30 @@ def test_a_warning_is_shown_in_quiet_and_changes_nothing_else(fresh, scene):
     """)
     assert (done.returncode, done.stdout) == (0, "")
     assert "nothing holds this body of 54 nodes" in done.stderr
+
+
+def test_the_check_changes_no_data(scene):
+    """Nor the motion: what it asks of force fields and solvers, the first step asks anew."""
+    from sofa_softctl.scene.plausibility import implausible
+
+    one, other = Session(scene()), Session(scene())
+    before = {
+        (entry.getPathName(), data.getName()): np.copy(data.value)
+        for node in one.nodes()
+        for entry in node.objects
+        for data in entry.getDataFields()
+    }
+    implausible(one.root)
+    for node in one.nodes():
+        for entry in node.objects:
+            for data in entry.getDataFields():
+                known = before[entry.getPathName(), data.getName()]
+                assert np.array_equal(np.copy(data.value), known), data.getName()
+    assert not np.any(one.root.beam.dofs.force.value)
+    one.step(3)
+    other.step(3)
+    for name, position in one.positions().items():
+        np.testing.assert_array_equal(position, other.positions()[name])
 
 
 def test_a_body_that_may_be_held_is_not_warned_of(scene):

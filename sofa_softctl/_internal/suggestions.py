@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 
 def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
@@ -16,6 +17,19 @@ def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
     """Question " Did you mean ...?" with similar known names; empty if there is none."""
     found = nearest(name, known, most)
     return f" Did you mean {' or '.join(map(repr, found))}?" if found else ""
+
+
+def files_like(path: Path, suffixes: Sequence[str]) -> list[str]:
+    """Names of files beside a path that does not exist, with one of some suffixes, nearest first.
+
+    Neither folders nor the path itself.
+    """
+    try:
+        beside = [e.name for e in path.parent.iterdir() if e.suffix.lower() in suffixes]
+    except OSError:
+        return []
+    others = (name for name in sorted(beside) if name != path.name)
+    return nearest(path.name, [name for name in others if (path.parent / name).is_file()], most=3)
 
 
 def some(names: Sequence[str], *, near: str = "", most: int = 8) -> str:

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from sofa_softctl.errors import SoftctlError
+
 
 def import_file(path: Path, kind: str, *, folder_too: bool = True) -> ModuleType:
     """Import a Python file, anew at every call, as the module KIND_STEM.
@@ -20,6 +22,7 @@ def import_file(path: Path, kind: str, *, folder_too: bool = True) -> ModuleType
         folder_too: Whether to add its folder to the path, so that it can import its neighbours.
 
     Raises:
+        SoftctlError: it is no text.
         ImportError: it is no Python file.
         Exception: raised by the file itself.
     """
@@ -33,6 +36,7 @@ def import_file(path: Path, kind: str, *, folder_too: bool = True) -> ModuleType
     before = sys.modules.get(spec.name)
     sys.modules[spec.name] = module
     try:
+        _check_text(path)
         spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[spec.name]
@@ -40,3 +44,14 @@ def import_file(path: Path, kind: str, *, folder_too: bool = True) -> ModuleType
             sys.modules[spec.name] = before
         raise
     return module
+
+
+def _check_text(path: Path) -> None:
+    """SoftctlError for binary files, of which Python's error does not give the name."""
+    try:
+        if b"\0" in path.read_bytes():
+            raise SoftctlError(f"'{path}' is no Python file: expected text, got binary data.")
+    except OSError as error:
+        raise SoftctlError(
+            f"'{path}' cannot be read ({error.strerror}). Check the path."
+        ) from error

@@ -111,6 +111,7 @@ def _serve(
     prepare: Callable[[], None] | None,
 ) -> None:
     """The process: answers until the connection closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which ends this one
     with open(log, "wb", buffering=0) as file:  # what SOFA and scenes print must not mix in
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
@@ -118,20 +119,20 @@ def _serve(
         find_backend(backend)
         if prepare is not None:
             prepare()
-        session = Session(scene, backend=backend, parameters=parameters)
-        about = {
-            "backend": session.backend.describe(),
-            "dofs": session.dof_count(),
-            "dt": session.dt,
-            "time_unit": symbol(session.units, "time"),
-            "duration": session.duration,
-            "positions": session.positions(),
-        }
-        connection.send((True, about))
-        while True:
-            count = connection.recv()
-            answer = [_step(session) for _ in range(count)] if count else session.phases()
-            connection.send((True, answer))
+        with Session(scene, backend=backend, parameters=parameters) as session:
+            about = {
+                "backend": session.backend.describe(),
+                "dofs": session.dof_count(),
+                "dt": session.dt,
+                "time_unit": symbol(session.units, "time"),
+                "duration": session.duration,
+                "positions": session.positions(),
+            }
+            connection.send((True, about))
+            while True:
+                count = connection.recv()
+                answer = [_step(session) for _ in range(count)] if count else session.phases()
+                connection.send((True, answer))
     except EOFError:
         pass
     except Exception as error:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.interrupt import interrupted_after
 from sofa_softctl.bench.backend_process import BackendProcess
 from sofa_softctl.errors import SceneError
 
@@ -76,6 +77,8 @@ def compare(
 ) -> Comparison:
     """Run a scene on both backends, some steps in turn, so that both feel the same machine.
 
+    Ctrl-C ends it after the present turn: the comparison is of the steps done.
+
     Args:
         scene: Scene file.
         steps: Steps to do.
@@ -85,6 +88,7 @@ def compare(
 
     Raises:
         BackendError: there is no SOFA here, or its process died.
+        KeyboardInterrupt: Ctrl-C came before steps that count were done.
         SoftctlError: what the scene raised, and on which backend.
     """
     with ExitStack() as stack:
@@ -101,9 +105,9 @@ def compare(
         before: list[dict[str, float]] = [{}, {}]
         seconds = np.zeros((2, steps))
         deviation = {name: np.zeros(steps) for name in start[0]}
-        for turn in _turns(warm, steps):
-            if turn.start == warm:
-                before = [side.phases() for side in sides]
+        done = 0
+
+        def take(turn: range) -> None:
             found = [side.steps(len(turn)) for side in sides]
             for step, first, second in zip(turn, *found, strict=True):
                 seconds[:, step] = first[0], second[0]
@@ -112,6 +116,19 @@ def compare(
                     deviation[name][step] = apart.max() / size
             if on_step is not None:
                 on_step(turn.stop)
+
+        try:
+            for turn in _turns(warm, steps):
+                if turn.start == warm:
+                    before = [side.phases() for side in sides]
+                with interrupted_after():
+                    take(turn)
+                    done = turn.stop
+        except KeyboardInterrupt:
+            if done <= warm:
+                raise
+        steps = done
+        seconds, deviation = seconds[:, :steps], {n: x[:steps] for n, x in deviation.items()}
         after = [side.phases() for side in sides]
         median = 1e3 * np.median(seconds[:, warm:], axis=1)
         return Comparison(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.interrupt import interrupted_after
 from sofa_softctl.scene.session import Session
 
 
@@ -38,17 +39,26 @@ class Profile:
 
 
 def profile(session: Session, steps: int, warm_up: int = 20) -> Profile:
-    """Measure a session's next steps; the first `warm_up` ones do not count."""
+    """Measure a session's next steps; the first `warm_up` ones do not count.
+
+    Ctrl-C ends it: the profile is of the steps done. Before the first that counts, it is raised.
+    """
     start = perf_counter()
     session.step()
     first = perf_counter() - start
     session.step(warm_up)
     before = session.phases()
-    seconds = np.empty(steps)
-    for i in range(steps):
-        start = perf_counter()
-        session.step()
-        seconds[i] = perf_counter() - start
+    seconds: list[float] = []
+    try:
+        while len(seconds) < steps:
+            with interrupted_after():
+                start = perf_counter()
+                session.step()
+                seconds.append(perf_counter() - start)
+    except KeyboardInterrupt:
+        if not seconds:
+            raise
+    steps = len(seconds)
     phases = {
         name: 1e3 * (value - before.get(name, 0.0)) / steps
         for name, value in session.phases().items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 
@@ -21,6 +22,7 @@ COMMANDS = (
     "bench",
     "papers",
     "mesh",
+    "record",
     "info",
 )
 """Modules of this folder, in the order in which `softctl --help` lists their commands."""
@@ -31,8 +33,16 @@ for _name in COMMANDS:
 
 def main() -> None:
     """Run the command line; ends with an `ExitStatus`, and with a message on errors."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal without umlauts gets \xfc
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.argv[1:] = renewed(sys.argv[1:])
     status = _run()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # of `softctl components | head`: nobody reads on
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = ExitStatus.FAILED
     if "Sofa" in sys.modules:
         from sofa_softctl.runtime.bindings.modules import is_embedded
 
@@ -56,7 +66,7 @@ def _run() -> int:
         elif errors.user_frames(error) or isinstance(error, SyntaxError):
             errors.show_users_error(error)
         else:
-            raise  # a fault of this package: everything that is known
+            errors.show_fault(error)
         wrong = isinstance(error, UsageError | ParameterError)
         return ExitStatus.USAGE if wrong else ExitStatus.FAILED
     return ExitStatus.DONE

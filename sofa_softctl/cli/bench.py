@@ -18,6 +18,7 @@ from sofa_softctl.cli.options import (
     Set,
     Steps,
     Strict,
+    exit_if_stopped,
     parameters,
     print_json,
 )
@@ -40,17 +41,22 @@ def scene(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Measure a scene: where the time of a step goes, after compilation."""
+    """Measure a scene: where the time of a step goes, after compilation.
+
+    Ctrl-C ends it: the figures are of the steps done.
+    """
     from sofa_softctl.bench.profile import profile
     from sofa_softctl.view.terminal import bench as tables
 
     load_plugins(plugin, backend)
-    session = open_session(path, backend, set_, quiet=quiet or as_json)
-    found = profile(session, steps or 300)
+    total = steps or 300
+    with open_session(path, backend, set_, quiet=quiet or as_json) as session:
+        found = profile(session, total)
     if as_json:
         print_json(found.to_dict())
     elif not quiet:
         tables.show_profile(found)
+    exit_if_stopped(found.steps, total, "steps")
 
 
 @bench.command(
@@ -75,7 +81,8 @@ def compare(
 ) -> None:
     """Run a scene in SOFA and without it, in turn: same motion, and how fast?
 
-    Ends with status 1 when the motion differs by more than the tolerance.
+    Ends with status 1 when the motion differs by more than the tolerance. Ctrl-C ends it: the
+    figures are of the steps done.
     """
     from sofa_softctl.bench.compare import compare as compare_scene
     from sofa_softctl.view.terminal import bench as tables
@@ -100,5 +107,6 @@ def compare(
         from sofa_softctl.view.plots.comparison import save_comparison_plot
 
         save_comparison_plot(plot, found)
+    exit_if_stopped(found.steps, total, "steps")
     if found.deviation_max > tolerance:
         raise typer.Exit(ExitStatus.FAILED)

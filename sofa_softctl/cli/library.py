@@ -10,7 +10,15 @@ from typing import Annotated, Any
 import typer
 
 from sofa_softctl.cli.files import check_name, check_outputs
-from sofa_softctl.cli.options import Json, Plugin, Quiet, Workers, print_json, stopping
+from sofa_softctl.cli.options import (
+    Json,
+    Plugin,
+    Quiet,
+    Workers,
+    exit_if_stopped,
+    print_json,
+    stopping,
+)
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import UsageError
@@ -198,7 +206,10 @@ def verify(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Compare a library's answers to tasks it has never seen with the optima."""
+    """Compare a library's answers to tasks it has never seen with the optima.
+
+    Ctrl-C ends it after the present task: the figures are of the tasks done.
+    """
     from sofa_softctl.library.ocp.shooting import Program
     from sofa_softctl.library.problems.registry import load_problem
     from sofa_softctl.library.storage import LibraryFile
@@ -229,6 +240,7 @@ def verify(
     if plot is not None:
         plots.save_verification_plot(plot, found)
     tables.show_verification(found, quiet=quiet, as_json=as_json)
+    exit_if_stopped(len(found.errors), tasks, "tasks")
 
 
 @library_app.command(epilog="Example:\n\n  softctl library export arm.library arm.npz")

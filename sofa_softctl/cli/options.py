@@ -29,6 +29,7 @@ Plugin = Annotated[
     list[Path] | None,
     typer.Option(help="Plugin file to load; may be repeated.", show_default=False),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Replace a recording or plan that exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 View = Annotated[
     str,
@@ -121,3 +122,10 @@ def stopping(kept: str) -> Iterator[None]:
     except KeyboardInterrupt:
         typer.echo(f"Stopped. {kept}", err=True)
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
+
+
+def exit_if_stopped(done: int, asked: int, what: str) -> None:
+    """Say that Ctrl-C ended work early, whose results so far were shown, and exit."""
+    if done < asked:
+        typer.echo(f"Stopped by Ctrl-C: the figures are of {done} of {asked} {what}.", err=True)
+        raise typer.Exit(ExitStatus.INTERRUPTED)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from sofa_softctl.cli.files import check_outputs
-from sofa_softctl.cli.options import Json, Quiet, Steps, Workers, print_json, stopping
+from sofa_softctl.cli.options import (
+    Json,
+    Quiet,
+    Steps,
+    Workers,
+    exit_if_stopped,
+    print_json,
+    stopping,
+)
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import SoftctlError, UsageError
 
@@ -53,19 +62,21 @@ def inverse(
     if transfer:
         _measure_transfer(show, scenes, steps, quiet=quiet, as_json=as_json)
         return
+    wanted = [(row, mode) for row in TABLE_2 for mode in _modes(contacts)]
     rows = []
-    for row in TABLE_2:
-        for mode in _modes(contacts):
+    with suppress(KeyboardInterrupt):
+        for row, mode in wanted:
             with show.bar(f"{row.name}, {mode}", steps or 1) as advance:
                 rows.append(measure_row(scenes, row, steps, advance, mode=mode))
     gaps = {}
-    if strategies:
+    if strategies and len(rows) == len(wanted):
         gaps = compare_strategies([problem for row in rows for problem in row.problems])
     if as_json:
         found = {"table": [row.to_dict() for row in rows], "strategies": gaps}
         print_json(found)
     elif not quiet:
         paper_tables.show_papers(rows, gaps)
+    exit_if_stopped(len(rows), len(wanted), "runs")
 
 
 @papers.command(epilog="Example:\n\n  softctl papers planning --plot projection.png")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 
 from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import (
+    Force,
     Json,
     Plugin,
     Quiet,
@@ -43,6 +45,7 @@ def plan(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.mcap", help="The plan, for scenes to play back.")
     ] = None,
+    force: Force = False,
     instants: Annotated[int, typer.Option(help="Instants of the plan.", min=3)] = 200,
     store: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keeps equilibria for later plans.")
@@ -72,6 +75,7 @@ def plan(
 
     Ends with status 3 when the goals are out of reach, or the plan must not be executed.
     """
+    from sofa_softctl.record.file import RecordFile
     from sofa_softctl.surrogate.plan_scene import prepare_scene
     from sofa_softctl.view.terminal import plan as plan_tables
     from sofa_softctl.view.terminal import run as terminal
@@ -88,6 +92,7 @@ def plan(
     check_outputs(reads=[scene], plot=plot, movie=movie, out=out, store=store)
     show = terminal.Terminal(quiet=quiet or as_json)
     with (
+        nullcontext() if out is None else RecordFile(out, overwrite=force) as file,
         stopping(kept),
         show.console.status("solving the equilibria around the start") as line,
         prepare_scene(
@@ -115,8 +120,8 @@ def plan(
         watch = plan_tables.Watch(ready)
         line.update(watch)
         found = ready.plan(watch.steps.append)
-    if out is not None:
-        found.write(out)
+        if file is not None:
+            found.write(file)
     if as_json:
         print_json(found.to_dict())
     elif not quiet:

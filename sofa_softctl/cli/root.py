@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
+from typer.core import TyperGroup
+
+from sofa_softctl.status import ExitStatus
+
+
+class Commands(TyperGroup):
+    """The commands; says that Ctrl-C stopped one."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that the command line asks for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stopped:
+            typer.echo(
+                " ".join(["Stopped by Ctrl-C.", *getattr(stopped, "__notes__", ())]), err=True
+            )
+            raise typer.Exit(ExitStatus.INTERRUPTED) from None
+
 
 app = typer.Typer(
+    cls=Commands,
     help="Control of soft robots in SOFA scenes, with or without SOFA installed.",
     epilog="Exit status: 0 done; 1 an error, or a check that did not pass; 2 a wrong command line; "
     "3 goals not reached, or a motion that must not be executed; 130 stopped by Ctrl-C.",

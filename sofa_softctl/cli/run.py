@@ -12,6 +12,7 @@ import typer
 from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import (
     BackendName,
+    Force,
     Json,
     Plugin,
     Quiet,
@@ -26,6 +27,7 @@ from sofa_softctl.cli.options import (
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import exit_is_an_error, load_plugins, open_session
 from sofa_softctl.errors import UsageError
+from sofa_softctl.status import ExitStatus
 
 Duration = Annotated[float | None, typer.Option(help="Simulated time, instead of steps.")]
 
@@ -45,6 +47,7 @@ def run(
     record: Annotated[
         Path | None, typer.Option(metavar="FILE.mcap", help="Record every step.")
     ] = None,
+    force: Force = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Plot of errors and efforts.")
     ] = None,
@@ -57,7 +60,11 @@ def run(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Run a scene: follow the goal, and say how well that went."""
+    """Run a scene: follow the goal, and say how well that went.
+
+    Ctrl-C ends it after the present step: what was done is recorded, drawn and shown.
+    """
+    from sofa_softctl.record.file import RecordFile
     from sofa_softctl.view.terminal import run as terminal
 
     if steps is not None and duration is not None:
@@ -70,11 +77,14 @@ def run(
         stack.enter_context(exit_is_an_error(scene))
         if as_json:  # what the scene prints would be in the JSON
             stack.enter_context(redirect_stdout(sys.stderr))
-        session = open_session(scene, backend, set_, quiet=quiet or as_json)
-        summary = show.run(
-            session, steps, duration, record=record, plot=plot, movie=movie, view=view
-        )
+        file = None
+        if record is not None:  # before the work: another run may record there
+            file = stack.enter_context(RecordFile(record, overwrite=force))
+        session = stack.enter_context(open_session(scene, backend, set_, quiet=quiet or as_json))
+        summary = show.run(session, steps, duration, record=file, plot=plot, movie=movie, view=view)
     if as_json:
         print_json(summary.to_dict())
+    if summary.interrupted:
+        raise typer.Exit(ExitStatus.INTERRUPTED)
     if summary.verdict is not None:
         raise typer.Exit(summary.verdict.exit_status)

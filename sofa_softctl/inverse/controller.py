@@ -217,6 +217,11 @@ class InverseController(SceneController):
         """See SceneController."""
         return [*goal_warnings(self), *limit_warnings(self)]
 
+    def about(self) -> dict[str, Any]:
+        """See SceneController."""
+        tips = [[rows.getPathName() for rows in each] for each in self.effectors]
+        return {"actuators": list(self.names), "effectors": tips, "solver": self.solver}
+
     def summary(self, history: History) -> InverseSummary | None:
         """See SceneController."""
         return summarise(self, history) if len(history.time) else None

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -53,9 +55,8 @@ class LibraryFile:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         if not self.path.is_file():
-            raise LibraryError(
-                f"{path}: there is no such library. Make it with softctl library build."
-            )
+            what = "is a folder" if self.path.is_dir() else "there is no such library"
+            raise LibraryError(f"{path}: {what}. Make a library with softctl library build.")
         self._file = SqliteFile(self.path, _SCHEMA)
 
     @staticmethod
@@ -88,7 +89,13 @@ class LibraryFile:
         row = self._file.row("SELECT value FROM about WHERE name = ?", name)
         if row is None:
             raise LibraryError(f"{self.path}: the library is damaged: it has no {name}.")
-        return json.loads(row[0])
+        try:
+            return json.loads(row[0])
+        except ValueError as reason:
+            raise LibraryError(
+                f"{self.path}: the library is damaged: its {name} cannot be read ({reason}). "
+                "Restore the file from a copy, or build it anew."
+            ) from reason
 
     @property
     def shape(self) -> Shape:
@@ -115,7 +122,7 @@ class LibraryFile:
         for number, data, error in self._file.rows(query):
             try:
                 entries.append(Entry.from_bytes(data))
-            except (ValueError, KeyError, OSError) as reason:
+            except (ValueError, KeyError, OSError, EOFError, BadZipFile, zlib.error) as reason:
                 raise LibraryError(
                     f"{self.path}: motion {number} is damaged ({reason}). Restore the file from a "
                     "copy, or build it anew."

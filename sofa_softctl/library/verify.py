@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.interrupt import interrupted_after
 from sofa_softctl.library.build import TaskChain
 from sofa_softctl.library.entry import Entry
 from sofa_softctl.library.library import CANDIDATES, Answer, TrajectoryLibrary
@@ -91,6 +92,8 @@ def verify(
 ) -> Verification:
     """Verify answers to a chain of random tasks, as in building but of another seed.
 
+    Ctrl-C ends it after the present task: the result is that of the tasks done.
+
     Args:
         library: The library.
         program: Program of its problem.
@@ -102,6 +105,9 @@ def verify(
             tried.
         simulated: Whether to simulate answers, and to try the next entry where they miss.
         progress: Called after each task with their number.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C came before the first task was done.
     """
     library.prepare()
     chain = TaskChain(np.random.default_rng([7, seed]))
@@ -110,7 +116,9 @@ def verify(
     statuses: Counter[str] = Counter()
     corrections: Counter[str] = Counter()
     infeasible = 0
-    while len(rows) < tasks:
+
+    def one() -> None:
+        nonlocal infeasible
         p = chain.draw(program.problem)
         answer = library.query(
             p,
@@ -121,7 +129,7 @@ def verify(
         cold = program.solve(p) if solve or not answer.status.ok else None
         if cold is not None and not cold.status.ok and not answer.status.ok:
             infeasible += 1
-            continue
+            return
         asked.append(p)
         statuses[answer.status.name] += 1
         corrections[answer.correction.name] += answer.status.ok
@@ -132,6 +140,14 @@ def verify(
         rows.append(_row(library, program, answer, x, cold, warm))
         if progress is not None:
             progress(len(rows))
+
+    try:
+        while len(rows) < tasks:
+            with interrupted_after():
+                one()
+    except KeyboardInterrupt:
+        if not rows or len(rows) < len(asked):  # pressed twice
+            raise
     columns = dict(zip(_MEASURED, np.array(rows).T, strict=True))
     plain = [library.query(p, candidates=1).seconds for p in asked]
     return Verification(

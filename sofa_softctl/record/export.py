@@ -26,17 +26,17 @@ def export_csv(record: Record, path: str | os.PathLike[str]) -> None:
         record: The recording.
         path: The file to write; it appears when it is complete.
     """
-    names, columns = ["time"], [record.time[:, None]]
+    names, columns = ["time"], [record.time.tolist()]
     for name, values in record.channels.items():
         names += column_names(name, values.shape[1:])
-        columns.append(values.reshape(len(values), math.prod(values.shape[1:])))
+        columns += values.reshape(len(values), math.prod(values.shape[1:])).T.tolist()
     with (
         replacing(Path(path), RecordError) as temporary,
         open(temporary, "w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(names)
-        writer.writerows(np.concatenate(columns, axis=1).tolist())
+        writer.writerows(zip(*columns, strict=True))
 
 
 def export_npz(record: Record, path: str | os.PathLike[str]) -> None:

@@ -1,11 +1,10 @@
 """Recordings: values of Data at every step of a run, in an MCAP file.
 
-One channel for each Data. A message is `{"time": t, "value": [...]}`: the time of the simulation
-[scene time] and the numbers in row-major order, so that every double comes back to the bit. Numbers
-that JSON lacks are the strings "NaN", "Infinity" and "-Infinity". The metadata of a channel give
-`unit`, `shape` (JSON) and `description`; the metadata record `run` holds the writer's metadata,
-the record `end` the status. MCAP's own stamps are the time in billionths. Chunks are
-compressed with zstd.
+One channel for each Data. A message, in protobuf (`encoding`), has the time of the simulation
+[scene time] and the numbers in row-major order, to the bit, or a text. The metadata of a channel
+give `unit`, `shape` (JSON) and `description`; the metadata record `run` holds the writer's
+metadata, the record `end` the status. MCAP's own stamps are the time in billionths. Chunks are
+compressed with lz4. Recordings of earlier versions, in JSON and with zstd, are read too.
 
 Format: https://mcap.dev/spec.
 """
@@ -19,16 +18,19 @@ from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
-from mcap.records import Channel, Footer, Header, McapRecord, Message, Metadata
+from mcap.records import Channel, Footer, Header, McapRecord, Message, Metadata, Schema
 from mcap.stream_reader import StreamReader
 from mcap.writer import MCAP0_MAGIC
 
 from sofa_softctl.errors import RecordError
+from sofa_softctl.record import encoding
 
 PROFILE = "softctl"
 """Profile in MCAP's header."""
 COMPLETE = "complete"
 """Status of a recording that was closed normally."""
+INTERRUPTED = "interrupted"
+"""Status of one of a run that was stopped by Ctrl-C."""
 TRUNCATED = "truncated: the file ends before it was closed"
 
 
@@ -41,7 +43,7 @@ class Record:
     time: np.ndarray
     """Time of the simulation at each step [scene time], shape (n_steps,), increasing."""
     channels: dict[str, np.ndarray]
-    """Values of each Data at each step, shape (n_steps, *shape of the Data)."""
+    """Values of each Data at each step, shape (n_steps, *shape of the Data); texts as str."""
     units: dict[str, str]
     """Unit of each channel; empty where it has none."""
     complete: bool
@@ -80,6 +82,8 @@ _COMPONENTS = {3: ("x", "y", "z"), 7: ("x", "y", "z", "qx", "qy", "qz", "qw")}
 
 def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     magic = file.read(len(MCAP0_MAGIC))
+    if not magic:
+        raise RecordError(f"{path}: expected an MCAP file. Got an empty one.")
     if magic != MCAP0_MAGIC:
         raise RecordError(f"{path}: expected an MCAP file. Got a file that begins with {magic!r}.")
     file.seek(-len(MCAP0_MAGIC), os.SEEK_END)
@@ -88,6 +92,7 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     metadata: dict[str, str] = {}
     channels: dict[int, Channel] = {}
     messages: dict[int, list[bytes]] = {}
+    kinds: dict[int, str] = {}
     status, profile, footer = TRUNCATED, PROFILE, False
     for record in _undamaged(file):
         if isinstance(record, Header):
@@ -97,6 +102,8 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
                 metadata = record.metadata
             elif record.name == "end":
                 status = record.metadata.get("status", TRUNCATED)
+        elif isinstance(record, Schema):
+            kinds[record.id] = record.name
         elif isinstance(record, Channel):
             channels[record.id] = record
             messages.setdefault(record.id, [])
@@ -111,7 +118,10 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     if not (closed and footer):
         status = TRUNCATED
     steps = min(map(len, messages.values()), default=0)  # the last step may be incomplete
-    series = {c.topic: _series(c, messages[c.id][:steps], path) for c in channels.values()}
+    series = {
+        c.topic: _series(c, kinds.get(c.schema_id, ""), messages[c.id][:steps], path)
+        for c in channels.values()
+    }
     time = next((times for times, _ in series.values()), _frozen(np.empty(0)))
     return Record(
         metadata=metadata,
@@ -136,22 +146,26 @@ def _undamaged(file: IO[bytes]) -> Iterator[McapRecord]:
 
 
 def _series(
-    channel: Channel, messages: list[bytes], path: str | os.PathLike[str]
+    channel: Channel, kind: str, messages: list[bytes], path: str | os.PathLike[str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Times of shape (n_steps,), and values of shape (n_steps, *shape)."""
     try:
-        shape = tuple(json.loads(channel.metadata["shape"]))
-        times = np.empty(len(messages))
-        values = np.empty((len(messages), *shape))
-        for step, message in enumerate(messages):
-            content = json.loads(message)
-            times[step] = content["time"]
-            values[step] = np.array(content["value"], dtype=np.float64).reshape(shape)
+        if channel.message_encoding == "json":
+            decoded = encoding.decode_json(messages, _shape(channel))
+        elif kind == encoding.TEXT:
+            decoded = encoding.decode_texts(messages)
+        else:
+            decoded = encoding.decode_numbers(messages, _shape(channel))
     except (ValueError, KeyError, TypeError) as error:
         raise RecordError(
             f"{path}: channel '{channel.topic}' is not as `softctl run` writes it ({error})."
         ) from error
+    times, values = decoded
     return _frozen(times), _frozen(values)
+
+
+def _shape(channel: Channel) -> tuple[int, ...]:
+    return tuple(json.loads(channel.metadata["shape"]))
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

@@ -1,11 +1,14 @@
-"""Channels of a recording: positions, actuators, controller outputs."""
+"""Channels of a recording: positions, actuators, Data of controllers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+
+from sofa_softctl.scene.backend import find_backend
 
 CONTACTS_KEPT = 64
 """Contacts of a step that a channel holds; zeros where there are fewer."""
@@ -21,20 +24,44 @@ class DataChannel:
     """The Data."""
     unit: str
     """Unit in words, such as 'length'."""
-    shape: tuple[int, ...]
-    """Shape of its value."""
+    shape: tuple[int, ...] | None
+    """Shape of its value; None: a text."""
     help: str
     """What it means."""
+    kept: bool = False
+    """Whether the number of its entries may change: as many are kept as `shape` says."""
+    _warned: list[bool] = field(default_factory=list, compare=False, repr=False)
 
-    def read(self) -> np.ndarray:
-        """The present value, cut or filled with zeros to the channel's shape."""
+    def read(self) -> np.ndarray | str:
+        """The present value.
+
+        Where the number of entries may change, cut or filled with zeros. NaN, with one warning,
+        where its shape has changed although it must not.
+        """
+        if self.shape is None:
+            return str(self.data.value)
         found: np.ndarray = np.asarray(self.data.value, dtype=float)
         if found.shape == self.shape:
             return found
+        if not self.kept:
+            return self._changed(found.shape)
         filled = np.zeros(self.shape)
         kept = min(len(found), len(filled))
         filled[:kept] = found[:kept].reshape(kept, *self.shape[1:])
         return filled
+
+    def _changed(self, shape: tuple[int, ...]) -> np.ndarray:
+        assert self.shape is not None
+        if not self._warned:
+            self._warned.append(True)
+            Sofa: Any = find_backend().Sofa
+            Sofa.msg_warning(
+                self.name,
+                f"had shape {self.shape} when the recording began, and has {shape} now: it is "
+                "recorded as NaN in such steps. Keep one shape, or list it in the controller's "
+                "`recorded` with the number of entries to keep.",
+            )
+        return np.full(self.shape, np.nan)
 
 
 def channels_of(root: Any) -> list[DataChannel]:
@@ -42,20 +69,24 @@ def channels_of(root: Any) -> list[DataChannel]:
 
     A controller lists its own in the dict `recorded`, name of a Data -> (unit in words, meaning),
     and in `recorded_contacts` those for scenes that find contacts. Where the number of a Data's
-    entries changes from step to step, a third value says how many are kept.
+    entries changes from step to step, a third value says how many are kept. Texts among its Data
+    are recorded besides. Of a controller without `recorded`, all numbers and texts are that its
+    class, or the scene, added as Data.
     """
     found: list[DataChannel] = []
     contacts = any(e.getClassName() == "CollisionPipeline" for e in root.objects)
+    kind_of_controllers: Any = find_backend().Sofa.Core.Controller
+    plain = {data.getName() for data in kind_of_controllers(name="plain").getDataFields()}
     for node in nodes_of(root):
         for entry in node.objects:
             kind = entry.getClassName()
             if kind == "MechanicalObject":
                 found.append(_channel(entry, "position", "length", "Position of each node"))
+            elif isinstance(entry, kind_of_controllers):
+                found += _of_controller(entry, contacts, plain)
             elif kind.startswith("Cable") and all(map(entry.findData, ("force", "displacement"))):
                 found.append(_channel(entry, "force", "lambda", "Multiplier, as SOFA has it"))
                 found.append(_channel(entry, "displacement", "length", "Length pulled in"))
-            else:
-                found += _recorded(entry, contacts)
     return found
 
 
@@ -72,19 +103,31 @@ def nodes_of(root: Any) -> list[Any]:
     return nodes
 
 
-def _recorded(controller: Any, contacts: bool) -> list[DataChannel]:
+def _of_controller(controller: Any, contacts: bool, plain: set[str]) -> Iterator[DataChannel]:
+    """Channels of a Python controller; `plain`: names of Data that every controller has."""
     own, touching = (
-        named if isinstance(named := getattr(type(controller), name, None), dict) else {}
+        named if isinstance(named := getattr(type(controller), name, None), dict) else None
         for name in ("recorded", "recorded_contacts")
     )
-    found = []
-    for name, (unit, help, *most) in (own | touching if contacts else own).items():
+    listed = (own or {}) | (touching or {} if contacts else {})
+    for name, (unit, help, *most) in listed.items():
         channel = _channel(controller, name, unit, help)
-        found.append(replace(channel, shape=(*most, *channel.shape[1:])) if most else channel)
-    return found
+        if most:
+            shape = (*most, *(channel.shape or ())[1:])
+            channel = replace(channel, shape=shape, kept=True)
+        yield channel
+    for data in controller.getDataFields():
+        name = data.getName()
+        value = np.asarray(data.value)
+        text = value.dtype.kind == "U" and not value.ndim
+        if name in plain or name in listed or not (text or value.dtype.kind in "biuf"):
+            continue
+        if text or own is None:
+            yield _channel(controller, name, "", data.getHelp())
 
 
 def _channel(component: Any, name: str, unit: str, help: str) -> DataChannel:
     data = component.findData(name)
     path = f"{component.getPathName().lstrip('/')}.{name}"
-    return DataChannel(path, data, unit, np.shape(data.value), help)
+    shape = None if isinstance(data.value, str) else np.shape(data.value)
+    return DataChannel(path, data, unit, shape, help)

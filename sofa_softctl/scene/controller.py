@@ -80,6 +80,16 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         """
         return []
 
+    def cleanup(self) -> None:
+        """Let go of what is outside the scene: stop motors, close ports. Called once, at the end.
+
+        At an error and at Ctrl-C too, and when the scene could not be loaded; see `Session.close`.
+        """
+
+    def about(self) -> dict[str, Any]:
+        """What records and JSON of a run say of it: names of its actuators, options; for JSON."""
+        return {}
+
     def summary(self, history: History) -> Summary | None:
         """Summary of a run, see `scene.report`; None: there is none."""
         del history

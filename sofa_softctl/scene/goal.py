@@ -119,8 +119,16 @@ def from_csv(path: str | Path) -> Goal:
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             table = np.array(list(_rows(path, file)))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SceneError(f"Cannot read the goal path '{path}': {error}") from error
+    except OSError as error:
+        raise SceneError(
+            f"Cannot read the goal path '{path}': {error.strerror}. Expected a CSV file with the "
+            "columns time, x, y, z."
+        ) from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise SceneError(
+            f"Cannot read the goal path '{path}': expected text in UTF-8 with the columns time, x, "
+            f"y, z. Got a file of another kind ({error})."
+        ) from error
     if len(table) < 2:
         raise SceneError(f"'{path}' needs at least two rows of time, x, y, z; got {len(table)}.")
 
@@ -144,13 +152,19 @@ def _rows(path: str | Path, file: Iterable[str]) -> Iterator[list[float]]:
         if names:
             continue
         if numbers is None or len(numbers) != 4:
-            raise SceneError(f"{where}: expected time, x, y, z, got '{','.join(row)}'.")
+            raise SceneError(f"{where}: expected time, x, y, z, got '{_shown(row)}'.")
         if not all(map(math.isfinite, numbers)):
-            raise SceneError(f"{where}: every number must be finite, got '{','.join(row)}'.")
+            raise SceneError(f"{where}: every number must be finite, got '{_shown(row)}'.")
         if numbers[0] <= last:
             raise SceneError(f"{where}: times must increase, got {numbers[0]:g} after {last:g}.")
         last = numbers[0]
         yield numbers
+
+
+def _shown(row: Sequence[str]) -> str:
+    """A row for a message: short, and printable."""
+    text = ",".join(row)[:60]
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _numbers(words: Sequence[str]) -> list[float] | None:

@@ -18,7 +18,9 @@ from sofa_softctl.errors import ParameterError, SceneError, UnknownComponentErro
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.simulation.scene_file import import_scene
 from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.cleanup import clean_up
 from sofa_softctl.scene.rollout.recipe import Recipe, remember_recipe
+from sofa_softctl.scene.sofa.animate import controllers_of
 from sofa_softctl.units import Units
 
 
@@ -73,6 +75,16 @@ def build_scene(create: Callable[..., Any], values: Mapping[str, Any] | None = N
     root = Sofa.Core.Node("root")
     remember_recipe(root, Recipe(create, arguments))
     try:
+        _fill(root, create, arguments)
+    except BaseException:  # what its controllers have begun so far is ended
+        clean_up(Sofa, controllers_of(Sofa, root))
+        raise
+    return root
+
+
+def _fill(root: Any, create: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """Call createScene; say what to do about components that SOFA lacks."""
+    try:
         create(root, **arguments)
     except SceneError:
         raise
@@ -85,7 +97,6 @@ def build_scene(create: Callable[..., Any], values: Mapping[str, Any] | None = N
             f"SOFA knows no component '{found[1]}'. Load the plugin that has it before: "
             f"root.addObject('RequiredPlugin', pluginName='{plugin}')."
         ) from error
-    return root
 
 
 _OF_INVERSE = ("Actuator", "Effector", "Sensor", "Equality", "QPInverseProblemSolver")

@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.interrupt import interrupted_after
 from sofa_softctl.errors import SceneError
+from sofa_softctl.record.record import INTERRUPTED
+from sofa_softctl.scene.provenance import provenance
 from sofa_softctl.scene.report import History, Summary
 from sofa_softctl.scene.session import Session
 from sofa_softctl.status import Verdict
@@ -39,6 +42,10 @@ class RunSummary:
     """What controllers say, by their paths; see `SceneController.summary`."""
     units: dict[str, str] = field(default_factory=dict)
     """Units of length, time and force; the words themselves where the scene declares none."""
+    interrupted: bool = False
+    """Whether Ctrl-C stopped it before its end."""
+    provenance: dict[str, Any] = field(default_factory=dict)
+    """What produced it: parameters, versions, computer, actuators; see `scene.provenance`."""
 
     @property
     def inverse(self) -> list[Any]:
@@ -118,23 +125,39 @@ def run(
 ) -> tuple[RunSummary, list[tuple[Any, History]]]:
     """Do some steps and sum them up; the controllers' histories are given too.
 
+    Ctrl-C ends it after the step that is going on, and the session's recording with the status
+    "interrupted".
+
     Args:
         session: The session.
         steps: Steps to do.
         on_step: Called after each step with the number of steps done.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C came before the first step was done, or twice.
     """
     watcher = Watcher(session)
     seconds = []
     first: dict[str, float] = {}
-    for done in range(1, steps + 1):
-        start = perf_counter()
-        session.step()
-        seconds.append(perf_counter() - start)
-        if done == 1 and steps > 1:
-            first = session.phases()
-        watcher.look(session)
-        if on_step is not None:
-            on_step(done)
+    begin = session.step_count
+    interrupted = False
+    try:
+        for done in range(1, steps + 1):
+            with interrupted_after():
+                start = perf_counter()
+                session.step()
+                seconds.append(perf_counter() - start)
+                watcher.look(session)
+                if on_step is not None:
+                    on_step(done)
+                if done == 1 and steps > 1:
+                    first = session.phases()
+    except KeyboardInterrupt:
+        if not seconds or len(seconds) < session.step_count - begin:  # pressed twice
+            raise
+        interrupted = True
+        session.end_recording(INTERRUPTED)
+    steps = len(seconds)
     histories = watcher.histories()
     counted = max(steps - 1, 1)
     median = float(np.median(seconds))
@@ -155,5 +178,7 @@ def run(
             if (said := one.summary(history)) is not None
         },
         units={name: symbol(session.units, name) for name in ("length", "time", "force")},
+        interrupted=interrupted,
+        provenance=provenance(session),
     )
     return summary, histories

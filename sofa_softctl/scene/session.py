@@ -6,20 +6,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 
-from sofa_softctl.errors import RecordError, SceneError
+from sofa_softctl._internal.interrupt import interrupted_after
+from sofa_softctl.errors import RecordError, SceneError, SoftctlError
+from sofa_softctl.record.file import RecordFile
+from sofa_softctl.record.record import COMPLETE, INTERRUPTED
 from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import DataChannel, channels_of, nodes_of, own_state
-from sofa_softctl.scene.loader import build_scene, load_scene
+from sofa_softctl.scene.cleanup import clean_up
+from sofa_softctl.scene.loader import arguments_of, build_scene, load_scene, parameters_of
 from sofa_softctl.scene.plausibility import implausible
+from sofa_softctl.scene.provenance import as_texts, provenance
 from sofa_softctl.scene.sofa.animate import SofaSteps, controllers_of
 from sofa_softctl.scene.strict import strict_start
 from sofa_softctl.units import symbol
@@ -38,7 +43,7 @@ class Snapshot:
 
 
 class Session:
-    """One scene on one backend.
+    """One scene on one backend; a context manager, which cleans its controllers up at the end.
 
     Args:
         scene: A scene file, or a function createScene(root, ...).
@@ -62,34 +67,41 @@ class Session:
         self.backend = find_backend(backend)
         self.parameters = dict(parameters or {})
         self.name = str(getattr(scene, "__name__", scene))
-        with strict_start(self.backend.Sofa, strict):
-            self._load(scene)
-            self._warn()
         self._simulation: Any = self.backend.Sofa.Simulation
-        animate = partial(self._simulation.animate, self.root)
+        self._closed = False
+        self.root: Any = None
+        try:
+            with strict_start(self.backend.Sofa, strict):
+                self._load(scene)
+                self._start()
+        except BaseException:
+            if self.root is not None:
+                clean_up(self.backend.Sofa, self.controllers)
+            raise
         in_sofa = self.backend.name == "sofa"
         self._sofa = SofaSteps(self.backend.Sofa, self.root) if in_sofa else None
-        self._animate = self._sofa.animate if self._sofa else animate
+        animate = partial(self._simulation.animate, self.root)
+        self._animate: Callable[[float], None] = self._sofa.animate if self._sofa else animate
         self.step_count = 0
         self._writer: RecordWriter | None = None
         self._channels: list[DataChannel] = []
         self._recording_seconds = 0.0
 
     def _load(self, scene: str | Path | Callable[..., Any]) -> None:
-        """Build and initialise the graph."""
+        """Build the graph."""
         file = None if callable(scene) else load_scene(scene)
         create: Any = scene if file is None else file.create
+        self._create = create
         self.duration = None if file is None else file.duration
         self.units = None if file is None else file.units
-        self.root: Any = build_scene(create, self.parameters)
+        self.root = build_scene(create, self.parameters)
+
+    def _start(self) -> None:
+        """Initialise the graph, and warn of what is implausible."""
         if not self.dt > 0.0:
             where = describe(getattr(self.root.dt, "where", None))
             raise SceneError(f"{where}: dt must be positive, got {self.dt:g}.")
-        simulation: Any = self.backend.Sofa.Simulation
-        simulation.init(self.root)
-
-    def _warn(self) -> None:
-        """Warn of what is implausible as the scene starts."""
+        self._simulation.init(self.root)
         Sofa: Any = self.backend.Sofa
         for component, text in implausible(self.root, self.units):
             Sofa.msg_warning(component, text)
@@ -111,26 +123,41 @@ class Session:
         return float(self.root.dt.value)
 
     def step(self, count: int = 1) -> None:
-        """Go on by some steps.
+        """Go on by some steps. Ctrl-C waits for the end of a step; pressed again, it does not.
 
         Raises:
-            DivergedError: the state became NaN or infinite; the recording is closed and kept.
+            SceneError: The session is closed.
+            DivergedError: The state became NaN or infinite.
+            RecordError: The recording cannot be written any more.
+            Exception: Whatever the scene's own code raises. Errors end a recording, which is kept,
+                and get the step and the recording as notes.
         """
+        if self._closed:
+            raise SceneError(
+                "This session is closed: its controllers were cleaned up. Make another one."
+            )
         for _ in range(count):
-            try:
-                self._animate(self.dt)
-            except Exception as error:
-                self._close_record(f"stopped: {error}")
-                raise
-            self.step_count += 1
-            self._write()
+            with interrupted_after():
+                self._step()
+
+    def _step(self) -> None:
+        start = self.time
+        try:
+            self._animate(self.dt)
+        except Exception as error:
+            number, end = self.step_count + 1, start + self.dt
+            error.add_note(f"This was in step {number}, from t = {start:.6g} to {end:.6g}.")
+            self._stop_recording(error)
+            raise
+        self.step_count += 1
+        self._write()
 
     def reset(self) -> None:
         """Back to the state after the start, bit for bit on the embedded backend.
 
         As in SOFA, Data that scripts or the user set stay as they are. A recording ends here.
         """
-        self._close_record("complete")
+        self.end_recording()
         self._simulation.reset(self.root)
         if self._sofa is not None:  # SOFA resets its own components only
             for controller in self.controllers:
@@ -148,7 +175,7 @@ class Session:
         """Return to a state of this session; a recording ends there, as its times increase."""
         self._need_embedded("restore")
         _snapshot_module().put_back(self.root, snapshot.values)
-        self._close_record("complete")
+        self.end_recording()
         self.step_count = snapshot.step
 
     def _need_embedded(self, what: str) -> None:
@@ -156,26 +183,21 @@ class Session:
             raise SceneError(f"{what} needs the embedded backend; this session runs in SOFA.")
 
     @contextmanager
-    def recording(self, path: str | Path) -> Iterator[list[DataChannel]]:
+    def recording(
+        self, path: str | Path | RecordFile, *, overwrite: bool = True
+    ) -> Iterator[list[DataChannel]]:
         """Record every step to an MCAP file while the context is open.
 
         Gives the channels. The file is complete or has the suffix .part: see `RecordWriter`.
+
+        Args:
+            path: The file, or one that was reserved.
+            overwrite: Whether it may replace a recording.
         """
         if self._writer is not None:
             raise RecordError(f"This session already records to '{self._writer.path}'.")
-        metadata = {
-            "scene": self.name,
-            "backend": self.backend.describe(),
-            "softctl": _version(),
-            "dt": repr(self.dt),
-            **{f"parameter.{name}": str(value) for name, value in self.parameters.items()},
-        }
         self._channels = channels_of(self.root)
-        try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise RecordError(f"Cannot record to '{path}': {error}.") from error
-        self._writer = RecordWriter(Path(path), metadata)
+        self._writer = RecordWriter(path, as_texts(provenance(self)), overwrite=overwrite)
         for channel in self._channels:
             self._writer.add_channel(
                 channel.name,
@@ -186,9 +208,58 @@ class Session:
         try:
             yield self._channels
         except BaseException as error:
-            self._close_record(f"stopped: {error}")
+            self._stop_recording(error)
             raise
-        self._close_record("complete")
+        self.end_recording()
+
+    def end_recording(self, status: str = COMPLETE) -> None:
+        """Finish the recording, if there is one, with how the run ended."""
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            writer.close(status=status)
+
+    def _stop_recording(self, error: BaseException) -> None:
+        """Finish it because of an error, which gets a note on what is kept."""
+        if self._writer is None or self._writer.failed:  # whose message says what is kept
+            self._writer = None
+            return
+        steps, path = self._writer.step_count, self._writer.path
+        try:
+            self.end_recording(_status_of(error))
+            error.add_note(f"The recording of the {steps} steps before is kept: '{path}'.")
+        except RecordError as other:
+            if other is not error:
+                error.add_note(str(other))
+
+    def close(self) -> None:
+        """Call `cleanup()` of every controller, once. A second call does nothing.
+
+        Raises:
+            Exception: The first that a `cleanup` raises, after all were called.
+        """
+        error = self._clean_up()
+        if error is not None:
+            raise error
+
+    def _clean_up(self) -> Exception | None:
+        if self._closed:
+            return None
+        self._closed = True
+        return clean_up(self.backend.Sofa, self.controllers)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self._clean_up()  # its errors are reported, but the first one matters more
 
     def _write(self) -> None:
         if self._writer is not None:
@@ -197,10 +268,10 @@ class Session:
             self._writer.write(self.time, values)
             self._recording_seconds += perf_counter() - start
 
-    def _close_record(self, status: str) -> None:
-        if self._writer is not None:
-            self._writer.close(status=status)
-            self._writer = None
+    def all_parameters(self) -> dict[str, Any]:
+        """Parameters of createScene with their values: those that were given, and defaults."""
+        create: Any = self._create
+        return parameters_of(create) | arguments_of(create, self.parameters)
 
     @property
     def controllers(self) -> list[Any]:
@@ -233,10 +304,11 @@ class Session:
 
     def positions(self) -> dict[str, np.ndarray]:
         """Positions of every state by its path, copies."""
+        states = (own_state(node) for node in self.nodes())
         return {
-            channel.name: channel.read().copy()
-            for channel in channels_of(self.root)
-            if channel.name.endswith(".position")
+            f"{state.getPathName().lstrip('/')}.position": np.array(state.position.value)
+            for state in states
+            if state is not None
         }
 
 
@@ -246,8 +318,11 @@ def _snapshot_module() -> Any:
     return snapshot
 
 
-def _version() -> str:
-    try:
-        return version("sofa-softctl")
-    except PackageNotFoundError:
-        return "not installed"
+def _status_of(error: BaseException) -> str:
+    """Status of a recording that an error ends."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    text = str(error)
+    if not isinstance(error, SoftctlError):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return f"stopped: {text}"

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl._internal.processes import workers as workers_of
+from sofa_softctl.record.file import RecordFile
 from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.scene.loader import load_scene
+from sofa_softctl.scene.provenance import environment
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, estimate
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
@@ -49,7 +51,7 @@ class ScenePlan:
         """Names of the lines: those of their nodes."""
         return [cable.getContext().getName() for cable in self.robot.map.map.cables]
 
-    def write(self, path: str | Path) -> None:
+    def write(self, path: str | Path | RecordFile) -> None:
         """Write it as a recording for playback; an existing file is replaced atomically.
 
         Each row is the end of a step, as in recordings of runs: plan.tension, tensions of that step
@@ -58,6 +60,8 @@ class ScenePlan:
         plan, dynamics = self.plan, self.robot.dynamics
         d = plan.u.shape[1]
         metadata = {"scene": self.scene, "task": self.name, "status": plan.status.name}
+        computer = environment()
+        metadata |= computer["versions"] | {"cpu": computer["cpu"], "os": computer["os"]}
         with RecordWriter(path, metadata) as file:
             file.add_channel("plan.tension", shape=(d,), description="Tension of each line.")
             file.add_channel("plan.spot", shape=(3,), description="Where the task's point is.")

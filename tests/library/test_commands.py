@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ from typer.testing import CliRunner
 
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import LibraryError, SoftctlError, UsageError
+from sofa_softctl.library.build import TaskChain
 from sofa_softctl.library.problems.registry import load_problem
 from sofa_softctl.library.storage import load
 
@@ -145,3 +148,24 @@ def test_a_problem_is_given_itself_and_what_is_none_is_said(tmp_path, problem):
 def test_a_library_is_not_verified_with_another_problem(built):
     with pytest.raises(LibraryError, match="for another problem"):
         run("verify", built[0], "flexible_cart", "--tasks", "1")
+
+
+def test_a_verification_that_ctrl_c_ends_shows_the_tasks_done(
+    built, problem, monkeypatch, tmp_path
+):
+    """The key is pressed in the fourth task, which is done to its end."""
+    drawn, draw = [], TaskChain.draw
+
+    def press(chain, problem):
+        drawn.append(1)
+        if len(drawn) == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        return draw(chain, problem)
+
+    monkeypatch.setattr(TaskChain, "draw", press)
+    plot = tmp_path / "verify.png"
+    words = ("verify", built[0], problem, "--tasks", "30", "--plot", str(plot))
+    told = run(*words, status=130)
+    assert "4 tasks never seen before" in told
+    assert "Stopped by Ctrl-C: the figures are of 4 of 30 tasks." in told
+    assert plot.exists()

@@ -1,6 +1,8 @@
 import csv
+import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,10 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mcap.reader import make_reader
+from mcap.writer import Writer
+from mcap_protobuf.decoder import DecoderFactory
 
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import writer as writer_module
 from sofa_softctl.record.export import export_csv, export_npz
+from sofa_softctl.record.file import RecordFile
 from sofa_softctl.record.record import Record, read_record
 from sofa_softctl.record.writer import RecordWriter
 
@@ -87,15 +92,14 @@ def test_arrays_are_taken_as_they_are_at_the_call(path):
     assert (read_record(path).channels[POSITION] == 1.0).all()
 
 
-def test_other_tools_find_json_schemas_units_and_stamps(recorded, path):
+def test_other_tools_find_units_stamps_and_what_protobuf_decodes(recorded, path):
+    """By the decoder of MCAP's authors, which knows the schema in the file alone."""
     with open(path, "rb") as file:
-        found = list(make_reader(file, validate_crcs=True).iter_messages())
+        reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
+        found = list(reader.iter_decoded_messages())
     assert len(found) == 14
-    schema, channel, message = found[-2]
-    assert (schema.encoding, channel.message_encoding) == ("jsonschema", "json")
-    properties = json.loads(schema.data)["properties"]
-    assert properties["value"]["items"]["type"] == "number"
-    assert properties["value"]["maxItems"] == 9
+    schema, channel, message, decoded = found[-2]
+    assert (schema.name, schema.encoding) == ("softctl.Numbers", "protobuf")
     assert channel.topic == POSITION
     assert channel.metadata == {
         "unit": "mm",
@@ -103,10 +107,36 @@ def test_other_tools_find_json_schemas_units_and_stamps(recorded, path):
         "description": "Where the tip is.",
     }
     assert message.log_time == message.publish_time == 600_000_000
-    content = json.loads(message.data, parse_constant=pytest.fail)
-    assert content["time"] == time(6)
-    assert content["value"].count("-Infinity") == content["value"].count("NaN") == 1
-    assert json.loads(found[-1][2].data)["value"] == float(force(6))
+    assert decoded.time == time(6)
+    assert np.array(decoded.value).tobytes() == position(6).tobytes()
+    assert found[-1][3].value == float(force(6))
+
+
+def test_texts_come_back_and_are_exported(path, tmp_path):
+    said = ["SOLVED", "", 'größer, "als"', "x" * 1000]
+    with RecordWriter(path, {}) as writer:
+        writer.add_channel("inverse.status", shape=None, description="How it ended.")
+        writer.add_channel("x", shape=())
+        for step, text in enumerate(said):
+            writer.write(time(step), {"inverse.status": text, "x": np.array(step)})
+    record = read_record(path)
+    assert record.channels["inverse.status"].tolist() == said
+    export_csv(record, tmp_path / "run.csv")
+    with open(tmp_path / "run.csv", newline="", encoding="utf-8") as file:
+        table = list(csv.reader(file))
+    assert table[0] == ["time", "inverse.status", "x"]
+    assert [row[1] for row in table[1:]] == said
+    export_npz(record, tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as arrays:
+        assert arrays["inverse.status"].tolist() == said
+
+
+def test_recordings_of_earlier_versions_are_read():
+    """A file that version 0.1 wrote, in JSON and zstd."""
+    record = read_record(Path(__file__).parents[1] / "data" / "record_in_json.mcap")
+    assert_holds_steps(record, 7)
+    assert record.complete
+    assert record.units == {POSITION: "mm", FORCE: "N"}
 
 
 def test_the_file_has_its_name_only_when_it_is_closed(path):
@@ -200,7 +230,7 @@ def test_steps_are_flushed_after_the_interval(path, monkeypatch):
 
 def test_a_truncated_file_is_read_as_far_as_it_goes(path, monkeypatch):
     """Small chunks, so that every length ends in another one; only the whole file is complete."""
-    monkeypatch.setattr(writer_module, "CHUNK", 300)
+    monkeypatch.setattr(writer_module, "CHUNK", 150)
     with announced(path) as writer:
         write_steps(writer, range(9))
     data, counts = path.read_bytes(), []
@@ -221,7 +251,7 @@ def test_a_truncated_file_is_read_as_far_as_it_goes(path, monkeypatch):
 
 def test_damage_ends_a_recording_but_never_changes_it(path, monkeypatch):
     """Each chunk has a checksum: whatever byte is wrong, the steps before it are as written."""
-    monkeypatch.setattr(writer_module, "CHUNK", 300)
+    monkeypatch.setattr(writer_module, "CHUNK", 150)
     with announced(path) as writer:
         write_steps(writer, range(9))
     data = path.read_bytes()
@@ -286,8 +316,8 @@ def test_metadata_are_text(path):
 
 
 def test_a_folder_that_cannot_be_written_to_is_named(recorded, tmp_path):
-    with pytest.raises(RecordError, match=r"Cannot write '.*nowhere/run\.mcap': No such file"):
-        RecordWriter(tmp_path / "nowhere" / "run.mcap", {})
+    with pytest.raises(RecordError, match=r"Cannot write '.*run\.mcap/run\.mcap': File exists"):
+        RecordWriter(tmp_path / "run.mcap" / "run.mcap", {})
     with pytest.raises(RecordError, match=r"Cannot write '.*run\.csv': File exists"):
         export_csv(recorded, tmp_path / "run.mcap" / "run.csv")
 
@@ -302,7 +332,7 @@ def test_what_is_no_recording_is_refused(tmp_path):
     ):
         read_record(other)
     with open(other, "wb") as file:
-        writer = writer_module.Writer(file)
+        writer = Writer(file)
         writer.start("ros2")
         writer.finish()
     with pytest.raises(
@@ -311,13 +341,23 @@ def test_what_is_no_recording_is_refused(tmp_path):
         read_record(other)
 
 
-def test_messages_of_a_stranger_are_refused(path):
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("json", b'{"time": 0, "value": [1, 2, 3]}'),
+        ("json", b"[]"),
+        ("protobuf", b"\x09" + bytes(8) + b"\x12\x18" + bytes(24)),
+        ("protobuf", b"\x11" + bytes(8) + b"\x12\x10" + bytes(16)),
+        ("protobuf", b"\x09" + bytes(8) + b"\x12\x11" + bytes(16)),
+    ],
+)
+def test_messages_of_a_stranger_are_refused(path, kind, data):
     with open(path, "wb") as file:
-        writer = writer_module.Writer(file)
+        writer = Writer(file)
         writer.start("softctl")
-        schema = writer.register_schema("s", "jsonschema", b"{}")
-        channel = writer.register_channel("x", "json", schema, {"shape": "[2]"})
-        writer.add_message(channel, 0, b'{"time": 0, "value": [1, 2, 3]}', 0)
+        schema = writer.register_schema("s", kind, b"{}")
+        channel = writer.register_channel("x", kind, schema, {"shape": "[2]"})
+        writer.add_message(channel, 0, data, 0)
         writer.finish()
     with pytest.raises(RecordError, match="channel 'x' is not as `softctl run` writes it"):
         read_record(path)
@@ -326,7 +366,7 @@ def test_messages_of_a_stranger_are_refused(path):
 def test_an_unknown_status_is_not_complete(path):
     """A file of our profile whose end says nothing."""
     with open(path, "wb") as file:
-        writer = writer_module.Writer(file)
+        writer = Writer(file)
         writer.start("softctl")
         writer.finish()
     assert not read_record(path).complete
@@ -391,3 +431,102 @@ def test_a_second_writer_of_one_file_is_refused(tmp_path):
             RecordWriter(tmp_path / "run.mcap", {})
         first.write(0.1, {"x": np.array(2.0)})
     assert read_record(tmp_path / "run.mcap").channels["x"].tolist() == [1.0, 2.0]
+
+
+def test_a_second_writer_takes_nothing_from_a_finished_recording(path, monkeypatch):
+    """It opened the partial file before the first one renamed it, and locks it afterwards."""
+    first = announced(path)
+    write_steps(first, range(3))
+    real, waiting = fcntl.flock, [True]
+
+    def flock(file, how):
+        if waiting and waiting.pop():
+            first.close()
+        real(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with announced(path.with_name("run.mcap")) as second:
+        assert_holds_steps(read_record(path), 3)
+        write_steps(second, range(2))
+    assert_holds_steps(read_record(path), 2)
+
+
+def test_a_recording_is_replaced_only_where_that_is_asked_for(recorded, path):
+    with pytest.raises(RecordError, match=r"run\.mcap' exists already.*give --force"):
+        RecordWriter(path, {}, overwrite=False)
+    assert_holds_steps(read_record(path), 7)
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_a_killed_run_left_is_replaced_only_where_that_is_asked_for(path):
+    part = path.with_name("run.mcap.part")
+    part.write_bytes(b"steps")
+    with pytest.raises(RecordError, match=r"run\.mcap\.part' is what an earlier run left"):
+        RecordWriter(path, {}, overwrite=False)
+    assert part.read_bytes() == b"steps"
+    with RecordFile(path):  # reserved, but the run failed before it had a step
+        pass
+    assert part.read_bytes() == b"steps"
+    with RecordWriter(path, {}):
+        pass
+    assert not part.exists()
+
+
+def test_a_reserved_file_is_locked_and_leaves_nothing(path):
+    with RecordFile(path), pytest.raises(RecordError, match="another run is recording"):
+        RecordFile(path)
+    assert not list(path.parent.iterdir())
+
+
+@pytest.mark.parametrize("name", ["run.csv", "run.npz", "run", "run.mcap.part", "run.MP4"])
+def test_a_recording_is_named_as_what_it_is(tmp_path, name):
+    with pytest.raises(RecordError, match=r"a recording is an MCAP file\. Name it '.*run.*\.mcap'"):
+        RecordFile(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+WRITE_UNTIL_FULL = """
+import resource, signal, sys
+import numpy as np
+from sofa_softctl.errors import RecordError
+from sofa_softctl.record import writer
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+random = np.random.default_rng(0)
+record = writer.RecordWriter(sys.argv[1], {})
+record.add_channel("x", shape=(1000,))
+for step in range(int(sys.argv[3])):
+    try:
+        record.write(step * 0.1, {"x": random.random(1000)})
+    except RecordError as error:
+        print(error)
+        break
+try:
+    record.close(status="stopped")
+except RecordError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("steps", [200, 100])
+def test_a_full_disk_names_what_is_safe(path, steps):
+    """1 MB is the largest file; 200 steps are 1.6 MB, 100 steps fit but for the last chunk."""
+    limit = 1_000_000 if steps == 200 else 780_000
+    command = [sys.executable, "-c", WRITE_UNTIL_FULL, str(path), str(limit), str(steps)]
+    root = Path(writer_module.__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *sys.path])}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert not done.stderr
+    said = re.fullmatch(
+        rf"Cannot write '{path}' any more: File too large\. The first (\d+) of (\d+) steps are "
+        rf"safe in '{path}\.part', which 'softctl record info' and read_record read\. .*\n",
+        done.stdout,
+    )
+    assert said, done.stdout
+    assert not path.exists()
+    kept = read_record(path.with_name("run.mcap.part"))
+    assert len(kept.time) == int(said[1])
+    assert 50 < int(said[1]) < int(said[2]) <= steps
+    random = np.random.default_rng(0)
+    assert all((row == random.random(1000)).all() for row in kept.channels["x"])

@@ -55,7 +55,7 @@ def test_a_missing_file_names_a_close_one(scene_file, tmp_path):
     assert f"Did you mean '{tmp_path / 'trunk.py'}'?" in str(caught.value)
     with pytest.raises(SceneError, match="There is no scene file '.*/nowhere/x.py'"):
         load_scene(tmp_path / "nowhere" / "x.py")
-    with pytest.raises(SceneError, match="There is no scene file"):
+    with pytest.raises(SceneError, match=r"is a folder\. Name the scene file in it"):
         load_scene(tmp_path)
 
 

@@ -284,7 +284,7 @@ def test_an_error_of_the_user_keeps_the_record(session, tmp_path):
         raise KeyboardInterrupt
     record = read_record(tmp_path / "run.mcap")
     assert (len(record.time), record.complete) == (3, False)
-    assert record.status.startswith("stopped")
+    assert record.status == "interrupted"
 
 
 # -- divergence ----------------------------------------------------------------------------------

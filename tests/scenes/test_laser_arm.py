@@ -133,6 +133,8 @@ def test_a_plan_is_a_recording(planned):
     assert record.channels["plan.tension"] == pytest.approx(4000.0 * found.plan.u)
     assert record.channels["plan.spot"] == pytest.approx(found.spot[1:])
     assert record.time == pytest.approx(0.01 * np.arange(1, 200))
+    assert record.metadata["numpy"] == np.__version__
+    assert record.metadata.keys() >= {"softctl", "python", "scipy", "cpu", "os"}
 
 
 def test_from_the_command_line_with_a_store_and_a_plot(tmp_path):

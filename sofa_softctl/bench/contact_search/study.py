@@ -263,7 +263,7 @@ def _read(path: Path) -> list[SearchRow]:
     """Whole lines of a file; the last one may have been cut off by a kill."""
     if not path.exists() or not path.stat().st_size:
         return []
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8", errors="replace")
     lines = list(csv.reader(text.splitlines()))
     if lines[0] != list(SearchRow._fields):
         raise ProblemError(f"{path} is not a file of this study: give another name.")

@@ -147,7 +147,7 @@ def _rows(path: Path, header: list[str]) -> list[list[str]]:
     """Complete lines of a file; a kill may have truncated the last one."""
     if not path.exists() or not path.stat().st_size:
         return []
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8", errors="replace")
     lines = list(csv.reader(text.splitlines()))
     if lines[0] != header:
         raise IdentificationError(f"{path} is not a file of this benchmark: give another name.")

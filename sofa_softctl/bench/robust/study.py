@@ -189,7 +189,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
     """Whole lines of the file; the last one may have been cut off by a kill, and is removed."""
     if not path.exists() or not path.stat().st_size:
         return []
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8", errors="replace")
     if not text.startswith(",".join(COLUMNS) + "\n"):
         raise SoftctlError(
             f"'{path}' does not begin with the columns of `softctl papers robust`: give the name "

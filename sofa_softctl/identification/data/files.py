@@ -49,6 +49,8 @@ def read_mcap(path: str | Path, problem: Problem) -> Table:
     wanted = {one.name: one.unit for one in (*problem.inputs, *problem.channels)}
     columns, units, notes = {TIME: record.time}, {TIME: record.units.get(TIME, "") or "s"}, []
     for name, values in record.channels.items():
+        if values.dtype.kind == "U":  # a text, such as a status
+            continue
         shape = values.shape[1:]
         names = column_names(name, shape) if math.prod(shape) != 1 or name not in wanted else [name]
         names = [known.get(column, column) for column in names]

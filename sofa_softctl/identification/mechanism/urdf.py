@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -110,13 +111,30 @@ def _robot(path: Path) -> Any:
             "Reading URDF needs yourdfpy: pip install 'sofa-softctl[urdf]'."
         ) from error
     if not path.is_file():
-        raise IdentificationError(f"{path}: there is no such file.")
+        what = "is a folder" if path.is_dir() else "there is no such file"
+        raise IdentificationError(f"{path}: {what}. Expected a URDF file.")
+    _check_robot(path)
     try:
         return yourdfpy.URDF.load(
             str(path), build_scene_graph=False, load_meshes=False, load_collision_meshes=False
         )
     except Exception as error:
         raise IdentificationError(f"{path} is not a URDF file: {error}.") from error
+
+
+def _check_robot(path: Path) -> None:
+    """IdentificationError for what is no XML with a robot: yourdfpy says little of that."""
+    try:
+        root = ElementTree.parse(path).getroot().tag
+    except OSError as error:
+        raise IdentificationError(f"{path}: cannot be read ({error.strerror}).") from error
+    except (ElementTree.ParseError, ValueError) as error:
+        raise IdentificationError(
+            f"{path} is not a URDF file: expected XML with a <robot>. Got a file that is no XML "
+            f"({error})."
+        ) from error
+    if root != "robot":
+        raise IdentificationError(f"{path} is not a URDF file: expected <robot>. Got: <{root}>.")
 
 
 def _names(links: dict[str, Any]) -> str:

@@ -29,7 +29,7 @@ class RestResponse:
 def rest_response(system: MechanicalSystem, gravity: np.ndarray) -> RestResponse | None:
     """Sag and period of points that something fixes; None where they are not defined.
 
-    Forces and matrix of the system are computed anew by the next step.
+    Data stay as they are; the next step computes forces and matrix anew.
 
     Args:
         system: Points with masses, of which some are fixed, and a direct linear solver.
@@ -42,7 +42,8 @@ def rest_response(system: MechanicalSystem, gravity: np.ndarray) -> RestResponse
     size, strength = float(np.ptp(x, axis=0).max()), float(np.linalg.norm(gravity))
     if not size > 0.0:
         return None
-    system.compute_force()
+    for field in system.force_fields:  # their stiffness is that of the last forces
+        field.add_force(np.zeros_like(field.state._data["force"].get()))
     try:
         solver.set_matrix(SOFT * strength / size, 1.0, 0.0)
     except SceneError:  # singular: the first step says so

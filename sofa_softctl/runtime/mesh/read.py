@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import pathlib
 from collections.abc import Callable
 from functools import partial
 
-from sofa_softctl._internal.suggestions import nearest
+from sofa_softctl._internal.suggestions import files_like
 from sofa_softctl.errors import MeshError
 from sofa_softctl.runtime.mesh.checks import check_mesh
 from sofa_softctl.runtime.mesh.cursor import Path, fault
@@ -98,7 +99,7 @@ def _hint(path: Path) -> str:
         names = sorted(os.listdir(folder))
     except OSError:
         return f"The folder {folder} does not exist either."
-    close = nearest(name, names, most=5)
+    close = files_like(pathlib.Path(folder, name), list(SUFFIXES))
     meshes = [each for each in names if os.path.splitext(each)[1].lower() in SUFFIXES]
     if close:
         return f"Did you mean {' or '.join(map(repr, close))}?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from types import ModuleType
 
-from sofa_softctl._internal.suggestions import nearest
+from sofa_softctl._internal.suggestions import files_like
 from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.errors import SceneError
 
@@ -19,9 +19,10 @@ def import_scene(path: str | Path) -> ModuleType:
     """
     path = Path(path)
     if not path.is_file():
-        beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        close = [f"'{path.parent / name}'" for name in nearest(path.name, beside)]
-        hint = f" Did you mean {close[0]}?" if close else ""
+        if path.is_dir():
+            raise SceneError(f"'{path}' is a folder. Name the scene file in it: Python, FILE.py.")
+        close = files_like(path, (".py",))
+        hint = f" Did you mean '{path.parent / close[0]}'?" if close else ""
         raise SceneError(f"There is no scene file '{path}'.{hint}")
     if path.suffix != ".py":
         raise SceneError(

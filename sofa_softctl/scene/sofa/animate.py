@@ -39,7 +39,7 @@ class SofaSteps:
         self.seconds: dict[str, float] = {}
         """Wall time of each phase since the start [s]."""
         self._simulation, self._root = Sofa.Simulation, root
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
         self._last = 0.0
         self._in_controllers = 0.0
         self._states = [
@@ -82,7 +82,7 @@ class SofaSteps:
             start = perf_counter()
             try:
                 method(event)
-            except Exception as error:
+            except BaseException as error:  # SofaPython3 would print Ctrl-C, and go on
                 self._error = error
             self._in_controllers += perf_counter() - start
 

@@ -262,7 +262,8 @@ def models_in(path: str | os.PathLike[str]) -> list[str]:
         StoreError: There is no such file, it is no store, or it is damaged.
     """
     if not Path(path).is_file():
-        raise StoreError(f"{path}: there is no such file. Give one that --store made.")
+        what = "is a folder" if Path(path).is_dir() else "there is no such file"
+        raise StoreError(f"{path}: {what}. Give one that --store made.")
     with SqliteFile(path, _SCHEMA) as file:
         return [row[0] for row in file.rows("SELECT hash FROM models ORDER BY id")]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -26,6 +27,8 @@ def show_error(error: Exception) -> None:
     for frame in frames:
         place = f"{frame.filename}:{frame.lineno}"
         console.print(f"  at {escape(place)}: {escape(frame.line or '')}", highlight=False)
+    for note in getattr(error, "__notes__", ()):
+        console.print(escape(note), highlight=False)
 
 
 def show_users_error(error: Exception) -> None:
@@ -34,6 +37,26 @@ def show_users_error(error: Exception) -> None:
     frames = traceback.StackSummary.from_list(user_frames(error))
     print("".join(frames.format()), end="", file=sys.stderr)
     print("".join(traceback.format_exception_only(error)), end="", file=sys.stderr)
+
+
+def show_fault(error: Exception) -> None:
+    """Print where this package itself failed; its whole traceback goes to a file."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="softctl-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
+    ) as file:
+        file.write("".join(traceback.format_exception(error)))
+    console = Console(stderr=True, soft_wrap=True)
+    console.print(
+        f"[bold red]Error:[/] softctl failed at {escape(f'{frame.filename}:{frame.lineno}')}: "
+        f"{escape(''.join(traceback.format_exception_only(error)).strip())}",
+        highlight=False,
+    )
+    console.print(
+        f"This is a fault of softctl, or of a package that it uses. Please report it with the "
+        f"traceback in {escape(file.name)}.",
+        highlight=False,
+    )
 
 
 def user_frames(error: BaseException) -> list[traceback.FrameSummary]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from sofa_softctl.record.file import RecordFile
 from sofa_softctl.scene import report
 from sofa_softctl.scene.run import RunSummary, run, step_count
 from sofa_softctl.scene.session import Session
@@ -37,18 +39,18 @@ class Terminal:
         steps: int | None,
         duration: float | None,
         *,
-        record: Path | None = None,
+        record: RecordFile | None = None,
         plot: Path | None = None,
         movie: Path | None = None,
         view: Any = None,
     ) -> RunSummary:
-        """Run a session and show what came out.
+        """Run a session, close it, and show what came out, also of the steps before a Ctrl-C.
 
         Args:
             session: The session.
             steps: Steps to do.
             duration: Simulated time to run instead; the scene's own when neither is given.
-            record: MCAP file to write.
+            record: File to record to.
             plot: Plot to write.
             movie: Movie to write.
             view: Where its camera stands, a `view.movie.direction.View`; None: its own choice.
@@ -64,6 +66,7 @@ class Terminal:
             camera = Camera(session, movie, view)
         total = step_count(session, steps, duration, session.duration or DEFAULT_DURATION)
         with ExitStack() as stack:
+            stack.enter_context(session)  # motors stop before pictures are drawn
             if record is not None:
                 stack.enter_context(session.recording(record))
             advance = stack.enter_context(self.bar("Simulating", total))
@@ -74,8 +77,13 @@ class Terminal:
                 advance(done)
 
             summary, histories = run(session, total, on_step)
+        if summary.interrupted:
+            stopped = f"Stopped by Ctrl-C after {summary.steps} of {total} steps."
+            if record is not None:
+                stopped += f" They are recorded in '{record.path}'."
+            print(stopped, file=sys.stderr)
         self.show(summary)
-        self._show_file("Record", record)
+        self._show_file("Record", None if record is None else record.path)
         with ExitStack() as pictures:  # if one of them fails, the other one is made all the same
             if camera is not None:
                 pictures.callback(self._save_movie, camera)

@@ -184,7 +184,9 @@ def test_what_does_not_go_together_is_told_before_anything_is_loaded(tmp_path):
     assert "--tolerance must be positive, got 0" in told("--tolerance", "0")
     assert f"Cannot write '{tmp_path}': it is a folder" in told("--out", str(tmp_path))
     (tmp_path / "file").touch()
-    assert "Choose a folder that may be written to" in told("--out", str(tmp_path / "file" / "x"))
+    assert "Choose a folder that may be written to" in told(
+        "--out", str(tmp_path / "file" / "x.mcap")
+    )
 
 
 def test_ctrl_c_says_what_is_kept(monkeypatch, tmp_path):

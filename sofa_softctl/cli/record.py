@@ -1,0 +1,59 @@
+"""The commands of `softctl record`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sofa_softctl.cli.options import Json, print_json
+from sofa_softctl.cli.root import app
+from sofa_softctl.errors import RecordError
+
+record_app = typer.Typer(help="Recordings of runs and plans.", no_args_is_help=True)
+app.add_typer(record_app, name="record")
+
+RecordPath = Annotated[
+    Path, typer.Argument(help="FILE.mcap, or the FILE.mcap.part that a killed run left.")
+]
+
+
+@record_app.command(epilog="Example:\n\n  softctl record info out/trunk.mcap")
+def info(record: RecordPath, as_json: Json = False) -> None:
+    """Say what a recording holds, how its run ended, and what produced it."""
+    from sofa_softctl.record.record import read_record
+    from sofa_softctl.view.terminal import record as tables
+
+    found = read_record(record)
+    if as_json:
+        print_json(tables.record_to_dict(found))
+    else:
+        tables.show_record(found)
+
+
+@record_app.command(
+    epilog="Examples:\n\n  softctl record export out/trunk.mcap --to trunk.csv\n\n"
+    "  softctl record export out/trunk.mcap --to trunk.npz"
+)
+def export(
+    record: RecordPath,
+    to: Annotated[
+        Path, typer.Option(metavar="FILE.csv|npz", help="The table, or arrays for numpy.load.")
+    ],
+) -> None:
+    """Write a recording for other programs: a row for each step, a column for each number."""
+    from sofa_softctl._internal.atomic_file import check_writable
+    from sofa_softctl.record.export import export_csv, export_npz
+    from sofa_softctl.record.record import read_record
+
+    writers = {".csv": export_csv, ".npz": export_npz}
+    write = writers.get(to.suffix.lower())
+    if write is None:
+        raise RecordError(f"--to: expected FILE.csv or FILE.npz. Got: '{to}'.")
+    check_writable(to)
+    found = read_record(record)
+    write(found, to)
+    if not found.complete:
+        typer.echo(f"{record} is not complete ({found.status}): {len(found.time)} steps.", err=True)
+    typer.echo(f"Written: {to}")

@@ -1,0 +1,138 @@
+"""Messages of a recording in protobuf, and their schema; JSON as earlier versions wrote it.
+
+    message Number  { double time = 1; double value = 2; }
+    message Numbers { double time = 1; repeated double value = 2; }
+    message Text    { double time = 1; string value = 2; }
+
+Doubles are eight bytes each, so that they come back to the bit, NaN and infinities too. Fields are
+written in this order, the time also when it is 0.
+
+Format: https://protobuf.dev/programming-guides/encoding, https://mcap.dev/spec/registry#protobuf.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+
+PACKAGE = "softctl"
+NUMBER, NUMBERS, TEXT = f"{PACKAGE}.Number", f"{PACKAGE}.Numbers", f"{PACKAGE}.Text"
+"""Names of the messages."""
+_TIME, _VALUE, _LIST = b"\x09", b"\x11", b"\x12"
+"""Tags: field 1 and 2 as eight bytes, field 2 with a length."""
+_DOUBLE, _STRING = 1, 9
+_SINGLE, _REPEATED = 1, 3
+_FIELDS = {NUMBER: (_DOUBLE, _SINGLE), NUMBERS: (_DOUBLE, _REPEATED), TEXT: (_STRING, _SINGLE)}
+"""Type and label of `value` in each message."""
+
+
+def message_of(shape: tuple[int, ...] | None) -> str:
+    """Name of the message for values of a shape; None: texts."""
+    if shape is None:
+        return TEXT
+    return NUMBERS if shape else NUMBER
+
+
+def head_of(shape: tuple[int, ...]) -> bytes:
+    """What stands before the numbers of a message."""
+    return _LIST + _varint(8 * math.prod(shape)) if shape else _VALUE
+
+
+def encode_time(time: float) -> bytes:
+    """First field of a message."""
+    return _TIME + struct.pack("<d", time)
+
+
+def encode_text(text: str) -> bytes:
+    """Second field of a text."""
+    data = text.encode(errors="replace")
+    return _LIST + _varint(len(data)) + data
+
+
+def schema() -> bytes:
+    """The FileDescriptorSet of the messages."""
+    content = b"".join(_message(name.split(".")[1], *field) for name, field in _FIELDS.items())
+    file = _field(1, b"softctl.proto") + _field(2, PACKAGE.encode()) + content
+    return _field(1, file + _field(12, b"proto3"))
+
+
+def decode_numbers(
+    messages: Sequence[bytes], shape: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Times of shape (n,) and values of shape (n, *shape).
+
+    Raises:
+        ValueError: These are not messages of that shape.
+    """
+    head = head_of(shape)
+    first = 1 + 8 + len(head)
+    size = first + 8 * math.prod(shape)
+    if any(len(message) != size for message in messages):
+        raise ValueError(f"its messages do not hold values of shape {shape}")
+    table = np.frombuffer(b"".join(messages), np.uint8).reshape(len(messages), size)
+    if (table[:, 0] != _TIME[0]).any() or (table[:, 9:first] != np.frombuffer(head, "u1")).any():
+        raise ValueError("its messages have other fields")
+    times = table[:, 1:9].copy().view("<f8").reshape(len(messages))
+    values = table[:, first:].copy().view("<f8").reshape(len(messages), *shape)
+    return times.astype(float, copy=False), values.astype(float, copy=False)
+
+
+def decode_texts(messages: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
+    """Times and texts, shape (n,) each.
+
+    Raises:
+        ValueError: These are not texts.
+    """
+    times, texts = np.empty(len(messages)), []
+    for step, message in enumerate(messages):
+        if message[:1] != _TIME or message[9:10] != _LIST:
+            raise ValueError("its messages have other fields")
+        (times[step],) = struct.unpack("<d", message[1:9])
+        start = next(i for i in range(10, len(message)) if message[i] < 128) + 1
+        texts.append(message[start:].decode())
+    return times, np.array(texts, dtype=str)
+
+
+def decode_json(messages: Sequence[bytes], shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """As `decode_numbers`, of `{"time": t, "value": [...]}` with "NaN", "Infinity", "-Infinity".
+
+    Raises:
+        ValueError, KeyError, TypeError: These are not messages of that shape.
+    """
+    times, values = np.empty(len(messages)), np.empty((len(messages), *shape))
+    for step, message in enumerate(messages):
+        content = json.loads(message)
+        times[step] = content["time"]
+        values[step] = np.array(content["value"], dtype=np.float64).reshape(shape)
+    return times, values
+
+
+def _message(name: str, kind: int, label: int) -> bytes:
+    """A DescriptorProto in a FileDescriptorProto."""
+    time = _descriptor("time", 1, _DOUBLE, _SINGLE)
+    return _field(4, _field(1, name.encode()) + time + _descriptor("value", 2, kind, label))
+
+
+def _descriptor(name: str, number: int, kind: int, label: int) -> bytes:
+    """A FieldDescriptorProto in a DescriptorProto."""
+    numbers = _field(3, number) + _field(4, label) + _field(5, kind)
+    return _field(2, _field(1, name.encode()) + numbers + _field(10, name.encode()))
+
+
+def _field(number: int, value: int | bytes) -> bytes:
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value)
+    return _varint(number << 3 | 2) + _varint(len(value)) + value
+
+
+def _varint(number: int) -> bytes:
+    """Seven bits a byte, the lowest first."""
+    found = bytearray()
+    while number > 127:
+        found.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*found, number])

@@ -1,0 +1,110 @@
+"""The file of a recording that is being made: checked, locked, and named when it is complete."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from pathlib import Path
+from typing import IO, Self
+
+from sofa_softctl._internal.atomic_file import writing
+from sofa_softctl.errors import RecordError
+
+SUFFIX = ".mcap"
+
+
+class RecordFile:
+    """A file to record to; a context manager that releases it.
+
+    It grows as `path_partial`, which is locked, and gets its name by `finish`. Reserve it before
+    long work: what would refuse the recording is found here. What a file held before is replaced
+    only by the first bytes of a recording, or by `finish`.
+
+    Args:
+        path: The file, FILE.mcap; missing folders are created.
+        overwrite: Whether it may replace a recording, or what a killed run left of one.
+
+    Raises:
+        RecordError: It has another suffix, exists and must not be replaced, another run records to
+            it, or it cannot be written there.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
+        self.path = Path(path)
+        self.path_partial = self.path.with_name(self.path.name + ".part")
+        if self.path.suffix.lower() != SUFFIX and not self.path.is_dir():
+            raise RecordError(_other_suffix(self.path))
+        with writing(self.path, RecordError):
+            if self.path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, "it is a folder")
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.stream: IO[bytes] = self._locked()
+        if not overwrite and (reason := self._taken()):
+            self.release()
+            raise RecordError(reason)
+
+    def finish(self) -> None:
+        """Give the file its name, on disk, and release it."""
+        with writing(self.path, RecordError):
+            self.stream.flush()
+            os.fsync(self.stream.fileno())
+            os.replace(self.path_partial, self.path)  # still locked: nobody else can begin it
+        self.stream.close()
+
+    def release(self) -> None:
+        """Unlock the file under its partial name; one that is empty goes. Again: does nothing."""
+        if self.stream.closed:
+            return
+        try:
+            if not os.fstat(self.stream.fileno()).st_size:
+                self.path_partial.unlink(missing_ok=True)
+            self.stream.close()
+        except OSError:  # a full disk refuses what was not written yet; the file is closed
+            pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.release()
+
+    def _locked(self) -> IO[bytes]:
+        """The partial file: two writers would destroy each other's recording."""
+        while True:
+            file = open(self.path_partial, "ab")  # noqa: SIM115 - closed by release()
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(self.path_partial)):
+                    return file
+            except BlockingIOError:
+                file.close()
+                raise RecordError(
+                    f"{self.path}: another run is recording to this file. Choose another name."
+                ) from None
+            except FileNotFoundError:
+                pass
+            file.close()  # another run finished in between: this is its recording, not ours
+
+    def _taken(self) -> str:
+        """Why the file must not be written; empty where nothing is there."""
+        if self.path.exists():
+            return (
+                f"'{self.path}' exists already, and would be replaced. Choose another name, or "
+                "give --force."
+            )
+        if size := os.fstat(self.stream.fileno()).st_size:
+            return (
+                f"'{self.path_partial}' is what an earlier run left that did not end "
+                f"({size} bytes), and would be replaced. 'softctl record info' says what is in "
+                "it. Rename it, choose another name, or give --force."
+            )
+        return ""
+
+
+def _other_suffix(path: Path) -> str:
+    wanted = path.with_suffix(SUFFIX)
+    message = f"'{path}': a recording is an MCAP file. Name it '{wanted}'"
+    if path.suffix.lower() in (".csv", ".npz"):
+        message += f", and then: softctl record export {wanted} --to {path}"
+    return f"{message}."

@@ -1,0 +1,37 @@
+"""Clean-up of a scene's controllers at the end of a session."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable
+from typing import Any
+
+from sofa_softctl._internal.interrupt import interrupted_after
+
+
+def clean_up(Sofa: Any, controllers: Iterable[Any]) -> Exception | None:
+    """Call `cleanup()` of each controller, whatever the others raise; Ctrl-C waits for them.
+
+    What one raises is reported as an error message.
+
+    Args:
+        Sofa: The backend's module.
+        controllers: Python controllers, in the order of the graph.
+
+    Returns:
+        The first exception; None: there was none.
+    """
+    first = None
+    with interrupted_after():
+        for controller in controllers:
+            try:
+                controller.cleanup()
+            except Exception as error:
+                first = first or error
+                frame = traceback.extract_tb(error.__traceback__)[-1]
+                Sofa.msg_error(
+                    controller.getPathName(),
+                    f"cleanup() failed at {frame.filename}:{frame.lineno}: "
+                    f"{type(error).__name__}: {error}. The other controllers are cleaned up.",
+                )
+    return first

@@ -1,0 +1,50 @@
+"""Recordings in the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sofa_softctl.record.record import Record
+
+
+def record_to_dict(record: Record) -> dict[str, Any]:
+    """What a recording holds, without its values, for JSON."""
+    return {
+        "steps": len(record.time),
+        "begin": float(record.time[0]) if len(record.time) else None,
+        "end": float(record.time[-1]) if len(record.time) else None,
+        "complete": record.complete,
+        "status": record.status,
+        "metadata": record.metadata,
+        "channels": {
+            name: {
+                "shape": list(values.shape[1:]),
+                "unit": record.units[name],
+                "text": values.dtype.kind == "U",
+            }
+            for name, values in record.channels.items()
+        },
+    }
+
+
+def show_record(record: Record) -> None:
+    """Print how the run ended, what produced it, and the channels."""
+    console = Console()
+    steps, time = len(record.time), record.time
+    span = f", t = {time[0]:g} to {time[-1]:g}" if steps else ""
+    color = "green" if record.complete else "yellow"
+    console.print(f"{steps} steps{span}: [{color}]{escape(record.status)}[/]", highlight=False)
+    about = Table("what produced it", "", title_justify="left")
+    for key, value in record.metadata.items():
+        about.add_row(escape(key), escape(value))
+    console.print(about)
+    table = Table("channel", "unit", "values a step")
+    for name, values in record.channels.items():
+        shape = " x ".join(map(str, values.shape[1:])) or "1"
+        what = "text" if values.dtype.kind == "U" else shape
+        table.add_row(escape(name), escape(record.units[name]), what)
+    console.print(table)

@@ -1,0 +1,139 @@
+"""cleanup() of controllers: once, however a session ends, whatever another one raises."""
+
+import os
+import signal
+
+import pytest
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.controller import SceneController
+from sofa_softctl.scene.run import run
+from sofa_softctl.scene.session import Session
+
+
+@pytest.fixture
+def calls():
+    """Names of the controllers whose cleanup was called, in order."""
+    return []
+
+
+@pytest.fixture
+def motors(Sofa, calls, beam):
+    """motors(step=..., load=..., init=...) -> createScene of two controllers that have a cleanup.
+
+    The texts name what fails.
+    """
+
+    class Motor(Sofa.Core.Controller):
+        fails = ""
+
+        def onAnimateBeginEvent(self, event):
+            if self.fails == "step" and self.getContext().time.value > 0.015:
+                raise RuntimeError("the step")
+            if self.fails == "ctrl-c" and self.getContext().time.value > 0.015:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        def init(self):
+            if self.fails == "init":
+                raise RuntimeError("the start")
+
+        def cleanup(self):
+            calls.append(self.getName())
+            if "cleanup" in self.fails:
+                raise ValueError(f"port of {self.getName()}")
+
+    class Bridge(SceneController):
+        def cleanup(self):
+            calls.append(self.getName())
+
+    def make(fails=""):
+        def createScene(root):
+            root.dt = 0.01
+            root.addObject("DefaultAnimationLoop")
+            motor = root.addObject(Motor(name="motor"))
+            motor.fails = fails
+            root.addObject(Bridge(name="bridge", root=root))
+            root.addChild("empty").addObject(Sofa.Core.Controller(name="plain"))
+            if fails == "load":
+                raise RuntimeError("the scene")
+
+        return createScene
+
+    return make
+
+
+def test_it_is_called_once_at_the_end_of_a_session(motors, calls):
+    with Session(motors(), backend="embedded") as session:
+        session.step(3)
+        assert calls == []
+    assert calls == ["motor", "bridge"]
+    session.close()
+    assert calls == ["motor", "bridge"]
+    with pytest.raises(SceneError, match=r"This session is closed.*Make another one\."):
+        session.step()
+
+
+@pytest.mark.parametrize(
+    ("fails", "error"), [("step", "the step"), ("init", "the start"), ("load", "the scene")]
+)
+def test_it_is_called_once_after_an_error(motors, calls, fails, error):
+    with pytest.raises(RuntimeError, match=error):
+        with Session(motors(fails), backend="embedded") as session:
+            session.step(5)
+    assert calls == ["motor", "bridge"]
+
+
+def test_it_is_called_once_after_ctrl_c_which_waits_for_the_end_of_the_step(motors, calls):
+    with pytest.raises(KeyboardInterrupt):
+        with Session(motors("ctrl-c"), backend="embedded") as session:
+            session.step(5)
+    assert calls == ["motor", "bridge"]
+    assert session.step_count == 3
+
+
+def test_a_run_that_ctrl_c_ends_has_the_step_that_was_going_on(motors):
+    session = Session(motors("ctrl-c"), backend="embedded")
+    summary, _ = run(session, 9)
+    assert (summary.steps, summary.interrupted, session.step_count) == (3, True, 3)
+
+
+def test_an_error_in_it_is_said_and_does_not_keep_others_from_theirs(motors, calls, caplog):
+    with pytest.raises(ValueError, match="port of motor"):
+        with Session(motors("cleanup"), backend="embedded") as session:
+            session.step()
+    assert calls == ["motor", "bridge"]
+    assert "[/motor] cleanup() failed at " in caplog.text
+    assert "test_cleanup.py:" in caplog.text
+    assert "ValueError: port of motor" in caplog.text
+
+
+def test_an_error_in_it_does_not_hide_the_first_one(motors, calls, caplog):
+    with pytest.raises(ZeroDivisionError):
+        with Session(motors("cleanup"), backend="embedded"):
+            1 / 0  # noqa: B018
+    assert calls == ["motor", "bridge"]
+    assert "ValueError: port of motor" in caplog.text
+
+
+@pytest.mark.parametrize("status", [0, 1, 130])
+def test_softctl_run_calls_it(softctl, tmp_path, status):
+    line = {
+        0: "pass",
+        1: "raise RuntimeError('mine')",
+        130: "os.kill(os.getpid(), signal.SIGINT)",
+    }[status]
+    (tmp_path / "scene.py").write_text(
+        "import os, signal\n"
+        "import Sofa.Core\n"
+        "class Mine(Sofa.Core.Controller):\n"
+        "    def onAnimateBeginEvent(self, event):\n"
+        f"        {line}\n"
+        "    def cleanup(self):\n"
+        f"        with open({str(tmp_path / 'calls')!r}, 'a') as file:\n"
+        "            file.write('stop\\n')\n"
+        "def createScene(root):\n"
+        "    root.addObject(Mine(name='mine'))\n"
+    )
+    found = softctl("run", tmp_path / "scene.py", "--steps", "3", "--quiet")
+    assert found[0] == status
+    assert (tmp_path / "calls").read_text() == "stop\n"
