@@ -71,6 +71,7 @@ def motions():
         force_max=500.0,
         rate_max=8000.0,
         tolerance=0.05,
+        units=UNITS,
     )
 
 

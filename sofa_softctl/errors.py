@@ -4,6 +4,7 @@ SoftctlError                what every error of this package is
 ├── SceneError              a scene asks for something that cannot be (ValueError)
 │   ├── UnknownComponentError   no component of that name
 │   ├── UnknownDataError        a component has no Data of that name (AttributeError)
+│   ├── ParameterError          createScene takes no such parameter, or not that value
 │   └── LinkError               a link leads nowhere
 ├── MeshError               a mesh file is missing, unreadable or degenerate (ValueError)
 ├── DivergedError           the state became NaN or infinite during a step (ArithmeticError)
@@ -16,6 +17,7 @@ SoftctlError                what every error of this package is
 ├── LibraryError            a library of motions cannot be used, written or read (ValueError)
 ├── SimulationError         a model cannot be simulated with some parameters (ArithmeticError)
 ├── StoreError              a store of samples cannot be opened, written or read (ValueError)
+├── UsageError              a command line is wrong
 └── WorkerError             a process that evaluated the exact map ended (RuntimeError)
 """
 
@@ -38,6 +40,10 @@ class UnknownComponentError(SceneError):
 
 class UnknownDataError(SceneError, AttributeError):
     """A scene names a Data that the component does not have."""
+
+
+class ParameterError(SceneError):
+    """createScene takes no parameter of that name, not that value, or needs one more."""
 
 
 class LinkError(SceneError):
@@ -96,6 +102,10 @@ class SimulationError(SoftctlError, ArithmeticError):
 
 class StoreError(SoftctlError, ValueError):
     """A store of samples cannot be opened, written or read."""
+
+
+class UsageError(SoftctlError):
+    """A command line is wrong: the value of an option, or options that exclude each other."""
 
 
 class WorkerError(SoftctlError, RuntimeError):

@@ -72,7 +72,7 @@ class ExitStatus(IntEnum):
     FAILED = 1
     """Bad input, a scene that failed, or a check that did not pass; the message says which."""
     USAGE = 2
-    """The command line is wrong: an unknown command or option, a value of the wrong type."""
+    """The command line is wrong: an unknown command or option, or a value that it does not take."""
     NOT_REACHED = 3
     """It ran to its end, but the goals were not reached, or the motion must not be executed."""
     INTERRUPTED = 130

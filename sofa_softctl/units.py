@@ -18,6 +18,7 @@ DIMENSIONS = {
     "force": ("N", 1, 1, -2),
     "pressure": ("Pa", -1, 1, -2),
     "energy": ("J", 2, 1, -2),
+    "torque": ("N m", 2, 1, -2),
 }
 """SI unit, and its exponents of length, mass and time."""
 
@@ -50,7 +51,7 @@ class Units:
         return Units(*names)
 
     def symbol(self, quantity: str) -> str:
-        """The unit of a quantity ('length', 'mass', 'time', 'force', 'pressure', 'energy').
+        """The unit of a quantity: 'length', 'mass', 'time', or one of `DIMENSIONS`.
 
         Anything else comes back as it is, so that a quantity without a unit names itself.
         """

@@ -381,7 +381,6 @@ def test_a_syntax_error_shows_the_line(softctl, tmp_path):
     [
         ("x = 1\n", "has no function createScene(root)"),
         ("def createScene():\n    pass\n", "scene.py:1: createScene must take the root node"),
-        ("def createScene(root, length):\n    pass\n", "The scene needs its parameters 'length'"),
         ("DURATION = 0\ndef createScene(root):\n    pass\n", "DURATION must be a positive number"),
     ],
 )
@@ -397,6 +396,24 @@ def test_a_file_that_is_no_scene_is_told(softctl, tmp_path, text, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--backend", "sofa"], "start another one for 'sofa'"),
+        (["--plugin", "none.py"], "There is no plugin file 'none.py'"),
+        (["--record", "/dev/null/run.mcap"], "Cannot write '/dev/null/run.mcap': "),
+        (["--plot", "run.png"], "There is nothing to plot: no controller of the scene has a plot"),
+    ],
+)
+def test_an_option_that_cannot_be_had_is_told(run_scene, arguments, message):
+    status, err = run_scene(*arguments)
+    assert status == 1
+    assert err.startswith("Error: ")
+    assert message in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--backend", "unity"], "--backend takes auto, embedded, sofa; got 'unity'"),
         (
             ["--set", "sise=3"],
             "The scene takes no parameter 'sise'. Did you mean 'size'? It takes: ",
@@ -407,16 +424,13 @@ def test_a_file_that_is_no_scene_is_told(softctl, tmp_path, text, message):
         ),
         (["--set", "size"], "--set needs NAME=VALUE, got 'size'"),
         (["--duration", "1"], "Give either steps or a duration, not both"),
-        (["--backend", "unity"], "Unknown backend 'unity'; known: auto, embedded, sofa"),
-        (["--backend", "sofa"], "start another one for 'sofa'"),
-        (["--plugin", "none.py"], "There is no plugin file 'none.py'"),
-        (["--record", "/dev/null/run.mcap"], "Cannot write '/dev/null/run.mcap': "),
-        (["--plot", "run.png"], "There is nothing to plot: no controller of the scene has a plot"),
+        (["--record", "run.csv"], "run.csv"),
     ],
 )
 def test_a_wrong_option_is_told(run_scene, arguments, message):
+    """Status 2, as of any wrong command line."""
     status, err = run_scene(*arguments)
-    assert status == 1
+    assert status == 2
     assert err.startswith("Error: ")
     assert message in err
     assert "Traceback" not in err

@@ -37,10 +37,20 @@ def replacing(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[
 
 
 def check_writable(path: Path) -> None:
-    """Raise SoftctlError if no file of that name can be written, before the work is done."""
+    """Raise SoftctlError if no file of that name can be written, before the work is done.
+
+    Missing folders are made.
+    """
     with writing(path):
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        if path.is_file():
+            path.open("ab").close()
+        elif path.exists():
+            raise OSError(errno.EINVAL, "it is no file that can be replaced")
+        folder = next(each for each in path.absolute().parents if each.exists())
+        if not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, f"'{folder}' is no folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=path.parent).close()
 

@@ -1,4 +1,4 @@
-"""Colours and style of axes, shared by all plots."""
+"""Style of axes, shared by all plots."""
 
 from __future__ import annotations
 
@@ -6,17 +6,107 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.colors import GRAY
+
 Axes = Any  # matplotlib is imported when a plot is asked for
 Figure = Any
 
-COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#4d4d4d", "#b8a900")
-"""Palette that is safe for colour-blind readers (Okabe and Ito)."""
+STYLE: dict[Any, Any] = {
+    "font.size": 9.0,
+    "axes.titlesize": 9.5,
+    "axes.titlecolor": "#2a3138",
+    "figure.titlesize": 9.5,
+    "axes.edgecolor": "#b8c0c8",
+    "axes.labelcolor": GRAY,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e8ecf0",
+    "xtick.color": GRAY,
+    "ytick.color": GRAY,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+    "legend.labelcolor": "#2a3138",
+}
+"""matplotlib's rcParams of every plot."""
+DECADES = 6
+"""Most of them on a logarithmic axis."""
+ENTRIES = 16
+"""Most of them in a legend."""
 
 
-def clean(axes: Axes) -> None:
-    """No frame above and to the right, and a light grid."""
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(color="#eeeeee")
+def legend_beside(axes: Axes, *, reverse: bool = False) -> None:
+    """A legend at the right of the axes, where it covers no data.
+
+    Its last line counts what it has no room for, beyond `ENTRIES`.
+    """
+    handles, labels = axes.get_legend_handles_labels()
+    if not handles:
+        return
+    if len(handles) > ENTRIES:
+        (blank,) = axes.plot([], [], " ")
+        labels = [*labels[: ENTRIES - 1], f"and {len(labels) - ENTRIES + 1} more"]
+        handles = [*handles[: ENTRIES - 1], blank]
+    place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
+    axes.legend(handles, labels, reverse=reverse, **place)
+
+
+def legend_above(axes: Axes, columns: int = 3) -> None:
+    """A legend in one line above the axes, at its right end, where it covers no data."""
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, borderaxespad=0.1)
+
+
+def scale_positive(axes: Axes, values: np.ndarray) -> None:
+    """Scale the y axis for values that are not negative.
+
+    Logarithmic where they span more than a factor of 30, over at most `DECADES`; else from zero.
+    """
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    positive = values[values > 0.0]
+    if not positive.size or positive.max() < 30.0 * positive.min():
+        axes.set_ylim(bottom=0.0)
+        return
+    most, least = float(positive.max()), float(positive.min())
+    least = max(least, most * 10.0**-DECADES)
+    axes.set_yscale("log")
+    axes.set_ylim(0.7 * least, 1.5 * most)
+    axes.yaxis.set_major_locator(
+        LogLocator(subs=(1.0,) if most > 300.0 * least else (1.0, 2.0, 5.0))
+    )
+    if least > 1e-4:
+        axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def plane_of(*paths: np.ndarray) -> tuple[int, int]:
+    """The two coordinates that change most along the first path that moves; x, y where none does.
+
+    Args:
+        paths: Points [length], shape (n, ..., 3).
+    """
+    for path in paths:
+        extent = np.ptp(path, axis=0).reshape(-1, 3).max(axis=0)
+        if extent.max() > 1e-9 * max(1e-300, float(np.abs(path).max())):
+            first, second = sorted(np.argsort(-extent, kind="stable")[:2].tolist())
+            return first, second
+    return 0, 1
+
+
+def frame(axes: Axes, points: np.ndarray) -> None:
+    """Equal scales that hold the points with some room; neither side is much the longer one.
+
+    Args:
+        points: What must be seen, shape (n, 2).
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = max(float((high - low).max()), 1e-3 * float(np.abs(points).max()), 1e-12)
+    half = 0.56 * np.maximum(high - low, 0.7 * size)
+    middle = 0.5 * (low + high)
+    axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
+    axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
+    axes.set_aspect("equal", adjustable="box", anchor="C")
 
 
 def spans(flags: np.ndarray) -> list[tuple[int, int]]:

@@ -16,6 +16,7 @@ from typing import Any
 from sofa_softctl.errors import BackendError, SoftctlError
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.session import Session
+from sofa_softctl.units import symbol
 
 LAST_LINES = 12
 """Lines of what a process printed that are shown when it fails."""
@@ -123,6 +124,7 @@ def _serve(
                 "backend": session.backend.describe(),
                 "dofs": session.dof_count(),
                 "dt": session.dt,
+                "time_unit": symbol(session.units, "time"),
                 "duration": session.duration,
                 "positions": session.positions(),
             }

@@ -44,6 +44,8 @@ class Comparison:
     """Median wall time of a step [ms]."""
     phases: tuple[dict[str, float], dict[str, float]]
     """Mean wall time of each phase [ms]."""
+    time_unit: str = "time"
+    """Unit of dt."""
 
     @property
     def deviation_max(self) -> float:
@@ -142,6 +144,7 @@ def compare(
                 _per_step(before[0], after[0], steps - warm),
                 _per_step(before[1], after[1], steps - warm),
             ),
+            time_unit=sides[0].about["time_unit"],
         )
 
 

@@ -9,7 +9,7 @@ import sys
 
 from sofa_softctl.cli.old_forms import renewed
 from sofa_softctl.cli.root import app
-from sofa_softctl.errors import SoftctlError
+from sofa_softctl.errors import ParameterError, SoftctlError, UsageError
 from sofa_softctl.status import ExitStatus
 
 __all__ = ["app", "main"]
@@ -67,5 +67,6 @@ def _run() -> int:
             errors.show_users_error(error)
         else:
             errors.show_fault(error)
-        return ExitStatus.FAILED
+        wrong = isinstance(error, UsageError | ParameterError)
+        return ExitStatus.USAGE if wrong else ExitStatus.FAILED
     return ExitStatus.DONE

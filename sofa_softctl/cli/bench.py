@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import (
     BackendName,
     Json,
@@ -37,6 +38,7 @@ def scene(
     backend: BackendName = "auto",
     plugin: Plugin = None,
     strict: Strict = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Measure a scene: where the time of a step goes, after compilation.
@@ -48,11 +50,11 @@ def scene(
 
     load_plugins(plugin, backend)
     total = steps or 300
-    with open_session(path, backend, set_, quiet=as_json) as session:
+    with open_session(path, backend, set_, quiet=quiet or as_json) as session:
         found = profile(session, total)
     if as_json:
         print_json(found.to_dict())
-    else:
+    elif not quiet:
         tables.show_profile(found)
     exit_if_stopped(found.steps, total, "steps")
 
@@ -86,6 +88,7 @@ def compare(
     from sofa_softctl.view.terminal import bench as tables
     from sofa_softctl.view.terminal.run import Terminal
 
+    check_outputs(reads=[scene], plot=plot)
     total = steps or 200
     show = Terminal(quiet=quiet or as_json)
     with show.bar("Comparing", total) as advance:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import Json, Plugin, Quiet, Strict, stopping
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
-from sofa_softctl.errors import SoftctlError
+from sofa_softctl.errors import SoftctlError, UsageError
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.experiment import Experiment
@@ -105,12 +106,14 @@ def identify(
         _write_template(template, wanted, quiet=quiet or as_json)
         return
     if not data:
-        raise SoftctlError(
+        raise UsageError(
             "There is nothing to identify from: give recordings, --data FILE, or --template "
             "FILE.csv for one to be filled."
         )
+    if method is Method.STEEPEST_DESCENT and (fix or estimate_noise or starts > 1):
+        raise UsageError("--fix, --starts and --estimate-noise are for --method gauss-newton.")
     if report is not None:
-        _check_report(report)
+        _check_report(report, [*data, *(hold_out or []), *(next_ or [])])
     parameters = start_at(wanted.parameters, _numbers(set_start))
     terminal = Terminal(quiet=quiet or as_json)
     notes: dict[str, tuple[str, ...]] = {}
@@ -183,8 +186,6 @@ def _fit(
             experiments, parameters, most=iterations, progress=each, warn=warn, **only_newton
         )
         return found, None
-    if only_newton["fixed"] or only_newton["estimate_noise"] or only_newton["starts"] > 1:
-        raise SoftctlError("--fix, --starts and --estimate-noise are for --method gauss-newton.")
     progress_of_descent = view.descent_progress(progress)
     descent = descend(
         experiments, parameters, most=iterations, progress=progress_of_descent, warn=warn
@@ -192,9 +193,8 @@ def _fit(
     return as_estimate(descent, experiments), descent
 
 
-def _check_report(folder: Path) -> None:
+def _check_report(folder: Path, reads: Sequence[Path]) -> None:
     """SoftctlError when a report cannot be written there: before the work, not after it."""
-    from sofa_softctl._internal.atomic_file import check_writable
     from sofa_softctl.view.terminal.identification import NUMBERS, PAGE
 
     if folder.exists() and not folder.is_dir():
@@ -203,7 +203,7 @@ def _check_report(folder: Path) -> None:
             "report: --report DIR."
         )
     for name in (PAGE, NUMBERS):
-        check_writable(folder / name)
+        check_outputs(reads=reads, report=folder / name)
 
 
 def _experiments(
@@ -271,5 +271,5 @@ def _numbers(texts: list[str] | None) -> dict[str, float]:
         try:
             found[name.strip()] = float(value)
         except ValueError:
-            raise SoftctlError(f"--set-start needs NAME=NUMBER, got '{text}'.") from None
+            raise UsageError(f"--set-start needs NAME=NUMBER, got '{text}'.") from None
     return found

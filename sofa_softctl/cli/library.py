@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl.cli.options import Json, Plugin, Quiet, Workers, exit_if_stopped, stopping
+from sofa_softctl.cli.files import check_name, check_outputs
+from sofa_softctl.cli.options import (
+    Json,
+    Plugin,
+    Quiet,
+    Workers,
+    exit_if_stopped,
+    print_json,
+    stopping,
+)
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
-from sofa_softctl.errors import LibraryError
+from sofa_softctl.errors import UsageError
 from sofa_softctl.status import ExitStatus
 
 library_app = typer.Typer(help="Libraries of optimal motions.", no_args_is_help=True)
@@ -50,7 +58,10 @@ def build(
         int, typer.Option(help="Ends at so many motions, whatever tasks need.", min=1)
     ] = 5000,
     workers: Workers = 0,
-    seed: Seed = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Of the random tasks of a new library; 0 when left out.", min=0),
+    ] = None,
     candidates: Candidates = 4,
     accuracy: Accuracy = 1.0,
     estimate: Annotated[
@@ -71,13 +82,14 @@ def build(
     from sofa_softctl.view.terminal import library as tables
     from sofa_softctl.view.terminal import run as terminal
 
+    if out is None and not estimate:
+        raise UsageError("Say where the library goes, --out FILE, or ask for --estimate.")
+    check_outputs(out=None if estimate else out)
     if plugin:
         load_plugins(plugin, "auto")
     show = terminal.Terminal(quiet=quiet or as_json)
     program = Program(load_problem(problem))
     if estimate or out is None:
-        if not estimate:
-            raise LibraryError("Say where the library goes, --out FILE, or ask for --estimate.")
         with show.console.status("solving five tasks"):
             cost = cost_of(program)
         tables.show_estimate(*cost, workers=workers, as_json=as_json)
@@ -88,18 +100,24 @@ def build(
         file = LibraryFile.create(out, program.problem.name, program.digest, shape_of(program))
     with ExitStack() as stack:
         stack.enter_context(file)
+        _check_seed(file, seed)
         stack.enter_context(stopping(f"{out} has all motions: the same command goes on with it."))
         builder = building.Builder(
             program,
             file,
             successes=successes,
-            seed=seed,
+            seed=seed or 0,
             most=motions,
             candidates=candidates,
             accuracy=accuracy,
             executor=stack.enter_context(processes(workers)),
             make=partial(load_problem, problem),
         )
+        if builder.done:
+            show.note(
+                f"{out} is finished already: no task is tried. Go on with more --successes or "
+                "--motions."
+            )
         line = stack.enter_context(show.console.status("looking for a first motion"))
         watch = tables.Watch(builder)
         line.update(watch)
@@ -132,6 +150,7 @@ def query(
     from sofa_softctl.view.plots import library as plots
     from sofa_softctl.view.terminal import library as tables
 
+    check_outputs(reads=[library], plot=plot, out=out)
     known = load(library)
     answer = known.query(parameters)
     if out is not None:
@@ -156,6 +175,7 @@ def info(
     from sofa_softctl.view.plots import library as plots
     from sofa_softctl.view.terminal import library as tables
 
+    check_outputs(reads=[library], plot=plot)
     with LibraryFile(library) as file:
         tables.show_info(file, as_json=as_json)
         if plot is not None:
@@ -198,6 +218,7 @@ def verify(
     from sofa_softctl.view.terminal import library as tables
     from sofa_softctl.view.terminal import run as terminal
 
+    check_outputs(reads=[library], plot=plot)
     if plugin:
         load_plugins(plugin, "auto")
     show = terminal.Terminal(quiet=quiet or as_json)
@@ -226,10 +247,30 @@ def verify(
 def export(
     library: LibraryPath,
     out: Annotated[Path, typer.Argument(help="FILE.npz or FILE.csv.")],
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Write parameters, costs, inputs and states of all motions."""
-    from sofa_softctl.library.export import write_library
+    from sofa_softctl.library.export import check_suffix, write_library
     from sofa_softctl.library.storage import load
 
-    write_library(out, load(library))
-    typer.echo(json.dumps({"written": str(out)}))
+    check_name(check_suffix, out)
+    check_outputs(reads=[library], out=out)
+    known = load(library)
+    write_library(out, known)
+    if as_json:
+        print_json({"written": str(out), "motions": len(known)})
+    elif not quiet:
+        typer.echo(f"{len(known)} motions: {out}")
+
+
+def _check_seed(file: Any, seed: int | None) -> None:
+    """UsageError when a library that exists was begun with another seed."""
+    begun = file.about("state")
+    if seed is None or begun is None or begun.get("seed") == seed:
+        return
+    own = f" of --seed {begun['seed']}" if "seed" in begun else ""
+    raise UsageError(
+        f"--seed {seed} is for a new library: {file.path} goes on with its own random tasks{own}. "
+        "Leave --seed out, or give another --out."
+    )

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl.errors import SoftctlError
+from sofa_softctl.errors import UsageError
 from sofa_softctl.status import ExitStatus
 
 Scene = Annotated[Path, typer.Argument(help="Scene file: Python with createScene(root, ...).")]
@@ -22,13 +22,24 @@ Set = Annotated[
 ]
 Workers = Annotated[int, typer.Option(help="Processes that solve at the same time.", min=0)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]
-BackendName = Annotated[str, typer.Option(help="auto, embedded or sofa.")]
+BackendName = Annotated[
+    str, typer.Option(help="auto, embedded or sofa.", callback=lambda name: _known_backend(name))
+]
 Plugin = Annotated[
     list[Path] | None,
     typer.Option(help="Plugin file to load; may be repeated.", show_default=False),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a recording or plan that exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+View = Annotated[
+    str,
+    typer.Option(
+        "--camera",
+        metavar="VIEW",
+        help="View of the movie: front, back, left, right, top, bottom, AZIMUTH,ELEVATION in "
+        "degrees, or auto, which sees the motion.",
+    ),
+]
 
 
 def _be_strict(context: typer.Context, strict: bool) -> bool:
@@ -49,19 +60,45 @@ Strict = Annotated[
 ]
 
 
+def _known_backend(name: str) -> str:
+    from sofa_softctl.scene.backend import CHOICES
+
+    if name.lower() not in CHOICES:
+        raise UsageError(f"--backend takes {', '.join(CHOICES)}; got '{name}'.")
+    return name.lower()
+
+
 def parameters(texts: list[str] | None) -> dict[str, str]:
     """Names and values of --set.
 
     Raises:
-        SoftctlError: One is not NAME=VALUE.
+        UsageError: One is not NAME=VALUE.
     """
     found = {}
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not equals:
-            raise SoftctlError(f"--set needs NAME=VALUE, got '{text}'.")
+            raise UsageError(f"--set needs NAME=VALUE, got '{text}'.")
         found[name] = value
     return found
+
+
+def view_of(camera: str, movie: Path | None) -> Any:
+    """The `view.movie.direction.View` of --camera; None: the movie's own choice.
+
+    Raises:
+        UsageError: There is no such view, or no movie to be seen from it.
+    """
+    from sofa_softctl.view.movie.direction import parse_view
+
+    if camera == "auto":
+        return None
+    if movie is None:
+        raise UsageError("--camera is the view of a movie: give --movie FILE too.")
+    try:
+        return parse_view(camera)
+    except ValueError as error:
+        raise UsageError(f"--camera: {error}") from error
 
 
 def print_json(data: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import (
     Json,
     Quiet,
@@ -19,7 +20,7 @@ from sofa_softctl.cli.options import (
     stopping,
 )
 from sofa_softctl.cli.root import app
-from sofa_softctl.errors import SoftctlError
+from sofa_softctl.errors import SoftctlError, UsageError
 
 papers = typer.Typer(help="The papers' tables and studies, measured here.", no_args_is_help=True)
 app.add_typer(papers, name="papers")
@@ -91,7 +92,7 @@ def planning(
     from sofa_softctl.view.terminal import run as terminal
 
     _check_scenes(scenes)
-    _check_plot(plot)
+    check_outputs(plot=plot)
     show = terminal.Terminal(quiet=quiet or as_json)
     with show.status("planning with and without the grid") as progress:
         row = measure_planning(scenes, progress)
@@ -120,7 +121,7 @@ def trajectories(plot: Plot = None, quiet: Quiet = False, as_json: Json = False)
     from sofa_softctl.view.terminal.library_study import show_energy
     from sofa_softctl.view.terminal.run import Terminal
 
-    _check_plot(plot)
+    check_outputs(plot=plot)
     with Terminal(quiet=quiet or as_json).status("planning 200 motions for each") as progress:
         found = measure_energy(progress)
     _show_study(found, plot, save_energy_plot, show_energy, quiet=quiet, as_json=as_json)
@@ -147,11 +148,13 @@ def identification(
     from sofa_softctl.view.plots.identification_study import save_study_plot, show_study
     from sofa_softctl.view.terminal.run import Terminal
 
+    if coverage is not None and plot is not None:
+        raise UsageError("--coverage has no picture: leave out --plot.")
+    check_outputs(plot=plot, coverage=coverage)
     show = Terminal(quiet=quiet or as_json)
     if coverage is not None:
         _measure_coverage(show, coverage, quiet=quiet, as_json=as_json)
         return
-    _check_plot(plot)
     with show.status("recording the motion") as progress:
         found = measure_identification(progress)
     _show_study(found, plot, save_study_plot, show_study, quiet=quiet, as_json=as_json)
@@ -176,7 +179,6 @@ def robust(
     as_json: Json = False,
 ) -> None:
     """Inverse control: how often the robots reach their goals, over fixed lists of runs."""
-    from sofa_softctl._internal.atomic_file import check_writable
     from sofa_softctl._internal.processes import workers as processes
     from sofa_softctl.bench.robust.cases import cases_of
     from sofa_softctl.bench.robust.study import measure_robust
@@ -184,7 +186,7 @@ def robust(
     from sofa_softctl.view.terminal.run import Terminal
 
     _check_scenes(scenes)
-    check_writable(out)
+    check_outputs(out=out)
     cases = cases_of([name.strip() for name in only.split(",") if name.strip()], sample, steps)
     bar = Terminal(quiet=quiet or as_json).bar("runs", len(cases))
     with stopping(_kept(out)), processes(workers) as executor, bar as advance:
@@ -212,12 +214,11 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Inverse control: its search among contact modes beside the best answers, random problems."""
-    from sofa_softctl._internal.atomic_file import check_writable
     from sofa_softctl.bench.contact_search.study import measure_search, summary
     from sofa_softctl.view.terminal.contact_search import show_search
     from sofa_softctl.view.terminal.run import Terminal
 
-    check_writable(out)
+    check_outputs(out=out)
     bar = Terminal(quiet=quiet or as_json).bar("problems", problems)
     with stopping(_kept(out)), bar as advance:
         rows = measure_search(
@@ -241,9 +242,7 @@ def _modes(contacts: str) -> tuple[str, ...]:
     from sofa_softctl.bench.papers.inverse import MODES
 
     if contacts not in (*MODES, "both"):
-        raise SoftctlError(
-            f"--contacts must be one of {', '.join(MODES)} or both; got '{contacts}'."
-        )
+        raise UsageError(f"--contacts must be one of {', '.join(MODES)} or both; got '{contacts}'.")
     return tuple(MODES) if contacts == "both" else (contacts,)
 
 
@@ -253,14 +252,6 @@ def _check_scenes(folder: Path) -> None:
             f"There is no folder '{folder}' of scenes: run this where the repository is, or say "
             "where its scenes are, --scenes FOLDER."
         )
-
-
-def _check_plot(plot: Path | None) -> None:
-    """Check the name of a plot before the work."""
-    from sofa_softctl.view.plots.plan import check_suffix
-
-    if plot is not None:
-        check_suffix(plot)
 
 
 def _show_study(
@@ -283,11 +274,9 @@ def _show_study(
 
 def _measure_coverage(show: Any, path: Path, *, quiet: bool, as_json: bool) -> None:
     """Coverage of 95 % intervals."""
-    from sofa_softctl._internal.atomic_file import check_writable
     from sofa_softctl.bench.papers.coverage import CASES, REPETITIONS, measure_coverage
     from sofa_softctl.view.plots import identification_study
 
-    check_writable(path)
     with stopping(_kept(path)), show.bar("estimates", len(CASES) * REPETITIONS) as advance:
         found = measure_coverage(path, advance)
     if as_json:

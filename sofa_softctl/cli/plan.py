@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sofa_softctl.cli.files import check_name, check_outputs
 from sofa_softctl.cli.options import (
     Force,
     Json,
@@ -16,14 +17,16 @@ from sofa_softctl.cli.options import (
     Scene,
     Set,
     Strict,
+    View,
     Workers,
     parameters,
     print_json,
     stopping,
+    view_of,
 )
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
-from sofa_softctl.errors import SoftctlError
+from sofa_softctl.errors import SoftctlError, UsageError
 
 surrogate = typer.Typer(help="Equilibria that plans have kept.", no_args_is_help=True)
 app.add_typer(surrogate, name="surrogate")
@@ -61,6 +64,7 @@ def plan(
     movie: Annotated[
         Path | None, typer.Option(metavar="FILE.gif|mp4", help="Movie of the plan.")
     ] = None,
+    camera: View = "auto",
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only say what the plan would take.")
     ] = False,
@@ -71,7 +75,7 @@ def plan(
 
     Ends with status 3 when the goals are out of reach, or the plan must not be executed.
     """
-    from sofa_softctl.record.file import RecordFile
+    from sofa_softctl.record.file import RecordFile, check_suffix
     from sofa_softctl.surrogate.plan_scene import prepare_scene
     from sofa_softctl.view.terminal import plan as plan_tables
     from sofa_softctl.view.terminal import run as terminal
@@ -83,8 +87,11 @@ def plan(
     if exact:
         _check_exact(estimate=estimate, store=store, tolerance=tolerance, workers=workers)
     if tolerance is not None and not tolerance > 0.0:
-        raise SoftctlError(f"--tolerance must be positive, got {tolerance:g}.")
-    _check_files(plot, movie)
+        raise UsageError(f"--tolerance must be positive, got {tolerance:g}.")
+    view = view_of(camera, movie)
+    check_outputs(reads=[scene], plot=plot, movie=movie, out=out, store=store)
+    if out is not None:
+        check_name(check_suffix, out)
     show = terminal.Terminal(quiet=quiet or as_json)
     with (
         nullcontext() if out is None else RecordFile(out, overwrite=force) as file,
@@ -121,11 +128,11 @@ def plan(
         print_json(found.to_dict())
     elif not quiet:
         plan_tables.show_plan(found)
-    _draw(found, show, plot, movie)
+    _draw(found, show, plot, movie, view)
     raise typer.Exit(found.plan.status.verdict.exit_status)
 
 
-def _draw(found: Any, show: Any, plot: Path | None, movie: Path | None) -> None:
+def _draw(found: Any, show: Any, plot: Path | None, movie: Path | None, view: Any) -> None:
     """The pictures of a plan."""
     from sofa_softctl.view.movie.plan import save_plan_movie
     from sofa_softctl.view.plots.plan import save_plan_plot
@@ -134,31 +141,17 @@ def _draw(found: Any, show: Any, plot: Path | None, movie: Path | None) -> None:
         save_plan_plot(plot, found)
     if movie is not None:
         with show.bar("Rendering", 1) as advance:
-            save_plan_movie(movie, found, progress=advance)
+            save_plan_movie(movie, found, view=view, progress=advance)
         show.console.print(f"Movie: {movie}", highlight=False, markup=False)
 
 
-def _check_files(plot: Path | None, movie: Path | None) -> None:
-    """SoftctlError for files that could not be written after the work."""
-    from sofa_softctl._internal.atomic_file import check_writable
-    from sofa_softctl.view.movie import plan as plan_movie
-    from sofa_softctl.view.plots import plan as plans
-
-    if movie is not None:
-        plan_movie.check_plan_movie(movie)
-    if plot is not None:
-        plans.check_suffix(plot)
-    for file in filter(None, (plot, movie)):
-        check_writable(file)
-
-
 def _check_exact(*, estimate: bool, **about_the_grid: Any) -> None:
-    """SoftctlError for options that --exact has no use for."""
+    """UsageError for options that --exact has no use for."""
     if estimate:
-        raise SoftctlError("--estimate counts corners of the grid: leave out --exact.")
+        raise UsageError("--estimate counts corners of the grid: leave out --exact.")
     for name, given in about_the_grid.items():
         if given:
-            raise SoftctlError(f"--{name} is about the grid, and --exact plans without it.")
+            raise UsageError(f"--{name} is about the grid, and --exact plans without it.")
 
 
 @surrogate.command(epilog="Example:\n\n  softctl surrogate info arm.corners")

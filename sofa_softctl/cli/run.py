@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from sofa_softctl.cli.files import check_name, check_outputs
 from sofa_softctl.cli.options import (
     BackendName,
     Force,
@@ -19,10 +20,13 @@ from sofa_softctl.cli.options import (
     Set,
     Steps,
     Strict,
+    View,
     print_json,
+    view_of,
 )
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import exit_is_an_error, load_plugins, open_session
+from sofa_softctl.errors import UsageError
 from sofa_softctl.status import ExitStatus
 
 Duration = Annotated[float | None, typer.Option(help="Simulated time, instead of steps.")]
@@ -50,6 +54,7 @@ def run(
     movie: Annotated[
         Path | None, typer.Option(metavar="FILE.gif|mp4", help="Movie of the robot.")
     ] = None,
+    camera: View = "auto",
     plugin: Plugin = None,
     strict: Strict = False,
     quiet: Quiet = False,
@@ -59,9 +64,15 @@ def run(
 
     Ctrl-C ends it after the present step: what was done is recorded, drawn and shown.
     """
-    from sofa_softctl.record.file import RecordFile
+    from sofa_softctl.record.file import RecordFile, check_suffix
     from sofa_softctl.view.terminal import run as terminal
 
+    if steps is not None and duration is not None:
+        raise UsageError("Give either steps or a duration, not both.")
+    view = view_of(camera, movie)
+    check_outputs(reads=[scene], plot=plot, movie=movie, record=record)
+    if record is not None:
+        check_name(check_suffix, record)
     load_plugins(plugin, backend)
     show = terminal.Terminal(quiet=quiet or as_json)
     with ExitStack() as stack:
@@ -72,7 +83,7 @@ def run(
         if record is not None:  # before the work: another run may record there
             file = stack.enter_context(RecordFile(record, overwrite=force))
         session = stack.enter_context(open_session(scene, backend, set_, quiet=quiet or as_json))
-        summary = show.run(session, steps, duration, record=file, plot=plot, movie=movie)
+        summary = show.run(session, steps, duration, record=file, plot=plot, movie=movie, view=view)
     if as_json:
         print_json(summary.to_dict())
     if summary.interrupted:

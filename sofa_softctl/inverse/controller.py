@@ -228,7 +228,12 @@ class InverseController(SceneController):
 
     def plot(self, figure: Any, history: History) -> bool:
         """See SceneController."""
-        draw_tracking(figure, self.names, history)
+        quantities = [kind.unit if kind is not None else "pressure" for kind in self.driven.kinds]
+        limits: list[float] = []
+        if self.rows is not None:
+            found = self.driven.limits(self.rows.factor)
+            limits = [*np.ravel(found["effort_min"]), *np.ravel(found["effort_max"])]
+        draw_tracking(figure, self.names, history, quantities, limits)
         return True
 
     def markers(self) -> Markers:

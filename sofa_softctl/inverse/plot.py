@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from sofa_softctl._internal.axes import COLORS, Axes, Figure, clean, spans
+from sofa_softctl._internal import colors
+from sofa_softctl._internal.axes import (
+    Axes,
+    Figure,
+    frame,
+    legend_above,
+    legend_beside,
+    plane_of,
+    scale_positive,
+    spans,
+)
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.inverse.summary import contacts_of
 from sofa_softctl.scene.report import History
 from sofa_softctl.units import symbol
 
+STYLES = ("-", "--", ":", "-.")
+"""Of the lines of the first eight actuators, the next eight, and so on; likewise of effectors."""
+NEAR = 0.7
+"""Share of a limit from which efforts are near to it."""
+SHADES = 4
+"""Colors of effectors: more are hard to tell apart."""
 
-def draw_tracking(figure: Figure, names: Sequence[str], history: History) -> None:
+
+def draw_tracking(
+    figure: Figure,
+    names: Sequence[str],
+    history: History,
+    quantities: Sequence[str] | None = None,
+    limits: Sequence[float] = (),
+) -> None:
     """Draw the run of a controller.
 
     Above: each effector's distance to its goal, spans in which a step was not solved shaded.
     Below: the effort of each actuator, and with contacts the sum of their normal forces and their
-    slip. Right: goal and tip in the plane of the goal's largest motion.
+    slip. Right: goal and tip in the plane of the goal's largest motion, or of the tip's where the
+    goal stays.
 
     Args:
         figure: An empty matplotlib figure.
         names: Of the actuators.
         history: The controller's outputs.
+        quantities: What the effort of each actuator is, such as "pressure"; all forces if left out.
+        limits: Of the efforts [effort]; those that efforts come near to are drawn.
 
     Raises:
         SoftctlError: there were no steps.
@@ -32,64 +59,96 @@ def draw_tracking(figure: Figure, names: Sequence[str], history: History) -> Non
         raise SoftctlError("There is nothing to plot: the run has no steps.")
     contacts = contacts_of(history)
     touched = bool(contacts[:, 0].any())
-    figure.set_size_inches(10.0, 7.6 if touched else 5.6)
-    grid = figure.add_gridspec(3 if touched else 2, 2, width_ratios=(1.6, 1.0))
-    _plot_error(figure.add_subplot(grid[0, 0]), history)
-    _plot_effort(figure.add_subplot(grid[1, 0]), names, history)
+    rows = 3 if touched else 2
+    figure.set_size_inches(11.5, 2.5 * rows + 0.4)
+    grid = figure.add_gridspec(rows, 2, width_ratios=(1.35, 1.0))
+    error = figure.add_subplot(grid[0, 0])
+    panels = [error, *(figure.add_subplot(grid[k, 0], sharex=error) for k in range(1, rows))]
+    _plot_error(error, history)
+    _plot_effort(panels[1], names, quantities or ["force"] * len(names), history)
+    _plot_limits(panels[1], limits, history)
+    legend_beside(panels[1])
     if touched:
-        _plot_contacts(figure.add_subplot(grid[2, 0]), contacts, history)
+        _plot_contacts(panels[2], contacts, history)
+    for axes in panels[:-1]:
+        axes.tick_params(labelbottom=False)
+    panels[-1].set_xlabel(f"time [{symbol(history.units, 'time')}]")
     _plot_path(figure.add_subplot(grid[:, 1]), history)
 
 
 def _plot_error(axes: Axes, history: History) -> None:
-    error = history["error"]
-    for e in range(error.shape[1]):
-        axes.semilogy(history.time, np.maximum(error[:, e], 1e-9), color=COLORS[e % len(COLORS)])
+    error, length = history["error"], symbol(history.units, "length")
+    count = error.shape[1]
+    for e in range(count):
+        label = f"effector {e + 1}" if count > 1 else None
+        shown = np.where(error[:, e] > 0.0, error[:, e], np.nan)  # a log axis has no zero
+        axes.plot(history.time, shown, lw=1.3, label=label, **_look_of_effector(e, count))
+    label = "not solved"
     for start, end in spans(history["status"] != "SOLVED"):
-        axes.axvspan(history.time[start], history.time[end], color="#d55e00", alpha=0.15, lw=0)
-    axes.set_ylabel(f"distance to the goal [{symbol(history.units, 'length')}]")
-    axes.set_title(f"mean {error.mean():.3g}, largest {error.max():.3g}", fontsize="medium")
-    clean(axes)
+        times = history.time[[start, end]]
+        axes.axvspan(*times, color=colors.UNSOLVED, alpha=0.15, lw=0, label=label)
+        label = "_"  # one entry in the legend
+    scale_positive(axes, error)
+    axes.set_ylabel(f"distance to the goal [{length}]")
+    mean, most = (f"{value:.3g} {length}" for value in (error.mean(), error.max()))
+    axes.set_title(f"Tracking error: mean {mean}, largest {most}", loc="left")
+    legend_beside(axes)
 
 
-def _plot_effort(axes: Axes, names: Sequence[str], history: History) -> None:
+def _plot_effort(
+    axes: Axes, names: Sequence[str], quantities: Sequence[str], history: History
+) -> None:
     effort = history["effort"]
-    styles = ("-", "--", ":")
+    units = [symbol(history.units, quantity) for quantity in quantities]
+    mixed = len(set(units)) > 1
     for a, name in enumerate(names):
-        style = styles[a // len(COLORS) % len(styles)]
-        axes.plot(history.time, effort[:, a], style, color=COLORS[a % len(COLORS)], label=name)
-    axes.set_xlabel(f"time [{symbol(history.units, 'time')}]")
-    axes.set_ylabel(f"effort [{symbol(history.units, 'force')}]")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="small")
-    clean(axes)
+        style = STYLES[a // len(colors.PALETTE) % len(STYLES)]
+        label = f"{name} [{units[a]}]" if mixed else name
+        axes.plot(history.time, effort[:, a], style, color=colors.actuator(a), lw=1.3, label=label)
+    axes.set_ylabel(f"effort [{', '.join(dict.fromkeys(units))}]")
+
+
+def _plot_limits(axes: Axes, limits: Sequence[float], history: History) -> None:
+    effort, label = history["effort"], "limit"
+    for limit in sorted(set(limits) - {0.0}):
+        most = effort.max() if limit > 0.0 else -effort.min()
+        if NEAR * abs(limit) <= most < math.inf:
+            axes.axhline(limit, color=colors.LIMIT, lw=1.0, ls="--", label=label)
+            label = "_"  # one entry in the legend
 
 
 def _plot_contacts(axes: Axes, contacts: np.ndarray, history: History) -> None:
     normal, slide = contacts[:, 3], np.cumsum(contacts[:, 4])
     force, length = (symbol(history.units, name) for name in ("force", "length"))
-    axes.plot(history.time, normal, color=COLORS[0], label="normal forces")
-    axes.set_ylabel(f"sum of normal forces [{force}]")
+    axes.plot(history.time, normal, color=colors.CONTACT, lw=1.3)
+    axes.set_ylabel(f"sum of normal forces [{force}]", color=colors.CONTACT)
     other = axes.twinx()
-    other.plot(history.time, slide, color=COLORS[5], ls="--", label="slid")
-    other.set_ylabel(f"slid in all [{length}]")
-    other.spines[["top"]].set_visible(False)
-    axes.set_xlabel(f"time [{symbol(history.units, 'time')}]")
-    handles = [*axes.lines, *other.lines]
-    axes.legend(handles, ["normal forces", "slid"], frameon=False, fontsize="small")
-    clean(axes)
+    other.plot(history.time, slide, color=colors.GRAY, lw=1.3, ls="--")
+    other.set_ylabel(f"slid in all, dashed [{length}]")
+    other.spines["right"].set_visible(True)
+    other.grid(False)
 
 
 def _plot_path(axes: Axes, history: History) -> None:
     goal, tip = history["goal"], history["tip"]
-    extent = np.ptp(goal.reshape(-1, 3), axis=0)
-    i, j = sorted(np.argsort(-extent, kind="stable")[:2])
-    for e in range(goal.shape[1]):
-        label = ("goal", "tip") if e == 0 else (None, None)
-        axes.plot(goal[:, e, i], goal[:, e, j], color="#c9c9c9", lw=5, label=label[0])
-        axes.plot(tip[:, e, i], tip[:, e, j], color=COLORS[e % len(COLORS)], lw=1.3, label=label[1])
+    i, j = plane_of(goal, tip)
+    count = goal.shape[1]
+    for e in range(count):
+        labels = ("goal", "tip") if e == 0 else ("_", "_")
+        wanted, look = goal[:, e][:, [i, j]], _look_of_effector(e, count)
+        axes.plot(*wanted.T, color=colors.GOAL, alpha=0.3, lw=5, label="_")
+        axes.plot(*tip[:, e][:, [i, j]].T, lw=1.3, label=labels[1], **look)
+        axes.plot(*tip[-1, e, [i, j]], "o", color=look["color"], ms=4)
+        ring = {"mfc": "none", "mec": colors.GOAL, "mew": 1.6, "ms": 10}
+        axes.plot(*wanted[-1], "o", label=labels[0], **ring)  # seen around the tip that reached it
     length = symbol(history.units, "length")
     axes.set_xlabel(f"{'xyz'[i]} [{length}]")
     axes.set_ylabel(f"{'xyz'[j]} [{length}]")
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.legend(frameon=False)
-    clean(axes)
+    frame(axes, np.concatenate([goal, tip])[:, :, [i, j]].reshape(-1, 2))
+    legend_above(axes)
+
+
+def _look_of_effector(number: int, count: int) -> dict[str, str]:
+    """Color and style of its lines: four shades, then the same ones dashed, and so on."""
+    style = STYLES[number // SHADES % len(STYLES)]
+    return {"color": colors.effector(number % SHADES, min(count, SHADES)), "ls": style}

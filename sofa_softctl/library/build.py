@@ -147,6 +147,8 @@ class Builder:
     chains: list[TaskChain] = field(init=False)
     recent: deque[bool] = field(init=False)
     """Whether each of the last thousand tasks needed no new motion."""
+    begun_with: int | None = field(init=False)
+    """Seed that the library was begun with; None: a file of an earlier version does not say."""
     skipped: list[list[float]] = field(init=False)
     """Parameters at which there is no solution or a degenerate one."""
 
@@ -155,6 +157,7 @@ class Builder:
         self.library = self.file.library()
         self.recent = deque(maxlen=1000)
         saved = self.file.about("state")
+        self.begun_with = self.seed if saved is None else saved.get("seed")
         if saved is None:
             seeds = np.random.SeedSequence(self.seed).spawn(CHAINS)
             self.chains = [TaskChain(np.random.default_rng(seed)) for seed in seeds]
@@ -212,6 +215,7 @@ class Builder:
             "chains": [each.to_json() for each in self.chains],
             "skipped": self.skipped,
             "successes": self.successes,
+            "seed": self.begun_with,
         }
         self.file.append(new, self.library.errors, state)
 

@@ -28,8 +28,7 @@ def write_library(path: Path, library: Any) -> None:
     Raises:
         SoftctlError: Another suffix.
     """
-    if path.suffix not in (".npz", ".csv"):
-        raise SoftctlError(f"A library is exported to .npz or .csv, got '{path}'.")
+    check_suffix(path)
     motions = [library.shape.motion(entry.v) for entry in library.entries]
     p = np.array([entry.p for entry in library.entries])
     cost = np.array([entry.cost for entry in library.entries])
@@ -50,6 +49,12 @@ def write_library(path: Path, library: Any) -> None:
             z=np.array([motion.z for motion in motions]),
             parameters=np.array(names),
         )
+
+
+def check_suffix(path: Path) -> None:
+    """SoftctlError when no library can be exported to a file of that suffix."""
+    if path.suffix not in (".npz", ".csv"):
+        raise SoftctlError(f"A library is exported to .npz or .csv, got '{path}'.")
 
 
 def _write_rows(path: Path, header: list[str], rows: np.ndarray) -> None:

@@ -128,6 +128,10 @@ class Shape:
     """Horizon T [time]."""
     mirror: Signs | None = None
     """Its symmetry, if it has one."""
+    states: tuple[str, ...] = ()
+    """Names of the states, with their units."""
+    inputs: tuple[str, ...] = ()
+    """Names of the inputs, with their units."""
 
     def motion(self, v: np.ndarray) -> Motion:
         """Motion of the unknowns v."""
@@ -161,6 +165,8 @@ def shape_of(program: Program) -> Shape:
         z_at=program.z_at,
         horizon=problem.horizon,
         mirror=mirror,
+        states=tuple(each.name for each in problem.states),
+        inputs=tuple(each.name for each in problem.inputs),
     )
 
 

@@ -175,6 +175,8 @@ def _shape_to_json(shape: Shape) -> dict[str, Any]:
         "parameters": [[each.name, each.lower, each.upper] for each in shape.parameters],
         "horizon": shape.horizon,
         "mirror": None,
+        "states": list(shape.states),
+        "inputs": list(shape.inputs),
     }
     for name in ("lower", "upper", "x_at", "u_at", "z_at"):
         data[name] = getattr(shape, name).tolist()
@@ -185,6 +187,10 @@ def _shape_to_json(shape: Shape) -> dict[str, Any]:
 
 def _shape_from_json(data: dict[str, Any]) -> Shape:
     mirror = data["mirror"]
+    states, inputs = (  # files of earlier versions do not name them
+        data.get(name) or [f"{letter}_{k}" for k in range(len(data[places][0]))]
+        for name, letter, places in (("states", "x", "x_at"), ("inputs", "u", "u_at"))
+    )
     return Shape(
         parameters=tuple(Parameter(*each) for each in data["parameters"]),
         lower=np.array(data["lower"]),
@@ -194,4 +200,6 @@ def _shape_from_json(data: dict[str, Any]) -> Shape:
         z_at=np.array(data["z_at"], int),
         horizon=data["horizon"],
         mirror=None if mirror is None else Signs(np.array(mirror[0]), np.array(mirror[1])),
+        states=tuple(states),
+        inputs=tuple(inputs),
     )

@@ -20,6 +20,7 @@ from sofa_softctl.library.ocp.problem import (
 )
 from sofa_softctl.scene.constraint_system import ComplianceSystem
 from sofa_softctl.scene.session import Session
+from sofa_softctl.units import Units, symbol
 
 
 @dataclass(frozen=True)
@@ -172,6 +173,7 @@ def motion_problem(
     force_max: float,
     rate_max: float,
     tolerance: float,
+    units: str | None = None,
 ) -> OptimalControlProblem:
     """From rest at one displacement to rest at another in a given time, with least mean f'^2.
 
@@ -185,7 +187,10 @@ def motion_problem(
         force_max: Largest force [force].
         rate_max: Largest rate of the force, both ways [force / time].
         tolerance: Largest residual swing [length].
+        units: Units of the model, such as "mm, kg, s", for the names of the variables.
     """
+    given = None if units is None else Units.parse(units)
+    length, force, time = (symbol(given, each) for each in ("length", "force", "time"))
     c, w, zeta = model.compliance, model.rate, model.damping
     usual = force_max / horizon  # scale of f', so that the cost is of order 1
 
@@ -200,12 +205,12 @@ def motion_problem(
     return OptimalControlProblem(
         name="reduced model",
         states=[
-            Variable("displacement"),
-            Variable("speed"),
-            Variable("force", 0.0, force_max),
+            Variable(f"displacement [{length}]"),
+            Variable(f"speed [{length}/{time}]"),
+            Variable(f"force [{force}]", 0.0, force_max),
         ],
-        inputs=[Variable("rate of the force", -rate_max, rate_max)],
-        parameters=[Parameter("start", *reach), Parameter("end", *reach)],
+        inputs=[Variable(f"rate of the force [{force}/{time}]", -rate_max, rate_max)],
+        parameters=[Parameter(f"{each} [{length}]", *reach) for each in ("start", "end")],
         dynamics=dynamics,
         initial=lambda z, p: [p[0], 0.0, p[0] / c],
         terminal=lambda x, z, p: [x[0] - p[1], x[1] / w, c * x[2] - p[1]],
@@ -213,6 +218,7 @@ def motion_problem(
         guess=guess,
         error=lambda x, z, p: residual_swing(model, x, float(p[1])),
         tolerance=tolerance,
+        error_unit=length,
         horizon=horizon,
     )
 

@@ -53,6 +53,10 @@ class Verification:
     """Tolerance of the error."""
     infeasible: int
     """Tasks without a solution, which do not count above."""
+    error_unit: str = ""
+    """Unit of errors and tolerance."""
+    cost_unit: str = ""
+    """Unit of costs."""
 
     @property
     def loss(self) -> float:
@@ -152,6 +156,8 @@ def verify(
         corrections=dict(+corrections),
         tolerance=program.problem.tolerance,
         infeasible=infeasible,
+        error_unit=program.problem.error_unit,
+        cost_unit=program.problem.cost_unit,
         **columns,
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl._internal.suggestions import did_you_mean
-from sofa_softctl.errors import SceneError, UnknownComponentError
+from sofa_softctl.errors import ParameterError, SceneError, UnknownComponentError
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.simulation.scene_file import import_scene
 from sofa_softctl.scene.backend import find_backend
@@ -45,7 +45,7 @@ class SceneFile:
         """The root of a new scene graph, not initialised; values may be texts.
 
         Raises:
-            SceneError: createScene takes no parameter of that name, or a text does not fit.
+            ParameterError: createScene takes no parameter of that name, or a text does not fit.
         """
         return build_scene(self.create, values)
 
@@ -107,7 +107,8 @@ def arguments_of(create: Callable[..., Any], given: Mapping[str, Any]) -> dict[s
     """Arguments of a createScene; texts are converted to the types of the defaults.
 
     Raises:
-        SceneError: createScene takes no parameter of that name, or needs one that is not given.
+        ParameterError: createScene takes no parameter of that name, or not that value, or needs one
+            that is not given.
     """
     known, required = parameters_of(create), _required_by(create)
     arguments = {}
@@ -115,14 +116,14 @@ def arguments_of(create: Callable[..., Any], given: Mapping[str, Any]) -> dict[s
         if name not in known and name not in required and not _takes_any(create):
             hint = did_you_mean(name, [*required, *known])
             listing = [*required, *(f"{key}={default!r}" for key, default in known.items())]
-            raise SceneError(
+            raise ParameterError(
                 f"The scene takes no parameter '{name}'.{hint} "
                 f"It takes: {', '.join(listing) or 'none'}."
             )
         arguments[name] = convert(name, value, known.get(name))
     missing = [name for name in required if name not in given]
     if missing:
-        raise SceneError(
+        raise ParameterError(
             f"The scene needs its parameters {', '.join(map(repr, missing))}: give "
             f"--set {missing[0]}=VALUE, or a default in createScene."
         )
@@ -183,11 +184,11 @@ def convert(name: str, value: Any, default: Any) -> Any:
         if isinstance(default, Sequence):
             return type(default)(_entries(value, default))  # type: ignore[call-arg]
     except (ValueError, KeyError) as error:
-        raise SceneError(
+        raise ParameterError(
             f"The scene's parameter '{name}' takes a {type(default).__name__} such as "
             f"{default!r}, got '{value}'."
         ) from error
-    raise SceneError(f"The scene's parameter '{name}' cannot be set from the command line.")
+    raise ParameterError(f"The scene's parameter '{name}' cannot be set from the command line.")
 
 
 def _entries(text: str, default: Sequence[Any]) -> list[Any]:

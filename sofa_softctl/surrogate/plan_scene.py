@@ -14,11 +14,13 @@ import numpy as np
 from sofa_softctl._internal.processes import workers as workers_of
 from sofa_softctl.record.file import RecordFile
 from sofa_softctl.record.writer import RecordWriter
+from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.provenance import environment
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, estimate
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
 from sofa_softctl.surrogate.scene_task import at_fault, make_task, read_task
+from sofa_softctl.units import Units
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,13 @@ class ScenePlan:
     """Estimated cost; None without a grid, or where it is not known."""
     seconds: float
     """Computing time [s]."""
+    units: Units | None = None
+    """Units of the scene."""
+
+    @property
+    def lines(self) -> list[str]:
+        """Names of the lines: those of their nodes."""
+        return [cable.getContext().getName() for cable in self.robot.map.map.cables]
 
     def write(self, path: str | Path | RecordFile) -> None:
         """Write it as a recording for playback; an existing file is replaced atomically.
@@ -115,6 +124,8 @@ class Prepared:
     """Estimated cost of the plan."""
     started: float
     """Start of the preparation, by `perf_counter` [s]."""
+    units: Units | None = None
+    """Units of the scene."""
 
     def plan(self, progress: Callable[[Iteration], None] | None = None) -> ScenePlan:
         """Plan. `progress` is called after each iteration."""
@@ -123,7 +134,9 @@ class Prepared:
             found = robot.plan(task, self.instants, guess=self.rehearsal, progress=progress)
         spot = robot.locate(task.probe, found.a)
         seconds = perf_counter() - self.started
-        return ScenePlan(self.scene, self.name, task, robot, found, spot, self.estimate, seconds)
+        return ScenePlan(
+            self.scene, self.name, task, robot, found, spot, self.estimate, seconds, self.units
+        )
 
     def progress_text(self, steps: Sequence[Iteration]) -> str:
         """Progress line after some iterations, with the equilibria so far."""
@@ -232,4 +245,5 @@ def prepare_scene(
                 rehearsal = robot.rehearse(problem)
         if robot.grid is not None and rehearsal is not None:
             expected = estimate(robot.grid, rehearsal.a, robot.rounds, workers=workers)
-        yield Prepared(str(scene), task, wanted, instants, robot, rehearsal, expected, start)
+        units = load_scene(scene).units
+        yield Prepared(str(scene), task, wanted, instants, robot, rehearsal, expected, start, units)

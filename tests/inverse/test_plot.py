@@ -3,10 +3,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sofa_softctl._internal import colors
 from sofa_softctl._internal.axes import spans
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.inverse.plot import draw_tracking
 from sofa_softctl.scene.report import History
+from sofa_softctl.units import Units
 from sofa_softctl.view.plots.run import save_run_plot
 
 
@@ -81,3 +83,69 @@ def test_a_plot_of_unknown_kind_is_refused(tmp_path):
 def test_spans_of_flags():
     assert spans(np.array([1, 1, 0, 1, 0, 0, 1], dtype=bool)) == [(0, 1), (3, 3), (6, 6)]
     assert spans(np.zeros(3, dtype=bool)) == []
+
+
+def tracked(found, quantities=None, limits=()):
+    """The figure of a run, drawn."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained")
+    FigureCanvasAgg(figure)
+    draw_tracking(figure, ("left", "right"), found, quantities, limits)
+    figure.canvas.draw()
+    return figure
+
+
+def with_units(found):
+    return History(found.time, found.values, Units("mm", "kg", "s"))
+
+
+def test_every_axis_has_a_unit_and_no_legend_covers_data():
+    figure = tracked(with_units(history(touching=True, held=range(5, 9))))
+    labels = [text for axes in figure.axes for text in (axes.get_xlabel(), axes.get_ylabel())]
+    assert sum(map(bool, labels)) == 7  # time once, four of the left panels, two of the path
+    assert all("[" in text for text in labels if text)
+    for axes in figure.axes:
+        if axes.get_legend() is not None:
+            legend, panel = axes.get_legend().get_window_extent(), axes.get_window_extent()
+            assert legend.x0 >= panel.x1 - 1 or legend.y0 >= panel.y1 - 1
+
+
+@pytest.mark.parametrize(
+    ("quantities", "label", "names"),
+    [
+        (("force", "force"), "effort [mN]", ["left", "right"]),
+        (("pressure", "pressure"), "effort [kPa]", ["left", "right"]),
+        (("force", "torque"), "effort [mN, uN m]", ["left [mN]", "right [uN m]"]),
+    ],
+)
+def test_efforts_have_the_units_of_their_actuators(quantities, label, names):
+    axes = tracked(with_units(history()), quantities).axes[1]
+    assert axes.get_ylabel() == label
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == names
+
+
+def test_a_goal_that_stays_is_seen_around_the_tip_that_reached_it():
+    found = history()
+    still = np.array([[3.0, 4.0, 5.0]])
+    found.values["goal"] = [still] * len(found.time)
+    found.values["tip"] = [still + [[0.0, 2.0 - 2.0 * t, 0.0]] for t in found.time]
+    path = tracked(found).axes[-1]
+    (ring,) = (line for line in path.lines if line.get_markerfacecolor() == "none")
+    assert ring.get_markeredgecolor() == colors.GOAL and ring.get_markersize() >= 10.0
+    assert path.get_xlabel() == "x [length]" and path.get_ylabel() == "y [length]"
+
+
+def test_actuators_and_contacts_have_their_own_colors():
+    _, effort, contacts, *_ = tracked(history(touching=True)).axes
+    assert [line.get_color() for line in effort.lines] == [colors.actuator(0), colors.actuator(1)]
+    assert contacts.lines[0].get_color() == colors.CONTACT
+
+
+def test_limits_that_efforts_come_near_to_are_drawn():
+    """Efforts of 1 to 2: at a limit of 2, far from one of 5; infinite ones are none."""
+    effort = tracked(history(), limits=(0.0, -np.inf, 2.0, 2.0, 5.0, np.inf)).axes[1]
+    drawn = [line for line in effort.lines if line.get_color() == colors.LIMIT]
+    assert [line.get_ydata()[0] for line in drawn] == [2.0]
+    assert effort.get_legend().get_texts()[-1].get_text() == "limit"

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sofa_softctl.cli.app import app
-from sofa_softctl.errors import LibraryError, SoftctlError
+from sofa_softctl.errors import LibraryError, SoftctlError, UsageError
 from sofa_softctl.library.build import TaskChain
 from sofa_softctl.library.problems.registry import load_problem
 from sofa_softctl.library.storage import load
@@ -50,6 +50,8 @@ def test_a_library_is_built_and_gone_on_with(built, problem):
     assert told["run"] == 40 and told["motions"] > 5 and told["bytes"] > 1000
     again = json.loads(run("build", problem, "--out", out, "--successes", "40", "--json"))
     assert again["plannings"] == told["plannings"]
+    said = " ".join(run("build", problem, "--out", out, "--successes", "40").split())
+    assert "is finished already: no task is tried. Go on with more --successes" in said
     more = json.loads(run("build", problem, "--out", out, "--successes", "60", "--json"))
     assert more["plannings"] > told["plannings"]
     assert "in a row without a new motion" in run("build", problem, "--out", out)
@@ -66,7 +68,7 @@ def test_what_motions_cost_is_said_before(problem):
     told = json.loads(run("build", problem, "--estimate", "--json"))
     assert told["seconds"] > 0.0 and 1000 < told["bytes"] < 100_000
     assert "a thousand" in run("build", problem, "--estimate")
-    with pytest.raises(LibraryError, match="--out FILE"):
+    with pytest.raises(UsageError, match="--out FILE"):
         run("build", problem)
 
 

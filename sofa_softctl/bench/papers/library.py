@@ -170,6 +170,9 @@ def measure_energy(
     Raises:
         SoftctlError: CasADi is not installed, or with `compiled` there is no C compiler.
     """
+    from sofa_softctl.library.ocp.formulas import casadi
+
+    casadi()  # in this process, before others are started for it
     begin, report = perf_counter(), progress or (lambda line: None)
     start, wanted = goals(seed, objects, ground)
     chains: dict[str, Chain] = {}

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.axes import COLORS, Axes, Figure, clean
+from sofa_softctl._internal import colors
+from sofa_softctl._internal.axes import Axes, Figure
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.report import Report, Summary, Table
 
@@ -111,7 +112,7 @@ def draw_refinement(figure: Figure, controller: Any) -> None:
 def _plot_parameter(axes: Axes, one: Any, time: np.ndarray, history: Any, k: int) -> None:
     value = np.array([found.rho[k] for found in history])
     width = np.array([found.half_width[k] for found in history])
-    color = COLORS[k % len(COLORS)]
+    color = colors.PALETTE[k % len(colors.PALETTE)]
     axes.axhline(one.start, color="#999999", lw=0.8, ls=":")
     axes.errorbar(time, value, width, color=color, fmt="o", ms=4, lw=1.4, capsize=3)
     axes.step(time, value, where="post", color=color, lw=1.0, alpha=0.5)
@@ -122,19 +123,19 @@ def _plot_parameter(axes: Axes, one: Any, time: np.ndarray, history: Any, k: int
         axes.yaxis.set_major_formatter("{x:g}")
     axes.set_ylabel(f"{one.name} [{one.unit}]")
     last = f"{value[-1]:.4g} ± {width[-1]:.2g} {one.unit}"
-    axes.set_title(f"{last}  (95 %)", fontsize="medium", loc="left")
-    clean(axes)
+    axes.set_title(f"{last} (95 %); dotted: start", loc="left")
 
 
 def _plot_windows(axes: Axes, history: Any) -> None:
     """The window and mean square residual of each fit."""
     for number, found in enumerate(history):
         wrong = found.misfit > 2.0
-        axes.plot([found.begin, found.end], 2 * [number + 1], color=COLORS[5 if wrong else 6], lw=4)
+        color = colors.UNSOLVED if wrong else colors.GRAY
+        axes.plot([found.begin, found.end], 2 * [number + 1], color=color, lw=4)
         axes.annotate(
             f" {found.misfit:.2g} σ²", (found.end, number + 1), fontsize="x-small", va="center"
         )
-    axes.set_ylim(len(history) + 1, 0)
-    axes.set_ylabel("fit")
-    axes.set_title("windows and mean square residuals", fontsize="medium", loc="left")
-    clean(axes)
+    axes.set_ylim(len(history) + 0.7, 0.3)
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.set_ylabel("fit [-]")
+    axes.set_title("Windows and mean square residuals", loc="left")

@@ -90,6 +90,10 @@ class OptimalControlProblem:
     """(simulated x at the end, z, p) -> error of the task. Numbers."""
     tolerance: float = np.inf
     """Tolerance of the error."""
+    error_unit: str = ""
+    """Unit of the error and its tolerance, for plots."""
+    cost_unit: str = ""
+    """Unit of the cost, for plots."""
     draw: Callable[[np.random.Generator, Any, np.ndarray | None], tuple[np.ndarray, Any]] | None = (
         None
     )

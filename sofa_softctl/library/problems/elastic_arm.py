@@ -192,6 +192,8 @@ def arm(
         guess=guess,
         error=error,
         tolerance=tolerance,
+        error_unit="m",
+        cost_unit="N² m²",
         horizon=horizon,
         mirror=Mirror((-1, -1, -1, -1, 1, 1), len(states) * (-1,), (-1, -1)),
     )

@@ -132,6 +132,8 @@ def flexible_cart(
         guess=guess,
         error=error,
         tolerance=tolerance,
+        error_unit="m",
+        cost_unit="N²",
         horizon=horizon,
         mirror=Mirror((-1, 1, -1, -1, 1), (-1,) * 6, (-1,)),
     )

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sofa_softctl._internal.colors import GOAL
+
 
 @dataclass(frozen=True)
 class AnimatedSurface:
@@ -21,6 +23,8 @@ class AnimatedSurface:
     """Its color."""
     obstacle: bool = False
     """Whether it is ground or wall: drawn opaque, and the picture does not widen for it."""
+    lit: bool = True
+    """Whether light falls on it; lines that are drawn as bands have their color from all sides."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class AnimatedCable:
     """Points in each frame [length], shape (n_frames, m, 3)."""
     tension: np.ndarray | None = None
     """Tension in each frame [force], shape (n_frames,)."""
+    color: str = "#e84305"
+    """Its color at the greatest tension of the movie."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class AnimatedPoint:
     """Its name."""
     positions: np.ndarray
     """Place in each frame [length], shape (n_frames, 3)."""
-    color: str = "#c0392b"
+    color: str = GOAL
     """Its color."""
     size: float = 1.0
     """Radius relative to that of other markers."""
@@ -75,6 +81,8 @@ class Animation:
     """Arrows."""
     up: np.ndarray = field(default_factory=lambda: np.array([0.0, 1.0, 0.0]))
     """Direction against gravity, shape (3,)."""
+    time_unit: str = ""
+    """Unit of the time, for the clock."""
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest corner of all that is ever shown [length], shapes (3,)."""

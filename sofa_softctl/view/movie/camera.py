@@ -12,28 +12,6 @@ MARGIN = 1.12
 """Room around what is shown."""
 
 
-def direction_of(animation: Animation) -> tuple[np.ndarray, np.ndarray]:
-    """Towards the camera, and up: three quarters from the front, a little from above.
-
-    The front is where the markers are: of the two ends of the longest extent across `up`, and from
-    below where they are at the lower end of something that hangs.
-    """
-    low, high = animation.bounds()
-    up = animation.up / np.linalg.norm(animation.up)
-    forward = np.zeros(3)
-    forward[int(np.argmax((high - low) * (1.0 - np.abs(up))))] = 1.0
-    forward -= (forward @ up) * up
-    forward /= np.linalg.norm(forward)
-    places = [marker.positions.mean(axis=0) for marker in animation.markers] or [(low + high) / 2.0]
-    offset = np.mean(places, axis=0) - (low + high) / 2.0
-    room = 0.2 * np.linalg.norm(high - low)
-    if offset @ forward < -1e-6 * room:
-        forward = -forward
-    rise = -0.2 if offset @ up < -room else 0.4
-    direction = 0.75 * np.cross(up, forward) + 0.55 * forward + rise * up
-    return direction / np.linalg.norm(direction), up
-
-
 def framing(
     cloud: np.ndarray, direction: np.ndarray, up: np.ndarray, aspect: float
 ) -> tuple[np.ndarray, np.ndarray]:

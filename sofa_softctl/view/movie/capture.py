@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal import colors
+from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.channels import own_state
 from sofa_softctl.scene.session import Session
+from sofa_softctl.units import symbol
 from sofa_softctl.view.movie.animation import (
     AnimatedCable,
     AnimatedPoint,
@@ -16,23 +19,24 @@ from sofa_softctl.view.movie.animation import (
     Animation,
     Forces,
 )
+from sofa_softctl.view.movie.direction import View
 from sofa_softctl.view.movie.movie import Progress, check_suffix, save_movie
 from sofa_softctl.view.movie.renderer import check_renderer
 from sofa_softctl.view.movie.surface import balls, surface_triangles
 
 COLORS = (AnimatedSurface.color, "#a9c3d6", "#c3d3a0", "#d8b7d1")
 """Of the first body, the second, and so on."""
-GOAL_COLOR, TIP_COLOR, OBSTACLE_COLOR, BALL_COLOR = "#c0392b", "#16637a", "#c8ccd2", "#8fa7b8"
+BALL_COLOR = "#8fa7b8"
 
 
 class Camera:
     """Looks at a session after each step, and makes a movie of what it saw."""
 
-    def __init__(self, session: Session, path: Path) -> None:
+    def __init__(self, session: Session, path: Path, view: View | None = None) -> None:
         check_suffix(path)
         check_renderer()  # before the run, not after it
         self.session = session
-        self.path = path
+        self.path, self.view = path, view
         self._bodies = bodies_of(session.nodes())
         self._cables = _cables_of(session)
         self._balls = _balls_of(session)
@@ -41,6 +45,12 @@ class Camera:
             for one in session.controllers
             if getattr(one, "markers", lambda: None)() is not None
         ]
+        if not (self._bodies or self._cables or self._balls or self._controllers):
+            raise SoftctlError(
+                f"There is nothing to show in a movie: '{session.name}' has no body with "
+                "tetrahedra or triangles, no spheres, no cables, no controller with markers."
+            )
+        self._colors = cable_colors(self._cables, session.controllers)
         self._time: list[float] = []
         self._frames: list[dict[Any, np.ndarray]] = []
 
@@ -70,7 +80,7 @@ class Camera:
         bodies: list[AnimatedSurface] = []
         for k, (state, triangles) in enumerate(self._bodies):
             obstacle = is_obstacle(state)
-            color = OBSTACLE_COLOR
+            color = colors.GROUND
             if not obstacle:
                 color = COLORS[sum(not body.obstacle for body in bodies) % len(COLORS)]
             points = over_time("body", k)
@@ -79,19 +89,25 @@ class Camera:
             points, triangles = balls(over_time("ball", k), radii)
             bodies.append(AnimatedSurface(state.getPathName(), points, triangles, BALL_COLOR))
         lines = [
-            AnimatedCable(cable.getPathName(), over_time("cable", k), over_time("tension", k))
+            AnimatedCable(
+                cable.getPathName(),
+                over_time("cable", k),
+                over_time("tension", k),
+                self._colors[k],
+            )
             for k, cable in enumerate(self._cables)
         ]
         markers = []
         for k in range(len(self._controllers)):
             goals, tips = over_time("goal", k), over_time("tip", k)
             for e in range(goals.shape[1]):
-                markers.append(AnimatedPoint("tip", tips[:, e], TIP_COLOR, 0.7))
-                markers.append(AnimatedPoint("goal", goals[:, e], GOAL_COLOR))
+                markers.append(AnimatedPoint("tip", tips[:, e], colors.TIP, 0.7))
+                markers.append(AnimatedPoint("goal", goals[:, e], colors.GOAL))
         gravity = np.asarray(self.session.root.gravity.value, dtype=float)
         up = -gravity if gravity.any() else np.array([0.0, 1.0, 0.0])
         forces = [self._forces(k) for k in range(len(self._controllers))]
-        return Animation(np.array(self._time), bodies, lines, markers, forces, up)
+        unit = symbol(self.session.units, "time") if self.session.units else ""
+        return Animation(np.array(self._time), bodies, lines, markers, forces, up, unit)
 
     def _forces(self, number: int) -> Forces:
         """The forces that a controller marks, as arrows."""
@@ -103,7 +119,7 @@ class Camera:
 
     def save(self, *, progress: Progress | None = None) -> None:
         """Write the movie."""
-        save_movie(self.animation(), self.path, progress=progress)
+        save_movie(self.animation(), self.path, view=self.view, progress=progress)
 
 
 def bodies_of(nodes: list[Any]) -> list[tuple[Any, np.ndarray]]:
@@ -164,6 +180,18 @@ def _cables_of(session: Session) -> list[Any]:
         for node in session.nodes()
         for entry in node.objects
         if entry.getClassName().startswith("Cable")
+    ]
+
+
+def cable_colors(cables: list[Any], controllers: list[Any]) -> list[str]:
+    """Color of each cable: that of its actuator in plots, or by its own number where it is none."""
+    numbers = {
+        actuator.getPathName(): number
+        for controller in controllers
+        for number, actuator in enumerate(getattr(controller, "actuators", ()))
+    }
+    return [
+        colors.actuator(numbers.get(cable.getPathName(), own)) for own, cable in enumerate(cables)
     ]
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from sofa_softctl.errors import SoftctlError
+
+CODEC = "libx264"
+"""Of MP4 files."""
 
 
 def write_picture(path: Path, picture: np.ndarray) -> None:
@@ -14,6 +20,32 @@ def write_picture(path: Path, picture: np.ndarray) -> None:
     from PIL import Image
 
     Image.fromarray(picture).save(path, optimize=True)
+
+
+def check_encoder(path: Path) -> None:
+    """SoftctlError when a movie of that suffix cannot be encoded here: MP4 needs ffmpeg."""
+    if path.suffix != ".mp4":
+        return
+    advice = "Install one (imageio-ffmpeg brings one, IMAGEIO_FFMPEG_EXE names another), or ask "
+    advice += f"for a GIF: '{path.with_suffix('.gif')}'."
+    try:
+        import imageio
+        import imageio_ffmpeg
+    except ImportError as error:
+        raise SoftctlError(
+            f'Movies in .mp4 need the extra [view] ({error}): pip install "sofa-softctl[view]".'
+        ) from error
+    del imageio
+    try:
+        ffmpeg = imageio_ffmpeg.get_ffmpeg_exe()
+        command = [ffmpeg, "-hide_banner", "-encoders"]
+        known = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
+        raise SoftctlError(
+            f"Movies in .mp4 need ffmpeg, and none works: {error}. {advice}"
+        ) from error
+    if CODEC not in known:
+        raise SoftctlError(f"'{ffmpeg}' has no encoder {CODEC} for movies in .mp4. {advice}")
 
 
 def palette_of(pictures: list[np.ndarray]) -> Any:
@@ -62,7 +94,7 @@ def write_mp4(path: Path, pictures: Iterator[np.ndarray], frame_rate: float) -> 
     import imageio
 
     writer: Any = imageio.get_writer(
-        path, fps=frame_rate, codec="libx264", quality=8, macro_block_size=2
+        path, fps=frame_rate, codec=CODEC, quality=8, macro_block_size=2
     )
     with writer:
         for picture in pictures:

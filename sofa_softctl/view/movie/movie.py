@@ -16,6 +16,7 @@ from sofa_softctl.view.movie.animation import (
     Animation,
     frames_at,
 )
+from sofa_softctl.view.movie.direction import View
 from sofa_softctl.view.movie.encoding import (
     delays_of,
     palette_of,
@@ -40,6 +41,7 @@ def save_movie(
     size: tuple[int, int] = (640, 480),
     frame_rate: float = 20.0,
     title: str = "",
+    view: View | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Write a movie in real time, .gif or .mp4.
@@ -50,6 +52,7 @@ def save_movie(
         size: Width and height [pixel].
         frame_rate: Frames a second; a GIF has at most 50.
         title: Line at the top.
+        view: Where the camera stands; None: where it sees the motion.
         progress: Told how far it is.
 
     Raises:
@@ -64,7 +67,7 @@ def save_movie(
     if path.suffix == ".gif":
         frame_rate = min(frame_rate, GIF_RATE)
     frames = [int(frame) for frame in frames_at(animation.time, frame_rate)]
-    with open_stage(animation, size, title) as stage, replacing(path) as name:
+    with open_stage(animation, size, title, view) as stage, replacing(path) as name:
         pictures = _telling(map(stage.picture, frames), len(frames), progress)
         if path.suffix == ".gif":
             sample = [stage.picture(frame) for frame in frames[:: 1 + len(frames) // 8]]

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal import colors
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.obstacles import Box, HalfSpace, Sphere
 from sofa_softctl.surrogate.planning.probes import Laser
+from sofa_softctl.units import symbol
 from sofa_softctl.view.movie.animation import (
     AnimatedCable,
     AnimatedPoint,
@@ -20,41 +22,34 @@ from sofa_softctl.view.movie.animation import (
 )
 from sofa_softctl.view.movie.capture import (
     COLORS,
-    GOAL_COLOR,
-    OBSTACLE_COLOR,
-    TIP_COLOR,
     bodies_of,
+    cable_colors,
     cable_points,
     is_obstacle,
 )
-from sofa_softctl.view.movie.movie import Progress, check_suffix, save_movie
-from sofa_softctl.view.movie.renderer import check_renderer
+from sofa_softctl.view.movie.direction import View
+from sofa_softctl.view.movie.movie import Progress, save_movie
 from sofa_softctl.view.movie.surface import balls
 
 RATE = 20.0
 """Frames a second."""
 LANDSCAPE, PORTRAIT = (640, 480), (400, 600)
 """Sizes [pixel]; the second one for robots that stand or hang."""
-PLATE_COLOR, PATH_COLOR, KEEP_OUT_COLOR = "#aeb6c1", "#e9ecf0", "#5d7fa3"
-BEAM_COLOR, CUT_COLOR = "#ff2a1a", "#6b140b"
+PLATE_COLOR, BEAM_COLOR = "#aeb6c1", "#ff2a1a"
 BOX = np.array([(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)])
 """Faces of a box whose corners are counted in binary, x last; counterclockwise from outside."""
 
 
-def save_plan_movie(path: str | Path, found: Any, *, progress: Progress | None = None) -> None:
-    """Write a movie in real time, .gif or .mp4, of a `ScenePlan`."""
+def save_plan_movie(
+    path: str | Path, found: Any, *, view: View | None = None, progress: Progress | None = None
+) -> None:
+    """Write a movie in real time, .gif or .mp4, of a `ScenePlan`; `view` as for `save_movie`."""
     animation = plan_animation(found)
     low, high = animation.bounds()
     along = np.abs(animation.up) / np.linalg.norm(animation.up)
     tall = along @ (high - low) > ((1.0 - along) * (high - low)).max()
     size = PORTRAIT if tall else LANDSCAPE
-    save_movie(animation, path, size=size, frame_rate=RATE, progress=progress)
-
-
-def check_plan_movie(path: Path) -> None:
-    """SoftctlError when no movie can be written: before planning, not after it."""
-    check_suffix(path)
-    check_renderer()
+    save_movie(animation, path, size=size, frame_rate=RATE, view=view, progress=progress)
 
 
 def plan_animation(found: Any) -> Animation:
@@ -68,13 +63,14 @@ def plan_animation(found: Any) -> Animation:
     bodies, lines = _robot(found, shown)
     gravity = np.asarray(_root(robot).gravity.value, dtype=float)
     up = -gravity if gravity.any() else np.array([0.0, 1.0, 0.0])
-    scene = Animation(time[shown], bodies, lines, up=up)
+    unit = symbol(found.units, "time") if found.units else ""
+    scene = Animation(time[shown], bodies, lines, up=up, time_unit=unit)
     goals = [term.goal for term in found.task.outputs if isinstance(term, Following)]
     if isinstance(found.task.probe, Laser):
         _add_laser(scene, found, goals, shown)
     else:
-        scene.markers.append(AnimatedPoint("point", found.spot[shown], TIP_COLOR, 0.7))
-        scene.markers.extend(AnimatedPoint("goal", goal[shown], GOAL_COLOR) for goal in goals)
+        scene.markers.append(AnimatedPoint("point", found.spot[shown], colors.TIP, 0.7))
+        scene.markers.extend(AnimatedPoint("goal", goal[shown], colors.GOAL) for goal in goals)
     low, high = scene.bounds()
     for obstacle in found.task.obstacles:
         scene.bodies.extend(_solid(obstacle.shape, len(shown), 0.5 * (low + high), high - low))
@@ -105,13 +101,15 @@ def _robot(found: Any, shown: np.ndarray) -> tuple[list[AnimatedSurface], list[A
     bodies = []
     for number, (kept, (state, triangles)) in enumerate(zip(places, surfaces, strict=True)):
         obstacle = is_obstacle(state)
-        color = OBSTACLE_COLOR if obstacle else COLORS[number % len(COLORS)]
+        color = colors.GROUND if obstacle else COLORS[number % len(COLORS)]
         bodies.append(
             AnimatedSurface(state.getPathName(), np.array(kept), triangles, color, obstacle)
         )
     lines = [
-        AnimatedCable(cable.getPathName(), np.array(kept), pull)
-        for cable, kept, pull in zip(cables, paths, tension.T, strict=True)
+        AnimatedCable(cable.getPathName(), np.array(kept), pull, color)
+        for cable, kept, pull, color in zip(
+            cables, paths, tension.T, cable_colors(cables, []), strict=True
+        )
     ]
     return bodies, lines
 
@@ -138,11 +136,13 @@ def _add_laser(scene: Animation, found: Any, goals: list[np.ndarray], shown: np.
     width = 0.007 * float(np.linalg.norm(high - low))
     for goal in goals:
         strip, triangles = _strip(goal + 0.15 * width * normal, normal, 1.8 * width)
-        scene.bodies.append(_still("goal", strip, triangles, PATH_COLOR, frames))
+        color = colors.pale(colors.GOAL, 0.5)
+        scene.bodies.append(_still("goal", strip, triangles, color, frames, lit=False))
     strip, triangles = _strip(found.spot + 0.3 * width * normal, normal, width)
     until = np.minimum(np.arange(len(found.spot)), shown[:, None])  # (frames, K)
     cut = strip.reshape(-1, 2, 3)[until].reshape(frames, -1, 3)
-    scene.bodies.append(AnimatedSurface("cut", cut, triangles, CUT_COLOR, obstacle=True))
+    look = {"obstacle": True, "lit": False}
+    scene.bodies.append(AnimatedSurface("cut", cut, triangles, colors.TIP, **look))
     beam, triangles = _beam(start, spot, normal, 0.4 * width)
     scene.bodies.append(AnimatedSurface("beam", beam, triangles, BEAM_COLOR, obstacle=True))
     points, triangles = balls(spot[:, None], np.array([width]))
@@ -153,26 +153,32 @@ def _solid(shape: Any, frames: int, middle: np.ndarray, size: np.ndarray) -> lis
     """An obstacle's surface; of a half-space the part near the robot. Others are not shown."""
     if isinstance(shape, Sphere):
         points, triangles = balls(np.array([[shape.center]], float), np.array([shape.radius]))
-        return [
-            AnimatedSurface("obstacle", np.tile(points, (frames, 1, 1)), triangles, KEEP_OUT_COLOR)
-        ]
+        points = np.tile(points, (frames, 1, 1))
+        return [AnimatedSurface("obstacle", points, triangles, colors.OBSTACLE)]
     if isinstance(shape, Box):
         ends = np.array([shape.lower, shape.upper], float)
         corners = [(ends[i, 0], ends[j, 1], ends[k, 2]) for k, j, i in np.ndindex(2, 2, 2)]
         points = np.tile(np.array(corners), (frames, 1, 1))
-        return [AnimatedSurface("obstacle", points, _halves(BOX), KEEP_OUT_COLOR)]
+        return [AnimatedSurface("obstacle", points, _halves(BOX), colors.OBSTACLE)]
     if isinstance(shape, HalfSpace):
         normal = np.asarray(shape.normal, float) / np.linalg.norm(shape.normal)
         foot = middle + (shape.offset - middle @ normal) * normal
         wall = _plate(foot, normal, 0.6 * float(size.max()))
-        return [_still("obstacle", *wall, OBSTACLE_COLOR, frames)]
+        return [_still("obstacle", *wall, colors.GROUND, frames)]
     return []
 
 
 def _still(
-    name: str, points: np.ndarray, triangles: np.ndarray, color: str, frames: int
+    name: str,
+    points: np.ndarray,
+    triangles: np.ndarray,
+    color: str,
+    frames: int,
+    *,
+    lit: bool = True,
 ) -> AnimatedSurface:
-    return AnimatedSurface(name, np.tile(points, (frames, 1, 1)), triangles, color, obstacle=True)
+    points = np.tile(points, (frames, 1, 1))
+    return AnimatedSurface(name, points, triangles, color, obstacle=True, lit=lit)
 
 
 def _halves(faces: np.ndarray) -> np.ndarray:

@@ -26,14 +26,12 @@ def check_renderer() -> None:
     VTK itself ends the process where it finds no OpenGL, so another process tries first.
     """
     try:
-        import imageio
-        import imageio_ffmpeg
         import pyvista
     except ImportError as error:
         raise SoftctlError(
             f'Movies need the extra [view] ({error}): pip install "sofa-softctl[view]".'
         ) from error
-    del imageio, imageio_ffmpeg, pyvista
+    del pyvista
     if not _can_render():
         raise SoftctlError(
             "Movies need OpenGL to render without a screen, and none works here. On Debian or "

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.colors import CONTACT
 from sofa_softctl.view.movie.animation import (
     AnimatedCable,
     AnimatedPoint,
@@ -15,25 +16,26 @@ from sofa_softctl.view.movie.animation import (
     Animation,
     Forces,
 )
-from sofa_softctl.view.movie.camera import VIEW_ANGLE, cloud_of, direction_of, framing
+from sofa_softctl.view.movie.camera import VIEW_ANGLE, cloud_of, framing
+from sofa_softctl.view.movie.direction import View, direction_of
 from sofa_softctl.view.movie.renderer import check_renderer, quiet, window_without_x
 
 GROUND = np.array([0.965, 0.972, 0.980])
 """Color behind everything; a single one, so that a GIF stays small and has no bands."""
-SLACK, TAUT = np.array([0.24, 0.29, 0.37]), np.array([0.91, 0.26, 0.02])
-"""Colors of a cable without tension and at the greatest tension of the movie."""
+SLACK = np.array([0.24, 0.29, 0.37])
+"""Color of a cable without tension."""
 TRAIL = 0.25
 """Share of the movie's time after which a marker's trail has faded."""
 SHARP = 35.0
 """Angle between two faces from which light breaks at their edge [degree]."""
-PUSH = "#7b2d8b"
-"""Color of contact forces."""
 LONGEST = 0.22
 """Length of the greatest contact force, relative to the extent of what is shown."""
 
 
 @contextmanager
-def open_stage(animation: Animation, size: tuple[int, int], title: str) -> Iterator[Stage]:
+def open_stage(
+    animation: Animation, size: tuple[int, int], title: str, view: View | None = None
+) -> Iterator[Stage]:
     """The stage of an animation, of a size in pixels, with a line of text at the top."""
     check_renderer()
     import pyvista
@@ -42,7 +44,7 @@ def open_stage(animation: Animation, size: tuple[int, int], title: str) -> Itera
         plotter: Any = pyvista.Plotter(off_screen=True, window_size=list(size))
         try:
             plotter.enable_anti_aliasing("ssaa")
-            stage = Stage(plotter, animation, title)
+            stage = Stage(plotter, animation, title, view)
             plotter.show(auto_close=False, interactive=False)
             yield stage
         finally:
@@ -52,7 +54,9 @@ def open_stage(animation: Animation, size: tuple[int, int], title: str) -> Itera
 class Stage:
     """The objects of an animation in one off-screen plotter, moved from frame to frame."""
 
-    def __init__(self, plotter: Any, animation: Animation, title: str) -> None:
+    def __init__(
+        self, plotter: Any, animation: Animation, title: str, view: View | None = None
+    ) -> None:
         self.plotter = plotter
         self.animation = animation
         low, high = animation.bounds()
@@ -63,6 +67,7 @@ class Stage:
         plotter.set_background(tuple(GROUND))
         self.bodies = [self._add_body(body) for body in animation.bodies]
         self.lines = [self._add_line(line) for line in animation.lines]
+        self.tips: list[np.ndarray] = []  # of arrows, (n, 3) each: the picture holds them too
         pushed = [forces for forces in animation.forces if forces.points.shape[1]]
         self.forces = [self._add_forces(forces) for forces in pushed]
         large_first = sorted(animation.markers, key=lambda marker: -marker.size)
@@ -71,7 +76,7 @@ class Stage:
         self.clock = plotter.add_text("t", position="lower_left", **font)
         if title:
             plotter.add_text(title, position="upper_left", **font)
-        self._place_camera()
+        self._place_camera(view)
 
     def _add_body(self, body: AnimatedSurface) -> tuple[AnimatedSurface, Any, Any, np.ndarray]:
         """The far side opaque, the near side like glass: cables between them are seen.
@@ -90,7 +95,7 @@ class Stage:
         look = {"color": body.color, "smooth_shading": True, "ambient": 0.34}
         skin.set_active_scalars(None)
         if body.obstacle:
-            self.plotter.add_mesh(skin, **look)
+            self.plotter.add_mesh(skin, lighting=body.lit, **look)
             return body, whole, skin, source
         self.plotter.add_mesh(skin, culling="front", **look)
         self.plotter.add_mesh(
@@ -109,13 +114,19 @@ class Stage:
 
     def _add_forces(self, forces: Forces) -> tuple[np.ndarray, Any]:
         """Both ends of every arrow in every frame, shape (n_frames, 2 k, 3), and their mesh."""
-        size = np.linalg.norm(forces.vectors, axis=2).max(initial=0.0)
-        scale = LONGEST * self.extent / size if size > 0.0 else 0.0
-        ends = np.stack([forces.points, forces.points + scale * forces.vectors], axis=2)
-        ends = ends.reshape(len(ends), -1, 3)
+        size = np.linalg.norm(forces.vectors, axis=2)
+        most = size.max(initial=0.0)
+        scale = LONGEST * self.extent / most if most > 0.0 else 0.0
+        tips = forces.points + scale * forces.vectors
+        self.tips.append(tips[size > 0.0])
+        ends = np.stack([forces.points, tips], axis=2).reshape(len(tips), -1, 3)
         mesh = _segments(ends[0])
         self.plotter.add_mesh(
-            mesh, color=PUSH, line_width=3.0 * self.pixel, render_lines_as_tubes=True, ambient=0.4
+            mesh,
+            color=CONTACT,
+            line_width=3.0 * self.pixel,
+            render_lines_as_tubes=True,
+            ambient=0.4,
         )
         return ends, mesh
 
@@ -133,10 +144,11 @@ class Stage:
         )
         return marker, path, actor
 
-    def _place_camera(self) -> None:
+    def _place_camera(self, view: View | None) -> None:
         width, height = self.plotter.window_size
-        direction, up = direction_of(self.animation)
-        position, focus = framing(cloud_of(self.animation), direction, up, width / height)
+        direction, up = direction_of(self.animation, view)
+        cloud = np.concatenate([cloud_of(self.animation), *self.tips])
+        position, focus = framing(cloud, direction, up, width / height)
         camera = self.plotter.camera
         camera.focal_point, camera.position, camera.up = focus, position, up
         camera.view_angle = VIEW_ANGLE
@@ -154,7 +166,7 @@ class Stage:
             mesh.points = line.points[frame]
             pull = 0.0 if line.tension is None else float(line.tension[frame]) / self.tension
             share = min(max(pull, 0.0), 1.0)
-            actor.prop.color = tuple(SLACK + share * (TAUT - SLACK))
+            actor.prop.color = tuple(SLACK + share * (_rgb(line.color) - SLACK))
             actor.prop.line_width = (3.0 + 5.0 * share) * self.pixel
         for ends, mesh in self.forces:
             mesh.points = ends[frame]
@@ -162,7 +174,7 @@ class Stage:
         for marker, path, actor in self.markers:
             actor.position = marker.positions[frame]
             path["color"] = _trail(_rgb(marker.color), time, frame)
-        self.clock.set_text("lower_left", f" t = {time[frame]:.2f}")
+        self.clock.set_text("lower_left", f" t = {time[frame]:.2f} {self.animation.time_unit}")
         self.plotter.render()
         picture: np.ndarray = self.plotter.screenshot(return_img=True)
         return picture

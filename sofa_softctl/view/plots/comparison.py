@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.atomic_file import replacing
-from sofa_softctl._internal.axes import COLORS
-from sofa_softctl.errors import SoftctlError
+from sofa_softctl._internal import colors
+from sofa_softctl._internal.axes import Axes, legend_beside
+from sofa_softctl.view.plots.figure import new_figure
 
-Axes = Any  # matplotlib is imported when a plot is asked for
+NAMED = 7
+"""States that have a line of their own: those that deviate most."""
+LEAST = 1e-17
+"""Deviations below it are drawn there: a logarithmic axis has no zero [-]."""
 
 
 def save_comparison_plot(path: str | Path, comparison: Any) -> None:
@@ -20,41 +23,37 @@ def save_comparison_plot(path: str | Path, comparison: Any) -> None:
     Raises:
         SoftctlError: a suffix that cannot be written.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    path = Path(path)
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise SoftctlError(f"A plot needs a name in .png, .svg or .pdf, got '{path}'.")
-    figure = Figure(figsize=(10.0, 4.4), dpi=130, layout="constrained")
-    FigureCanvasAgg(figure)
-    left, right = figure.subplots(1, 2, width_ratios=(1.5, 1.0))
-    _plot_deviation(left, comparison)
-    _plot_phases(right, comparison)
-    with replacing(path) as name:
-        figure.savefig(name)
+    with new_figure(path, (11.5, 4.2)) as figure:
+        left, right = figure.subplots(1, 2, width_ratios=(1.6, 1.0))
+        _plot_deviation(left, comparison)
+        _plot_phases(right, comparison)
 
 
 def _plot_deviation(axes: Axes, comparison: Any) -> None:
+    """Lines of the states that deviate most, and the largest deviation of the other ones."""
     time = comparison.dt * np.arange(1, comparison.steps + 1)
     worst = sorted(comparison.deviation.items(), key=lambda entry: -entry[1].max())
-    for (name, values), color in zip(worst, COLORS, strict=False):
-        shown = np.maximum(values, 1e-17)  # a log axis has no zero
-        axes.semilogy(time, shown, color=color, label=name.removesuffix(".position"))
-    axes.set_xlabel("time")
-    axes.set_ylabel("deviation / size of the robot")
-    axes.set_title("Embedded runtime against SOFA", fontsize="medium")
-    axes.legend(fontsize="x-small")
-    axes.grid(alpha=0.3)
+    shown = {name.removesuffix(".position"): values for name, values in worst[:NAMED]}
+    if others := [values for _, values in worst[NAMED:]]:
+        shown[f"{len(others)} others, the largest"] = np.max(others, axis=0)
+    for number, (name, values) in enumerate(shown.items()):
+        color = colors.PALETTE[number % len(colors.PALETTE)]
+        axes.semilogy(time, np.maximum(values, LEAST), color=color, lw=1.2, label=name)
+    axes.set_xlabel(f"time [{comparison.time_unit}]")
+    axes.set_ylabel("deviation, by the robot's size [-]")
+    axes.set_title("Embedded runtime against SOFA", loc="left")
+    legend_beside(axes)
 
 
 def _plot_phases(axes: Axes, comparison: Any) -> None:
     names = list(dict.fromkeys([*comparison.phases[0], *comparison.phases[1]]))
     bottom = np.zeros(2)
-    for i, name in enumerate(names):
+    for number, name in enumerate(names):
         ms = np.array([phases.get(name, 0.0) for phases in comparison.phases])
-        axes.bar(("embedded", "SOFA"), ms, bottom=bottom, color=COLORS[i % len(COLORS)], label=name)
+        color = colors.PALETTE[number % len(colors.PALETTE)]
+        axes.bar(("embedded", "SOFA"), ms, 0.7, bottom=bottom, color=color, label=name)
         bottom += ms
-    axes.set_ylabel("ms a step")
-    axes.set_title(f"{comparison.ratio:.2f} of SOFA's time", fontsize="medium")
-    axes.legend(fontsize="x-small")
+    axes.set_ylabel("wall time of a step [ms]")
+    axes.set_title(f"{comparison.ratio:.2f} of SOFA's time", loc="left")
+    axes.grid(False, axis="x")
+    legend_beside(axes, reverse=True)  # as they are stacked

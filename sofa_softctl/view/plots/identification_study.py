@@ -10,11 +10,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from sofa_softctl._internal.atomic_file import replacing
-from sofa_softctl.view.plots.plan import check_suffix
+from sofa_softctl._internal import colors
+from sofa_softctl._internal.axes import Axes, frame, legend_above, scale_positive
+from sofa_softctl.view.plots.figure import new_figure
 
-Axes = Any  # matplotlib is imported when a plot is asked for
-COLORS = ("C0", "C1", "C2")
 PAPER_ROWS: dict[int, dict[str, str]] = {
     12: {
         "J at the start [m²]": "2.135",
@@ -116,38 +115,31 @@ def save_study_plot(path: str | Path, study: Any) -> None:
     Raises:
         SoftctlError: a suffix that cannot be written.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    path = Path(path)
-    check_suffix(path)
-    figure = Figure(figsize=(11.0, 9.5), dpi=130, layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(2, 2, height_ratios=(1.0, 1.5))
-    _plot_costs(panels[0, 0], study.fits)
-    _plot_parameters(panels[0, 1], study)
     best = study.fits[0]
-    _plot_path(panels[1, 0], best, 1, 2)
-    _plot_path(panels[1, 1], best, 0, 2)
-    figure.suptitle(f"Paths of the hand, {best.links} links", y=0.585, fontsize="medium")
-    with replacing(path) as written:
-        figure.savefig(written)
+    with new_figure(path, (11.0, 9.5)) as figure:
+        panels = figure.subplots(2, 2, height_ratios=(1.0, 1.5))
+        _plot_costs(panels[0, 0], study.fits)
+        _plot_parameters(panels[0, 1], study)
+        for axes, across in zip(panels[1], (1, 0), strict=True):
+            _plot_path(axes, best, across, 2)
+        panels[1, 0].set_title(f"Path of the hand, {best.links} links", loc="left")
 
 
 def _plot_costs(axes: Axes, fits: Any) -> None:
-    for fit, color in zip(fits, COLORS, strict=False):
+    for fit, color in zip(fits, colors.PALETTE, strict=False):
         path = fit.descent.iterates
-        axes.semilogy([each.cost for each in path], "o-", color=color, label=f"{fit.links} links")
+        costs = [each.cost for each in path]
+        axes.plot(costs, "o-", color=color, ms=4, lw=1.3, label=f"{fit.links} links")
         axes.axhline(fit.cost, color=color, ls=":", lw=1.0)
+    scale_positive(axes, np.array([each.cost for fit in fits for each in fit.descent.iterates]))
     axes.set_xlabel("iteration of steepest descent")
     axes.set_ylabel("J [m²]")
-    axes.set_title("Costs; dotted: where Gauss-Newton ends", fontsize="medium")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
+    axes.set_title("Costs; dotted: where Gauss-Newton ends", loc="left")
+    legend_above(axes)
 
 
 def _plot_parameters(axes: Axes, study: Any) -> None:
-    for fit, color in zip(study.fits, COLORS, strict=False):
+    for fit, color in zip(study.fits, colors.PALETTE, strict=False):
         path = np.array([each.rho for each in fit.descent.iterates])
         axes.plot(*path.T, "o-", color=color, ms=4, label=f"{fit.links} links")
         low, high, at = fit.trust.low, fit.trust.high, fit.found.rho
@@ -159,13 +151,12 @@ def _plot_parameters(axes: Axes, study: Any) -> None:
             capsize=3,
             fmt="s",
             ms=5,
+            label="Gauss-Newton, 95 %" if fit is study.fits[0] else None,
         )
     axes.plot(*study.to_dict()["truth"], "k*", ms=11, label="recorded (24 links)")
     axes.set_xlabel("kappa_theta [N m/rad]")
     axes.set_ylabel("kappa_psi [N m/rad]")
-    axes.set_title("Parameters; squares: Gauss-Newton with 95 % intervals", fontsize="medium")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
+    legend_above(axes, columns=2)
 
 
 def _plot_path(axes: Axes, fit: Any, across: int, up: int) -> None:
@@ -187,6 +178,6 @@ def _plot_path(axes: Axes, fit: Any, across: int, up: int) -> None:
         axes.plot(y[:, across], y[:, up], "-", color=color, lw=1.2, label=label)
     axes.set_xlabel(f"{'xyz'[across]} [mm]")
     axes.set_ylabel(f"{'xyz'[up]} [mm]")
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
+    frame(axes, 1e3 * fit.measured[:, [across, up]])
+    if across == 0:
+        legend_above(axes)

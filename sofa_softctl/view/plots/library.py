@@ -2,115 +2,143 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.atomic_file import replacing
-from sofa_softctl._internal.axes import COLORS
-from sofa_softctl.view.plots.plan import check_suffix
-
-Axes = Any  # matplotlib is imported when a plot is asked for
+from sofa_softctl._internal import colors
+from sofa_softctl._internal.axes import Axes, legend_above, legend_beside
+from sofa_softctl.view.plots.figure import new_figure
 
 
 def save_answer_plot(path: str | Path, answer: Any, nearest: Any, library: Any) -> None:
-    """Write a plot of an answer and of the motion that it comes from: inputs, and states."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    """Write a plot of an answer and of the motion that it comes from: inputs, and states.
 
-    check_suffix(Path(path))
-    figure = Figure(figsize=(10.0, 3.8), dpi=130, layout="constrained")
-    FigureCanvasAgg(figure)
-    inputs, states = figure.subplots(1, 2)
-    time = np.linspace(0.0, library.shape.horizon, len(answer.motion.x))
-    pale = {"alpha": 0.35, "linewidth": 3.0}
-    for k, color in zip(range(answer.motion.u.shape[1]), COLORS * 4, strict=False):
-        inputs.stairs(nearest.motion.u[:, k], time, color=color, baseline=None, **pale)
-        inputs.stairs(answer.motion.u[:, k], time, color=color, baseline=None, label=f"u_{k}")
-    for k, color in zip(range(answer.motion.x.shape[1]), COLORS * 4, strict=False):
-        states.plot(time, nearest.motion.x[:, k], color=color, **pale)
-        states.plot(time, answer.motion.x[:, k], color=color, label=f"x_{k}")
-    for axes, title in ((inputs, "Inputs"), (states, "States")):
-        axes.set_title(f"{title}: nearest motion (pale), adapted", fontsize="medium")
-        axes.set_xlabel("time", fontsize="small")
-        axes.legend(fontsize="x-small", ncols=2)
-        axes.grid(alpha=0.3)
-    with replacing(Path(path)) as name:
-        figure.savefig(name)
+    One panel for each unit.
+    """
+    shape = library.shape
+    edges = np.linspace(0.0, shape.horizon, len(answer.motion.x))
+    kinds = [
+        (unit, columns, name)
+        for name in ("inputs", "states")
+        for unit, columns in _by_unit(getattr(shape, name)).items()
+    ]
+    rows = -(-len(kinds) // 2)
+    with new_figure(path, (10.5, 0.7 + 2.3 * rows)) as figure:
+        figure.suptitle("Pale: the nearest motion. Lines: adapted to the task.")
+        panels = np.atleast_1d(figure.subplots(rows, 2, sharex=True)).ravel()
+        for axes, (unit, columns, kind) in zip(panels, kinds, strict=False):
+            attribute = "u" if kind == "inputs" else "x"
+            values = [getattr(one.motion, attribute) for one in (nearest, answer)]
+            for number, (column, name) in enumerate(columns):
+                look = {"color": colors.actuator(number)}
+                before, after = (each[:, column] for each in values)
+                if kind == "inputs":
+                    axes.stairs(before, edges, baseline=None, alpha=0.35, lw=3.0, **look)
+                    axes.stairs(after, edges, baseline=None, label=name, **look)
+                else:
+                    axes.plot(edges, before, alpha=0.35, lw=3.0, **look)
+                    axes.plot(edges, after, label=name, lw=1.3, **look)
+            alone = columns[0][1] if len(columns) == 1 else ""
+            axes.set_ylabel(_labelled(alone or kind, unit))
+            if not alone:
+                legend_beside(axes)
+        for axes in panels[len(kinds) :]:
+            axes.set_visible(False)
+        for axes in panels[max(0, len(kinds) - 2) : len(kinds)]:
+            axes.tick_params(labelbottom=True)
+            axes.set_xlabel(f"time [{_time_unit(shape)}]")
+
+
+def _by_unit(names: Sequence[str]) -> dict[str, list[tuple[int, str]]]:
+    """Columns and names without their units, by unit."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for column, name in enumerate(names):
+        word, _, unit = name.partition("[")
+        found.setdefault(unit.rstrip("] "), []).append((column, word.strip()))
+    return found
+
+
+def _time_unit(shape: Any) -> str:
+    """Seconds, unless the problem's units say milliseconds: what states change in."""
+    return "ms" if any("/ms" in name for name in shape.states) else "s"
 
 
 def save_coverage_plot(path: str | Path, library: Any) -> None:
     """Write a plot of where a library's motions are: each parameter against the next."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    check_suffix(Path(path))
     p = np.array([entry.p for entry in library.entries])
     parameters = library.shape.parameters
     pairs = [(k, (k + 1) % len(parameters)) for k in range(0, len(parameters), 2)]
-    figure = Figure(figsize=(4.0 * len(pairs), 3.8), dpi=130, layout="constrained")
-    FigureCanvasAgg(figure)
-    for axes, (i, j) in zip(np.atleast_1d(figure.subplots(1, len(pairs))), pairs, strict=True):
-        axes.plot(p[:, i], p[:, j], ".", color=COLORS[0], markersize=4.0)
-        if library.shape.mirror is not None:
-            signs = library.shape.mirror.p
-            turned = (signs[i] * p[:, i], signs[j] * p[:, j])
-            axes.plot(*turned, ".", color="0.7", markersize=3.0, zorder=0, label="mirrored")
-            axes.legend(fontsize="x-small")
-        axes.set_xlabel(parameters[i].name, fontsize="small")
-        axes.set_ylabel(parameters[j].name, fontsize="small")
-        axes.grid(alpha=0.3)
-    figure.suptitle(f"{len(p)} motions", fontsize="medium")
-    with replacing(Path(path)) as name:
-        figure.savefig(name)
+    with new_figure(path, (3.4 * len(pairs) + 0.6, 3.6)) as figure:
+        panels = np.atleast_1d(figure.subplots(1, len(pairs)))
+        for axes, (i, j) in zip(panels, pairs, strict=True):
+            points = {"color": colors.PALETTE[0], "ms": 4.0, "label": f"{len(p)} motions"}
+            axes.plot(p[:, i], p[:, j], ".", **points)
+            if library.shape.mirror is not None:
+                signs = library.shape.mirror.p
+                turned = (signs[i] * p[:, i], signs[j] * p[:, j])
+                axes.plot(*turned, ".", color="#c2c8ce", ms=3.0, zorder=0, label="mirrored")
+            axes.set_xlabel(parameters[i].name)
+            axes.set_ylabel(parameters[j].name)
+        legend_above(panels[-1])
 
 
 def save_verification_plot(path: str | Path, found: Any) -> None:
     """Write a plot of a `Verification`: errors, costs against the optima, times."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    with new_figure(path, (12.5, 3.7)) as figure:
+        errors, costs, times = figure.subplots(1, 3)
+        _plot_errors(errors, found)
+        _plot_costs(costs, found)
+        _plot_times(times, found)
 
-    check_suffix(Path(path))
-    figure = Figure(figsize=(12.0, 3.8), dpi=130, layout="constrained")
-    FigureCanvasAgg(figure)
-    errors, costs, times = figure.subplots(1, 3)
-    _plot_errors(errors, found)
+
+def _plot_errors(axes: Axes, found: Any) -> None:
+    low = max(float(found.errors.min(initial=1.0)), 1e-9)
+    high = max(float(found.unrefined.max(initial=0.0)), 10.0 * low)
+    if np.isfinite(found.tolerance):
+        high = max(high, 1.5 * found.tolerance)
+    edges = np.geomspace(low, high, 50)
+    axes.hist(np.clip(found.unrefined, low, high), edges, color="#c2c8ce", label="nearest motion")
+    refined = np.clip(found.errors, low, high)
+    axes.hist(refined, edges, color=colors.PALETTE[0], alpha=0.9, label="refined")
+    if np.isfinite(found.tolerance):
+        axes.axvline(found.tolerance, color=colors.LIMIT, lw=1.2, ls="--", label="tolerance")
+    axes.set_xscale("log")
+    axes.set_xlabel(_labelled("error of the simulated motion", found.error_unit))
+    axes.set_ylabel("tasks [-]")
+    legend_above(axes)
+
+
+def _plot_costs(axes: Axes, found: Any) -> None:
     known = np.isfinite(found.optimal)
-    costs.plot(found.optimal[known], found.costs[known], ".", color=COLORS[0], markersize=4.0)
     top = float(found.optimal[known].max(initial=1e-9))
-    costs.plot([0.0, top], [0.0, top], color="0.6", linewidth=0.8, zorder=0)
-    costs.set_xlabel("cost of the optimum", fontsize="small")
-    costs.set_ylabel("cost of the answer", fontsize="small")
-    costs.set_title("Costs", fontsize="medium")
+    axes.plot([0.0, top], [0.0, top], color="#b8c0c8", lw=0.8, zorder=0, label="equal")
+    points = {"color": colors.PALETTE[0], "ms": 4.0, "label": "tasks"}
+    axes.plot(found.optimal[known], found.costs[known], ".", **points)
+    axes.set_xlabel(_labelled("cost of the optimum", found.cost_unit))
+    axes.set_ylabel(_labelled("cost of the answer", found.cost_unit))
+    legend_above(axes)
+
+
+def _plot_times(axes: Axes, found: Any) -> None:
     shown = {
         "answer": found.seconds,
         "solver, warm": found.seconds_warm,
         "solver, cold": found.seconds_optimal,
     }
-    edges = np.geomspace(1e-5, 10.0, 61)
-    for (label, seconds), color in zip(shown.items(), COLORS, strict=False):
-        seconds = seconds[np.isfinite(seconds)]
-        times.hist(np.clip(seconds, 1e-5, 10.0), edges, color=color, alpha=0.8, label=label)
-    times.set_xscale("log")
-    times.set_xlabel("time in s", fontsize="small")
-    times.set_title("Times", fontsize="medium")
-    times.legend(fontsize="x-small")
-    for axes in (costs, times):
-        axes.grid(alpha=0.3)
-    with replacing(Path(path)) as name:
-        figure.savefig(name)
-
-
-def _plot_errors(axes: Axes, found: Any) -> None:
-    low = max(float(found.errors.min(initial=1.0)), 1e-9)
-    edges = np.geomspace(low, float(found.unrefined.max(initial=1.0)), 50)
-    axes.hist(found.unrefined, edges, color="0.75", label="nearest motion")
-    axes.hist(np.clip(found.errors, low, None), edges, color=COLORS[0], alpha=0.9, label="refined")
-    if np.isfinite(found.tolerance):
-        axes.axvline(found.tolerance, color=COLORS[1], linewidth=1.0, label="tolerance")
+    known = {label: 1e3 * seconds[np.isfinite(seconds)] for label, seconds in shown.items()}
+    every = np.concatenate(list(known.values()))
+    edges = np.geomspace(0.8 * every.min(), 1.25 * every.max(), 61)
+    for (label, ms), color in zip(known.items(), colors.PALETTE, strict=False):
+        axes.hist(ms, edges, color=color, alpha=0.8, label=label)
     axes.set_xscale("log")
-    axes.set_xlabel("error", fontsize="small")
-    axes.set_title("Errors of simulated motions", fontsize="medium")
-    axes.legend(fontsize="x-small")
-    axes.grid(alpha=0.3)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel("computing time [ms]")
+    axes.set_ylabel("tasks [-]")
+    legend_above(axes)
+
+
+def _labelled(text: str, unit: str) -> str:
+    return f"{text} [{unit}]" if unit else text

@@ -7,85 +7,86 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.atomic_file import replacing
-from sofa_softctl._internal.axes import COLORS
-from sofa_softctl.errors import SoftctlError
+from sofa_softctl._internal import colors
+from sofa_softctl._internal.axes import Axes, frame, legend_above, legend_beside, plane_of
 from sofa_softctl.surrogate.planning.obstacles import Box, Sphere
-
-Axes = Any  # matplotlib is imported when a plot is asked for
+from sofa_softctl.units import symbol
+from sofa_softctl.view.plots.figure import new_figure
 
 
 def save_plan_plot(path: str | Path, found: Any) -> None:
     """Write a plot (.png, .svg or .pdf) of a `ScenePlan`.
 
-    Left the probe's path from above, beside its goals and obstacles; then the tensions over time;
-    then exact evaluations over iterations, as in Figure 4 of the paper.
+    Left the probe's path in the plane of its largest motion, beside its goals and obstacles; then
+    the tensions over time; then exact evaluations over iterations, as in Figure 4 of the paper.
 
     Raises:
         SoftctlError: a suffix that cannot be written.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    path = Path(path)
-    check_suffix(path)
-    figure = Figure(figsize=(12.0, 3.8), dpi=130, layout="constrained")
-    FigureCanvasAgg(figure)
-    above, tensions, cost = figure.subplots(1, 3)
-    _plot_path(above, found)
-    _plot_tensions(tensions, found)
-    _plot_evaluations(cost, found)
-    with replacing(path) as name:
-        figure.savefig(name)
-
-
-def check_suffix(path: Path) -> None:
-    """SoftctlError when no plot of that suffix can be written."""
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise SoftctlError(f"A plot needs a name in .png, .svg or .pdf, got '{path}'.")
+    with new_figure(path, (12.5, 3.9)) as figure:
+        panels = figure.subplots(1, 3, width_ratios=(1.0, 1.2, 1.0))
+        _plot_path(panels[0], found)
+        _plot_tensions(panels[1], found)
+        _plot_evaluations(panels[2], found)
 
 
 def _plot_path(axes: Axes, found: Any) -> None:
+    goals = []
+    for term in found.task.outputs:
+        if hasattr(term, "goal"):  # a cost of the user's own may have none
+            weight = np.broadcast_to(term.weight, len(term.goal))
+            goals.append(term.goal[weight > 0.0])
+    plane = plane_of(found.spot, *goals)
+    shown = [found.spot[:, plane]]
+    for number, goal in enumerate(goals):
+        wanted = goal[:, plane]
+        axes.plot(*wanted.T, color=colors.GOAL, alpha=0.3, lw=5, solid_capstyle="round")
+        ring = {"mfc": "none", "mec": colors.GOAL, "mew": 1.6, "ms": 10}
+        axes.plot(*wanted[-1], "o", label="_" if number else "goal", **ring)
+        shown.append(wanted)
+    shown += _plot_obstacles(axes, found.task.obstacles, plane)
+    axes.plot(*shown[0].T, color=colors.TIP, lw=1.3, label="plan")
+    axes.plot(*shown[0][-1], "o", color=colors.TIP, ms=4)
+    length = symbol(found.units, "length")
+    axes.set_xlabel(f"{'xyz'[plane[0]]} [{length}]")
+    axes.set_ylabel(f"{'xyz'[plane[1]]} [{length}]")
+    frame(axes, np.concatenate(shown))
+    legend_above(axes, columns=2)
+
+
+def _plot_obstacles(axes: Axes, obstacles: Any, plane: tuple[int, int]) -> list[np.ndarray]:
+    """Draw balls and boxes, and give the corners of what they cover, each of shape (2, 2)."""
     from matplotlib.patches import Circle, Rectangle
 
-    for term in found.task.outputs:
-        if not hasattr(term, "goal"):  # a cost of the user's own
-            continue
-        goal, weight = term.goal, np.broadcast_to(term.weight, len(term.goal))
-        wanted = goal[weight > 0.0]
-        axes.plot(*wanted.T[:2], color="0.7", linewidth=4.0, label="goal", solid_capstyle="round")
-        if len(np.unique(wanted, axis=0)) == 1:
-            axes.plot(*wanted[0, :2], "o", color="0.7", markersize=9.0)
-    for number, obstacle in enumerate(found.task.obstacles):
+    corners: list[np.ndarray] = []
+    for obstacle in obstacles:
         shape = obstacle.shape
-        look: dict[str, Any] = {
-            "color": COLORS[1],
-            "alpha": 0.4,
-            "label": "obstacle" if number == 0 else None,
-        }
+        label = "_" if corners else "obstacle"
+        look: dict[str, Any] = {"color": colors.OBSTACLE, "alpha": 0.4, "lw": 0, "label": label}
         if isinstance(shape, Sphere):
-            axes.add_patch(Circle(shape.center[:2], shape.radius, **look))
+            center = np.asarray(shape.center, float)[list(plane)]
+            axes.add_patch(Circle((center[0], center[1]), shape.radius, **look))
+            corners.append(center + shape.radius * np.array([[-1.0], [1.0]]))
         elif isinstance(shape, Box):
-            width, depth, _ = np.subtract(shape.upper, shape.lower)
-            axes.add_patch(Rectangle(shape.lower[:2], width, depth, **look))
-    axes.plot(*found.spot.T[:2], color=COLORS[0], linewidth=1.3, label="plan")
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_title(f"{found.name}: path, from above", fontsize="medium")
-    axes.set_xlabel("x")
-    axes.set_ylabel("y")
-    axes.legend(fontsize="x-small")
-    axes.grid(alpha=0.3)
+            lower, upper = np.array([shape.lower, shape.upper], float)[:, plane]
+            axes.add_patch(Rectangle(lower, *(upper - lower), **look))
+            corners.append(np.array([lower, upper]))
+    return corners
 
 
 def _plot_tensions(axes: Axes, found: Any) -> None:
-    dynamics = found.robot.dynamics
+    robot, dynamics = found.robot, found.robot.dynamics
     time = dynamics.dt * np.arange(1, len(found.plan.u) + 1)
-    for line, (u, color) in enumerate(zip(found.plan.u.T, COLORS * 8, strict=False)):
-        axes.plot(time, dynamics.force * u, color=color, linewidth=1.2, label=f"line {line}")
-    axes.set_title("Tensions", fontsize="medium")
-    axes.set_xlabel("time")
-    axes.legend(fontsize="x-small")
-    axes.grid(alpha=0.3)
+    tension = dynamics.force * found.plan.u
+    for line, (name, pull) in enumerate(zip(found.lines, tension.T, strict=True)):
+        axes.plot(time, pull, color=colors.actuator(line), lw=1.3, label=name)
+    limit = dynamics.force * float(np.max(robot.limits.u_max))
+    if tension.max() > 0.7 * limit:
+        axes.axhline(limit, color=colors.LIMIT, lw=1.0, ls="--", label="limit")
+    axes.set_title(f"Plan of '{found.name}'", loc="left")
+    axes.set_xlabel(f"time [{symbol(found.units, 'time')}]")
+    axes.set_ylabel(f"tension [{symbol(found.units, 'force')}]")
+    legend_beside(axes)
 
 
 def _plot_evaluations(axes: Axes, found: Any) -> None:
@@ -98,17 +99,17 @@ def _plot_evaluations(axes: Axes, found: Any) -> None:
     solved = [step.evaluations for step in history]
     grid = found.robot.grid is not None
     label = "with the grid" if grid else "without a grid"
-    axes.step(number, solved, color=COLORS[0], where="mid", label=label)
+    axes.step(number, solved, color=colors.PALETTE[0], where="mid", label=label)
     if grid:
-        label = f"without, at least: {K} an iteration"
-        axes.plot(number, K * number, ".--", color="0.5", linewidth=1.0, label=label)
+        label = f"without: at least {K} an iteration"
+        axes.plot(number, K * number, ".--", color=colors.GRAY, lw=1.0, label=label)
     starts = [k for k, step in enumerate(history) if k and step.round != history[k - 1].round]
     for k in starts:
-        axes.axvline(k + 0.5, color="0.7", linewidth=0.8)
+        axes.axvline(k + 0.5, color="#b8c0c8", lw=0.8)
     axes.set_yscale("symlog", linthresh=10.0)  # a store may leave nothing to solve
     axes.set_ylim(bottom=0)
-    title = "Equilibria solved" + (", by refinement" if starts else "")
-    axes.set_title(title, fontsize="medium")
-    axes.set_xlabel("iteration")
-    axes.legend(fontsize="x-small", loc="lower right")
-    axes.grid(alpha=0.3)
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel("iteration; lines: refinement of the grid" if starts else "iteration")
+    axes.set_ylabel("equilibria solved [-]")
+    legend_above(axes, columns=1)

@@ -7,23 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.atomic_file import replacing
-from sofa_softctl._internal.axes import COLORS
-from sofa_softctl.errors import SoftctlError
-
-Axes = Any  # matplotlib is imported when a plot is asked for
+from sofa_softctl._internal.axes import Axes, legend_beside
+from sofa_softctl._internal.colors import PALETTE
+from sofa_softctl.view.plots.figure import new_figure
 
 MOTIONS = {
     "projected": ("projected, exact map", "#f4b58c", 4.5, "-"),
-    "grid": ("projected, grid", COLORS[5], 1.3, "-"),
-    "balanced": ("whole robot, steps in balance", COLORS[0], 1.5, "-"),
-    "full": ("whole robot, the scene's steps", COLORS[6], 1.2, "--"),
+    "grid": ("projected, grid", PALETTE[5], 1.3, "-"),
+    "balanced": ("whole robot, steps in balance", PALETTE[0], 1.5, "-"),
+    "full": ("whole robot, the scene's steps", PALETTE[6], 1.2, "--"),
 }
 """Label, color, width and style of each motion of a `Comparison`, the lowest line first."""
 ERRORS = {
-    "linearisation": ("linearisation, by the scene's steps", COLORS[6]),
-    "modelling": ("modelling, by the projection", COLORS[0]),
-    "interpolation": ("interpolation, by the grid", COLORS[5]),
+    "linearisation": ("linearisation, by the scene's steps", PALETTE[6]),
+    "modelling": ("modelling, by the projection", PALETTE[0]),
+    "interpolation": ("interpolation, by the grid", PALETTE[5]),
 }
 """Label and color of each error."""
 SEEN = 1e-5
@@ -39,41 +37,30 @@ def save_projection_plot(path: str | Path, measured: Any) -> None:
     Raises:
         SoftctlError: a suffix that cannot be written.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    path = Path(path)
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise SoftctlError(f"A plot needs a name in .png, .svg or .pdf, got '{path}'.")
-    figure = Figure(figsize=(11.0, 8.0), dpi=130, layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(3, 2, sharex="col")
-    titles = ("Let go from a bent shape", "Under the tensions of a plan")
-    for column, title, compared in zip(
-        panels.T, titles, (measured.release, measured.ramp), strict=True
-    ):
-        column[0].set_title(title, fontsize="medium")
-        _plot_tip(column[0], compared)
-        _plot_errors(column[1], compared)
-        _plot_energy(column[2], compared)
-        column[2].set_xlabel("time [s]")
-        for axes in column:
-            axes.grid(alpha=0.3)
-    _show_release(panels[:, 0], measured.release)
-    with replacing(path) as name:
-        figure.savefig(name)
+    with new_figure(path, (12.5, 8.0)) as figure:
+        panels = figure.subplots(3, 2, sharex="col")
+        titles = ("Let go from a bent shape", "Under the tensions of a plan")
+        for column, title, compared in zip(
+            panels.T, titles, (measured.release, measured.ramp), strict=True
+        ):
+            column[0].set_title(title, loc="left")
+            _plot_tip(column[0], compared)
+            _plot_errors(column[1], compared)
+            _plot_energy(column[2], compared)
+            column[2].set_xlabel("time [s]")
+        _show_release(panels[:, 0], measured.release)
+        for axes in panels[:2, 1]:
+            legend_beside(axes)
 
 
 def _show_release(column: Axes, release: Any) -> None:
-    """As long as there is something to see, energy by its decades, and legends."""
+    """As long as there is something to see, and energy by its decades."""
     energy = release.balanced.energy
     faint = SEEN * energy[0]
     column[0].set_xlim(0.0, _time(release.balanced)[energy > faint][-1])
     column[1].set_ylim(bottom=1e-6)
     column[2].set_yscale("log")
     column[2].set_ylim(bottom=faint)
-    column[0].legend(fontsize="x-small", loc="upper right")
-    column[1].legend(fontsize="x-small", loc="center right", bbox_to_anchor=(1.0, 0.27))
 
 
 def _plot_tip(axes: Axes, compared: Any) -> None:
@@ -90,7 +77,7 @@ def _plot_errors(axes: Axes, compared: Any) -> None:
     errors, time = compared.errors, _time(compared.full)
     for name, (label, color) in ERRORS.items():
         axes.semilogy(time[1:], errors[name][1:], color=color, lw=1.3, label=label)
-    axes.set_ylabel("error over the motion's size")
+    axes.set_ylabel("error, by the motion's size [-]")
 
 
 def _plot_energy(axes: Axes, compared: Any) -> None:

@@ -6,10 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sofa_softctl._internal.atomic_file import replacing
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.report import History
-from sofa_softctl.view.plots.plan import check_suffix
+from sofa_softctl.view.plots.figure import new_figure
+
+NOTHING = (
+    "There is nothing to plot: no controller of the scene has a plot. InverseController and "
+    "IdentificationController have one; any SceneController may, by its method `plot`."
+)
+
+
+def check_plot(controllers: Sequence[Any]) -> None:
+    """SoftctlError when none of a scene's controllers has a plot: before the run, not after it."""
+    from sofa_softctl.scene.controller import SceneController
+
+    none = SceneController.plot
+    if all(getattr(type(one), "plot", none) is none for one in controllers):
+        raise SoftctlError(NOTHING)
 
 
 def save_run_plot(path: str | Path, controllers: Sequence[tuple[Any, History]]) -> None:
@@ -23,19 +36,6 @@ def save_run_plot(path: str | Path, controllers: Sequence[tuple[Any, History]]) 
         SoftctlError: no controller has a plot, there is nothing to draw yet, or a suffix that
             cannot be written.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    path = Path(path)
-    check_suffix(path)
-    for controller, history in controllers:
-        figure = Figure(dpi=130, layout="constrained")
-        FigureCanvasAgg(figure)
-        if controller.plot(figure, history):
-            with replacing(path) as name:
-                figure.savefig(name)
-            return
-    raise SoftctlError(
-        "There is nothing to plot: no controller of the scene has a plot. InverseController and "
-        "IdentificationController have one; any SceneController may, by its method `plot`."
-    )
+    with new_figure(path) as figure:
+        if not any(controller.plot(figure, history) for controller, history in controllers):
+            raise SoftctlError(NOTHING)

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.atomic_file import replacing
-from sofa_softctl._internal.axes import COLORS
+from sofa_softctl._internal import colors
+from sofa_softctl._internal.axes import Axes, legend_beside
 from sofa_softctl.library.problems.elastic_arm import position
-from sofa_softctl.view.plots.plan import check_suffix
-
-Axes = Any  # matplotlib is imported when a plot is asked for
+from sofa_softctl.view.plots.figure import new_figure
 
 
 def save_energy_plot(path: str | Path, found: Any) -> None:
@@ -25,31 +23,21 @@ def save_energy_plot(path: str | Path, found: Any) -> None:
     Raises:
         SoftctlError: a suffix that cannot be written.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    path = Path(path)
-    check_suffix(path)
-    figure = Figure(figsize=(11.0, 9.0), dpi=130, layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(3, 2, sharey="row", height_ratios=(1.5, 1.0, 1.0))
-    titles = {"rigid": "Rigid (R)", "constant": "Springs of constant stiffness (CS)"}
-    for column, (name, title) in zip(panels.T, titles.items(), strict=True):
-        first = found.chains[name].first
-        column[0].set_title(title, fontsize="medium")
-        _plot_tip(column[0], first)
-        _plot_angles(column[1], first, found.horizon)
-        _plot_torques(column[2], first, found.horizon)
-        column[2].set_xlabel("time [s]")
-        for axes in column:
-            axes.grid(alpha=0.3)
-    for axes, label in zip(panels[:, 0], ("y [m]", "angle [rad]", "torque [N m]"), strict=True):
-        axes.set_ylabel(label)
-    places = ("lower center", "lower right", "upper right")
-    for axes, place in zip(panels[:, 1], places, strict=True):
-        axes.legend(fontsize="x-small", loc=place, ncols=2)
-    with replacing(path) as written:
-        figure.savefig(written)
+    with new_figure(path, (11.5, 9.0)) as figure:
+        panels = figure.subplots(3, 2, sharey="row", height_ratios=(1.5, 1.0, 1.0))
+        titles = {"rigid": "Rigid (R)", "constant": "Springs of constant stiffness (CS)"}
+        for column, (name, title) in zip(panels.T, titles.items(), strict=True):
+            first = found.chains[name].first
+            column[0].set_title(title, loc="left")
+            _plot_tip(column[0], first)
+            _plot_angles(column[1], first, found.horizon)
+            _plot_torques(column[2], first, found.horizon)
+            column[2].set_xlabel("time [s]")
+        for axes, label in zip(panels[:, 0], ("y [m]", "angle [rad]", "torque [N m]"), strict=True):
+            axes.set_ylabel(label)
+        for axes in panels[:, 1]:
+            legend_beside(axes)
+        figure.align_ylabels(panels[:, 0])
 
 
 def _plot_tip(axes: Axes, first: Sequence[Any]) -> None:
@@ -59,10 +47,10 @@ def _plot_tip(axes: Axes, first: Sequence[Any]) -> None:
         x, y = np.array([position(each) for each in q]).T
         label = ("with the object", "without")[k] if k < 2 else None
         style = {"lw": 1.6} if placed.goal.mass else {"lw": 1.2, "ls": "--"}
-        axes.plot(x, y, color=COLORS[k // 2], label=label, **style)
+        axes.plot(x, y, color=colors.PALETTE[k // 2], label=label, **style)
         angle = placed.goal.alpha + np.pi / 2.0
         at = 1.12 * placed.goal.rho * np.array([np.cos(angle), np.sin(angle)])
-        axes.plot(x[-1], y[-1], "o", color=COLORS[k // 2], ms=4)
+        axes.plot(x[-1], y[-1], "o", color=colors.PALETTE[k // 2], ms=4)
         axes.annotate(f"{k + 1}", at, ha="center", va="center", fontsize="small")
     axes.plot(0.0, 0.0, "k^", ms=7)
     axes.set_aspect("equal")
@@ -83,7 +71,7 @@ def _plot_angles(axes: Axes, first: Sequence[Any], duration: float) -> None:
                     time,
                     x[:, start + j] + turned,
                     style,
-                    color=COLORS[(0, 5)[j]],
+                    color=colors.PALETTE[(0, 5)[j]],
                     lw=1.3,
                     label=None if k else label,
                 )
@@ -94,4 +82,6 @@ def _plot_torques(axes: Axes, first: Sequence[Any], duration: float) -> None:
         edges = duration * (k + np.linspace(0.0, 1.0, len(placed.motion.u) + 1))
         for j, tau in enumerate(placed.motion.u.T):
             label = None if k else f"$\\tau_{j + 1}$"
-            axes.stairs(tau, edges, color=COLORS[(0, 5)[j]], lw=1.3, label=label, baseline=None)
+            axes.stairs(
+                tau, edges, color=colors.PALETTE[(0, 5)[j]], lw=1.3, label=label, baseline=None
+            )

@@ -11,9 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.axes import COLORS
+from sofa_softctl._internal.axes import STYLE as PLOT_STYLE
+from sofa_softctl._internal.axes import Axes, Figure
+from sofa_softctl._internal.colors import GRAY, PALETTE
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.fitting.steepest_descent import Descent
+from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability
 from sofa_softctl.identification.uncertainty.residual_analysis import (
     LAGS,
@@ -22,29 +25,15 @@ from sofa_softctl.identification.uncertainty.residual_analysis import (
     far_from_zero,
 )
 
-Axes = Any  # matplotlib is imported when a plot is asked for
-Figure = Any
-
-BLUE, ORANGE = COLORS[0], COLORS[5]
-GRAY = "#5b6570"
+BLUE, ORANGE = PALETTE[0], PALETTE[5]
 SAMPLES = 1500
 """More samples than this are thinned for a plot, gaps kept."""
 PATH = 400
 """The same for paths, of which there is one for each iteration."""
-STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = PLOT_STYLE | {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
     "font.size": 8.5,
-    "axes.edgecolor": "#b8c0c8",
-    "axes.labelcolor": GRAY,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": GRAY,
-    "ytick.color": GRAY,
-    "axes.grid": True,
-    "grid.color": "#e8ecf0",
-    "axes.axisbelow": True,
-    "legend.frameon": False,
     "svg.fonttype": "none",
     "svg.hashsalt": "sofa_softctl",
 }
@@ -75,7 +64,7 @@ def fit_figure(fit: Fit, column: int) -> str:
         below.plot(t, r, color=BLUE, **dots)
         reach = max(3.2, 1.08 * float(np.nanmax(np.abs(r), initial=0.0)))
         below.set_ylim(-reach, reach)
-        below.set_ylabel("left [σ]")
+        below.set_ylabel("residual [σ]")
         below.set_xlabel("time after the start [s]" if begin else "time [s]")
         below.margins(x=0.01)
 
@@ -126,7 +115,7 @@ def noise_figure(fits: Sequence[Fit]) -> str:
         most = max((int(fit.there[:, k].sum()) for fit, k, _ in columns), default=1)
         reach = 2.0 / math.sqrt(min((int(f.there[:, k].sum()) for f, k, _ in columns), default=1))
         lags.axhspan(-reach, reach, color=GRAY, alpha=0.12, linewidth=0.0)
-        for (fit, k, name), color in zip(columns, COLORS, strict=False):
+        for (fit, k, name), color in zip(columns, PALETTE, strict=False):
             r = fit.residuals[:, k]
             there = np.clip(r[np.isfinite(r)], -4.99, 4.99)
             spread.hist(there, edges, density=True, histtype="step", color=color, linewidth=1.3)
@@ -134,17 +123,18 @@ def noise_figure(fits: Sequence[Fit]) -> str:
             lags.plot(range(1, len(c) + 1), c, "o-", color=color, markersize=3.0, linewidth=1.0)
             lags.plot([], [], color=color, label=name)
         spread.plot(x, np.exp(-0.5 * x**2) / math.sqrt(2.0 * math.pi), color=GRAY, linewidth=1.0)
-        spread.set_xlabel("left of the data [σ]; line: normal")
-        spread.set_ylabel("density")
-        lags.set_xlabel("samples apart; band: independent noise")
-        lags.set_ylabel("correlation")
+        spread.set_xlabel("residual [σ]; line: normal")
+        spread.set_ylabel("density [1/σ]")
+        lags.set_xlabel("lag [samples]; band: independent noise")
+        lags.set_ylabel("correlation [-]")
+        lags.xaxis.get_major_locator().set_params(integer=True)
         lags.set_ylim(-1.0, 1.0)
         lags.legend(**BESIDE)
 
     return _svg(9.2, 2.5, draw)
 
 
-def correlation_figure(trust: Identifiability) -> str:
+def correlation_figure(trust: Identifiability, parameters: Sequence[Parameter]) -> str:
     """Correlation of the parameters, and the ellipse of the most correlated pair."""
     there = np.isfinite(np.diag(trust.correlation))
     names = [name for name, is_there in zip(trust.names, there, strict=True) if is_there]
@@ -163,7 +153,7 @@ def correlation_figure(trust: Identifiability) -> str:
         matrix.set_title("correlation of errors", fontsize=8.5, color=GRAY)
         matrix.grid(False)
         matrix.tick_params(length=0)
-        _ellipses(plane, trust, np.flatnonzero(there), C)
+        _ellipses(plane, trust, [_labelled(one) for one in parameters], np.flatnonzero(there), C)
 
     return _svg(9.2, max(2.9, 0.9 + 0.32 * len(names)), draw)
 
@@ -179,37 +169,40 @@ def noise_share_figure(trust: Identifiability, rho: np.ndarray) -> str:
         rows = np.arange(len(names))
         parts = {
             "output noise": (np.sqrt(np.diag(trust.output_covariance))[there], BLUE),
-            "input noise": (np.sqrt(np.diag(trust.input_covariance))[there], COLORS[1]),
+            "input noise": (np.sqrt(np.diag(trust.input_covariance))[there], PALETTE[1]),
             "both": (trust.deviations[there], GRAY),
         }
         for k, (label, (values, color)) in enumerate(parts.items()):
             axes.barh(rows + 0.26 * (k - 1), values * size, 0.22, color=color, label=label)
         axes.set_yticks(rows, names)
         axes.invert_yaxis()
-        axes.set_xlabel("standard deviation, percent of the value")
+        axes.set_xlabel("standard deviation [% of the value]")
         axes.grid(False, axis="y")
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
 
     return _svg(9.2, 0.9 + 0.42 * len(names), draw)
 
 
-def descent_figure(descent: Descent) -> str:
+def descent_figure(descent: Descent, fits: Sequence[Fit]) -> str:
     """Cost, gradient and parameters over iterations, as in the paper's Fig. 4, and the path."""
 
     def draw(figure: Figure) -> None:
         cost, gradient, path = figure.subplots(1, 3)
         steps = range(len(descent.iterates))
         cost.plot(steps, [one.cost for one in descent.iterates], color=ORANGE)
-        cost.set_ylabel("cost $J_d$")
+        units = dict.fromkeys(channel.unit for fit in fits for channel in fit.channels)
+        squared = f"{next(iter(units))}²" if len(units) == 1 else "squared units of the outputs"
+        cost.set_ylabel(f"cost $J_d$ [{squared}]")
         gradient.semilogy(steps, [one.gradient_norm for one in descent.iterates], color=BLUE)
-        gradient.set_ylabel("gradient norm")
+        gradient.set_ylabel("gradient norm [cost / unit]")
         rho = np.array([one.rho for one in descent.iterates])
-        for column, parameter, color in zip(rho.T, descent.parameters, COLORS, strict=False):
-            path.plot(steps, column, color=color, label=parameter.name)
-        path.set_ylabel("parameters")
+        for column, parameter, color in zip(rho.T, descent.parameters, PALETTE, strict=False):
+            path.plot(steps, column, color=color, label=_labelled(parameter))
+        path.set_ylabel("parameters [see legend]")
         path.legend(**BESIDE)
         for axes in (cost, gradient, path):
             axes.set_xlabel("iteration")
+            axes.xaxis.get_major_locator().set_params(integer=True)
 
     return _svg(9.2, 2.5, draw)
 
@@ -243,18 +236,20 @@ def outputs_figure(descent: Descent, fits: Sequence[Fit]) -> str:
     return _svg(9.2, 4.2 if alike else 2.8, draw)
 
 
-def _ellipses(axes: Axes, trust: Identifiability, at: np.ndarray, C: np.ndarray) -> None:
+def _ellipses(
+    axes: Axes, trust: Identifiability, labels: Sequence[str], at: np.ndarray, C: np.ndarray
+) -> None:
     """95 % region of the most correlated pair: of output noise, and of both."""
     from scipy import stats
 
     off = np.abs(C - np.diag(np.diag(C)))
-    i, j = (at[k] for k in np.unravel_index(off.argmax(), off.shape))
+    i, j = (int(at[k]) for k in np.unravel_index(off.argmax(), off.shape))
     turn = np.linspace(0.0, 2.0 * math.pi, 181)
     circle = np.array([np.cos(turn), np.sin(turn)]) * math.sqrt(stats.chi2.ppf(0.95, 2))
     middle = np.array([[(trust.low[k] + trust.high[k]) / 2.0] for k in (i, j)])
     kinds = [("output noise", trust.output_covariance, BLUE, "--")]
     if trust.input_covariance.any():
-        kinds.append(("with input noise", trust.covariance, COLORS[1], "-"))
+        kinds.append(("with input noise", trust.covariance, PALETTE[1], "-"))
     for label, covariance, color, line in kinds:
         part = covariance[np.ix_((i, j), (i, j))]
         values, vectors = np.linalg.eigh(part)
@@ -262,10 +257,14 @@ def _ellipses(axes: Axes, trust: Identifiability, at: np.ndarray, C: np.ndarray)
         axes.fill(x, y, color=color, alpha=0.12)
         axes.plot(x, y, line, color=color, linewidth=1.2, label=label)
     axes.plot(*middle, "+", color=GRAY)
-    axes.set_xlabel(trust.names[i])
-    axes.set_ylabel(trust.names[j])
+    axes.set_xlabel(labels[i])
+    axes.set_ylabel(labels[j])
     axes.set_title("95 % region of the pair most alike", fontsize=8.5, color=GRAY)
     axes.legend(**BESIDE)
+
+
+def _labelled(parameter: Parameter) -> str:
+    return f"{parameter.name} [{parameter.unit}]" if parameter.unit else parameter.name
 
 
 def _svg(width: float, height: float, draw: Any) -> str:

@@ -119,7 +119,7 @@ def _trust(report: Report) -> str:
         )
     free = np.isfinite(np.diag(trust.correlation))
     if free.sum() > 1 and _known(report).any():
-        body += html.figure(plots.correlation_figure(trust), "")
+        body += html.figure(plots.correlation_figure(trust, estimate.parameters), "")
     if trust.input_covariance.any() and _known(report).any():
         body += html.figure(
             plots.noise_share_figure(trust, estimate.rho),
@@ -283,7 +283,7 @@ def _descent(report: Report) -> str:
         f"{descent.iterations} iterations: cost {first.cost:.6g} to {last.cost:.6g}, gradient norm "
         f"{first.gradient_norm:.4g} to {last.gradient_norm:.4g}."
     )
-    body = html.figure(plots.descent_figure(descent), "Convergence.")
+    body = html.figure(plots.descent_figure(descent, report.estimate.fits), "Convergence.")
     body += html.figure(
         plots.outputs_figure(descent, report.estimate.fits),
         "Predicted motion of each iteration, light to dark, and the measured one in black.",

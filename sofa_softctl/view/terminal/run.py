@@ -42,6 +42,7 @@ class Terminal:
         record: RecordFile | None = None,
         plot: Path | None = None,
         movie: Path | None = None,
+        view: Any = None,
     ) -> RunSummary:
         """Run a session, close it, and show what came out, also of the steps before a Ctrl-C.
 
@@ -52,12 +53,17 @@ class Terminal:
             record: File to record to.
             plot: Plot to write.
             movie: Movie to write.
+            view: Where its camera stands, a `view.movie.direction.View`; None: its own choice.
         """
+        if plot is not None:
+            from sofa_softctl.view.plots.run import check_plot
+
+            check_plot(session.controllers)
         camera = None
         if movie is not None:
             from sofa_softctl.view.movie.capture import Camera
 
-            camera = Camera(session, movie)
+            camera = Camera(session, movie, view)
         total = step_count(session, steps, duration, session.duration or DEFAULT_DURATION)
         with ExitStack() as stack:
             stack.enter_context(session)  # motors stop before pictures are drawn
@@ -77,17 +83,28 @@ class Terminal:
                 stopped += f" They are recorded in '{record.path}'."
             print(stopped, file=sys.stderr)
         self.show(summary)
-        if plot is not None:
-            from sofa_softctl.view.plots.run import save_run_plot
-
-            save_run_plot(plot, histories)
-        if camera is not None:
-            with self.bar("Rendering", 1) as advance:
-                camera.save(progress=advance)
-        for name, path in (("Record", record and record.path), ("Plot", plot), ("Movie", movie)):
-            if path is not None:
-                self.console.print(f"{name}: {escape(str(path))}")
+        self._show_file("Record", None if record is None else record.path)
+        with ExitStack() as pictures:  # if one of them fails, the other one is made all the same
+            if camera is not None:
+                pictures.callback(self._save_movie, camera)
+            if plot is not None:
+                pictures.callback(self._save_plot, plot, histories)
         return summary
+
+    def _save_plot(self, path: Path, histories: list[tuple[Any, report.History]]) -> None:
+        from sofa_softctl.view.plots.run import save_run_plot
+
+        save_run_plot(path, histories)
+        self._show_file("Plot", path)
+
+    def _save_movie(self, camera: Any) -> None:
+        with self.bar("Rendering", 1) as advance:
+            camera.save(progress=advance)
+        self._show_file("Movie", camera.path)
+
+    def _show_file(self, kind: str, path: Path | None) -> None:
+        if path is not None:
+            self.console.print(f"{kind}: {escape(str(path))}")
 
     def note(self, text: str, *, doubt: bool = False) -> None:
         """Print one line, marked where it casts doubt."""

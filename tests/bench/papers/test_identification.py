@@ -52,7 +52,7 @@ def test_the_command_shows_how_often_intervals_hold(tmp_path, monkeypatch):
     assert "2 estimates each" in " ".join(found.output.split())
 
 
-def test_the_papers_experiment_is_repeated_and_shown(tmp_path, capsys):
+def test_the_papers_experiment_is_repeated_and_shown(tmp_path, capsys, drawn, check_readable):
     """The small model on the first 5 s, in which the loop is stretched and pressed."""
     study = measure_identification(links=(6,), duration=5.0)
     (fit,) = study.fits
@@ -64,4 +64,5 @@ def test_the_papers_experiment_is_repeated_and_shown(tmp_path, capsys):
     show_study(study)
     assert "A loop of 6 links" in capsys.readouterr().out
     save_study_plot(tmp_path / "loop.png", study)
+    check_readable(drawn[0])
     assert (tmp_path / "loop.png").stat().st_size > 10_000

@@ -90,9 +90,10 @@ def test_table_has_both_columns(measured, capsys, monkeypatch):
     assert f"{measured[0].cost['constant']:.3f}" in told
 
 
-def test_plot_is_written(measured, tmp_path):
+def test_plot_is_written(measured, tmp_path, drawn, check_readable):
     pytest.importorskip("matplotlib")
     save_energy_plot(tmp_path / "energy.png", measured[0])
+    check_readable(drawn[0])
     assert (tmp_path / "energy.png").stat().st_size > 20_000
     with pytest.raises(SoftctlError, match="png"):
         save_energy_plot(tmp_path / "energy.txt", measured[0])

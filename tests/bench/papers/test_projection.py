@@ -73,9 +73,10 @@ def test_a_finer_mesh_is_the_same_arm():
     assert fine.beam.dofs.position.value[:, 2] == pytest.approx([-100.0, -140.0])
 
 
-def test_it_is_shown_and_plotted(measured, tmp_path, capsys):
+def test_it_is_shown_and_plotted(measured, tmp_path, capsys, drawn, check_readable):
     paper_tables.show_projection(measured)
     shown = capsys.readouterr().out
     assert "modelling" in shown and "natural" in shown
     save_projection_plot(tmp_path / "projection.png", measured)
+    check_readable(drawn[0])
     assert (tmp_path / "projection.png").stat().st_size > 10_000

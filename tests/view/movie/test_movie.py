@@ -8,6 +8,7 @@ from PIL import Image
 
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.view.movie import camera as framing
+from sofa_softctl.view.movie import direction as views
 from sofa_softctl.view.movie import encoding, movie, stage
 from sofa_softctl.view.movie import renderer as vtk
 from sofa_softctl.view.movie.animation import (
@@ -152,13 +153,13 @@ def test_the_camera_is_on_the_side_of_the_goal_and_below_what_hangs():
     for sign in (1.0, -1.0):
         goal = AnimatedPoint("goal", np.array([[5.0 + 5.0 * sign, 0.5, 0.5]]))
         seen = Animation(np.zeros(1), [AnimatedSurface("beam", beam[None], FACES)], markers=[goal])
-        direction, up = framing.direction_of(seen)
+        direction, up = views.direction_of(seen)
         assert direction[0] * sign > 0.0
         assert direction @ up > 0.0
         hanging = Animation(seen.time, seen.bodies, markers=[goal], up=np.array([sign, 0.0, 0.0]))
-        assert framing.direction_of(hanging)[0] @ hanging.up > 0.0
+        assert views.direction_of(hanging)[0] @ hanging.up > 0.0
         standing = Animation(seen.time, seen.bodies, markers=[goal], up=np.array([-sign, 0, 0]))
-        assert framing.direction_of(standing)[0] @ standing.up < 0.0
+        assert views.direction_of(standing)[0] @ standing.up < 0.0
 
 
 def test_a_trail_fades_and_does_not_show_the_future():
@@ -312,3 +313,34 @@ def test_nothing_of_the_extra_is_imported_before_it_is_needed():
         "assert not {'pyvista', 'imageio', 'vtkmodules'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_cables_have_the_colors_that_their_efforts_have_in_plots(tmp_path, renderer):
+    """The gripper's cables come after its three motors."""
+    from sofa_softctl._internal import colors
+    from sofa_softctl.scene.session import Session
+    from sofa_softctl.view.movie.capture import Camera
+
+    camera = Camera(Session(SCENE.with_name("gripper.py")), tmp_path / "gripper.gif")
+    camera.look()
+    found = {line.name.split("/")[-2]: line.color for line in camera.animation().lines}
+    assert found == {"cable_left": colors.actuator(3), "cable_right": colors.actuator(4)}
+
+
+def test_a_view_is_that_of_the_picture(tmp_path, renderer):
+    """From the right one looks along x: the tetrahedron's corner at x = 1 is in front."""
+    pictures = []
+    for view in (views.VIEWS["right"], views.VIEWS["top"], None):
+        movie.save_movie(tetrahedron_that_grows(), tmp_path / "m.gif", size=(80, 60), view=view)
+        pictures.append(pixels(tmp_path / "m.gif"))
+    assert (pictures[0] != pictures[1]).any() and (pictures[0] != pictures[2]).any()
+
+
+def test_the_picture_holds_the_arrows_of_forces(tmp_path, renderer):
+    """Arrows that point out of the body on both sides are not cut: no color at the edges."""
+    tips = np.array([[[30.0, 0.0, 0.0], [-30.0, 0.0, 0.0]]] * 6)
+    forces = Forces(np.zeros((6, 2, 3)), tips)
+    seen = tetrahedron_that_grows(forces=[forces], lines=[], markers=[])
+    movie.save_still(seen, tmp_path / "still.png", size=(120, 300))
+    ground = is_ground(pixels(tmp_path / "still.png"))
+    assert ground[:, :2].all() and ground[:, -2:].all()

@@ -1,0 +1,45 @@
+"""Figures that become files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sofa_softctl._internal.atomic_file import replacing
+from sofa_softctl._internal.axes import STYLE, Figure
+from sofa_softctl.errors import SoftctlError
+
+SUFFIXES = (".png", ".svg", ".pdf")
+
+
+@contextmanager
+def new_figure(path: str | Path, size: tuple[float, float] = (6.4, 4.8)) -> Iterator[Figure]:
+    """An empty figure; it is written when the block ends, and the file appears when complete.
+
+    Args:
+        path: File to write, in one of `SUFFIXES`.
+        size: Width and height [inch].
+
+    Raises:
+        SoftctlError: Another suffix, or the file cannot be written.
+    """
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as NewFigure
+
+    path = Path(path)
+    check_suffix(path)
+    with rc_context(STYLE):
+        figure = NewFigure(figsize=size, dpi=130, layout="constrained")
+        FigureCanvasAgg(figure)
+        yield figure
+        figure.draw_without_rendering()  # the layout settles in two passes
+        with replacing(path) as name:
+            figure.savefig(name)
+
+
+def check_suffix(path: Path) -> None:
+    """SoftctlError when no plot of that suffix can be written."""
+    if path.suffix not in SUFFIXES:
+        raise SoftctlError(f"A plot needs a name in .png, .svg or .pdf, got '{path}'.")
