@@ -123,6 +123,8 @@ SAME = {
     "guess": lambda p, share: np.zeros((7, 2)),
     "error": lambda x, z, p: 0.0,
     "tolerance": 1.0,
+    "error_unit": "mm",
+    "cost_unit": "N²",
     "mirror": Mirror((-1,), (-1, -1), (-1,)),
     "draw": lambda rng, kept, end: (np.zeros(1), None),
 }
