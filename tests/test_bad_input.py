@@ -424,6 +424,7 @@ def test_an_option_that_cannot_be_had_is_told(run_scene, arguments, message):
         ),
         (["--set", "size"], "--set needs NAME=VALUE, got 'size'"),
         (["--duration", "1"], "Give either steps or a duration, not both"),
+        (["--record", "run.csv"], "run.csv"),
     ],
 )
 def test_a_wrong_option_is_told(run_scene, arguments, message):

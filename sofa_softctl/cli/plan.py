@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl.cli.files import check_outputs
+from sofa_softctl.cli.files import check_name, check_outputs
 from sofa_softctl.cli.options import (
     Force,
     Json,
@@ -75,7 +75,7 @@ def plan(
 
     Ends with status 3 when the goals are out of reach, or the plan must not be executed.
     """
-    from sofa_softctl.record.file import RecordFile
+    from sofa_softctl.record.file import RecordFile, check_suffix
     from sofa_softctl.surrogate.plan_scene import prepare_scene
     from sofa_softctl.view.terminal import plan as plan_tables
     from sofa_softctl.view.terminal import run as terminal
@@ -90,6 +90,8 @@ def plan(
         raise UsageError(f"--tolerance must be positive, got {tolerance:g}.")
     view = view_of(camera, movie)
     check_outputs(reads=[scene], plot=plot, movie=movie, out=out, store=store)
+    if out is not None:
+        check_name(check_suffix, out)
     show = terminal.Terminal(quiet=quiet or as_json)
     with (
         nullcontext() if out is None else RecordFile(out, overwrite=force) as file,

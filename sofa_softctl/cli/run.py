@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from sofa_softctl.cli.files import check_outputs
+from sofa_softctl.cli.files import check_name, check_outputs
 from sofa_softctl.cli.options import (
     BackendName,
     Force,
@@ -64,13 +64,15 @@ def run(
 
     Ctrl-C ends it after the present step: what was done is recorded, drawn and shown.
     """
-    from sofa_softctl.record.file import RecordFile
+    from sofa_softctl.record.file import RecordFile, check_suffix
     from sofa_softctl.view.terminal import run as terminal
 
     if steps is not None and duration is not None:
         raise UsageError("Give either steps or a duration, not both.")
     view = view_of(camera, movie)
     check_outputs(reads=[scene], plot=plot, movie=movie, record=record)
+    if record is not None:
+        check_name(check_suffix, record)
     load_plugins(plugin, backend)
     show = terminal.Terminal(quiet=quiet or as_json)
     with ExitStack() as stack:

@@ -33,8 +33,7 @@ class RecordFile:
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         self.path = Path(path)
         self.path_partial = self.path.with_name(self.path.name + ".part")
-        if self.path.suffix.lower() != SUFFIX and not self.path.is_dir():
-            raise RecordError(_other_suffix(self.path))
+        check_suffix(self.path)
         with writing(self.path, RecordError):
             if self.path.is_dir():
                 raise IsADirectoryError(errno.EISDIR, "it is a folder")
@@ -102,9 +101,16 @@ class RecordFile:
         return ""
 
 
-def _other_suffix(path: Path) -> str:
+def check_suffix(path: Path) -> None:
+    """Refuse a name that is not that of an MCAP file; folders are refused elsewhere.
+
+    Raises:
+        RecordError: It has another suffix.
+    """
+    if path.suffix.lower() == SUFFIX or path.is_dir():
+        return
     wanted = path.with_suffix(SUFFIX)
     message = f"'{path}': a recording is an MCAP file. Name it '{wanted}'"
     if path.suffix.lower() in (".csv", ".npz"):
         message += f", and then: softctl record export {wanted} --to {path}"
-    return f"{message}."
+    raise RecordError(f"{message}.")
