@@ -11,7 +11,6 @@ from sofa_softctl.qpcc.modes import Mode
 from sofa_softctl.qpcc.solution import InverseSolution
 from sofa_softctl.scene.channels import CONTACTS_KEPT
 from sofa_softctl.scene.report import Markers
-from sofa_softctl.status import Status
 
 RECORDED: dict[str, tuple[str, str]] = {
     "effort": ("force", "Effort of each actuator"),
@@ -19,7 +18,6 @@ RECORDED: dict[str, tuple[str, str]] = {
     "goal": ("length", "Goal of each effector"),
     "tip": ("length", "Position of each effector"),
     "error": ("length", "Distance of each effector to its goal"),
-    "status_code": ("", ", ".join(f"{code} {status.name}" for code, status in enumerate(Status))),
 }
 """Quantity and meaning of the Data in every recording, see `scene.channels`."""
 RECORDED_CONTACTS: dict[str, tuple[Any, ...]] = {
@@ -37,8 +35,6 @@ TEXTS = {
     "look_ahead": "What the last look-ahead chose, or that nothing helps.",
 }
 """Help of the Data that are texts."""
-STATUSES = list(Status)
-"""Statuses by their number in `status_code`."""
 MODES = list(Mode)
 """Modes by their number in `contact_mode`."""
 _OF_CONTACTS = tuple(name for name in RECORDED_CONTACTS if name.startswith("contact_"))
@@ -52,7 +48,6 @@ def declare(controller: Any, actuators: int, effectors: int) -> None:
         "goal": np.zeros((effectors, 3)),
         "tip": np.zeros((effectors, 3)),
         "error": np.zeros(effectors),
-        "status_code": np.zeros(1),
         "contact_point": np.empty((0, 3)),
         "contact_force": np.empty((0, 3)),
         "contact_normal": np.empty(0),
@@ -91,7 +86,6 @@ def write_solution(
     """
     outputs["effort"].value = solution.effort
     outputs["displacement"].value = solution.displacement
-    outputs["status_code"].value = [float(STATUSES.index(solution.status))]
     if solution.modes or (before is not None and before.modes):
         outputs["gap"].value = [solution.gap if solution.modes else 0.0]
         outputs["pieces"].value = [float(solution.pieces)]

@@ -20,15 +20,17 @@ class JointActuator(JointModel):
     inverse_role = InverseRole.ACTUATOR
 
     applyForce = Bool(True, "False: seek, but do not apply.")
-    initEffort = Real(0.0, "lambda before the first step.", unit="lambda of torque")
+    initEffort = Real(0.0, "lambda before the first step.", unit="lambda of force*length")
     initAngle = Real(0.0, "Coordinate from which the angle counts.", unit="radian")
-    minEffort = Real(0.0, "Least lambda.", unit="lambda of torque")
-    maxEffort = Real(0.0, "Greatest lambda.", unit="lambda of torque")
-    maxEffortVariation = Real(0.0, "Greatest change of lambda a step.", unit="lambda of torque")
+    minEffort = Real(0.0, "Least lambda.", unit="lambda of force*length")
+    maxEffort = Real(0.0, "Greatest lambda.", unit="lambda of force*length")
+    maxEffortVariation = Real(
+        0.0, "Greatest change of lambda a step.", unit="lambda of force*length"
+    )
     minAngle = Real(0.0, "Least angle.", unit="radian")
     maxAngle = Real(0.0, "Greatest angle.", unit="radian")
     maxAngleVariation = Real(0.0, "Greatest change of the angle a step.", unit="radian")
-    effort = Real(0.0, "lambda of the last step.", unit="lambda of torque", read_only=True)
+    effort = Real(0.0, "lambda of the last step.", unit="lambda of force*length", read_only=True)
     angle = Real(0.0, "Angle in the last step.", unit="radian", read_only=True)
 
     def init(self) -> None:
