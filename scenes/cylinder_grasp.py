@@ -163,7 +163,7 @@ def add_table(root):
     corners = [[-200.0, 0.0, -200.0], [-200.0, 0.0, 600.0], [600.0, 0.0, -200.0]]
     table.addObject("MeshTopology", position=corners, triangles=[[0, 1, 2]])
     table.addObject("MechanicalObject", name="dofs")
-    table.addObject("TriangleCollisionModel", moving=False, simulated=False)
+    table.addObject("TriangleCollisionModel", group=2, moving=False, simulated=False)
 
 
 def add_cylinder(root, mass):
@@ -190,7 +190,7 @@ def add_cylinder(root, mass):
     )
     side.addObject("MechanicalObject", name="dofs")
     for kind in ("Triangle", "Line"):
-        side.addObject(f"{kind}CollisionModel", group=1)
+        side.addObject(f"{kind}CollisionModel", group=[1, 2])
     side.addObject("RigidMapping")
     feet = cylinder.addChild("feet")
     places = circle(RADIUS - 2.0, -HEIGHT / 2.0, 3)

@@ -178,7 +178,7 @@ def add_floor(root):
     corners = [[-300.0, 0.0, -300.0], [-300.0, 0.0, 900.0], [900.0, 0.0, -300.0]]
     floor.addObject("MeshTopology", position=corners, triangles=[[0, 1, 2]])
     floor.addObject("MechanicalObject", name="dofs")
-    floor.addObject("TriangleCollisionModel", name="floor", moving=False, simulated=False)
+    floor.addObject("TriangleCollisionModel", name="floor", group=2, moving=False, simulated=False)
 
 
 def add_box(root, mass, rotation, centre):
@@ -198,7 +198,7 @@ def add_box(root, mass, rotation, centre):
     faces = box.addChild("faces")
     faces.addObject("MeshTopology", position=CORNERS.tolist(), triangles=TRIANGLES)
     faces.addObject("MechanicalObject", name="dofs")
-    faces.addObject("TriangleCollisionModel", group=1)
+    faces.addObject("TriangleCollisionModel", group=[1, 2])
     faces.addObject("RigidMapping")
     feet = box.addChild("feet")
     feet.addObject("MechanicalObject", name="dofs", position=FEET)
