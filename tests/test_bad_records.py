@@ -178,7 +178,15 @@ def test_ctrl_c_pressed_twice_does_not_wait_and_keeps_the_record(softctl, scene,
     assert len(read_record(file).time) == 3
 
 
-def test_ctrl_c_while_a_scene_loads_leaves_nothing(softctl, tmp_path):
+@pytest.fixture
+def interruptible():
+    """SIGINT as in a terminal; a shell's background job begins with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_while_a_scene_loads_leaves_nothing(softctl, interruptible, tmp_path):
     path, file = tmp_path / "scene.py", tmp_path / "run.mcap"
     path.write_text(f"import os, signal\n{PRESS}\n")
     status, _, err = softctl("run", path, "--record", file)

@@ -54,7 +54,7 @@ def test_a_run_is_a_row_with_errors_solves_and_times():
 def test_a_run_that_fails_is_a_row_with_its_error():
     row = run_case(SCENES, Case("fingers", {"bent": 3.0}))
     assert row["reached"] == "no" and row["why"] == "the run failed"
-    assert row["error"].startswith("SceneError: The scene takes no parameter 'bent'")
+    assert row["error"].startswith("ParameterError: The scene takes no parameter 'bent'")
 
 
 def test_what_is_in_the_file_is_not_run_again(tmp_path, monkeypatch):
