@@ -11,6 +11,7 @@ import typer
 
 from sofa_softctl.cli.options import parameters
 from sofa_softctl.errors import SceneError
+from sofa_softctl.view.terminal.errors import user_frames
 
 
 def load_plugins(files: list[Path] | None, backend: str) -> None:
@@ -37,6 +38,8 @@ def exit_is_an_error(scene: Path) -> Iterator[None]:
     try:
         yield
     except SystemExit as ended:
+        if not user_frames(ended):  # of a library: standard output was closed
+            raise
         error = SceneError(f"{scene} called exit({ended.code!r}). Raise an exception instead.")
         raise error.with_traceback(ended.__traceback__) from None
 

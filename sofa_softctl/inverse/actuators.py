@@ -72,6 +72,9 @@ class Actuators:
         self.components = list(components)
         if not self.components:
             raise SceneError("InverseController needs at least one actuator.")
+        paths = [entry.getPathName() for entry in self.components]
+        if twice := [path for path in paths if paths.count(path) > 1]:
+            raise SceneError(f"InverseController drives '{twice[0]}' twice. Name it once.")
         self.kinds = [_kind(entry) for entry in self.components]
         self.names = tuple(names or _names(self.components))
         self.given: dict[str, Any] = {}
@@ -175,12 +178,16 @@ def _kind(component: Any) -> ActuatorType | None:
 
 
 def _names(components: Sequence[Any]) -> list[str]:
-    """Names of the nodes; where a node holds several, with their own."""
+    """Names of the nodes; where they would not tell actuators apart, the components' paths."""
     nodes = [entry.getContext() for entry in components]
     paths = [node.getPathName() for node in nodes]
-    return [
+    names = [
         f"{node.getName()}.{entry.getName()}" if paths.count(path) > 1 else node.getName()
         for node, path, entry in zip(nodes, paths, components, strict=True)
+    ]
+    return [
+        entry.getPathName().lstrip("/") if names.count(name) > 1 else name
+        for name, entry in zip(names, components, strict=True)
     ]
 
 

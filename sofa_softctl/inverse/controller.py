@@ -83,7 +83,7 @@ class InverseController(SceneController):
             (negative) [displacement], likewise.
         displacement_max: Largest displacement [displacement], likewise.
         effort_rate: Largest change of an effort a step [effort], likewise.
-        motor_speed: Length that a motor pulls in a unit of time [length/time], likewise.
+        motor_speed: Largest length that a motor moves in a unit of time [length/time], likewise.
             A cable that a motion leaves slack may exceed its limits for the time that takes.
         contacts: Model of contacts: 'coulomb' (they stick or slide), 'sticking' (they stick without
             a cone, as in the paper), or 'forward' (not variables: forces of the forward solver with
@@ -377,6 +377,9 @@ class InverseController(SceneController):
         touching = None
         if contacts is not None:
             touching = contacts.problem(rows[own.a], rows[own.e], own.factor[0], self.law)
+        if self.motor_speed is not None:
+            course = np.where(self.driven.changes, np.inf, self.motor_speed * self.dt.value)
+            self.driven.given["displacement_rate"] = course
         self.keep(asked=self.slack.relax(self.driven.limits(own.factor), self.time.value))
         return InverseProblem(
             **own.mechanics(rows, others, self.target),
@@ -394,7 +397,8 @@ class InverseController(SceneController):
     def onAnimateEndEvent(self, event: Any) -> None:
         """Write the effectors' positions and errors."""
         del event
-        outputs.write_effectors(self.outputs, self.rows.tip(), self.wanted)
+        counts = self.weight.reshape(-1, 3) > 0.0
+        outputs.write_effectors(self.outputs, self.rows.tip(), self.wanted, counts)
 
     def hold(self) -> None:
         """Keep the last efforts, in this step and, by the cables' own `value`, in those to come."""

@@ -36,7 +36,7 @@ class GoalSummary:
     verdict: str
     """Outcome as a sentence."""
     closest: bool = False
-    """Whether actuators and limits allow nothing closer: the robot rests, and this is why."""
+    """Whether the limits allow nothing closer: the robot rests, and this is why."""
 
     @property
     def outcome(self) -> Verdict:
@@ -99,6 +99,10 @@ def judge(controller: Any, history: History) -> GoalSummary | None:
     unit = symbol(history.units, "length")
     who = f" ({controller.effector_names[worst]})" if len(controller.effector_names) > 1 else ""
     outcome = f"{end.distance:.3g} {unit} off at the end{who}, {end.tolerance:.3g} allowed"
+    exceeded = list(controller.solution.relaxed)
+    if end.distance <= end.tolerance and exceeded:
+        text = f"not reached within the limits: {outcome}; {'; '.join(exceeded)}"
+        return GoalSummary(end.tolerance, False, exceeded, text)
     if end.distance <= end.tolerance:
         return GoalSummary(end.tolerance, True, [], f"reached: {outcome}")
     actual = controller.weight.reshape(-1, 3) * (tip[-1] - goal[-1])
@@ -165,6 +169,8 @@ def _causes(controller: Any, end: _End, actual: float, unit: str) -> tuple[list[
     problem, last = controller.problem, controller.solution
     if problem.contacts is not None:  # its modes decide too: what is reached is all that is known
         return _gathered(last.active), False
+    if not problem.W_ea.any():
+        return ["no actuator moves the effectors: are cable and effector in the clamp?"], False
     missing = (controller.target - controller.wanted).ravel()
     parts = shortfall(problem, last.effector_error, missing)
     if parts is None:
@@ -194,13 +200,13 @@ def _sentences(controller: Any, parts: Shortfall, end: _End, unit: str) -> tuple
         found.append(f"{how} ({limits})")
     if parts.actuators > large:
         found.append(
-            "this is the closest point that these actuators reach"
+            "these actuators find nothing closer, step by step"
             if final
             else "these actuators come no closer in one step"
         )
     if parts.energy > large:
         found.append(f"energy={energy:g} holds it back: lower it")
-    return found, final and parts.energy <= large
+    return found, final and limited and parts.energy <= large
 
 
 def _approaching(end: _End, unit: str) -> str:

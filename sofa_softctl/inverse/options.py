@@ -26,8 +26,11 @@ def checked_effectors(controller: Any, effectors: Any) -> list[list[Any]]:
         options.wrong(controller, "effectors", EFFECTORS, effectors, advice)
     for rows in effectors:
         three = isinstance(rows, list | tuple) and len(rows) == 3
-        if not three or not all(map(_is_row, rows)):
+        if not three or not all(map(_is_row, rows)) or not _are_axes(rows):
             options.wrong(controller, "effectors", EFFECTORS, rows, advice)
+    paths = [rows[0].getPathName() for rows in effectors]
+    if twice := [path for path in paths if paths.count(path) > 1]:
+        options.wrong(controller, "effectors", f"{EFFECTORS}, each once", f"{twice[0]} twice")
     return [list(rows) for rows in effectors]
 
 
@@ -37,6 +40,13 @@ def _is_row(entry: Any) -> bool:
         and entry.getClassName().startswith("Position")
         and row_count(entry) == 1
     )
+
+
+def _are_axes(rows: Any) -> bool:
+    """Whether three constraints of one node are along x, y and z in this order."""
+    one = len({row.getContext().getPathName() for row in rows}) == 1
+    directions = np.array([np.asarray(row.useDirections.value)[:3] for row in rows], dtype=bool)
+    return one and bool((directions == np.eye(3, dtype=bool)).all())
 
 
 def checked_solver(controller: Any, solver: Any) -> str:
@@ -56,8 +66,10 @@ def checked_names(controller: Any, names: Any, actuators: int) -> tuple[str, ...
     expected = f"a list of texts, one for each of the {actuators} actuators"
     if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != actuators:
         options.wrong(controller, "names", expected, names)
-    if not all(isinstance(name, str) for name in names):
+    if not all(isinstance(name, str) and name for name in names):
         options.wrong(controller, "names", expected, names)
+    if len(set(names)) < len(names):
+        options.wrong(controller, "names", f"{expected}, all different", names)
     return tuple(names)
 
 

@@ -17,7 +17,7 @@ RECORDED: dict[str, tuple[str, str]] = {
     "displacement": ("length", "Length pulled in of each cable"),
     "goal": ("length", "Goal of each effector"),
     "tip": ("length", "Position of each effector"),
-    "error": ("length", "Distance of each effector to its goal"),
+    "error": ("length", "Distance of each effector to its goal, along the axes with a weight"),
 }
 """Quantity and meaning of the Data in every recording, see `scene.channels`."""
 RECORDED_CONTACTS: dict[str, tuple[Any, ...]] = {
@@ -119,10 +119,19 @@ def write_contacts(
     return normal, slide
 
 
-def write_effectors(outputs: dict[str, Any], tip: np.ndarray, goal: np.ndarray) -> None:
-    """Write positions and errors, from positions and goals [length], shape (n_e, 3) each."""
+def write_effectors(
+    outputs: dict[str, Any], tip: np.ndarray, goal: np.ndarray, counts: np.ndarray
+) -> None:
+    """Write positions and errors.
+
+    Args:
+        outputs: The Data by name.
+        tip: Position of each effector [length], shape (n_e, 3).
+        goal: Goal of each effector [length], shape (n_e, 3).
+        counts: Axes that count, which are those with a weight, shape (n_e, 3).
+    """
     outputs["tip"].value = tip
-    outputs["error"].value = np.linalg.norm(tip - goal, axis=1)
+    outputs["error"].value = np.linalg.norm((tip - goal) * counts, axis=1)
 
 
 def markers(outputs: dict[str, Any]) -> Markers:

@@ -60,9 +60,12 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         return super().__getattr__(name)
 
     def add_output(self, name: str, value: Any, help: str) -> None:
-        """Add a Data: a text, numbers, or points with three columns."""
-        kind = {0: "string", 1: "vector<double>", 2: "vector<Vec3d>"}[np.ndim(value)]
-        start = value if isinstance(value, str) else np.asarray(value).tolist()
+        """Add a Data: a text, numbers (one is a list of one), or points with three columns."""
+        if isinstance(value, str):
+            kind, start = "string", value
+        else:
+            numbers = np.atleast_1d(np.asarray(value, dtype=float))
+            kind, start = ("vector<double>", "vector<Vec3d>")[numbers.ndim - 1], numbers.tolist()
         self.addData(name=name, value=start, type=kind, help=help, group=type(self).__name__)
         self.outputs[name] = self.findData(name)
 

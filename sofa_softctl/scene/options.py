@@ -102,6 +102,8 @@ def wrong(controller: Any, option: str, expected: str, value: Any, advice: str =
 
 def shown(value: Any) -> str:
     """A value for a message: components and nodes by their path, long ones cut."""
+    if is_data(value):
+        return f"the Data '{value.getName()}' with the value {shown(value.value)}"
     if hasattr(value, "getPathName"):
         kind = "the node" if _is_node(value) else f"the {value.getClassName()}"
         return f"{kind} '{value.getPathName()}'"
@@ -145,8 +147,17 @@ def numbers(
     return np.array(np.broadcast_to(found, count))
 
 
+def is_data(value: Any) -> bool:
+    """Whether it is a Data of a component or node."""
+    return hasattr(value, "getOwner") and hasattr(value, "value")
+
+
 def as_floats(value: Any) -> np.ndarray | None:
-    """As an array of doubles; None where it is none, as of texts, None, or ragged lists."""
+    """As an array of doubles, of a Data its present value; None where it is none.
+
+    None of texts, None, or ragged lists.
+    """
+    value = value.value if is_data(value) else value
     try:
         found = np.asarray(value)
     except ValueError:

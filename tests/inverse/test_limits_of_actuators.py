@@ -8,7 +8,9 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.run import run
 from sofa_softctl.scene.session import Session
+from sofa_softctl.status import Verdict
 
 find_backend("embedded")
 
@@ -202,3 +204,36 @@ def test_each_actuator_can_have_its_own_limit():
     session.step()
     effort = session.root.both.effort.value
     assert effort[0] == pytest.approx(50.0, rel=1e-9) and effort[1] > 1000.0
+
+
+@pytest.mark.parametrize("dt", [0.02, 0.01, 0.005])
+def test_the_speed_of_a_motor_is_a_limit_at_any_dt(dt):
+    """5 length units in a unit of time, so the mass is led no faster than that."""
+    session = Session(particle(dt=dt, motor_speed=5.0))
+    positions = [0.0]
+    for _ in range(round(0.4 / dt)):
+        session.step()
+        positions.append(float(session.root.body.dofs.position.value[0, 0]))
+    speed = np.diff(positions) / dt
+    assert speed == pytest.approx(np.full(len(speed), 5.0), rel=1e-6)
+    assert "body: displacement rate at its maximum" in session.root.inverse.limits_met
+
+
+def test_a_goal_that_is_reached_beyond_limits_is_not_reached():
+    """The mass stands at its goal; the displacement should be -1 at most, but nothing pushes."""
+    create = particle(
+        goal=[0.0, 0.0, 0.0], effort_min=0.0, displacement_max=-1.0, goal_tolerance=0.5
+    )
+    (inverse,) = run(Session(create), 5)[0].inverse
+    assert not inverse.goal.reached and inverse.verdict is Verdict.NOT_REACHED
+    assert inverse.goal.verdict.startswith("not reached within the limits: 0 length off at the end")
+    assert "body: displacement 1 above its maximum" in inverse.goal.verdict
+
+
+def test_an_effector_that_nothing_moves_is_named():
+    def create(root):
+        particle(goal=[3.0, 0.0, 0.0], goal_tolerance=0.1)(root)
+        root.body.addObject("FixedProjectiveConstraint", indices=[0])
+
+    (inverse,) = run(Session(create), 3)[0].inverse
+    assert inverse.goal.reasons[0].startswith("no actuator moves the effectors")

@@ -30,6 +30,9 @@ def made():
         cable = body.addObject(
             "CableConstraint", name="cable", indices=[0], valueType="force", value=[0.0]
         )
+        second = body.addObject(
+            "CableConstraint", name="second", indices=[0], valueType="force", value=[0.0]
+        )
         effector = add_effector(body)
 
         def controller(self, **options):
@@ -176,6 +179,31 @@ BAD = {
         {"names": ["left", "right"]},
         "names must be a list of texts, one for each of the 1 actuators, got ['left', 'right']",
     ),
+    "the same name twice": (
+        {"actuators": of(lambda s: [s.cable, s.second]), "names": ["a", "a"]},
+        "one for each of the 2 actuators, all different, got ['a', 'a']",
+    ),
+    "an empty name": ({"names": [""]}, "names must be a list of texts"),
+    "an actuator twice": (
+        {"actuators": of(lambda s: [s.cable, s.cable])},
+        "InverseController drives '/body/cable' twice. Name it once.",
+    ),
+    "an effector twice": (
+        {"effectors": of(lambda s: [s.effector, s.effector]), "goal": np.zeros((2, 3))},
+        "each once, got '/body/effector_x twice'",
+    ),
+    "axes of an effector in another order": (
+        {"effectors": of(lambda s: [s.effector[::-1]])},
+        "got a list of 3 that begins with the PositionConstraint '/body/effector_z'",
+    ),
+    "one axis three times": (
+        {"effectors": of(lambda s: [[s.effector[0]] * 3])},
+        "each what add_effector(node) returned",
+    ),
+    "a Data of texts": (
+        {"energy": of(lambda s: s.cable.valueType)},
+        "got the Data 'valueType' with the value 'force'.",
+    ),
     "names as text": ({"names": "l"}, "names must be a list of texts"),
     "names of numbers": ({"names": [1]}, "names must be a list of texts"),
     "goal_tolerance": (
@@ -194,7 +222,7 @@ def test_a_bad_option_is_refused_with_the_line(made, name):
     options, fragment = BAD[name]
     with pytest.raises(SceneError, match=re.escape(fragment)) as caught:
         made.controller(**options)
-    if name not in ("no actuator", "a state as actuator"):
+    if name not in ("no actuator", "a state as actuator", "an actuator twice"):
         assert HERE in str(caught.value)
 
 
@@ -295,3 +323,26 @@ def test_options_of_other_controllers_are_checked_too(made, name):
     with pytest.raises(SceneError, match=re.escape(fragment)) as caught:
         resolve_name(f"sofa_softctl.{home}")(root=made.root, **given)
     assert HERE in str(caught.value)
+
+
+def test_a_data_of_numbers_is_taken_as_an_option(made):
+    assert made.controller(energy=made.root.dt).energy == made.root.dt.value
+
+
+def test_nodes_of_one_name_give_actuators_of_different_names(made):
+    cables = []
+    for name in ("left", "right"):
+        node = made.root.addChild(name).addChild("cable")
+        node.addObject("MechanicalObject", position=[[0.0] * 3])
+        cables.append(
+            node.addObject(
+                "CableConstraint", name="pull", indices=[0], valueType="force", value=[0.0]
+            )
+        )
+    assert made.controller(actuators=cables).names == ("left/cable/pull", "right/cable/pull")
+
+
+def test_an_output_may_be_a_number(made):
+    one = SceneController(root=made.root, name="one")
+    one.add_output("gain", 0.5, "A number.")
+    assert one.gain.value == [0.5]

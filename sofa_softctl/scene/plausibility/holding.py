@@ -50,6 +50,14 @@ def _everywhere(body: Body) -> list[StartWarning]:
             every = entry.findData("fixAll")
             whole = every is not None and every.value
             fixed |= set(range(body.count) if whole else map(int, entry.indices.value))
+    if last is not None and not fixed:
+        return [
+            StartWarning(
+                last,
+                f"{at(last)} fixes no node of '{body.node.getPathName()}': its 'indices' are "
+                "empty. Is the box of the ROI in other units, or beside the body?",
+            )
+        ]
     if last is None or len(fixed) < body.count:
         return []
     return [

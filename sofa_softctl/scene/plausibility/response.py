@@ -42,7 +42,9 @@ def response_warnings(root: Any) -> list[StartWarning]:
                     f"({about}). Is the modulus, the mass or gravity in other units?",
                 )
             )
-        if system.solver.has_free_motion and 0.0 < response.period < dt < STATIC * response.period:
+        first_order = system.solver.findData("firstOrder")
+        inertia = system.solver.has_free_motion and not (first_order and first_order.value)
+        if inertia and 0.0 < response.period < dt < STATIC * response.period:
             found.append(
                 StartWarning(
                     node,

@@ -37,5 +37,12 @@ def save_run_plot(path: str | Path, controllers: Sequence[tuple[Any, History]]) 
             cannot be written.
     """
     with new_figure(path) as figure:
-        if not any(controller.plot(figure, history) for controller, history in controllers):
+        if not any(
+            _drawn(figure, controller.plot(figure, history)) for controller, history in controllers
+        ):
             raise SoftctlError(NOTHING)
+
+
+def _drawn(figure: Any, said: bool | None) -> bool:
+    """Whether a controller drew something, also where its `plot` returns None."""
+    return bool(figure.axes) if said is None else said
