@@ -135,7 +135,7 @@ IMPLAUSIBLE = {
     "modulus in kPa for Pa": (
         SMALL | EARTH | {"fem": fem(400.0)},
         "m, kg, s",
-        "Is the modulus, the mass or gravity in other units?",
+        "Is the modulus, the mass or gravity in other units, or are too few nodes fixed?",
     ),
     "mass in g for kg": ({"mass": mass(40.0)}, None, "(youngModulus=400, totalMass=40)"),
     "density in kg/m^3 for kg/mm^3": (
@@ -150,6 +150,11 @@ IMPLAUSIBLE = {
         {"roi": "beam.addObject('BoxROI', name='roi', box=[-99, -99, -99, 99, 99, 99])"},
         None,
         "clamp' fixes all 54 nodes of '/beam', so the body cannot move",
+    ),
+    "a clamp on no node": (
+        {"clamp": clamp("indices=[]")},
+        None,
+        "clamp' fixes no node of '/beam': its 'indices' are empty",
     ),
     "all nodes by number": ({"clamp": clamp("indices=range(54)")}, None, "fixes all 54 nodes"),
     "fixAll": ({"clamp": clamp("fixAll=True")}, None, "fixes all 54 nodes of '/beam'"),

@@ -39,7 +39,8 @@ def response_warnings(root: Any) -> list[StartWarning]:
                     node,
                     f"{at(system.states[0])}: under gravity {gravity_of(root):g} the body sags by "
                     f"{response.sag:.3g} by its stiffness at the start, and it is {size:.4g} long "
-                    f"({about}). Is the modulus, the mass or gravity in other units?",
+                    f"({about}). Is the modulus, the mass or gravity in other units, or "
+                    "are too few nodes fixed?",
                 )
             )
         first_order = system.solver.findData("firstOrder")
