@@ -8,7 +8,8 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -59,8 +60,13 @@ class Plugins(Catalogue):
             for hook in HOOKS:
                 for implementation in getattr(self.manager.hook, hook).get_hookimpls():
                     if implementation.plugin is plugin:
-                        arguments = (offers.register(hook),)[: len(implementation.argnames)]
-                        implementation.function(*arguments)
+                        if not implementation.argnames:
+                            raise PluginError(
+                                f"Plugin '{name}': {hook}() takes no argument; expected "
+                                f"{hook}(register)."
+                            )
+                        with _exit_is_an_error(name):
+                            implementation.function(offers.register(hook))
         except BaseException:
             if self.manager.is_registered(plugin):
                 self.manager.unregister(plugin)
@@ -120,7 +126,9 @@ class Plugins(Catalogue):
         if path.suffix != ".py":
             raise PluginError(f"The plugin '{path}' is no Python file (.py).")
         find_backend()
-        self.add(import_file(path, "softctl_plugin", folder_too=False), str(path))
+        with _exit_is_an_error(str(path)):
+            module = import_file(path, "softctl_plugin", folder_too=False)
+        self.add(module, str(path))
 
     def load_entry_points(self) -> None:
         """Take in the plugins of installed packages, unless SOFTCTL_PLUGINS=0.
@@ -136,7 +144,9 @@ class Plugins(Catalogue):
             package = entry.name if entry.dist is None else entry.dist.name
             _places.update(_files_of(entry))
             try:
-                self.add(entry.load(), entry.name)
+                with _exit_is_an_error(entry.name):
+                    plugin = entry.load()
+                self.add(plugin, entry.name)
             except Exception as error:
                 what = str(error)
                 if not isinstance(error, PluginError):
@@ -150,6 +160,17 @@ class Plugins(Catalogue):
     def names(self) -> list[str]:
         """Names of the plugins, in order of registration."""
         return [name for name, _ in self.manager.list_name_plugin()]
+
+
+@contextmanager
+def _exit_is_an_error(name: str) -> Iterator[None]:
+    """A plugin that calls exit() does not end the command."""
+    try:
+        yield
+    except SystemExit as ended:
+        raise PluginError(
+            f"Plugin '{name}' called exit({ended.code!r}). Raise an exception instead."
+        ) from ended
 
 
 _places: set[str] = set()

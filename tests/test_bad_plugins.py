@@ -666,3 +666,22 @@ def test_limits_that_are_exceeded_are_named_beside_the_fallback(register_solver)
     assert other.relaxed == own.relaxed == ("cable: displacement 2 above its maximum",)
     assert not other.within_limits
     assert np.array_equal(other.effort, own.effort)
+
+
+@pytest.mark.parametrize("code", ["raise SystemExit(0)", "import sys; sys.exit(4)"])
+def test_a_plugin_that_exits_is_an_error(softctl, tmp_path, code):
+    path = tmp_path / "mine.py"
+    path.write_text(code)
+    status, _, err = softctl("plugins", "--plugin", path)
+    assert status == 1
+    assert f"Plugin '{path}' called exit(" in err and "Raise an exception instead." in err
+
+
+def test_a_hook_without_its_argument_is_an_error(softctl, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from sofa_softctl import hookimpl\n@hookimpl\ndef softctl_register_components(): pass\n"
+    )
+    status, _, err = softctl("plugins", "--plugin", path)
+    assert status == 1
+    assert "takes no argument; expected softctl_register_components(register)." in err

@@ -10,8 +10,11 @@ import sys
 import numpy as np
 import pytest
 
+from sofa_softctl.errors import RecordError
 from sofa_softctl.record.file import RecordFile
 from sofa_softctl.record.record import read_record
+from sofa_softctl.record.writer import RecordWriter
+from sofa_softctl.scene.session import Session
 
 NOT_LOADED = "raise RuntimeError('the scene was loaded')\n"
 CONTROLLER = """\
@@ -411,3 +414,39 @@ def test_a_fault_of_softctl_keeps_its_traceback_in_a_file(softctl, monkeypatch, 
     (file,) = tmp_path.glob("softctl-*.txt")
     assert str(file) in second
     assert "Traceback (most recent call last):" in file.read_text()
+
+
+def test_a_scene_that_changes_the_folder_does_not_lose_its_recording(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+
+    def create(root):
+        root.addObject("DefaultAnimationLoop")
+        root.addChild("body").addObject("MechanicalObject", name="dofs", position=[[0, 0, 0]])
+
+    session = Session(create)
+    with session.recording("run.mcap"):
+        session.step()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        session.step()
+    assert len(read_record(tmp_path / "run.mcap").time) == 2
+
+
+def test_nothing_to_record_is_an_error():
+    session = Session(lambda root: root.addObject("DefaultAnimationLoop"))
+    with pytest.raises(RecordError, match="There is nothing to record: the scene has no Mech"):
+        session.recording("run.mcap").__enter__()
+
+
+def test_a_damaged_recording_is_not_called_truncated(tmp_path):
+    file = tmp_path / "run.mcap"
+    with RecordWriter(file, {}) as writer:
+        writer.add_channel("x", shape=(200,))
+        for step in range(1, 2000):
+            writer.write(0.01 * step, {"x": np.random.default_rng(step).normal(size=200)})
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    record = read_record(file)
+    assert not record.complete and 0 < len(record.time) < 1999
+    assert record.status == f"damaged: what comes after {len(record.time)} steps cannot be read"

@@ -33,6 +33,9 @@ for _name in COMMANDS:
 
 def main() -> None:
     """Run the command line; ends with an `ExitStatus`, and with a message on errors."""
+    for name in ("stdout", "stderr"):  # a service may have none
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the process
     for stream in (sys.stdout, sys.stderr):  # a terminal without umlauts gets \xfc
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

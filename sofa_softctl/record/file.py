@@ -33,6 +33,7 @@ class RecordFile:
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         self.path = Path(path)
         self.path_partial = self.path.with_name(self.path.name + ".part")
+        self._place = self.path.absolute()  # a scene may change the working folder
         check_suffix(self.path)
         with writing(self.path, RecordError):
             if self.path.is_dir():
@@ -48,7 +49,7 @@ class RecordFile:
         with writing(self.path, RecordError):
             self.stream.flush()
             os.fsync(self.stream.fileno())
-            os.replace(self.path_partial, self.path)  # still locked: nobody else can begin it
+            os.replace(self._partial, self._place)  # still locked: nobody else can begin it
         self.stream.close()
 
     def release(self) -> None:
@@ -57,10 +58,14 @@ class RecordFile:
             return
         try:
             if not os.fstat(self.stream.fileno()).st_size:
-                self.path_partial.unlink(missing_ok=True)
+                self._partial.unlink(missing_ok=True)
             self.stream.close()
         except OSError:  # a full disk refuses what was not written yet; the file is closed
             pass
+
+    @property
+    def _partial(self) -> Path:
+        return self._place.with_name(self.path_partial.name)
 
     def __enter__(self) -> Self:
         return self

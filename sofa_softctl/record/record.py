@@ -87,7 +87,7 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     if magic != MCAP0_MAGIC:
         raise RecordError(f"{path}: expected an MCAP file. Got a file that begins with {magic!r}.")
     file.seek(-len(MCAP0_MAGIC), os.SEEK_END)
-    closed = file.read() == MCAP0_MAGIC
+    closed = file.tell() >= len(MCAP0_MAGIC) and file.read() == MCAP0_MAGIC
     file.seek(0)
     metadata: dict[str, str] = {}
     channels: dict[int, Channel] = {}
@@ -115,9 +115,11 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
             f"{path}: expected an MCAP file of the profile '{PROFILE}', as `softctl run` writes. "
             f"Got: '{profile}'"
         )
-    if not (closed and footer):
-        status = TRUNCATED
     steps = min(map(len, messages.values()), default=0)  # the last step may be incomplete
+    if not closed:
+        status = TRUNCATED
+    elif not footer:
+        status = f"damaged: what comes after {steps} steps cannot be read"
     series = {
         c.topic: _series(c, kinds.get(c.schema_id, ""), messages[c.id][:steps], path)
         for c in channels.values()

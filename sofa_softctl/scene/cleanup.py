@@ -9,10 +9,10 @@ from typing import Any
 from sofa_softctl._internal.interrupt import interrupted_after
 
 
-def clean_up(Sofa: Any, controllers: Iterable[Any]) -> Exception | None:
+def clean_up(Sofa: Any, controllers: Iterable[Any]) -> BaseException | None:
     """Call `cleanup()` of each controller, whatever the others raise; Ctrl-C waits for them.
 
-    What one raises is reported as an error message.
+    What one raises is reported as an error message; so is a second Ctrl-C or an exit() in one.
 
     Args:
         Sofa: The backend's module.
@@ -26,7 +26,7 @@ def clean_up(Sofa: Any, controllers: Iterable[Any]) -> Exception | None:
         for controller in controllers:
             try:
                 controller.cleanup()
-            except Exception as error:
+            except BaseException as error:
                 first = first or error
                 frame = traceback.extract_tb(error.__traceback__)[-1]
                 Sofa.msg_error(

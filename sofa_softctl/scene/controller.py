@@ -64,7 +64,11 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         if isinstance(value, str):
             kind, start = "string", value
         else:
-            numbers = np.atleast_1d(np.asarray(value, dtype=float))
+            numbers = np.atleast_1d(np.asarray(value))
+            if numbers.dtype.kind not in "biuf" or numbers.ndim > 2:
+                expected = "a text, numbers, or points of shape (n, 3)"
+                options.wrong(self, f"the output '{name}'", expected, value)
+            numbers = numbers.astype(float)
             kind, start = ("vector<double>", "vector<Vec3d>")[numbers.ndim - 1], numbers.tolist()
         self.addData(name=name, value=start, type=kind, help=help, group=type(self).__name__)
         self.outputs[name] = self.findData(name)

@@ -197,6 +197,11 @@ class Session:
         if self._writer is not None:
             raise RecordError(f"This session already records to '{self._writer.path}'.")
         self._channels = channels_of(self.root)
+        if not self._channels:
+            raise RecordError(
+                "There is nothing to record: the scene has no MechanicalObject, no cable and no "
+                "controller with numbers or texts as Data."
+            )
         self._writer = RecordWriter(path, as_texts(provenance(self)), overwrite=overwrite)
         for channel in self._channels:
             self._writer.add_channel(
@@ -241,7 +246,7 @@ class Session:
         if error is not None:
             raise error
 
-    def _clean_up(self) -> Exception | None:
+    def _clean_up(self) -> BaseException | None:
         if self._closed:
             return None
         self._closed = True

@@ -6,6 +6,8 @@ import signal
 import pytest
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.cleanup import clean_up
 from sofa_softctl.scene.controller import SceneController
 from sofa_softctl.scene.run import run
 from sofa_softctl.scene.session import Session
@@ -137,3 +139,24 @@ def test_softctl_run_calls_it(softctl, tmp_path, status):
     found = softctl("run", tmp_path / "scene.py", "--steps", "3", "--quiet")
     assert found[0] == status
     assert (tmp_path / "calls").read_text() == "stop\n"
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+def test_whatever_one_raises_the_others_are_cleaned_up(error):
+    """Motors of the others stop also where one is interrupted or calls exit()."""
+    called = []
+
+    class Controller:
+        def __init__(self, name, raises=None):
+            self.name, self.raises = name, raises
+
+        def getPathName(self):
+            return self.name
+
+        def cleanup(self):
+            called.append(self.name)
+            if self.raises is not None:
+                raise self.raises
+
+    found = clean_up(find_backend("embedded").Sofa, [Controller("a", error), Controller("b")])
+    assert found is error and called == ["a", "b"]
