@@ -23,7 +23,7 @@ def _load_plugins() -> None:
 when_unknown(_load_plugins)
 
 _HOMES = {
-    "FrictionWithoutCreep": "sofa_softctl.scene.friction",
+    "FrictionWithoutCreep": "sofa_softctl.scene.constraints.friction",
     "Grasp": "sofa_softctl.inverse.grasp",
     "IdentificationController": "sofa_softctl.identification.controller",
     "InverseController": "sofa_softctl.inverse.controller",

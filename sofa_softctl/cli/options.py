@@ -44,7 +44,7 @@ View = Annotated[
 
 def _be_strict(context: typer.Context, strict: bool) -> bool:
     """Open scenes strictly while the command runs."""
-    from sofa_softctl.scene.strict import strict_sessions
+    from sofa_softctl.scene.plausibility.strict import strict_sessions
 
     context.with_resource(strict_sessions(strict))
     return strict

@@ -26,7 +26,7 @@ def load_plugins(files: list[Path] | None, backend: str) -> None:
 def prepare(files: list[Path] | None, strict: bool) -> None:
     """What a process of its own does before it opens a scene: load plugins, be strict."""
     from sofa_softctl.plugins import load_files
-    from sofa_softctl.scene.strict import set_strict
+    from sofa_softctl.scene.plausibility.strict import set_strict
 
     load_files(files or [])
     set_strict(strict)

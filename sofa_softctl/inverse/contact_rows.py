@@ -8,8 +8,8 @@ import numpy as np
 
 from sofa_softctl.inverse.grasp import Grasp
 from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
-from sofa_softctl.scene.constraint_system import ComplianceSystem
-from sofa_softctl.scene.contacts import Contact, contacts_of
+from sofa_softctl.scene.constraints.contacts import Contact, contacts_of
+from sofa_softctl.scene.constraints.system import ComplianceSystem
 
 
 class ContactRows:

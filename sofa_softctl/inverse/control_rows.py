@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.inverse.actuators import Actuators
-from sofa_softctl.scene.constraint_system import ComplianceSystem
+from sofa_softctl.scene.constraints.system import ComplianceSystem
 
 
 class ControlRows:

@@ -16,8 +16,8 @@ from sofa_softctl.inverse import outputs
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.inverse.contact_rows import ContactRows
 from sofa_softctl.inverse.control_rows import ControlRows
-from sofa_softctl.inverse.goal_plausibility import goal_warnings
-from sofa_softctl.inverse.goals import goals_at, has_state, within_reach
+from sofa_softctl.inverse.goals.function import goals_at, has_state, within_reach
+from sofa_softctl.inverse.goals.plausibility import goal_warnings
 from sofa_softctl.inverse.grasp import Grasp
 from sofa_softctl.inverse.limit_checks import check_limits, limit_warnings
 from sofa_softctl.inverse.look_ahead import LookAhead
@@ -42,7 +42,7 @@ from sofa_softctl.qpcc.solution import InverseSolution
 from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.scene import options
 from sofa_softctl.scene.body import body_size
-from sofa_softctl.scene.contacts import body_path
+from sofa_softctl.scene.constraints.contacts import body_path
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.report import History, Markers
 from sofa_softctl.status import Status
@@ -153,6 +153,8 @@ class InverseController(SceneController):
         self.goal_function: Any = checked_goal(self, goal, len(self.effectors))
         self.energy = options.number(self, "energy", energy, options.FINITE_NOT_NEGATIVE)
         self.weight = row_weights(self, weight, len(self.effectors))
+        self.counts = self.weight.reshape(-1, 3) > 0.0
+        """Axes of each effector that have a weight, shape (n_e, 3)."""
         self.goal_distance = options.number(self, "goal_distance", goal_distance, options.POSITIVE)
         self.effort_rate = self._of_actuators("effort_rate", effort_rate, options.NOT_NEGATIVE)
         self.motor_speed: Any = None
@@ -298,7 +300,7 @@ class InverseController(SceneController):
         if given is None:
             sizes = [body_size(rows[0].getContext()) for rows in self.effectors]
             given = DEFAULT_TOLERANCE * np.array(sizes)
-        judged = (self.weight.reshape(-1, 3) > 0.0).any(axis=1) & (given > 0.0)
+        judged = self.counts.any(axis=1) & (given > 0.0)
         found: np.ndarray = np.where(judged, given, math.inf)
         return found
 
@@ -397,8 +399,7 @@ class InverseController(SceneController):
     def onAnimateEndEvent(self, event: Any) -> None:
         """Write the effectors' positions and errors."""
         del event
-        counts = self.weight.reshape(-1, 3) > 0.0
-        outputs.write_effectors(self.outputs, self.rows.tip(), self.wanted, counts)
+        outputs.write_effectors(self.outputs, self.rows.tip(), self.wanted, self.counts)
 
     def hold(self) -> None:
         """Keep the last efforts, in this step and, by the cables' own `value`, in those to come."""

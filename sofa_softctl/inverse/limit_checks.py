@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.runtime.helper.source_line import describe
-from sofa_softctl.scene.constraint_system import ComplianceSystem
+from sofa_softctl.scene.constraints.system import ComplianceSystem
 
 
 class Source(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sofa_softctl.inverse.goal_verdict import GoalSummary, judge
+from sofa_softctl.inverse.goals.verdict import GoalSummary, judge
 from sofa_softctl.scene.report import History, Line, Report, Summary, Table
 from sofa_softctl.status import Status, Verdict
 

@@ -12,7 +12,7 @@ from sofa_softctl.library.library import Answer, TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.storage import load
 from sofa_softctl.scene import options
-from sofa_softctl.scene.constraint_system import ComplianceSystem
+from sofa_softctl.scene.constraints.system import ComplianceSystem
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
 Task = Callable[[float], Any]

@@ -18,7 +18,7 @@ from sofa_softctl.library.ocp.problem import (
     Symbol,
     Variable,
 )
-from sofa_softctl.scene.constraint_system import ComplianceSystem
+from sofa_softctl.scene.constraints.system import ComplianceSystem
 from sofa_softctl.scene.session import Session
 from sofa_softctl.units import Units, symbol
 

@@ -5,8 +5,8 @@ from sofa_softctl._internal.public import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
-        "constraint_system": ["ComplianceSystem"],
-        "contacts": ["contacts_of"],
+        "constraints.system": ["ComplianceSystem"],
+        "constraints.contacts": ["contacts_of"],
         "controller": ["SceneController", "pauses_on_error"],
         "report": ["History", "Line", "Markers", "Report", "Summary", "Table"],
         "session": ["Session"],

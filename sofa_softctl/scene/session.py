@@ -24,9 +24,9 @@ from sofa_softctl.scene.channels import DataChannel, channels_of, nodes_of, own_
 from sofa_softctl.scene.cleanup import clean_up
 from sofa_softctl.scene.loader import arguments_of, build_scene, load_scene, parameters_of
 from sofa_softctl.scene.plausibility import implausible
+from sofa_softctl.scene.plausibility.strict import strict_start
 from sofa_softctl.scene.provenance import as_texts, provenance
 from sofa_softctl.scene.sofa.animate import SofaSteps, controllers_of
-from sofa_softctl.scene.strict import strict_start
 from sofa_softctl.units import symbol
 
 

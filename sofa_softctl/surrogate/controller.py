@@ -11,7 +11,7 @@ import numpy as np
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import read_record
 from sofa_softctl.scene import options
-from sofa_softctl.scene.constraint_system import ComplianceSystem
+from sofa_softctl.scene.constraints.system import ComplianceSystem
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
 

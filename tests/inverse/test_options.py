@@ -260,7 +260,7 @@ def test_a_strangers_controller_refuses_unknown_options_too(made):
         "library.controller:LibraryController",
         "identification.controller:IdentificationController",
         "scene.playback:Playback",
-        "scene.friction:FrictionWithoutCreep",
+        "scene.constraints.friction:FrictionWithoutCreep",
     ],
 )
 def test_every_controller_of_the_package_refuses_unknown_options(made, name):

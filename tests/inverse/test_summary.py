@@ -49,6 +49,7 @@ def summed_up(
         lost=SimpleNamespace(left=dict(lost)),
         tolerance=np.array([tolerance]),
         weight=np.ones(3),
+        counts=np.ones((1, 3), dtype=bool),
         effector_names=["/tip"],
         problem=SimpleNamespace(contacts=()),
         searched=list(search),

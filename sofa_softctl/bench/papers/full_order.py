@@ -9,7 +9,7 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Mass, Pairs
 from sofa_softctl.runtime.components.constraint.cable_model import CableModel
-from sofa_softctl.scene.constraint_system import ComplianceSystem
+from sofa_softctl.scene.constraints.system import ComplianceSystem
 from sofa_softctl.scene.equilibrium import EquilibriumMap, KnownEquilibrium
 from sofa_softctl.scene.session import Session
 

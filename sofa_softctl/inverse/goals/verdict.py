@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.inverse.shortfall import Shortfall, shortfall
+from sofa_softctl.inverse.goals.shortfall import Shortfall, shortfall
 from sofa_softctl.scene.report import History
 from sofa_softctl.status import Status, Verdict
 from sofa_softctl.units import symbol
@@ -91,7 +91,7 @@ def judge(controller: Any, history: History) -> GoalSummary | None:
     judged = np.flatnonzero(np.isfinite(controller.tolerance))
     if not len(judged):
         return None
-    counts = controller.weight.reshape(-1, 3) > 0.0
+    counts = controller.counts
     tip, goal = (history[name] * counts for name in ("tip", "goal"))
     distance = np.linalg.norm(tip[-1] - goal[-1], axis=1)
     worst = int(judged[np.argmax((distance / controller.tolerance)[judged])])

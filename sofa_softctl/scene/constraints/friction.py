@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sofa_softctl.scene.constraint_system import ComplianceSystem
-from sofa_softctl.scene.contacts import contacts_of
+from sofa_softctl.scene.constraints.contacts import contacts_of
+from sofa_softctl.scene.constraints.system import ComplianceSystem
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
 

@@ -8,7 +8,7 @@ import pytest
 from sofa_softctl.cli.app import main
 from sofa_softctl.inverse.controller import InverseController
 from sofa_softctl.inverse.effectors import add_effector
-from sofa_softctl.inverse.shortfall import shortfall
+from sofa_softctl.inverse.goals.shortfall import shortfall
 from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.scene.run import run

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sofa_softctl.scene.session import Session
 
-RING = Path(__file__).parents[2] / "scenes" / "rolling_ring.py"
+RING = Path(__file__).parents[3] / "scenes" / "rolling_ring.py"
 
 
 def test_contacts_are_listed_by_the_nodes_that_touch():

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.inverse.goals import has_state
+from sofa_softctl.inverse.goals.function import has_state
 from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.plausibility.goals import FAR, far_goal
 

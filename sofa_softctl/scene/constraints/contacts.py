@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.scene.channels import own_state
-from sofa_softctl.scene.constraint_system import ComplianceSystem
+from sofa_softctl.scene.constraints.system import ComplianceSystem
 
 KINDS = ("UnilateralLagrangianConstraint", "AugmentedLagrangianConstraint")
 """Components that SOFA's collision response puts into the graph, one a pair of models."""

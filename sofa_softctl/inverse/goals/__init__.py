@@ -1,0 +1,1 @@
+"""Goals of inverse control: functions of time, plausibility at the start, verdict at the end."""

@@ -1,0 +1,1 @@
+"""The constraint system of a step: rows, contacts, friction, the same on both backends."""
