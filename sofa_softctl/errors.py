@@ -18,6 +18,12 @@ SoftctlError                what every error of this package is
 ├── SimulationError         a model cannot be simulated with some parameters (ArithmeticError)
 ├── StoreError              a store of samples cannot be opened, written or read (ValueError)
 ├── UsageError              a command line is wrong
+├── ConfigError             the configuration file of a robot is wrong (ValueError)
+├── DeviceError             a motor, pump or sensor, or the line to it
+│   ├── DeviceUnavailableError  not supported here: a library or the kernel lacks it (ImportError)
+│   ├── DeviceOpenError         it could not be opened: missing, busy, no permission, wrong firmware
+│   ├── DeviceFailedError       it failed while it was running: unplugged, a fault of its own
+│   └── DeviceTimeoutError      it did not answer in time (TimeoutError)
 └── WorkerError             a process that evaluated the exact map ended (RuntimeError)
 """
 
@@ -106,6 +112,30 @@ class StoreError(SoftctlError, ValueError):
 
 class UsageError(SoftctlError):
     """A command line is wrong: the value of an option, or options that exclude each other."""
+
+
+class ConfigError(SoftctlError, ValueError):
+    """The configuration file of a robot is wrong. The message gives the file's line."""
+
+
+class DeviceError(SoftctlError):
+    """A device of the hardware bridge, such as a motor or a pump, or the line to it, failed."""
+
+
+class DeviceUnavailableError(DeviceError, ImportError):
+    """A device is not supported here: a Python package, or the kernel, lacks what it needs."""
+
+
+class DeviceOpenError(DeviceError):
+    """A device cannot be opened: missing, busy, no permission, another firmware or protocol."""
+
+
+class DeviceFailedError(DeviceError):
+    """A device failed while it was running: unplugged, a fault of its own, an emergency stop."""
+
+
+class DeviceTimeoutError(DeviceError, TimeoutError):
+    """A device did not answer in time."""
 
 
 class WorkerError(SoftctlError, RuntimeError):

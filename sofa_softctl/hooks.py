@@ -55,3 +55,13 @@ def softctl_register_components(register: Callable[[type[Any]], None]) -> None:
     `sofa_softctl.runtime.Component`; scenes name it by its class name. In SOFA
     itself such a component does not exist: a scene that uses it says so.
     """
+
+
+@hookspec
+def softctl_register_devices(register: Callable[[str, type[Any]], None]) -> None:
+    """Make devices known to the hardware bridge, for `type` in a robot's configuration file.
+
+    Called once, when a device is first asked for that is not built in. Call `register(name,
+    device)` with a subclass of `sofa_softctl.bridge.Device`. The device process imports its module
+    again, without a scene: keep the module free of Sofa. See `sofa_softctl.testing.check_device`.
+    """

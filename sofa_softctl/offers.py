@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from sofa_softctl.bridge import registry as bridge_registry
+from sofa_softctl.bridge.device import Device
 from sofa_softctl.errors import PluginError, SceneError
 from sofa_softctl.qp import solvers
 from sofa_softctl.runtime.core import factory
@@ -81,6 +83,7 @@ KINDS: dict[str, Callable[[Catalogue], Iterable[str]]] = {
     "QP solver": lambda catalogue: solvers.qp_solvers,
     "sparse QP solver": lambda catalogue: solvers.sparse_qp_solvers,
     "component": lambda catalogue: factory.components(),
+    "device": lambda catalogue: bridge_registry.devices,
 }
 """What plugins bring: kind, and the names of all that there are, built-in ones too."""
 
@@ -174,11 +177,26 @@ class Offers:
             self._claim("component", name)
         self.taken.append(lambda: factory.register(component, plugin=self.plugin))
 
+    def device(self, name: str, device: type[Any]) -> None:
+        """See `hooks.softctl_register_devices`."""
+        if not (isinstance(device, type) and issubclass(device, Device)):
+            raise PluginError(
+                f"Plugin '{self.plugin}': device '{name}' must be a subclass of "
+                f"sofa_softctl.bridge.Device, got {device!r}."
+            )
+        if missing := sorted(device.__abstractmethods__):
+            raise PluginError(
+                f"Plugin '{self.plugin}': device '{name}' lacks the methods {', '.join(missing)}."
+            )
+        self._claim("device", name)
+        self.taken.append(lambda: bridge_registry.devices.update({name: device}))
+
 
 HOOKS: dict[str, Callable[..., None]] = {
     "softctl_register_controllers": Offers.controller,
     "softctl_register_qp_solvers": Offers.qp_solver,
     "softctl_register_components": Offers.component,
+    "softctl_register_devices": Offers.device,
 }
 """Hooks, and what their `register` does."""
 

@@ -100,7 +100,7 @@ REGISTERED = {
     ),
     "a hook that does not exist": (
         hook("devices", "pass"),
-        "there is no hook 'softctl_register_devices'",
+        "there is no hook 'softctl_register_sensors'",
     ),
     "a hook with other arguments": (
         GOOD.replace("register)", "registry)"),

@@ -20,7 +20,7 @@ LAYERS = (
     ("qpcc",),
     ("runtime",),
     ("scene",),
-    tuple(sorted({home.partition(".")[0] for home in CONTROLLERS.values()})),
+    tuple(sorted({home.partition(".")[0] for home in CONTROLLERS.values()} | {"bridge"})),
     ("offers",),
     ("plugins",),
     ("bench",),

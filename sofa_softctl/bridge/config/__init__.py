@@ -1,0 +1,1 @@
+"""The configuration file of a robot: reading, checking, and unit maps."""

@@ -1,0 +1,156 @@
+"""The contract of devices: what the bridge asks of a motor controller, a pump or a sensor.
+
+A device is opened, written to and read from by one thread of one process, at a fixed rate:
+
+    device = LoopbackDevice("left", **options)   # cheap: nothing is opened yet
+    capabilities = device.open(channels)         # may take seconds; checks whatever it can
+    while ...:
+        device.write(Command(...))               # once a period; must not wait for the device
+        feedback = device.read()                 # what has arrived since the last call, or None
+    device.stop()                                # motion ends, now
+    device.close()
+
+Values are in the device's own unit, such as steps, microseconds of a pulse, or pascal: the bridge
+converts from the unit of the actuator, and enforces all limits before it calls `write`.
+`sofa_softctl.testing.check_device` checks a class against this contract.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class ChannelSetup:
+    """One channel of a device as a robot's configuration uses it."""
+
+    number: int
+    """Number of the channel, from 0, or the id of a motor."""
+    name: str
+    """Name of its actuator, for messages."""
+    low: float
+    """Least value that may ever be sent [device unit]."""
+    high: float
+    """Greatest value that may ever be sent [device unit]."""
+    rate: float
+    """Greatest change in a second [device unit / s]; inf: no limit."""
+    rest: float
+    """Value at which the actuator is at rest [device unit], from `low` to `high`."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a device is and can do, as found when it was opened."""
+
+    description: str
+    """What was found, in words: board, firmware, port."""
+    unit: str
+    """Unit of the values of its channels, such as 'us', 'step', 'Pa'."""
+    resolution: float
+    """Smallest change of a value that it can follow [device unit]; 0: none."""
+    range: tuple[float, float]
+    """Least and greatest value that it takes [device unit]."""
+    rate_max: float
+    """Most commands in a second that the line to it carries [Hz]; inf: not known."""
+    watchdog: float | None
+    """Silence after which it stops its motors by itself [s]; None: it has no watchdog."""
+    acknowledges: bool
+    """Whether its feedback says which command it took last."""
+    moves: bool = True
+    """Whether something real moves; False: it is a simulation or a recorder."""
+    notes: tuple[str, ...] = ()
+    """What users should know, in sentences, such as a latency timer that slows the line down."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """Values for all channels of a device at one moment."""
+
+    sequence: int
+    """Number of the command, from 0, increasing by one; devices may send it modulo 2^16."""
+    time: float
+    """When the values hold, on this computer's monotonic clock [s]."""
+    values: np.ndarray
+    """One value a channel, in the order of `open` [device unit], finite, shape (n,)."""
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """What a device said last."""
+
+    time: float
+    """When it arrived, on this computer's monotonic clock [s]."""
+    positions: Mapping[int, float] = field(default_factory=dict)
+    """Measured or estimated value of channels, by their number [device unit]."""
+    efforts: Mapping[int, float] = field(default_factory=dict)
+    """Measured effort of channels, such as a motor's current [as the device documents it]."""
+    signals: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Whatever else it measures, by name: analogue inputs, pressures, positions of markers."""
+    acknowledged: int | None = None
+    """Sequence number of the newest command that it took; None: it does not say."""
+    device_time: float | None = None
+    """When it measured, on its own clock [s]; None: it does not say."""
+    stopped: str = ""
+    """Why it stopped by itself (watchdog, emergency stop, fault); empty: it did not."""
+
+
+class Device(ABC):
+    """Base class of devices.
+
+    A subclass takes its options by keyword, with types and defaults: they are the keys of its
+    table in a robot's configuration file, where names and types are checked.
+
+    Args:
+        name: Name of its table in the configuration file, for messages.
+    """
+
+    quantities: ClassVar[tuple[str, ...]] = ()
+    """Quantities of actuators for which it is meant, see `quantities`; empty: all."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @abstractmethod
+    def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
+        """Connect, check that all channels are there, and set the limits. Nothing moves yet.
+
+        Raises:
+            DeviceUnavailableError: A library or the kernel lacks something.
+            DeviceOpenError: Missing, busy, no permission, other firmware, no such channel.
+            DeviceTimeoutError: It does not answer.
+        """
+
+    @abstractmethod
+    def write(self, command: Command) -> None:
+        """Send a command, without waiting for the device to take it.
+
+        Raises:
+            DeviceFailedError: It is gone, or refuses.
+            DeviceTimeoutError: The line does not take the command.
+        """
+
+    @abstractmethod
+    def read(self) -> Feedback | None:
+        """Newest feedback since the last call; None: nothing arrived. Does not wait.
+
+        Raises:
+            DeviceFailedError: It is gone.
+            DeviceTimeoutError: It owes an answer for too long.
+        """
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End all motion now and stay there; repeated calls are harmless.
+
+        Called at emergency stops and before `close`; also after an error, so that it tries what
+        still can be done and raises `DeviceError` only if that failed.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release everything; raises nothing. A closed device can be opened again."""

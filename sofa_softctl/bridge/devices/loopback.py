@@ -1,0 +1,59 @@
+"""A device without a wire: whatever is written to it comes back as its position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+
+from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
+
+
+class LoopbackDevice(Device):
+    """Takes every command and reports it as reached; nothing moves.
+
+    Args:
+        name: Name of its table in the configuration file.
+        unit: Unit of its values.
+        resolution: Smallest change of a value [unit]; 0: none.
+    """
+
+    def __init__(self, name: str, *, unit: str = "", resolution: float = 0.0) -> None:
+        super().__init__(name)
+        self.unit, self.resolution = unit, resolution
+        self._channels: list[int] = []
+        self._waiting: Feedback | None = None
+
+    def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
+        """See `Device.open`."""
+        self._channels = [channel.number for channel in channels]
+        self._waiting = None
+        return Capabilities(
+            description="loopback, in this process",
+            unit=self.unit,
+            resolution=self.resolution,
+            range=(-float("inf"), float("inf")),
+            rate_max=float("inf"),
+            watchdog=None,
+            acknowledges=True,
+            moves=False,
+        )
+
+    def write(self, command: Command) -> None:
+        """See `Device.write`."""
+        values = command.values
+        if self.resolution:
+            values = (values / self.resolution).round() * self.resolution
+        positions = dict(zip(self._channels, values.tolist(), strict=True))
+        self._waiting = Feedback(monotonic(), positions, acknowledged=command.sequence)
+
+    def read(self) -> Feedback | None:
+        """See `Device.read`."""
+        found, self._waiting = self._waiting, None
+        return found
+
+    def stop(self) -> None:
+        """See `Device.stop`: nothing moves."""
+
+    def close(self) -> None:
+        """See `Device.close`."""
+        self._channels, self._waiting = [], None
