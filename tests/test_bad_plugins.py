@@ -99,7 +99,7 @@ REGISTERED = {
         "there is no hook 'softctl_register_controler'. Did you mean 'softctl_register_contr",
     ),
     "a hook that does not exist": (
-        hook("devices", "pass"),
+        hook("sensors", "pass"),
         "there is no hook 'softctl_register_sensors'",
     ),
     "a hook with other arguments": (
