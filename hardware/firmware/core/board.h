@@ -37,7 +37,7 @@ uint16_t board_input(uint8_t index);
 /* Switch an output on, at a value, without moving. */
 void board_switch_on(uint8_t channel, int32_t value);
 
-/* Where an output that is on shall be one tick from now; called at every tick, moving or not. */
+/* Where an output that is on shall be one tick from now; called at every tick on its way. */
 void board_move(uint8_t channel, position value);
 
 /* End the motion of an output at once. Returns where it is. */

@@ -228,6 +228,6 @@ void core_tick(core *c)
         return;
     }
     for (uint8_t i = 0; i < BOARD_CHANNELS; i++)
-        if (c->channels[i].on)
+        if (c->channels[i].at != c->channels[i].target)
             board_move(i, motion_step(&c->channels[i]));
 }

@@ -1,4 +1,4 @@
-/* CRC-32 of zlib and Ethernet, with a table of 16 entries: 64 bytes and two look-ups a byte. */
+/* CRC-32 of zlib and Ethernet, with two tables of 16 entries: 128 bytes, and shifts by whole bytes alone. */
 #ifndef CRC32_H
 #define CRC32_H
 

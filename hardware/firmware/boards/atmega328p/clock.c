@@ -7,6 +7,10 @@
 #include "board_config.h"
 #include "parts.h"
 
+/* Never lets a compare value of the ticks, or of the pulses (whole microseconds later), be 0 to 7:
+ * simavr 1.6 can miss those. */
+#define FIRST_TICK (TICK_CYCLES + 40u)
+
 static volatile uint32_t ticks;
 static volatile uint16_t last; /* time of the last tick on Timer 1 */
 static volatile uint8_t waiting;
@@ -15,19 +19,18 @@ void clock_begin(void)
 {
     TCCR1A = 0;
     TCCR1B = _BV(CS10);
-    OCR1A = TICK_CYCLES;
+    OCR1A = FIRST_TICK;
     TIFR1 = _BV(OCF1A);
     TIMSK1 = _BV(OCIE1A);
 }
 
-uint16_t clock_tick(void)
+void clock_tick(void)
 {
     uint16_t time = OCR1A;
     OCR1A = (uint16_t)(time + TICK_CYCLES);
     last = time;
     ticks++;
     waiting++;
-    return time;
 }
 
 bool clock_waiting(void)

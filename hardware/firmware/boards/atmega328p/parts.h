@@ -15,9 +15,9 @@ bool uart_waiting(void);       /* whether one has arrived; interrupts are off */
 #define CYCLES_PER_US 16u
 #define TICK_CYCLES (BOARD_TICK * CYCLES_PER_US)
 void clock_begin(void);
-uint16_t clock_tick(void);   /* from TIMER1_COMPA: note the tick; returns its time on Timer 1 */
-bool clock_take_tick(void);  /* whether one has come that nobody took */
-bool clock_waiting(void);    /* the same, taking none; interrupts are off */
+void clock_tick(void);      /* from TIMER1_COMPA: note the tick, ask for the next */
+bool clock_take_tick(void); /* whether one has come that nobody took */
+bool clock_waiting(void);   /* the same, taking none; interrupts are off */
 
 /* analogue.c */
 void analogue_begin(void);

@@ -18,8 +18,8 @@ static volatile uint8_t received_in, received_out, sent_in, sent_out;
 
 void uart_begin(void)
 {
-    UBRR0 = (uint16_t)DIVIDER;
     UCSR0A = _BV(U2X0);
+    UBRR0 = (uint16_t)DIVIDER;
     UCSR0C = _BV(UCSZ01) | _BV(UCSZ00);
     UCSR0B = _BV(RXEN0) | _BV(TXEN0) | _BV(RXCIE0);
 }
