@@ -1,7 +1,9 @@
 /* Runs firmware for the ATmega328P in simavr, paced to real time, with its UART on a pseudo
  * terminal. emulator.py starts it; the two speak in lines on the standard streams.
  *
- *     emulator FIRMWARE.elf RECORD [wire]
+ *     emulator FIRMWARE.elf RECORD SLOWDOWN [wire]
+ *
+ * SLOWDOWN: seconds that a second of the processor takes, a whole number.
  *
  * RECORD gets 8 bytes an event: cycle << 16 | kind << 8 | value. Kinds: 0 a pin changed (number on
  * the Arduino << 1 | level), 1 a reset, 2 the emulator lagged and its clock was set back (value:
@@ -55,6 +57,7 @@ static uint8_t to_firmware[65536], from_firmware[4096];
 static uint16_t to_in, to_out;
 static size_t from_length;
 static int64_t base; /* CLOCK_MONOTONIC at cycle 0 [ns] */
+static int64_t slowdown = 1;
 static unsigned lags, overruns;
 static bool levels[20], pressed, paused, to_hang, to_reset;
 static uint32_t hung_at;
@@ -251,7 +254,7 @@ static void wait_for(int64_t duration)
 
 static void pace(void)
 {
-    int64_t due = base + (int64_t)(avr->cycle * 1000 / (FREQUENCY / 1000000));
+    int64_t due = base + slowdown * (int64_t)(avr->cycle * 1000 / (FREQUENCY / 1000000));
     int64_t ahead = due - now();
     if (ahead < -LAG_MAX) {
         note(LAG, (unsigned)(-ahead / 10000000 > 255 ? 255 : -ahead / 10000000));
@@ -337,12 +340,14 @@ int main(int count, char **arguments)
 {
     elf_firmware_t firmware = {0};
     avr_global_logger_set(no_log);
-    if (count < 3 || elf_read_firmware(arguments[1], &firmware) != 0 ||
+    if (count > 3)
+        slowdown = atoi(arguments[3]);
+    if (count < 4 || slowdown < 1 || elf_read_firmware(arguments[1], &firmware) != 0 ||
         (record = fopen(arguments[2], "w")) == NULL) {
-        fprintf(stderr, "usage: emulator FIRMWARE.elf RECORD [wire]\n");
+        fprintf(stderr, "usage: emulator FIRMWARE.elf RECORD SLOWDOWN [wire]\n");
         return 2;
     }
-    with_wire = count > 3 && strcmp(arguments[3], "wire") == 0;
+    with_wire = count > 4 && strcmp(arguments[4], "wire") == 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     avr = avr_make_mcu_by_name("atmega328p");
     avr_init(avr);

@@ -66,11 +66,14 @@ class Emulator:
         elf: The firmware; the program `emulator` lies in `folder`.
         folder: Where its record is written.
         wire: Whether the record holds the bytes of the line, too.
+        slowdown: Seconds that a second of the processor takes, so that a busy machine may pause
+            a test without that the firmware's watchdog notices.
     """
 
-    def __init__(self, elf, folder, *, wire=False):
+    def __init__(self, elf, folder, *, wire=False, slowdown=1):
         self.record = Path(folder) / f"{Path(elf).stem}-{os.urandom(4).hex()}.record"
-        arguments = [Path(folder) / "emulator", elf, self.record, *(["wire"] if wire else [])]
+        arguments = [Path(folder) / "emulator", elf, self.record, str(slowdown)]
+        arguments += ["wire"] if wire else []
         self._process = subprocess.Popen(
             arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define WATCHDOG_TICKS (WATCHDOG_MS * 1000u / BOARD_TICK)
+#define WATCHDOG_TICKS (WATCHDOG_MS * 1000UL / BOARD_TICK)
 
 /* A silence of less than 256 ticks, an answer of at most 96 bytes, a least value that is not the
  * mark of an output that is off. */

@@ -13,9 +13,9 @@
 #define FIRMWARE_MAJOR 1u
 #define FIRMWARE_MINOR 0u
 
-/* Silence after which an armed device stops [ms]: below the protocol's 100 ms by enough for a tick
- * and the time that a frame takes. */
-#define WATCHDOG_MS 90u
+/* Silence after which an armed device stops [ms]. With a tick, and the 10 ms between two pulses of
+ * a servo, it stays below the protocol's 100 ms. */
+#define WATCHDOG_MS 85u
 
 typedef struct {
     frame_parser parser;

@@ -57,6 +57,25 @@ ISR(TIMER1_COMPA_vect)
     clock_tick();
 }
 
+/* Go on by one interrupt. Returns the STEP pin of the output if it steps. Inlined with a constant
+ * number: an index that is computed doubles the time of the interrupt. */
+static inline __attribute__((always_inline)) uint8_t advance(const segment *present, uint8_t i)
+{
+    uint16_t before = phases[i], step = present->step[i], then;
+    if (present->backwards & 1u << i) {
+        phases[i] = then = (uint16_t)(before - step);
+        if (then <= before)
+            return 0;
+        counts[i]--;
+    } else {
+        phases[i] = then = (uint16_t)(before + step);
+        if (then >= before)
+            return 0;
+        counts[i]++;
+    }
+    return (uint8_t)(0x10u << i);
+}
+
 ISR(TIMER2_COMPA_vect)
 {
     PORTD &= 0x0F; /* ends the pulses of the last interrupt */
@@ -70,25 +89,9 @@ ISR(TIMER2_COMPA_vect)
         interrupts_left = SEGMENT_INTERRUPTS;
         PORTB = (uint8_t)((PORTB & 0xF0) | present->backwards);
     }
-    uint8_t pins = 0;
-    for (uint8_t i = 0, bit = 1; i < BOARD_CHANNELS; i++, bit = (uint8_t)(bit << 1)) {
-        uint16_t before = phases[i], step = present->step[i], then;
-        if (present->backwards & bit) {
-            then = (uint16_t)(before - step);
-            if (then > before) {
-                counts[i]--;
-                pins |= bit;
-            }
-        } else {
-            then = (uint16_t)(before + step);
-            if (then < before) {
-                counts[i]++;
-                pins |= bit;
-            }
-        }
-        phases[i] = then;
-    }
-    PORTD |= (uint8_t)(pins << 4);
+    uint8_t pins = advance(present, 0) | advance(present, 1) | advance(present, 2);
+    pins |= advance(present, 3);
+    PORTD |= pins;
     if (--interrupts_left == 0)
         queue_out = after(out);
 }

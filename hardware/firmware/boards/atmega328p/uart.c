@@ -1,7 +1,6 @@
 /* UART 0, 8N1, 500000 baud: interrupts and two ring buffers. */
 #include <avr/interrupt.h>
 #include <avr/io.h>
-#include <util/atomic.h>
 
 #include "board.h"
 #include "parts.h"

@@ -1,9 +1,11 @@
 /* The firmware as a program on Linux: it speaks on a pseudo terminal, whose path it prints.
  *
- *     firmware-host [RECORD]
+ *     firmware-host [RECORD [SLOWDOWN]]
  *
  * RECORD: a file for one line "time [us] channel value [us of a pulse]" at each change of an
- * output. SIGUSR1 presses the emergency stop, SIGUSR2 releases it, SIGTERM ends. */
+ * output. SLOWDOWN: seconds that a second of the device takes, a whole number.
+ *
+ * SIGUSR1 presses the emergency stop, SIGUSR2 releases it, SIGTERM ends. */
 #define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +23,7 @@
 static core device;
 static int line;
 static FILE *record;
+static uint64_t slowdown = 1;
 static int32_t outputs[BOARD_CHANNELS];
 static volatile sig_atomic_t emergency, ended;
 
@@ -28,7 +31,7 @@ static uint64_t now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+    return ((uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u) / slowdown;
 }
 
 uint32_t board_time(void)
@@ -111,6 +114,8 @@ int main(int count, char **arguments)
         fprintf(stderr, "%s: cannot be written: %s\n", arguments[1], strerror(errno));
         return 2;
     }
+    if (count > 2 && atoi(arguments[2]) > 0)
+        slowdown = (uint64_t)atoi(arguments[2]);
     const char *path = open_line();
     if (path == NULL) {
         fprintf(stderr, "no pseudo terminal: %s\n", strerror(errno));
@@ -128,7 +133,7 @@ int main(int count, char **arguments)
     while (!ended) {
         uint64_t time = now();
         struct pollfd waited = {.fd = line, .events = POLLIN};
-        if (poll(&waited, 1, time < tick ? (int)((tick - time + 999u) / 1000u) : 0) > 0) {
+        if (poll(&waited, 1, time < tick ? (int)(((tick - time) * slowdown + 999u) / 1000u) : 0) > 0) {
             uint8_t bytes[256];
             ssize_t length = read(line, bytes, sizeof bytes);
             for (ssize_t i = 0; i < length; i++)
