@@ -1,7 +1,5 @@
 #include "core.h"
 
-#include <string.h>
-
 #define WATCHDOG_TICKS (WATCHDOG_MS * 1000UL / BOARD_TICK)
 
 /* A silence of less than 256 ticks, an answer of at most 96 bytes, a least value that is not the
@@ -27,7 +25,6 @@ static void halt(core *c, uint8_t reason)
 
 void core_begin(core *c, bool fault)
 {
-    memset(c, 0, sizeof *c);
     if (fault)
         c->state = STATE_FAULT;
     board_send((const uint8_t *)"", 1); /* ends whatever the line held before */

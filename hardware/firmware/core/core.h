@@ -28,7 +28,7 @@ typedef struct {
     uint32_t command_time; /* of the last command that was taken [us] */
 } core;
 
-/* Begin: nothing configured, nothing armed, outputs off.
+/* Begin with `*c` all 0: nothing configured, nothing armed, outputs off.
  *
  * `fault`: the last run of the firmware ended by the processor's own watchdog. */
 void core_begin(core *c, bool fault);
