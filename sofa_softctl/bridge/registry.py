@@ -11,6 +11,7 @@ from sofa_softctl.errors import ConfigError
 
 BUILT_IN = {
     "loopback": "loopback:LoopbackDevice",
+    "serial": "serial_line:SerialDevice",
 }
 """Devices of the folder `devices`: name, and file:class, imported when it is asked for."""
 

@@ -272,8 +272,7 @@ class Board:
         self._move()
         if self.emergency and not self._state & 8:
             self._stop(3, "emergency")
-        armed = self._state & 1 and not self._state & 0x1E
-        if armed and not self.dead and now - self._fed > self.watchdog:
+        if self._state & 1 and not self.dead and now - self._fed > self.watchdog:
             self._stop(2, "watchdog")
         while self._outbox and self._outbox[0][0] <= now:
             self._write(self._outbox.pop(0)[1])
@@ -291,7 +290,7 @@ class Board:
 
     def _stop(self, bit, reason):
         self._move()
-        self._state |= 1 << bit
+        self._state = (self._state | 1 << bit) & ~1
         self._goal = list(self._output)
         self.stops.append((time.monotonic(), reason))
 
@@ -319,15 +318,15 @@ class Board:
         self._move()
         moving = any(a != b for a, b in zip(self._goal, self._output, strict=True))
         micros = int((time.monotonic() - self.started) * 1e6) % 2**32
-        outputs = [round(value or 0) for value in self._output]
+        outputs = [-(2**31) if value is None else round(value) for value in self._output]
         content = struct.pack(
             "<BBHIHHBB",
             self._state | 32 * moving,
             result,
             self._last,
             micros,
-            self._dropped % 65536,
-            self._refused % 65536,
+            min(self._dropped, 65535),
+            min(self._refused, 65535),
             self.channels,
             len(self.inputs),
         )
@@ -417,16 +416,16 @@ class Board:
         self._feedback(sequence, result)
 
     def _judge(self, sequence, values):
-        if any(channel >= self.channels for channel in values):
-            return 1
-        if any(channel not in self._limits for channel in values):
-            return 3
         if self._state & 0x1E:
             return 5
         if not self._state & 1:
             return 4
-        if any(not self._limits[c][0] <= v <= self._limits[c][1] for c, v in values.items()):
-            return 6
         if self._any and not 1 <= (sequence - self._last) % 65536 <= 32767:
             return 7
+        if any(channel >= self.channels for channel in values):
+            return 1
+        if any(channel not in self._limits for channel in values):
+            return 3
+        if any(not self._limits[c][0] <= v <= self._limits[c][1] for c, v in values.items()):
+            return 6
         return 0

@@ -24,6 +24,7 @@ RESULTS = (
     "armed: not now",
 )
 """Meaning of a result, by its number."""
+OFF = -(2**31)
 ARMED, STOPPED, WATCHDOG, EMERGENCY, FAULT, MOVING = (1 << bit for bit in range(6))
 """Bits of the state."""
 
@@ -212,7 +213,7 @@ class Report(Message):
     refused: int
     """Commands that it refused, modulo 2^16."""
     outputs: tuple[int, ...] = ()
-    """Present output of each channel [device unit]."""
+    """Present output of each channel [device unit]; `OFF`: no command has switched it on."""
     inputs: tuple[int, ...] = ()
     """Each analogue input, 0 to 65535 of full scale."""
 
@@ -226,9 +227,10 @@ class Report(Message):
     @classmethod
     def from_content(cls, sequence: int, content: bytes) -> Self:
         """See `Message`."""
-        *first, n, m = cls.layout.unpack_from(content)
+        state, result, last, time, dropped, refused, n, m = cls.layout.unpack_from(content)
         values = struct.unpack(f"<{n}i{m}H", content[cls.layout.size :])
-        return cls(sequence, *first, values[:n], values[n:])
+        first = (sequence, state, result, last, time, dropped, refused)
+        return cls(*first, values[:n], values[n:])
 
 
 TYPES: dict[int, type[Message]] = {
