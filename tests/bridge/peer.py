@@ -23,7 +23,7 @@ class Peer:
         self.silent = False
         self.extra = {}
         """Further content of each feedback."""
-        self.last = {}
+        self.last, self.ended = {}, set()
         self._ended = False
         self._open()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -89,8 +89,11 @@ class Peer:
         assert said["softctl"] == 1
         if said["type"] == "hello":
             self.hellos.append(said)
+            if said["session"] not in self.ended:
+                self.stopped = ""
         elif said["type"] == "stop":
             self.stopped = "stop"
+            self.ended.add(said["session"])
         elif said["type"] == "command":
             key = said["session"]
             if not self.stopped and said["sequence"] > self.last.get(key, -1):
@@ -99,6 +102,7 @@ class Peer:
         content = {"stopped": self.stopped, **self.extra}
         if self.taken:
             content |= {"positions": self.taken[-1][2], "acknowledged": self.taken[-1][1]}
+            content["to"] = self.taken[-1][0]
         self.send(self.feedback(**content))
 
 

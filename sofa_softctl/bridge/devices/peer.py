@@ -219,8 +219,9 @@ class PeerDevice(Device):
         if not found:
             return None
         for said in found:
-            if said.acknowledged is not None and said.acknowledged <= self._sent:
-                self._acknowledged = said.acknowledged
+            number = said.acknowledged
+            if number is not None and said.to == self._session and number <= self._sent:
+                self._acknowledged = number
             self._stop_seen = self._stop_seen or (self._stopped_here and bool(said.stopped))
         dropped = float(sum(self._inbox.dropped.values()))
         signals = {name: value for said in found for name, value in said.signals.items()}

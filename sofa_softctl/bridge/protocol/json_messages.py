@@ -27,6 +27,8 @@ class PeerFeedback:
     """When it measured, on its own clock [s]."""
     acknowledged: int | None
     """Sequence of the newest command that it took."""
+    to: str
+    """Session of that command."""
     positions: dict[int, float]
     """By channel [device unit]."""
     efforts: dict[int, float]
@@ -95,6 +97,7 @@ class Inbox:
         found = PeerFeedback(
             time=None if said.get("time") is None else _number(said["time"]),
             acknowledged=None if acknowledged is None else _whole(acknowledged),
+            to="" if acknowledged is None else _text(said["to"]),
             positions=self._by_channel(said.get("positions", {})),
             efforts=self._by_channel(said.get("efforts", {})),
             signals={_text(name): _array(one) for name, one in said.get("signals", {}).items()},

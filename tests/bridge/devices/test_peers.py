@@ -182,7 +182,8 @@ def test_a_command_that_was_never_sent_is_not_acknowledged(opened, eventually):
     device, peer = opened
     peer.extra = {}
     stream(device, range(3), 1.0, 0.0)
-    peer.send(peer.feedback(acknowledged=77))
+    peer.send(peer.feedback(acknowledged=77, to=device._session))
+    peer.send(peer.feedback(acknowledged=0, to="an earlier run"))
     time.sleep(0.05)
     found = eventually(device.read)
     assert found.acknowledged in (1, 2)

@@ -14,6 +14,7 @@ GOOD = {
     "sequence": 5,
     "time": 1.5,
     "acknowledged": 3,
+    "to": "b2f1",
     "positions": {"left": 1.0, "7": 2.0},
     "efforts": {"left": 0.1},
     "signals": {"tip": [1, 2.5]},
@@ -34,7 +35,7 @@ def accept(said, inbox=None):
 
 def test_a_feedback_is_understood():
     found = accept(GOOD)
-    assert (found.time, found.acknowledged, found.stopped) == (1.5, 3, "")
+    assert (found.time, found.acknowledged, found.to, found.stopped) == (1.5, 3, "b2f1", "")
     assert found.positions == {0: 1.0, 7: 2.0} and found.efforts == {0: 0.1}
     assert found.signals["tip"].tolist() == [1.0, 2.5]
 
@@ -60,6 +61,7 @@ def test_little_suffices_and_unknown_content_is_left_alone():
         ({"time": float("nan")}, "malformed"),
         ({"time": float("inf")}, "malformed"),
         ({"acknowledged": "3"}, "malformed"),
+        ({"to": None}, "malformed"),
         ({"positions": [1.0]}, "malformed"),
         ({"positions": {"left": None}}, "malformed"),
         ({"positions": {"left": True}}, "malformed"),
