@@ -10,7 +10,7 @@ import numpy as np
 
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.bridge.config.faults import Faults
-from sofa_softctl.bridge.config.fields import Fields
+from sofa_softctl.bridge.config.fields import GREATEST, Fields
 from sofa_softctl.bridge.config.map_tables import read_map
 from sofa_softctl.bridge.config.robot import ActuatorConfig, DeviceConfig, SensorConfig, UnitMap
 from sofa_softctl.bridge.quantities import UNITS
@@ -165,13 +165,13 @@ def _check_device_values(
     with np.errstate(all="ignore"):
         values = map_.to_device(np.array(positions))
         back = map_.from_device(values)
-        slopes = map_.slope_range(low, high)
+        slopes = map_.slope_range(-math.inf, math.inf)
         fine = (
             np.all(np.isfinite(values))
             and values[0] != values[2]
             and np.allclose(back, positions, rtol=0.0, atol=1e-6 * (high - low))
-            and 0.0 < slopes[0] <= slopes[1] < math.inf
-            and 0.0 < rate * slopes[1] < math.inf
+            and 1.0 / GREATEST < slopes[0] <= slopes[1] < GREATEST
+            and 1.0 / GREATEST < rate * slopes[1] < GREATEST
         )
     if not fine:
         fields.add(

@@ -14,15 +14,19 @@ NONE: Any = object()
 """Default of a key that must be there."""
 
 
+GREATEST = 1e15
+"""Greatest number that makes sense in a robot's configuration, in whatever unit."""
+
+
 def number_of(value: Any) -> float | None:
-    """A finite number of TOML as a float; None: it is something else, NaN or infinite."""
+    """A number of TOML as a float; None: it is something else, NaN, or beyond `GREATEST`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
         found = float(value)
     except OverflowError:
         return None
-    return found if math.isfinite(found) else None
+    return found if abs(found) <= GREATEST else None
 
 
 class Fields:
