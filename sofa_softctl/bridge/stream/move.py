@@ -48,4 +48,5 @@ class Move:
 
 def longest(distance: np.ndarray, rate: np.ndarray, acceleration: np.ndarray) -> float:
     """Time that moves by these distances need within the limits [s]."""
-    return float(np.maximum(1.5 * distance / rate, np.sqrt(6.0 * distance / acceleration)).max())
+    needed = np.maximum(1.5 * distance / rate, np.sqrt(6.0 * distance / acceleration))
+    return float(needed.max(initial=0.0))

@@ -79,7 +79,8 @@ class Playout:
         self.waiting = move < 0.99 * dt
         self.waited += dt - move
         self.late = self.late + dt - move if self.waiting else 0.0
-        while len(self._targets) > 1 and self._targets[1][0] <= self.time:
+        reached = self.time + 1e-6 * dt  # sums of periods differ from the scene's sums of steps
+        while len(self._targets) > 1 and self._targets[1][0] <= reached:
             self._targets.popleft()
 
     def target(self) -> np.ndarray:
@@ -88,5 +89,5 @@ class Playout:
         if not self.linear or len(self._targets) == 1:
             return here
         next_time, following = self._targets[1]
-        share = (self.time - time) / (next_time - time)
+        share = max((self.time - time) / (next_time - time), 0.0)
         return here + share * (following - here)

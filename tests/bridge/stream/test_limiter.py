@@ -99,7 +99,9 @@ def test_a_constant_target_is_passed_by_no_more_than_braking_needs(limiter, shar
     span = (limiter.high - limiter.low)[0]
     run(limiter, limiter.low + span * np.repeat(shares, 3))
     target = limiter.low[0] + span * end
-    limiter.follow(np.array([target]))  # here it comes to rest: from the next call on it is constant
+    limiter.follow(
+        np.array([target])
+    )  # here it comes to rest: from the next call on it is constant
     side = np.sign(limiter.speed[0]) or 1.0
     gap = side * (target - limiter.position[0])
     beyond = stopping_distance(abs(limiter.speed[0]), limiter.change[0]) - gap
@@ -153,11 +155,11 @@ def test_a_fast_sine_within_the_limits_comes_through_unchanged():
 
 
 def test_the_shortest_passage_takes_as_long_as_full_acceleration_and_braking_need():
-    """1 mm at 100 mm/s2: ten periods up, ten down in the continuum; the grid may cost one more."""
+    """1 mm at 100 mm/s2: speeds 1, 2, ..., 10, ..., 2, 1 mm/s, whose sum is 100."""
     one = limiter(0.0, 10.0, 1e3, 100.0, 0.0)
     positions = run(one, [1.0] * 30)
     arrived = int(np.argmax(np.abs(positions - 1.0) < 1e-12))
-    assert 20 <= arrived <= 22
+    assert arrived == 19
 
 
 def test_actuators_do_not_influence_each_other():
