@@ -64,7 +64,8 @@ class Stream:
         self._samples: list[Sample] = []
         self._sent: list[float] = []
         """Times of the targets that the robot's clock has not passed [s]."""
-        self._statistics: Statistics | None = None
+        self.statistics: Statistics | None = None
+        """What `finish` returns, also where it raises; None: the process has not ended in order."""
         self._failure: DeviceError | None = None
         self._opening: tuple[str | None, str] | None = None
         self._finishing = self._finished = False
@@ -154,14 +155,14 @@ class Stream:
             self._link.send(messages.FINISH)
             self._await_end(self._bound())
             self._end()
-            if self._statistics is None and self._failure is None:
+            if self.statistics is None and self._failure is None:
                 self._failure = self._ended()
             elif self.reason != known and self._failure is None:
                 self._failure = self._error(f"{self.robot.name}: {self.reason}")
         if self._failure is not None:
             raise self._failure
-        assert self._statistics is not None
-        return self._statistics
+        assert self.statistics is not None
+        return self.statistics
 
     def _open(self) -> None:
         deadline = monotonic() + (OPENS_WITHIN + STOPS_WITHIN) * max(len(self.robot.devices), 1)
@@ -197,7 +198,7 @@ class Stream:
             elif kind == messages.ERROR:
                 self._opening = messages.read_pickled(message)
             elif kind == messages.STATISTICS:
-                self.state, self._statistics = messages.read_pickled(message)
+                self.state, self.statistics = messages.read_pickled(message)
         self._sent = [time for time in self._sent if not time <= self.time]
 
     def _check(self) -> None:
@@ -219,7 +220,7 @@ class Stream:
             )
 
     def _failed(self, error: DeviceError) -> DeviceError:
-        if self._statistics is None and self._link.closed:
+        if self.statistics is None and self._link.closed:
             self._failure = error
         return error
 

@@ -36,7 +36,7 @@ class Histogram:
         self.worst = float(np.fmax(self.worst, other.worst))
 
     def percentiles(self) -> np.ndarray:
-        """`PERCENTILES`, each the upper edge of its bin, and the worst; NaN: none [s], shape (5,)."""
+        """`PERCENTILES`, upper edges of their bins, and the worst; NaN: none [s], shape (5,)."""
         total = self.counts.sum()
         if not total:
             return np.full(len(PERCENTILES) + 1, np.nan)

@@ -26,9 +26,9 @@ def home_of(kind: str) -> str:
     module = sys.modules[device.__module__]
     if device.__module__ == "__main__" or "<locals>" in device.__qualname__:
         raise ConfigError(
-            f"the device '{kind}' ({device.__qualname__}) is defined in the script that runs, or in "
-            "a function: the device process cannot import it. Move it to a file of its own, at the "
-            "top level."
+            f"the device '{kind}' ({device.__qualname__}) is defined in the script that runs, or "
+            "in a function: the device process cannot import it. Move it to a file of its own, at "
+            "the top level."
         )
     file = getattr(module, "__file__", None)
     names = {Path(file).stem, Path(file).parent.name} if file else set()

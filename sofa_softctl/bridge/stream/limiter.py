@@ -97,7 +97,8 @@ class Limiter:
         speed = np.minimum(np.maximum(wanted, down), up)
         position = np.clip(self.position + speed * self.dt, self.low, self.high)
         self.position, self.speed = position, speed
-        return position.copy()
+        found: np.ndarray = position.copy()
+        return found
 
     def _stops_within(self, distance: np.ndarray) -> np.ndarray:
         """V(s) of (2) [unit/s]; `distance` is not negative [unit]."""

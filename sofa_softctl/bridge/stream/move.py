@@ -43,7 +43,8 @@ class Move:
         if self.done:
             return self.end
         u = self._elapsed / self.duration
-        return self.start + (self.end - self.start) * (u * u * (3.0 - 2.0 * u))
+        found: np.ndarray = self.start + (self.end - self.start) * (u * u * (3.0 - 2.0 * u))
+        return found
 
 
 def longest(distance: np.ndarray, rate: np.ndarray, acceleration: np.ndarray) -> float:

@@ -90,4 +90,5 @@ class Playout:
             return here
         next_time, following = self._targets[1]
         share = max((self.time - time) / (next_time - time), 0.0)
-        return here + share * (following - here)
+        found: np.ndarray = here + share * (following - here)
+        return found

@@ -157,7 +157,7 @@ class Port:
         self.heard = feedback.time
         for index, channel in enumerate(self.channels):
             if channel.number in feedback.positions:
-                value = np.float64(feedback.positions[channel.number])
+                value = np.asarray(feedback.positions[channel.number], dtype=float)
                 self.positions[index] = self._maps[index].from_device(value)
             if channel.number in feedback.efforts:
                 self.efforts[index] = feedback.efforts[channel.number]
@@ -207,7 +207,7 @@ def _channel(actuator: ActuatorConfig) -> ChannelSetup:
     ends = np.array([actuator.position_min, actuator.position_max])
     low, high = sorted(float(end) for end in actuator.map.to_device(ends))
     _, slope = actuator.map.slope_range(actuator.position_min, actuator.position_max)
-    rest = float(actuator.map.to_device(np.float64(actuator.rest)))
+    rest = float(actuator.map.to_device(np.asarray(actuator.rest)))
     return ChannelSetup(
         number=actuator.channel,
         name=actuator.name,

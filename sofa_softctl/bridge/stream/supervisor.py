@@ -142,7 +142,8 @@ class Supervisor:
 
     def _in_range(self, target: np.ndarray) -> np.ndarray:
         """Without what `TargetCheck` tolerates."""
-        return np.clip(target, self._check.low, self._check.high)
+        found: np.ndarray = np.clip(target, self._check.low, self._check.high)
+        return found
 
     @property
     def _moved(self) -> bool:

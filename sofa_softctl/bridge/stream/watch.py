@@ -46,7 +46,7 @@ class Watch:
         return f"the dead-man file '{path}' was not touched for {timeout:g} s"
 
     def gap(self, now: float) -> float:
-        """Time since the last call, suspension of the computer included, if too long; else 0 [s]."""
+        """Time since the last call, the computer's sleep included, if too long; else 0 [s]."""
         asleep = _asleep()
         gap = now - self._last + asleep - self._asleep
         self._last, self._asleep = now, asleep
