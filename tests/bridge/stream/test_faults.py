@@ -59,7 +59,9 @@ def test_the_healthy_devices_are_stopped_first(record):
 def test_too_great_an_effort_brings_the_robot_to_rest(record):
     robot = robot_of(record, options=[{"fault": "strain", "after": AFTER}])
     stream = Stream(robot)
-    with pytest.raises(DeviceFailedError, match="the effort of 'cable0' is 9, more than effort_max"):
+    with pytest.raises(
+        DeviceFailedError, match="the effort of 'cable0' is 9, more than effort_max"
+    ):
         drive(stream, 200)
     until(stream, S.RESTED)
     stream.finish()
