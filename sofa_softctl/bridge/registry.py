@@ -11,6 +11,10 @@ from sofa_softctl.errors import ConfigError
 
 BUILT_IN = {
     "loopback": "loopback:LoopbackDevice",
+    "serial": "serial_line:SerialDevice",
+    "softrobots": "softrobots_packets:SoftRobotsDevice",
+    "udp": "udp:UdpDevice",
+    "zeromq": "zeromq:ZeroMqDevice",
 }
 """Devices of the folder `devices`: name, and file:class, imported when it is asked for."""
 
