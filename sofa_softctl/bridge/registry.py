@@ -11,6 +11,8 @@ from sofa_softctl.errors import ConfigError
 
 BUILT_IN = {
     "loopback": "loopback:LoopbackDevice",
+    "can": "can_bus:CanDevice",
+    "dynamixel": "dynamixel.device:DynamixelDevice",
 }
 """Devices of the folder `devices`: name, and file:class, imported when it is asked for."""
 
