@@ -16,7 +16,8 @@ def show_devices(found: list[Any]) -> None:
     console = Console()
     for device in found:
         by = f" (plugin '{device.plugin}')" if device.plugin else ""
-        console.print(f"[bold]{escape(device.name)}[/]{escape(by)}: {escape(device.summary)}")
+        head = f"[bold]{escape(device.name)}[/]{escape(by)}: {escape(device.summary)}"
+        console.print(head, highlight=False, soft_wrap=True)
         if device.quantities:
             console.print(f"  for {', '.join(device.quantities)}")
         table = Table.grid(padding=(0, 2))
