@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sofa_softctl.bridge.config.fit import limits_text
+
 EXTRA = "pip install 'sofa-softctl[hardware]', for ROS [ros]"
 
 
@@ -98,7 +100,7 @@ def show_fit(fit: Any, speed: float) -> None:
     table = Table("actuator", "takes the scene's", "factor to the robot's unit", "scene's limits")
     for match in fit.matches:
         actuator = match.actuator
-        limits = f"{match.low:.6g} to {match.high:.6g} {actuator.unit}"
+        limits = limits_text(match.low, match.high, actuator.unit)
         factor = f"{match.factor:.6g}"
         table.add_row(
             escape(actuator.name), f"{match.source} ({actuator.quantity})", factor, limits
