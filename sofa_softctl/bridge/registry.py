@@ -10,6 +10,8 @@ from sofa_softctl.bridge.device import Device
 from sofa_softctl.errors import ConfigError
 
 BUILT_IN = {
+    "can": "can_bus:CanDevice",
+    "dynamixel": "dynamixel.device:DynamixelDevice",
     "loopback": "loopback:LoopbackDevice",
     "serial": "serial_line:SerialDevice",
     "softrobots": "softrobots_packets:SoftRobotsDevice",
