@@ -193,7 +193,7 @@ class Stream:
                 self._samples.append(sample)
                 self.state, self.time = sample.state, sample.time
             elif kind == messages.REASON:
-                self.reason, name = messages.read_pickled(message)
+                self.state, self.reason, name = messages.read_pickled(message)
                 self._error = getattr(errors, name)
             elif kind == messages.OPENED:
                 self.capabilities, self.notes = messages.read_pickled(message)

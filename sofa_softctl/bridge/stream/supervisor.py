@@ -146,6 +146,10 @@ class Supervisor:
         return found
 
     @property
+    def _held(self) -> bool:
+        return self._hold < -0.5 * self.dt  # but for rounding
+
+    @property
     def _moved(self) -> bool:
         return self._move is not None and self._move.done
 
@@ -206,11 +210,11 @@ class Supervisor:
             self.state, self._move = StreamState.STREAMING, None
         elif self.state is StreamState.HOLDING:
             self._hold -= self.dt
-            if self._hold < 0.0 and self._limiter.at_rest:
+            if self._held and self._limiter.at_rest:
                 self.state = StreamState.STOPPED if self._stay else StreamState.RETURNING
         elif self.state is StreamState.RETURNING and self._moved:
             self._hold -= self.dt
-            if self._hold < 0.0:
+            if self._held:
                 self.state = StreamState.RESTED
 
     def _commanded(self) -> np.ndarray:
