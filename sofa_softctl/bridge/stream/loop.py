@@ -195,6 +195,10 @@ class Loop:
 
     def statistics(self, notes: tuple[str, ...]) -> Statistics:
         """How regular it was; `notes`: what was known before."""
+        assumed = (
+            f"{', '.join(self.supervisor.assumed)} did not say where they were: the soft start "
+            "began at their rest pose."
+        )
         lost = f"{self.lost} samples were lost: the scene did not read them in time."
         round_trip = self.fleet.round_trip()
         return Statistics(
@@ -206,7 +210,12 @@ class Loop:
             jitter_histogram=(self.jitter.counts, self.jitter.edges),
             latency_histogram=(self.latency.counts, self.latency.edges),
             waited=self.supervisor.playout.waited,
-            notes=(*notes, *self.fleet.notes(), *([lost] if self.lost else [])),
+            notes=(
+                *notes,
+                *([assumed] if self.supervisor.assumed else []),
+                *self.fleet.notes(),
+                *([lost] if self.lost else []),
+            ),
         )
 
 

@@ -51,6 +51,8 @@ class Supervisor:
         """The last command; NaN before the first [unit], shape (n,)."""
         self.target = np.full(len(actuators), np.nan)
         """What the scene asks for at the robot's clock; NaN before the start [unit], shape (n,)."""
+        self.assumed: list[str] = []
+        """Actuators that did not say where they were when the motion began."""
         self.playout = Playout(robot.stream.interpolation, robot.stream.lookahead)
         self._check = TargetCheck(actuators, tolerance)
         self._robot = robot
@@ -164,6 +166,10 @@ class Supervisor:
             return
         known = np.isfinite(measured)
         start = np.where(known, measured, self._rest)
+        actuators = self._robot.actuators
+        self.assumed = [
+            one.name for one, is_known in zip(actuators, known, strict=True) if not is_known
+        ]
         for index, actuator in enumerate(self._robot.actuators):
             low, high = actuator.position_min - actuator.jump, actuator.position_max + actuator.jump
             if not low <= start[index] <= high:
@@ -214,7 +220,7 @@ class Supervisor:
                 self.state = StreamState.STOPPED if self._stay else StreamState.RETURNING
         elif self.state is StreamState.RETURNING and self._moved:
             self._hold -= self.dt
-            if self._held:
+            if self._held and self._limiter.at_rest:
                 self.state = StreamState.RESTED
 
     def _commanded(self) -> np.ndarray:
