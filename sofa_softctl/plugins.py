@@ -19,6 +19,7 @@ from typing import Any
 import pluggy
 
 from sofa_softctl import hooks
+from sofa_softctl._internal.interrupt import Terminated
 from sofa_softctl._internal.processes import call_first_in_workers
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl._internal.user_module import import_file
@@ -167,6 +168,8 @@ def _exit_is_an_error(name: str) -> Iterator[None]:
     """A plugin that calls exit() does not end the command."""
     try:
         yield
+    except Terminated:
+        raise
     except SystemExit as ended:
         raise PluginError(
             f"Plugin '{name}' called exit({ended.code!r}). Raise an exception instead."

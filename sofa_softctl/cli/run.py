@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from sofa_softctl._internal.interrupt import ended_by_signals
 from sofa_softctl.cli.files import check_name, check_outputs
 from sofa_softctl.cli.options import (
     BackendName,
@@ -62,7 +63,8 @@ def run(
 ) -> None:
     """Run a scene: follow the goal, and say how well that went.
 
-    Ctrl-C ends it after the present step: what was done is recorded, drawn and shown.
+    Ctrl-C, SIGTERM and SIGHUP end it after the present step: what was done is recorded, drawn and
+    shown.
     """
     from sofa_softctl.record.file import RecordFile, check_suffix
     from sofa_softctl.view.terminal import run as terminal
@@ -76,6 +78,7 @@ def run(
     load_plugins(plugin, backend)
     show = terminal.Terminal(quiet=quiet or as_json)
     with ExitStack() as stack:
+        stack.enter_context(ended_by_signals())
         stack.enter_context(exit_is_an_error(scene))
         if as_json:  # what the scene prints would be in the JSON
             stack.enter_context(redirect_stdout(sys.stderr))
@@ -87,6 +90,6 @@ def run(
     if as_json:
         print_json(summary.to_dict())
     if summary.interrupted:
-        raise typer.Exit(ExitStatus.INTERRUPTED)
+        raise typer.Exit(ExitStatus.of_stop(summary.stopped_by))
     if summary.verdict is not None:
         raise typer.Exit(summary.verdict.exit_status)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.helper import source_line
 from sofa_softctl.scene import options
 from sofa_softctl.scene.report import History, Markers, Summary
+from sofa_softctl.scene.streams import StreamRows
 
 EventMethod = Callable[[Any, Any], None]
 
@@ -96,6 +97,14 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
     def about(self) -> dict[str, Any]:
         """What records and JSON of a run say of it: names of its actuators, options; for JSON."""
         return {}
+
+    def streams(self) -> Sequence[StreamRows]:
+        """Rows for recordings since the last call, with times of their own, see `StreamRows`.
+
+        A recording asks after each step, and once more when the session was closed within it;
+        nobody asks where nothing is recorded.
+        """
+        return ()
 
     def summary(self, history: History) -> Summary | None:
         """Summary of a run, see `scene.report`; None: there is none."""

@@ -66,9 +66,9 @@ class Terminal:
             camera = Camera(session, movie, view)
         total = step_count(session, steps, duration, session.duration or DEFAULT_DURATION)
         with ExitStack() as stack:
-            stack.enter_context(session)  # motors stop before pictures are drawn
-            if record is not None:
+            if record is not None:  # it ends after the session, whose motors go to rest
                 stack.enter_context(session.recording(record))
+            stack.enter_context(session)  # motors stop before pictures are drawn
             advance = stack.enter_context(self.bar("Simulating", total))
 
             def on_step(done: int) -> None:
@@ -76,9 +76,9 @@ class Terminal:
                     camera.look()
                 advance(done)
 
-            summary, histories = run(session, total, on_step)
+            summary, histories = run(session, total, on_step, close=True)
         if summary.interrupted:
-            stopped = f"Stopped by Ctrl-C after {summary.steps} of {total} steps."
+            stopped = f"Stopped by {summary.stopped_by} after {summary.steps} of {total} steps."
             if record is not None:
                 stopped += f" They are recorded in '{record.path}'."
             print(stopped, file=sys.stderr)
