@@ -1,0 +1,192 @@
+"""Reads and checks the configuration file of a robot."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.bridge.config.actuator_tables import read_actuator, read_sensor
+from sofa_softctl.bridge.config.device_tables import read_device
+from sofa_softctl.bridge.config.faults import Faults
+from sofa_softctl.bridge.config.fields import Fields
+from sofa_softctl.bridge.config.locate import locate
+from sofa_softctl.bridge.config.robot import (
+    RobotConfig,
+    SafetyConfig,
+    StreamConfig,
+)
+from sofa_softctl.bridge.config.text import parse_toml, read_text
+
+TABLES = ("robot", "stream", "safety", "devices", "actuators", "sensors")
+"""What a file has."""
+Entry = TypeVar("Entry")
+RATES = (1.0, 1000.0)
+"""Least and greatest rate of a stream [Hz]."""
+
+
+def read_robot(path: str | os.PathLike[str]) -> RobotConfig:
+    """Read the configuration file of a robot, see docs/reference/bridge-configuration.md.
+
+    Raises:
+        ConfigError: It cannot be read, or something in it is wrong: up to ten errors, one a line,
+            each with the line of the file.
+    """
+    return parse_robot(read_text(path), os.fspath(path))
+
+
+def parse_robot(text: str, path: str) -> RobotConfig:
+    """The robot of a file's text.
+
+    Args:
+        text: What is in the file.
+        path: Its name, for messages, and to whose folder `stop_file` and `dead_man_file` relate.
+
+    Raises:
+        ConfigError: As `read_robot`.
+    """
+    data = parse_toml(text, path)
+    faults = Faults(path, locate(text))
+    for key in data:
+        if key not in TABLES:
+            hint = did_you_mean(key, TABLES).strip() or "Remove it."
+            faults.add((key,), f"expected {', '.join(TABLES)}; got '{key}'. {hint}")
+    root = Fields(faults, (), data)
+    name = root.text("robot", "the robot's name", default=Path(path).stem)
+    stream = _stream(Fields(faults, ("stream",), data.get("stream", {})))
+    safety = _safety(Fields(faults, ("safety",), data.get("safety", {})), stream.rate, path)
+    devices = {
+        each: read_device(faults, each, values)
+        for each, values in _tables(faults, data, "devices", required=True)
+    }
+    actuators = [
+        read_actuator(faults, each, values, devices)
+        for each, values in _tables(faults, data, "actuators", required=True)
+    ]
+    sensors = [
+        read_sensor(faults, each, values, devices)
+        for each, values in _tables(faults, data, "sensors")
+    ]
+    _check_channels(faults, data.get("actuators"))
+    faults.raise_any()
+    return RobotConfig(
+        path=path,
+        text=text,
+        name=name,
+        devices=_whole(devices.values()),
+        actuators=_whole(actuators),
+        sensors=_whole(sensors),
+        stream=stream,
+        safety=safety,
+    )
+
+
+def _whole(found: Iterable[Entry | None]) -> tuple[Entry, ...]:
+    """All entries: one that could not be read has raised."""
+    entries = tuple(found)
+    assert None not in entries, "an entry was left out without an error"
+    return entries  # type: ignore[return-value]
+
+
+def _tables(
+    faults: Faults, data: dict[str, Any], key: str, *, required: bool = False
+) -> Iterator[tuple[str, Any]]:
+    """Names and values of the tables [key.NAME]."""
+    found = data.get(key, {})
+    if not isinstance(found, dict):
+        faults.wrong((key,), f"tables [{key}.NAME]", found, "Write one for each.")
+        return
+    if required and not found:
+        faults.add((key,), f"expected at least one table [{key}.NAME], got none. Add one.")
+    for name, values in found.items():
+        if not name.strip() or not name.isprintable():
+            faults.add((key, name), f"expected a name, got {name!r}. Write a readable one.")
+        yield name, values
+
+
+def _check_channels(faults: Faults, tables: Any) -> None:
+    """Two actuators on one channel are an error, also where something else is wrong with them."""
+    owner: dict[tuple[Any, ...], str] = {}
+    for name, values in tables.items() if isinstance(tables, dict) else ():
+        device, channel = (
+            values.get(key) if isinstance(values, dict) else None for key in ("device", "channel")
+        )
+        if not isinstance(device, str) or type(channel) is not int:
+            continue
+        if (first := owner.setdefault((device, channel), name)) != name:
+            line = faults.line(("actuators", first, "channel"))
+            faults.add(
+                ("actuators", name, "channel"),
+                f"expected a channel of its own, got {channel} of '{device}', which is that of "
+                f"'{first}' in line {line}. Give each actuator its own.",
+            )
+
+
+def _stream(fields: Fields) -> StreamConfig:
+    plain = StreamConfig()
+    found = StreamConfig(
+        rate=fields.number(
+            "rate",
+            f"a number from {RATES[0]:g} to {RATES[1]:g}: commands a second [Hz]",
+            "Usual are 50 to 200.",
+            fits=lambda value: RATES[0] <= value <= RATES[1],
+            default=plain.rate,
+        ),
+        interpolation=fields.text(
+            "interpolation", "one of", known=("linear", "hold"), default=plain.interpolation
+        ),
+        lookahead=fields.whole(
+            "lookahead",
+            "a whole number from 1 to 1000: commands that wait to be sent",
+            "Usual are 2 to 5.",
+            fits=lambda value: 1 <= value <= 1000,
+            default=plain.lookahead,
+        ),
+        slow_scene=fields.text(
+            "slow_scene", "one of", known=("wait", "refuse"), default=plain.slow_scene
+        ),
+        realtime=fields.flag(
+            "realtime", "whether to ask for real-time priority", default=plain.realtime
+        ),
+    )
+    fields.close("the stream")
+    return found
+
+
+def _safety(fields: Fields, rate: float, path: str) -> SafetyConfig:
+    plain = SafetyConfig()
+    period = 1.0 / rate
+
+    def timeout(key: str, default: float) -> float:
+        return fields.number(
+            key,
+            f"a time of at least one period of the stream, {period:g} s, and at most 60 s",
+            "Write a longer time, or a higher rate in [stream].",
+            fits=lambda value: not value < period and 0.0 < value <= 60.0,
+            default=max(default, 2.0 * period) if period == period else default,
+        )
+
+    def file(key: str) -> str:
+        name = fields.text(key, "a file's name", default="")
+        if "\0" in name:
+            fields.wrong(key, "a file's name", "Remove the character 0.")
+        return str(Path(path).absolute().parent / name) if name else ""
+
+    found = SafetyConfig(
+        command_timeout=timeout("command_timeout", plain.command_timeout),
+        feedback_timeout=timeout("feedback_timeout", plain.feedback_timeout),
+        hold=fields.number(
+            "hold",
+            "a time from 0 to 60 s",
+            "Write how long a fault holds the robot before it goes to rest.",
+            fits=lambda value: 0.0 <= value <= 60.0,
+            default=plain.hold,
+        ),
+        clock_jump=timeout("clock_jump", plain.clock_jump),
+        stop_file=file("stop_file"),
+        dead_man_file=file("dead_man_file"),
+    )
+    fields.close("safety")
+    return found

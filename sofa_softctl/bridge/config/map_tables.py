@@ -1,0 +1,165 @@
+"""Reads the table `map` of an actuator or sensor, with its sign and zero."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from sofa_softctl.bridge.config.curve_tables import read_polynomial, read_table
+from sofa_softctl.bridge.config.fields import Fields
+from sofa_softctl.bridge.config.maps import LinearMap
+from sofa_softctl.bridge.config.robot import UnitMap
+from sofa_softctl.bridge.quantities import UNITS
+
+
+def read_map(
+    fields: Fields, quantity: str, unit: str, limits: tuple[float, float] | None
+) -> UnitMap | None:
+    """The map of an actuator or sensor.
+
+    Args:
+        fields: Its table, with the keys `map`, `sign` and `zero`.
+        quantity: What it is commanded in, or measures; '': unknown, because it is wrong.
+        unit: Unit of that.
+        limits: Limits on its position [unit], NaN where they are wrong; None: a sensor, which has
+            none.
+
+    Returns:
+        The map; None: something is wrong with it.
+    """
+    before = len(fields.faults.found)
+    table = (
+        fields.table("map", 'map = { type = "linear", factor = 1.0 }')
+        if limits is not None
+        else fields.table("map", default=None)
+    )
+    sign = fields.whole(
+        "sign", "1 or -1", "Write 1 or -1.", fits=lambda value: value in (1, -1), default=1
+    )
+    zero = fields.number(
+        "zero", "a number", "Write what the device has at position 0.", default=0.0
+    )
+    if table is None:
+        missing = limits is None and "map" not in fields.values
+        return LinearMap(float(sign), zero) if missing else None
+    kind = table.text("type", "a type of map", known=list(KINDS), example='type = "spool"')
+    if not kind:
+        if "type" not in table.values:
+            table.add("type", "expected the key 'type', got none. Add: type = \"spool\"")
+        return None
+    of, read = KINDS[kind]
+    if of and quantity and quantity not in of:
+        table.add(
+            "type",
+            f"expected a map for quantity = '{quantity}', got '{kind}', which is for "
+            f"{' or '.join(of)}. Use another map, or set quantity = '{of[0]}'.",
+        )
+    with np.errstate(all="ignore"):
+        found = read(table, float(sign), zero, unit, limits)
+    table.close(f"a map of type '{kind}'")
+    return found if len(table.faults.found) == before else None
+
+
+def _positive(
+    fields: Fields, key: str, meaning: str, example: str, default: float = np.nan
+) -> float:
+    return fields.number(
+        key,
+        f"a number above 0: {meaning}",
+        "Measure it, or look it up in the data sheet.",
+        fits=lambda value: value > 0.0,
+        example=example,
+        **({} if math.isnan(default) else {"default": default}),
+    )
+
+
+def _not_zero(
+    fields: Fields, key: str, meaning: str, example: str, default: float = np.nan
+) -> float:
+    return fields.number(
+        key,
+        f"a number other than 0: {meaning}",
+        "Write a number other than 0.",
+        fits=lambda value: value != 0.0,
+        example=example,
+        **({} if math.isnan(default) else {"default": default}),
+    )
+
+
+Limits = tuple[float, float] | None
+Reader = Callable[[Fields, float, float, str, Limits], UnitMap | None]
+
+
+def _linear(fields: Fields, sign: float, zero: float, unit: str, limits: Limits) -> UnitMap:
+    factor = _not_zero(fields, "factor", f"device units for 1 {unit}", "factor = 1.0")
+    return LinearMap(sign * factor, zero)
+
+
+def _turns(fields: Fields) -> float:
+    """Counts of the device for one turn of what the motor drives."""
+    counts = _positive(
+        fields, "counts_per_turn", "device units for one turn", "counts_per_turn = 4096"
+    )
+    gear = _positive(fields, "gear", "turns of the motor for one turn behind its gear", "", 1.0)
+    return counts * gear
+
+
+def _spool(fields: Fields, sign: float, zero: float, unit: str, limits: Limits) -> UnitMap:
+    radius = _positive(fields, "radius", f"radius of the spool in {unit}", "radius = 12.0")
+    return LinearMap(sign * _turns(fields) / (2.0 * math.pi * radius), zero)
+
+
+def _turn(fields: Fields, sign: float, zero: float, unit: str, limits: Limits) -> UnitMap:
+    return LinearMap(sign * _turns(fields) * _radians(unit) / (2.0 * math.pi), zero)
+
+
+def _radians(unit: str) -> float:
+    return UNITS["angle"].get(unit, math.nan)
+
+
+def _servo(fields: Fields, sign: float, zero: float, unit: str, limits: Limits) -> UnitMap | None:
+    advice = "Look both up in the servo's data sheet, such as [500, 2400]."
+    ends = fields.numbers(
+        "pulse", "the shortest and longest pulse", advice, example="pulse = [500, 2400]"
+    )
+    if ends and not (len(ends) == 2 and ends[0] < ends[1]):
+        fields.wrong("pulse", "the shortest and longest pulse in microseconds", advice)
+        ends = []
+    angle = _positive(fields, "angle", "degrees between these pulses", "angle = 180.0", 180.0)
+    radius = 1.0 / _radians(unit)
+    if unit in UNITS["length"]:
+        radius = _positive(fields, "radius", f"radius of the spool in {unit}", "radius = 12.0")
+    if not ends:
+        return None
+    found = LinearMap(sign * (ends[1] - ends[0]) / (math.radians(angle) * radius), zero)
+    if limits is not None:
+        needed = sorted(found.to_device(np.array(limits)))
+        if needed[0] < ends[0] - 1e-6 or needed[1] > ends[1] + 1e-6:
+            fields.add(
+                "pulse",
+                f"expected limits within the servo's pulses, {ends[0]:g} to {ends[1]:g} us; got "
+                f"{limits[0]:g} to {limits[1]:g} {unit}, which are {needed[0]:.0f} to "
+                f"{needed[1]:.0f} us. Narrow the limits, move 'zero', or take another radius.",
+            )
+    return found
+
+
+def _syringe(fields: Fields, sign: float, zero: float, unit: str, limits: Limits) -> UnitMap:
+    area = _positive(fields, "area", "area of the piston in mm2", "area = 165.0")
+    lead = _positive(fields, "lead", "travel of the piston for one turn in mm", "lead = 2.0")
+    volume = UNITS["volume"].get(unit, math.nan) * 1e9  # in mm3
+    return LinearMap(sign * _turns(fields) * volume / (area * lead), zero)
+
+
+KINDS: dict[str, tuple[tuple[str, ...], Reader]] = {
+    "linear": ((), _linear),
+    "spool": (("length",), _spool),
+    "turn": (("angle",), _turn),
+    "servo": (("length", "angle"), _servo),
+    "syringe": (("volume",), _syringe),
+    "polynomial": ((), read_polynomial),
+    "table": ((), read_table),
+}
+"""Types of maps: quantities that they are for (none: all), and how they are read."""
