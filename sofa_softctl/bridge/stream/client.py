@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import select
+import signal
+import subprocess
+from contextlib import suppress
+from time import monotonic
 from types import TracebackType
 from typing import Self
 
 import numpy as np
 
+from sofa_softctl import errors
 from sofa_softctl.bridge.config.robot import RobotConfig
 from sofa_softctl.bridge.device import Capabilities
+from sofa_softctl.bridge.stream import messages
+from sofa_softctl.bridge.stream.checks import check_robot
+from sofa_softctl.bridge.stream.launch import launch
+from sofa_softctl.bridge.stream.move import longest
+from sofa_softctl.bridge.stream.port import OPENS_WITHIN, STOPS_WITHIN
 from sofa_softctl.bridge.stream.state import Sample, Statistics, StreamState
+from sofa_softctl.errors import DeviceError, DeviceFailedError, DeviceOpenError, DeviceTimeoutError
+
+ANSWERS_WITHIN = 1.0
+"""Silence of the device process, which reports every period, after which it hangs [s]."""
+KEPT = 10_000
+"""Targets that the device process has not read yet; more: it hangs."""
 
 
 class Stream:
     """Starts the device process of a robot, sends it targets, and reads what it did.
 
-    A context manager that closes it. The process opens the devices, enforces all limits just
+    A context manager that finishes it. The process opens the devices, enforces all limits just
     before the wire, and brings the robot to rest by itself when targets stop coming or this
-    process ends, in whatever way.
+    process ends, in whatever way. The robot's clock starts when `lookahead` + 1 targets were sent;
+    a scene keeps to it with `pace`. A scene that neither sends nor polls for `command_timeout` is
+    taken to hang.
 
     Args:
         robot: The robot's configuration.
@@ -29,14 +48,34 @@ class Stream:
     """
 
     def __init__(self, robot: RobotConfig, *, dry_run: bool = False) -> None:
+        check_robot(robot)
         self.robot, self.dry_run = robot, dry_run
         self.capabilities: dict[str, Capabilities] = {}
         """Of each device, by its name."""
+        self.notes: tuple[str, ...] = ()
+        """What users should know before anything moves."""
         self.state = StreamState.OPENING
         """State when `poll` was last called."""
         self.reason = ""
         """Why the robot is held, returning, rested or stopped; empty: nothing is wrong."""
-        raise NotImplementedError
+        self.time = float("nan")
+        """The robot's clock when `poll` was last called; NaN before the first target [s]."""
+        self._error: type[DeviceError] = DeviceFailedError
+        self._samples: list[Sample] = []
+        self._sent: list[float] = []
+        """Times of the targets that the robot's clock has not passed [s]."""
+        self.statistics: Statistics | None = None
+        """What `finish` returns, also where it raises; None: the process has not ended in order."""
+        self._failure: DeviceError | None = None
+        self._opening: tuple[str | None, str] | None = None
+        self._finishing = self._finished = False
+        self._process, self._link = launch(robot, dry_run)
+        self._heard = self._alive = monotonic()
+        try:
+            self._open()
+        except BaseException:
+            self._end()
+            raise
 
     def send(self, time: float, target: np.ndarray) -> None:
         """Send the target of one step. Does not wait.
@@ -49,26 +88,202 @@ class Stream:
         Raises:
             DeviceError: The device process ended, or stopped the robot; the message has `reason`.
         """
-        raise NotImplementedError
+        self._receive()
+        self._check()
+        self._alive = monotonic()
+        self._sent.append(time)
+        self._link.send(messages.target(self._alive, time, target))
+        if len(self._link) > KEPT:
+            raise self._failed(
+                DeviceTimeoutError(f"the device process reads nothing: {KEPT} targets wait for it")
+            )
 
     def poll(self) -> list[Sample]:
         """What the device process did since the last call, oldest first. Does not wait."""
-        raise NotImplementedError
+        self._receive()
+        now = monotonic()
+        if now - self._alive > 0.25 * self.robot.safety.command_timeout:
+            self._alive = now
+            self._link.send(messages.ALIVE)
+        self._link.flush()
+        found, self._samples = self._samples, []
+        return found
+
+    @property
+    def ahead(self) -> int:
+        """How many targets were sent that the robot's clock has not reached, when last polled."""
+        return len(self._sent)
+
+    def pace(self) -> None:
+        """Wait until the robot's clock is no more than `lookahead` targets behind.
+
+        Called after each `send`, it keeps a fast scene in real time. It returns at once for scenes
+        that are slower, and while the clock has not started; samples are kept for `poll`.
+
+        Raises:
+            DeviceError: As for `send`.
+        """
+        kept: list[Sample] = []
+        try:
+            while True:
+                kept += self.poll()
+                self._check()
+                if len(self._sent) <= self.robot.stream.lookahead:
+                    return
+                select.select([self._link], [], [], 0.25 * self.robot.safety.command_timeout)
+        finally:
+            self._samples = kept + self._samples
 
     def stop(self, reason: str) -> None:
         """Emergency stop: all devices stop where they are, now."""
-        raise NotImplementedError
+        self._link.send(messages.pickled(messages.STOP, reason))
 
     def finish(self) -> Statistics:
         """Bring the robot to its rest pose, stop and close the devices, end the process.
 
         Takes as long as the limits need to reach the rest pose, and no longer than a bound that
-        follows from them. After a fault or a stop it ends at once. A second call gives the same.
+        follows from them. After a fault or a stop it ends at once. Targets that were not played
+        are dropped. A second call gives the same. Samples remain for `poll`.
 
         Raises:
             DeviceError: The process did not end in time, or a device failed on the way.
         """
-        raise NotImplementedError
+        if not self._finished:
+            self._finishing = True
+            self._receive()
+            known = self.reason
+            self._link.send(messages.FINISH)
+            self._await_end(self._bound())
+            self._end()
+            if self.statistics is None and self._failure is None:
+                self._failure = self._ended()
+            elif self.reason != known and self._failure is None:
+                self._failure = self._error(f"{self.robot.name}: {self.reason}")
+        if self._failure is not None:
+            raise self._failure
+        assert self.statistics is not None
+        return self.statistics
+
+    def _open(self) -> None:
+        deadline = monotonic() + (OPENS_WITHIN + STOPS_WITHIN) * max(len(self.robot.devices), 1)
+        while self.state is StreamState.OPENING:
+            if self._opening is not None:
+                name, text = self._opening
+                kind = getattr(errors, name) if name else DeviceOpenError
+                raise kind(text)
+            if self._link.closed:
+                raise self._ended()
+            if monotonic() > deadline:
+                raise DeviceTimeoutError(f"the devices of '{self.robot.name}' did not open in time")
+            select.select([self._link], [], [], 0.5)
+            self._receive()
+
+    def _receive(self) -> None:
+        """Take in all messages."""
+        found = [] if self._link.closed else self._link.receive()
+        if found:
+            self._heard = monotonic()
+        for message in found:
+            kind = message[:1]
+            if kind == messages.SAMPLE:
+                sample = messages.read_sample(message)
+                self._samples.append(sample)
+                self.state, self.time = sample.state, sample.time
+            elif kind == messages.REASON:
+                self.reason, name = messages.read_pickled(message)
+                self._error = getattr(errors, name)
+            elif kind == messages.OPENED:
+                self.capabilities, self.notes = messages.read_pickled(message)
+                self.state = StreamState.READY
+            elif kind == messages.ERROR:
+                self._opening = messages.read_pickled(message)
+            elif kind == messages.STATISTICS:
+                self.state, self.statistics = messages.read_pickled(message)
+        self._sent = [time for time in self._sent if not time <= self.time]
+
+    def _check(self) -> None:
+        """Raise what keeps targets from being used."""
+        if self._failure is not None:
+            raise self._failure
+        if self.reason:
+            raise self._failed(self._error(f"{self.robot.name}: {self.reason}"))
+        if self._finishing:
+            raise DeviceFailedError(f"{self.robot.name}: the stream is finished.")
+        if self._link.closed:
+            raise self._failed(self._ended())
+        if monotonic() - self._heard > ANSWERS_WITHIN + 2.0 / self.robot.stream.rate:
+            raise self._failed(
+                DeviceTimeoutError(
+                    f"{self.robot.name}: the device process has said nothing for "
+                    f"{monotonic() - self._heard:.2g} s: it is paused, or a device hangs."
+                )
+            )
+
+    def _failed(self, error: DeviceError) -> DeviceError:
+        if self.statistics is None and self._link.closed:
+            self._failure = error
+        return error
+
+    def _ended(self) -> DeviceFailedError:
+        """The device process ended by itself: how, and what that means for the robot."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(STOPS_WITHIN)
+        status = self._process.returncode
+        how = "closed its end of the link" if status is None else f"ended with status {status}"
+        if status is not None and status < 0:
+            how = f"was killed by {signal.Signals(-status).name}"
+        told = (
+            "" if self.state is StreamState.OPENING else f" while the robot was {self.state.name}"
+        )
+        alone = [
+            name for name, found in self.capabilities.items() if found.moves and not found.watchdog
+        ]
+        keep = ""
+        if alone:
+            keep = f" Without a watchdog, {', '.join(alone)} may keep the last command: switch off."
+        return DeviceFailedError(f"{self.robot.name}: the device process {how}{told}.{keep}")
+
+    def _bound(self) -> float:
+        """Time that the end may take: hold, brake, return, hold, stop and close [s]."""
+        actuators, safety = self.robot.actuators, self.robot.safety
+        span, rate, acceleration = (
+            (
+                np.array(values)
+                for values in zip(
+                    *((a.position_max - a.position_min, a.rate, a.acceleration) for a in actuators),
+                    strict=True,
+                )
+            )
+            if actuators
+            else (np.empty(0),) * 3
+        )
+        brake = float((rate / acceleration).max(initial=0.0))
+        back = brake + longest(span, rate, acceleration) + 2.0 * safety.hold
+        devices = len(self.robot.devices) * (2.0 * safety.clock_jump + 2.0 * STOPS_WITHIN)
+        periods = 10.0 / self.robot.stream.rate
+        return 2.0 * back + devices + periods + 2.0
+
+    def _await_end(self, seconds: float) -> None:
+        deadline = monotonic() + seconds
+        while not self._link.closed and (left := deadline - monotonic()) > 0.0:
+            self._link.flush()
+            select.select([self._link], [self._link] if len(self._link) else [], [], left)
+            self._receive()
+        if not self._link.closed:
+            self._failure = DeviceTimeoutError(
+                f"{self.robot.name}: the device process did not end within {seconds:.1f} s and was "
+                "killed: it was paused, or a device hangs. Switch the robot off."
+            )
+
+    def _end(self) -> None:
+        """Leave nothing behind: a process that did not end by itself is killed."""
+        self._finishing = self._finished = True
+        self._link.close()
+        try:
+            self._process.wait(0.0 if self._failure is not None else 2.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def __enter__(self) -> Self:
         return self
@@ -79,4 +294,8 @@ class Stream:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.finish()
+        try:
+            self.finish()
+        except DeviceError:
+            if not isinstance(error, DeviceError):  # otherwise it was raised before
+                raise

@@ -1,0 +1,227 @@
+"""Does a robot fit a scene: names, quantities, units, limits, rates, real time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
+from sofa_softctl.bridge.config.scene_actuators import SceneActuator, actuators_of
+from sofa_softctl.bridge.quantities import from_scene
+from sofa_softctl.errors import ConfigError
+from sofa_softctl.units import Units
+
+TOLERANCE = 1e-9
+"""Relative difference of limits that rounding may make."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """An actuator of the robot and the one of the scene that commands it."""
+
+    actuator: ActuatorConfig
+    """Of the robot."""
+    index: int
+    """Number of the scene's actuator, in the order of its controller."""
+    source: str
+    """What of it is taken: 'effort' or 'displacement'."""
+    factor: float
+    """Factor from the scene's unit to the robot's."""
+    low: float
+    """Least value of the scene [the robot's unit]; -inf: the scene sets no limit."""
+    high: float
+    """Greatest value of the scene [the robot's unit]; inf: the scene sets no limit."""
+
+
+@dataclass
+class Fit:
+    """How a robot fits a scene."""
+
+    matches: list[Match] = field(default_factory=list)
+    """One for each actuator of the robot, in its order, where there are no errors."""
+    errors: list[str] = field(default_factory=list)
+    """What must be changed before the scene can drive the robot, in sentences."""
+    warnings: list[str] = field(default_factory=list)
+    """What users should know, in sentences."""
+
+    def raise_errors(self) -> None:
+        """Raise what must be changed.
+
+        Raises:
+            ConfigError: All errors, one a line.
+        """
+        if self.errors:
+            raise ConfigError("\n".join(self.errors))
+
+
+def fit(
+    robot: RobotConfig, actuators: Sequence[SceneActuator], units: Units | None, dt: float
+) -> Fit:
+    """Compare a robot with a scene.
+
+    Args:
+        robot: The robot.
+        actuators: Actuators of the scene, see `actuators_of`.
+        units: The scene's units; None: it declares none, which is an error.
+        dt: Its time step [scene's unit of time].
+    """
+    found = Fit()
+    if units is None:
+        found.errors.append(
+            f"{robot.path}: the scene declares no units, so that its numbers mean nothing to a "
+            'motor. Add a line such as UNITS = "mm, kg, s" to the scene\'s file.'
+        )
+    _check_names(found, robot, [each.name for each in actuators])
+    step = dt * units.in_si("time") if units is not None else math.nan
+    _check_times(found, robot, step)
+    by_name = {each.name: number for number, each in enumerate(actuators)}
+    for actuator in robot.actuators:
+        if actuator.name in by_name and units is not None:
+            number = by_name[actuator.name]
+            _match(found, robot, actuator, number, actuators[number], units, step)
+    return found
+
+
+def _check_names(found: Fit, robot: RobotConfig, names: Sequence[str]) -> None:
+    known = [actuator.name for actuator in robot.actuators]
+    listing = ", ".join(names) or "none"
+    for actuator in robot.actuators:
+        if actuator.name not in names:
+            hint = did_you_mean(actuator.name, names).strip() or "Rename or remove it."
+            found.errors.append(
+                f"{_at(robot, actuator)}expected the name of an actuator of the scene: {listing}; "
+                f"got '{actuator.name}'. {hint}"
+            )
+    for name in names:
+        if name not in known:
+            found.errors.append(
+                f"{robot.path}: the scene's actuator '{name}' has no table. Add [actuators.{name}]."
+            )
+
+
+def _check_times(found: Fit, robot: RobotConfig, step: float) -> None:
+    rate = robot.stream.rate
+    if step >= robot.safety.command_timeout:
+        found.errors.append(
+            f"{robot.path}: [safety] command_timeout: expected more than a step of the scene, "
+            f"{step:g} s, got {robot.safety.command_timeout:g} s. Write a longer time, such as "
+            f"{5 * step:g}."
+        )
+    if step * rate < 1.0 - 1e-6:
+        found.warnings.append(
+            f"The scene makes {1 / step:.4g} steps a second, the robot takes {rate:.4g} commands: "
+            "what lies between them is left out."
+        )
+
+
+def _match(
+    found: Fit,
+    robot: RobotConfig,
+    actuator: ActuatorConfig,
+    number: int,
+    of_scene: SceneActuator,
+    units: Units,
+    step: float,
+) -> None:
+    quantity = actuator.quantity
+    if quantity not in of_scene.quantities:
+        found.errors.append(
+            f"{_at(robot, actuator)}expected a quantity that the scene commands it in: "
+            f"{' or '.join(of_scene.quantities)}; got {quantity}. Change 'quantity', with unit, "
+            "map and limits."
+        )
+        return
+    factor = from_scene(quantity, actuator.unit, units)
+    low, high = (limit * factor for limit in of_scene.limits(quantity))
+    source = "effort" if quantity == of_scene.effort else "displacement"
+    found.matches.append(Match(actuator, number, source, factor, low, high))
+    _compare_limits(found, actuator, low, high)
+    change = of_scene.step(quantity) * factor
+    if math.isfinite(change):
+        _compare_steps(found, actuator, change, step)
+
+
+def _compare_limits(found: Fit, actuator: ActuatorConfig, low: float, high: float) -> None:
+    least, greatest, unit = actuator.position_min, actuator.position_max, actuator.unit
+    if high < least or low > greatest:
+        found.errors.append(
+            f"'{actuator.name}': the limits have nothing in common: {_range(low, high)} {unit} in "
+            f"the scene, {least:g} to {greatest:g} {unit} in the robot. Change one of them."
+        )
+        return
+    slack = TOLERANCE * (greatest - least)
+    if low < least - slack or high > greatest + slack:
+        found.warnings.append(
+            f"'{actuator.name}': the scene's limits are wider than the robot's: "
+            f"{_range(low, high)} {unit}, not {least:g} to {greatest:g}. A target beyond is a "
+            "fault, at which the robot is held."
+        )
+
+
+def _compare_steps(found: Fit, actuator: ActuatorConfig, change: float, step: float) -> None:
+    unit, speed = actuator.unit, change / step
+    if speed > actuator.rate * (1.0 + TOLERANCE):
+        found.warnings.append(
+            f"'{actuator.name}': the scene may ask for {speed:.4g} {unit}/s, the robot moves at "
+            f"most {actuator.rate:.4g}: it lags behind in fast motions."
+        )
+    if change > actuator.jump * (1.0 + TOLERANCE):
+        found.warnings.append(
+            f"'{actuator.name}': the scene may ask for {change:.4g} {unit} in a step, which is "
+            f"more than 'jump', {actuator.jump:.4g} {unit}: a fault, at which the robot is held."
+        )
+
+
+def _range(low: float, high: float) -> str:
+    least = f"{low:.6g}" if math.isfinite(low) else "no least"
+    return f"{least} to {high:.6g}" if math.isfinite(high) else f"{least}, no greatest"
+
+
+def _at(robot: RobotConfig, actuator: ActuatorConfig) -> str:
+    return f"{robot.path}:{actuator.line}: [actuators.{actuator.name}]: "
+
+
+def fit_scene(robot: RobotConfig, session: Any, *, steps: int = 20) -> tuple[Fit, float]:
+    """Compare a robot with a scene that is loaded, and see how fast that runs.
+
+    Args:
+        robot: The robot.
+        session: A `sofa_softctl.scene.session.Session`; it makes some steps.
+        steps: Steps whose time is measured, after two that compile; 0: none.
+
+    Returns:
+        How it fits, and the real-time factor: seconds of the scene in a second; NaN: not measured.
+    """
+    found = fit(robot, actuators_of(session.root), session.units, session.dt)
+    if not steps or found.errors:
+        return found, math.nan
+    session.step(2)
+    times = []
+    for _ in range(steps):
+        start = perf_counter()
+        session.step()
+        times.append(perf_counter() - start)
+    factor = session.dt * session.units.in_si("time") / median(times)
+    _check_real_time(found, robot, factor)
+    return found, factor
+
+
+def _check_real_time(found: Fit, robot: RobotConfig, factor: float) -> None:
+    if factor >= 1.0:
+        return
+    slow = f"the scene is slower than real time here: {factor:.2f} s of it in a second"
+    if robot.stream.slow_scene == "refuse":
+        found.errors.append(
+            f'{robot.path}: {slow}, and [stream] has slow_scene = "refuse". Use a coarser mesh '
+            'or a longer dt, or set slow_scene = "wait".'
+        )
+    else:
+        found.warnings.append(
+            f"{slow[0].upper()}{slow[1:]}. The robot waits for it: its motion is {1 / factor:.1f} "
+            "times slower than the scene's."
+        )

@@ -1,0 +1,82 @@
+"""One end of the socket between the scene's process and the device process; nothing here waits."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections import deque
+from contextlib import suppress
+from time import monotonic
+
+from sofa_softctl.bridge.stream.messages import LONGEST
+
+
+class Link:
+    """Sends and receives whole messages; what the kernel does not take yet is kept, in order.
+
+    Args:
+        end: One end of a pair of sockets of the kind SOCK_SEQPACKET.
+    """
+
+    def __init__(self, end: socket.socket) -> None:
+        end.setblocking(False)
+        with suppress(OSError):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        self._end = end
+        self._kept: deque[bytes] = deque()
+        self.closed = False
+        """Whether the other end is gone; what it sent before was received."""
+
+    def __len__(self) -> int:
+        """How many messages are kept."""
+        return len(self._kept)
+
+    def fileno(self) -> int:
+        """For `select`."""
+        return self._end.fileno()
+
+    def send(self, message: bytes) -> None:
+        """Send, or keep for later."""
+        self._kept.append(message)
+        self.flush()
+
+    def flush(self) -> None:
+        """Send what was kept, as far as the kernel takes it."""
+        while self._kept:
+            try:
+                self._end.send(self._kept[0])
+            except BlockingIOError:
+                return
+            except OSError:  # the other end is gone; `receive` finds that, after its last words
+                self._kept.clear()
+                return
+            self._kept.popleft()
+
+    def receive(self) -> list[bytes]:
+        """Whatever has arrived."""
+        found: list[bytes] = []
+        while not self.closed:
+            try:
+                message = self._end.recv(LONGEST)
+            except BlockingIOError:
+                break
+            except ConnectionError:
+                message = b""
+            if message:
+                found.append(message)
+            else:
+                self.closed = True
+        return found
+
+    def flush_within(self, seconds: float) -> None:
+        """Wait until all was sent, but no longer."""
+        deadline = monotonic() + seconds
+        self.flush()
+        while self._kept and (left := deadline - monotonic()) > 0.0:
+            select.select([], [self._end], [], left)
+            self.flush()
+
+    def close(self) -> None:
+        """Close this end."""
+        self.closed = True
+        self._end.close()

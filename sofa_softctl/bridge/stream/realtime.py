@@ -1,0 +1,66 @@
+"""What a process can ask of the kernel so that nothing delays it."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import gc
+import os
+import resource
+from contextlib import suppress
+
+PRIORITY = 40
+"""Of SCHED_FIFO: below threads of interrupts (50), which bring what devices say."""
+_NOW, _LATER = 1, 2
+"""MCL_CURRENT and MCL_FUTURE of mlockall(2) on Linux."""
+
+
+def ask(realtime: bool) -> list[str]:
+    """Stop Python's garbage collector, and with `realtime` ask for priority and locked memory.
+
+    Returns:
+        What was not permitted, in sentences.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    with suppress(OSError), open("/proc/self/timerslack_ns", "w") as file:
+        file.write("1")  # timers end on time, not up to 50 us later
+    return [note for note in (_priority(), _locked_memory()) if note] if realtime else []
+
+
+def _priority() -> str:
+    if not hasattr(os, "sched_setscheduler"):
+        return "no real-time priority: this system has no SCHED_FIFO."
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    except PermissionError:
+        return (
+            "no real-time priority: the device process has to share its core. Allow it with "
+            f"'{_user()} - rtprio {PRIORITY}' in /etc/security/limits.conf, and log in again."
+        )
+    except OSError as error:
+        return f"no real-time priority: {error.strerror}."
+    return ""
+
+
+def _locked_memory() -> str:
+    """Lock what there is; what comes only without a limit, which would make allocations fail."""
+    try:
+        call = ctypes.CDLL(None, use_errno=True).mlockall
+    except (OSError, AttributeError):
+        return "no locked memory: this system has no mlockall."
+    unlimited = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
+    if call(_NOW | _LATER if unlimited else _NOW) == 0:
+        return ""
+    why = ctypes.get_errno()
+    if why not in (errno.ENOMEM, errno.EPERM):
+        return f"no locked memory: {os.strerror(why)}."
+    return (
+        "no locked memory: a page on disk may delay a command. Allow it with "
+        f"'{_user()} - memlock unlimited' in /etc/security/limits.conf, and log in again."
+    )
+
+
+def _user() -> str:
+    return os.environ.get("USER", "YOUR_NAME")
