@@ -28,6 +28,7 @@ from sofa_softctl.offers import BUILT_IN, HOOKS, Catalogue, Offers
 from sofa_softctl.scene.backend import find_backend
 
 CONTROLLERS = {
+    "bridge": "bridge.controller:HardwareBridge",
     "identification": "identification.controller:IdentificationController",
     "inverse": "inverse.controller:InverseController",
     "library": "library.controller:LibraryController",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import Sofa.Core
 import Sofa.SofaConstraintSolver  # before a scene makes its solver: it brings W() and the like
 
-from sofa_softctl.errors import SceneError
+from sofa_softctl.errors import ConfigError, DeviceError, SceneError
 from sofa_softctl.runtime.helper import source_line
 from sofa_softctl.scene import options
 from sofa_softctl.scene.report import History, Markers, Summary
@@ -98,7 +98,7 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         """What records and JSON of a run say of it: names of its actuators, options; for JSON."""
         return {}
 
-    def streams(self) -> Sequence[StreamRows]:
+    def streams(self) -> Iterable[StreamRows]:
         """Rows for recordings since the last call, with times of their own, see `StreamRows`.
 
         A recording asks after each step, and once more when the session was closed within it;
@@ -133,8 +133,8 @@ def pauses_on_error(method: EventMethod) -> EventMethod:
 
     SofaPython3 prints what an event method raises, and the simulation goes on. So the controller
     holds the robot from then on, and pauses the animation, which stops runSofa's window. The error
-    is raised on: `softctl` and `Session` stop with it on both backends. A SceneError gets the line
-    that made the controller.
+    is raised on: `softctl` and `Session` stop with it on both backends. An error of the scene, of a
+    robot's configuration or of a device gets the line that made the controller.
     """
 
     @functools.wraps(method)
@@ -147,7 +147,7 @@ def pauses_on_error(method: EventMethod) -> EventMethod:
             self.keep(failed=True)
             self.hold()
             self.root.animate.value = False
-            if isinstance(error, SceneError):
+            if isinstance(error, SceneError | ConfigError | DeviceError):
                 raise type(error)(f"{self.made_at}: {error}") from error
             raise
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import FrameType
 
 _PACKAGE = str(Path(__file__).absolute().parents[2]) + os.sep
+_COMMANDS = os.path.join(_PACKAGE, "cli", "")
 
 Line = tuple[str, int]
 """A file and the number of a line in it."""
@@ -20,11 +21,14 @@ def scene_line() -> Line | None:
 
 
 def scene_frame() -> FrameType | None:
-    """The innermost running function outside this package; None when there is none."""
+    """The innermost running function outside this package; None when there is none.
+
+    Beyond a command of this package is no scene any more, but what runs the command line.
+    """
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and (
-        frame.f_code.co_filename.startswith(_PACKAGE) or frame.f_code.co_filename.startswith("<")
-    ):
+    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, "<")):
+        if frame.f_code.co_filename.startswith(_COMMANDS):
+            return None
         frame = frame.f_back
     return frame
 
