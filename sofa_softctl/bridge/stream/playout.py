@@ -33,7 +33,8 @@ class Playout:
         self.waited = 0.0
         """Time for which it waited since the start [s]."""
         self.late = 0.0
-        """Time for which it waited since it last ran in real time [s]."""
+        """Time for which it waited beyond what a scene at `REAL_TIME` needs, less as time passes
+        [s]."""
         self.step = 0.0
         """Time between the newest two targets [s]."""
         self._targets: deque[tuple[float, np.ndarray]] = deque()
@@ -78,7 +79,7 @@ class Playout:
         self.time += move
         self.waiting = move < 0.99 * dt
         self.waited += dt - move
-        self.late = self.late + dt - move if self.waiting else 0.0
+        self.late = max(0.0, self.late + dt - move - (1.0 - REAL_TIME) * dt)
         reached = self.time + 1e-6 * dt  # sums of periods differ from the scene's sums of steps
         while len(self._targets) > 1 and self._targets[1][0] <= reached:
             self._targets.popleft()

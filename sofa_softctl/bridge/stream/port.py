@@ -110,7 +110,8 @@ class Port:
         if feedback is not None:
             self._take(feedback)
         silence = monotonic() - self._answered  # NaN before the first command
-        if self.capabilities.acknowledges and silence > self._safety.feedback_timeout:
+        longest = self._period + self._safety.feedback_timeout
+        if self.capabilities.acknowledges and silence > longest:
             self.failed = True
             raise DeviceTimeoutError(
                 f"device '{self.name}' has acknowledged no command for {silence:.3g} s "

@@ -58,7 +58,8 @@ def main() -> int:
             )
     notes += realtime.ask(robot.stream.realtime)
     link.send(messages.pickled(messages.OPENED, (capabilities, tuple(notes))))
-    return _run(Loop(robot, fleet, link, signals, Watch(robot.safety, int(sys.argv[2]))), notes)
+    watch = Watch(robot.safety, 1.0 / robot.stream.rate, int(sys.argv[2]))
+    return _run(Loop(robot, fleet, link, signals, watch), notes)
 
 
 def _run(loop: Loop, notes: list[str]) -> int:

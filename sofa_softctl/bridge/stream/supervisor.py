@@ -215,6 +215,8 @@ class Supervisor:
 
     def _commanded(self) -> np.ndarray:
         limiter = self._limiter
+        if np.isnan(self.command).any():  # the first one is where the robot is
+            return limiter.brake()
         if self.state is StreamState.RETURNING and self._move is None and limiter.at_rest:
             self._move = Move(limiter.position, self._rest, self._rate, self._acceleration)
             self._hold = self._robot.safety.hold  # at the end, so that what lags arrives

@@ -14,11 +14,13 @@ class Watch:
 
     Args:
         safety: Of the robot.
+        period: Of the loop [s].
         parent: Process id of the scene.
     """
 
-    def __init__(self, safety: SafetyConfig, parent: int) -> None:
+    def __init__(self, safety: SafetyConfig, period: float, parent: int) -> None:
         self._safety, self._parent = safety, parent
+        self._longest = period + safety.clock_jump
         self._touched = -math.inf
         self._seen = _changed(safety.dead_man_file)
         self._last, self._asleep = math.nan, _asleep()
@@ -50,7 +52,7 @@ class Watch:
         asleep = _asleep()
         gap = now - self._last + asleep - self._asleep
         self._last, self._asleep = now, asleep
-        return gap if gap > self._safety.clock_jump else 0.0  # 0 at the first call: NaN
+        return gap if gap > self._longest else 0.0  # 0 at the first call: NaN
 
     def orphaned(self) -> bool:
         """Whether the scene's process ended; another process may still hold its socket."""
