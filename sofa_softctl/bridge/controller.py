@@ -148,12 +148,13 @@ class HardwareBridge(SceneController):
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
-        """Open the devices, before the first step."""
+        """Open the devices, before the first step; take in what the robot did."""
         del event
         if self.time.value < self.last_time:  # SOFA does not notify controllers of a reset
             self.reset()
         if self.stream is None and not devices_stay_closed(self.root):
             self._open()
+        self._take_in()  # other controllers read it in the step
 
     @pauses_on_error
     def onAnimateEndEvent(self, event: Any) -> None:

@@ -66,9 +66,7 @@ def robot_of(
             for i, name in enumerate(names)
             for j in range(2)
         ),
-        sensors=(
-            SensorConfig("tip", names[0], "tip", "length", "mm", 3, LinearMap(2.0), 9),
-        ),
+        sensors=(SensorConfig("tip", names[0], "tip", "length", "mm", 3, LinearMap(2.0), 9),),
         stream=StreamConfig(**{"rate": 200.0, "lookahead": 2, **(stream or {})}),
         safety=SafetyConfig(
             **{"command_timeout": 0.3, "hold": 0.05, "feedback_timeout": 0.15, **(safety or {})}

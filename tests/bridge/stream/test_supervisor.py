@@ -259,9 +259,7 @@ ENDS = st.sampled_from(["nan", "over", "fault", "stay", "finish", "stop", "wait"
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.lists(
-        st.tuples(EVENTS, st.integers(0, 12), st.floats(0.0, 1.0)), min_size=10, max_size=60
-    ),
+    st.lists(st.tuples(EVENTS, st.integers(0, 12), st.floats(0.0, 1.0)), min_size=10, max_size=60),
     st.lists(st.tuples(ENDS, st.integers(0, 30), st.floats(0.0, 1.0)), max_size=5),
     st.sampled_from([UNKNOWN, np.array([0.0, 60.0]), np.array([33.0, math.nan])]),
     st.sampled_from(["linear", "hold"]),
