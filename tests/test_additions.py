@@ -23,6 +23,7 @@ KINDS = (
     "A QP solver",
     "An identification problem",
     "A problem of optimal motions",
+    "A device",
     "A command",
 )
 """Sections of the page with an addition each."""

@@ -111,6 +111,8 @@ class Device(ABC):
 
     quantities: ClassVar[tuple[str, ...]] = ()
     """Quantities of actuators for which it is meant, see `quantities`; empty: all."""
+    modules: ClassVar[tuple[str, ...]] = ()
+    """Modules of optional packages that it needs, such as 'serial', for `softctl bridge list`."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -10,7 +10,13 @@ from sofa_softctl.bridge.device import Device
 from sofa_softctl.errors import ConfigError
 
 BUILT_IN = {
+    "can": "can_bus:CanDevice",
+    "dynamixel": "dynamixel.device:DynamixelDevice",
     "loopback": "loopback:LoopbackDevice",
+    "serial": "serial_line:SerialDevice",
+    "softrobots": "softrobots_packets:SoftRobotsDevice",
+    "udp": "udp:UdpDevice",
+    "zeromq": "zeromq:ZeroMqDevice",
 }
 """Devices of the folder `devices`: name, and file:class, imported when it is asked for."""
 

@@ -23,6 +23,7 @@ COMMANDS = (
     "papers",
     "mesh",
     "record",
+    "bridge",
     "info",
 )
 """Modules of this folder, in the order in which `softctl --help` lists their commands."""

@@ -7,6 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         "component": ["check_component"],
         "controller": ["check_controller"],
+        "device": ["check_device"],
         "force_field": ["check_force_field"],
         "jacobian": ["JacobianCheck", "check_jacobian"],
         "mapping": ["check_mapping"],

@@ -18,6 +18,7 @@ from sofa_softctl.bridge.config.robot import (
     SafetyConfig,
     StreamConfig,
 )
+from sofa_softctl.bridge.config.stop_file import beside
 from sofa_softctl.bridge.config.text import parse_toml, read_text
 
 TABLES = ("robot", "stream", "safety", "devices", "actuators", "sensors")
@@ -172,7 +173,7 @@ def _safety(fields: Fields, rate: float, path: str) -> SafetyConfig:
         name = fields.text(key, "a file's name", default="")
         if "\0" in name:
             fields.wrong(key, "a file's name", "Remove the character 0.")
-        return str(Path(path).absolute().parent / name) if name else ""
+        return str(beside(path, name)) if name else ""
 
     found = SafetyConfig(
         command_timeout=timeout("command_timeout", plain.command_timeout),

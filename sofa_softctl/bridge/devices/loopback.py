@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from time import monotonic
 
 from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
+from sofa_softctl.errors import DeviceFailedError
 
 
 class LoopbackDevice(Device):
@@ -40,6 +41,8 @@ class LoopbackDevice(Device):
 
     def write(self, command: Command) -> None:
         """See `Device.write`."""
+        if not self._channels:
+            raise DeviceFailedError(f"device '{self.name}': it is not open.")
         values = command.values
         if self.resolution:
             values = (values / self.resolution).round() * self.resolution

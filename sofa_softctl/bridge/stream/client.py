@@ -68,7 +68,7 @@ class Stream:
         """What `finish` returns, also where it raises; None: the process has not ended in order."""
         self._failure: DeviceError | None = None
         self._opening: tuple[str | None, str] | None = None
-        self._finishing = self._finished = False
+        self._finishing = self._finished = self._asked = False
         self._process, self._link = launch(robot, dry_run)
         self._heard = self._alive = monotonic()
         try:
@@ -136,6 +136,9 @@ class Stream:
 
     def stop(self, reason: str) -> None:
         """Emergency stop: all devices stop where they are, now."""
+        if not self._finished:
+            self.reason = self.reason or f"emergency stop: {reason}"
+            self._asked = True
         self._link.send(messages.pickled(messages.STOP, reason))
 
     def finish(self) -> Statistics:
@@ -157,7 +160,7 @@ class Stream:
             self._end()
             if self.statistics is None and self._failure is None:
                 self._failure = self._ended()
-            elif self.reason != known and self._failure is None:
+            elif self.reason != known and not self._asked and self._failure is None:
                 self._failure = self._error(f"{self.robot.name}: {self.reason}")
         if self._failure is not None:
             raise self._failure

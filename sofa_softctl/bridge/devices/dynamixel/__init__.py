@@ -1,0 +1,1 @@
+"""Dynamixel motors of the X series, protocol 2.0."""

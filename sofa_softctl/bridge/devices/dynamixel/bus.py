@@ -1,0 +1,188 @@
+"""The line to the motors: half duplex, many motors, one master.
+
+Instructions are framed by dynamixel_sdk, through an object with the methods of its `PortHandler`.
+Its own reading waits in a loop, by the wall clock, for up to 34 ms where a motor is silent: answers
+are collected here instead, as they arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import monotonic, sleep
+from typing import Any, NamedTuple
+
+from sofa_softctl._internal.serial_port import SerialPort
+from sofa_softctl.bridge.devices.dynamixel.registers import Register
+from sofa_softctl.errors import DeviceUnavailableError
+
+HEADER = b"\xff\xff\xfd"
+STATUS = 0x55
+BROADCAST = 0xFE
+LONGEST = 1024
+"""Bytes of the longest packet."""
+ALERT = 0x80
+"""Bit of the error byte: the hardware error status is not 0."""
+_WAIT = 0.034
+"""Longest time until a motor answers when the bus is opened, with a slow USB adapter [s]."""
+
+
+class Answer(NamedTuple):
+    """Status of one motor."""
+
+    id: int
+    error: int
+    data: bytes
+
+
+class Bus:
+    """An open line.
+
+    Args:
+        port: The serial port.
+        baud_rate: Its rate [bit/s].
+
+    Raises:
+        DeviceUnavailableError: dynamixel_sdk is not installed.
+        DeviceOpenError: The port cannot be opened.
+    """
+
+    def __init__(self, port: str, baud_rate: int) -> None:
+        try:
+            from dynamixel_sdk.protocol2_packet_handler import Protocol2PacketHandler
+        except ImportError as error:
+            raise DeviceUnavailableError(
+                "the Python package dynamixel-sdk is not installed: "
+                "pip install 'sofa-softctl[hardware]'"
+            ) from error
+        self.sdk: Any = Protocol2PacketHandler()
+        self.line = SerialPort(port, baud_rate)
+        self.is_using = False
+        """Named as in the SDK, which sets it while a packet is on its way."""
+        self.idle_at = 0.0
+        """When the line is free again, if all motors answer [s]."""
+        self._buffer = b""
+        self._fast_size = 0  # bytes that each motor gives in a packet of Fast Sync Read
+        self._deadline = 0.0
+
+    def close(self) -> None:
+        """Release the port; raises nothing."""
+        self.line.close()
+
+    def discard(self) -> None:
+        """Drop what arrived: late answers to earlier questions."""
+        self._buffer = b""
+        self.line.discard_input()
+
+    # What `dynamixel_sdk.Protocol2PacketHandler` calls of a port.
+
+    def getBaudRate(self) -> int:
+        """Rate of the line [bit/s]."""
+        return self.line.baud_rate
+
+    def clearPort(self) -> None:
+        """Nothing: what arrived is read before anything is sent."""
+
+    def writePort(self, packet: list[int]) -> int:
+        """Send without waiting."""
+        self.line.write(bytes(packet))
+        self.idle_at = max(self.idle_at, monotonic()) + self.duration(len(packet))
+        return len(packet)
+
+    def readPort(self, length: int) -> bytes:
+        """Up to so many bytes; waits a moment where there is none, as the SDK asks in a loop."""
+        if not self._buffer:
+            self._buffer = self.line.read()
+            if not self._buffer:
+                sleep(2e-4)
+        found, self._buffer = self._buffer[:length], self._buffer[length:]
+        return found
+
+    def setPacketTimeout(self, length: int) -> None:
+        """Start the time for an answer of so many bytes."""
+        self._deadline = max(self.idle_at, monotonic()) + self.duration(length) + _WAIT
+
+    def setPacketTimeoutMillis(self, milliseconds: float) -> None:
+        """Start the time for an answer."""
+        self._deadline = monotonic() + milliseconds * 1e-3
+
+    def isPacketTimeout(self) -> bool:
+        """Whether that time is over."""
+        return monotonic() > self._deadline
+
+    # Without waiting.
+
+    def duration(self, length: int) -> float:
+        """Time that so many bytes take on the line [s]: 8 bits, a start and a stop bit each."""
+        return 10.0 * length / self.line.baud_rate
+
+    def sync_write(self, register: Register, values: dict[int, int]) -> None:
+        """Write one register of several motors at once; nobody answers."""
+        data = [
+            byte
+            for motor, value in values.items()
+            for byte in (motor, *value.to_bytes(register.size, "little", signed=value < 0))
+        ]
+        self.sdk.syncWriteTxOnly(self, register.address, register.size, data, len(data))
+
+    def sync_read(self, register: Register, motors: list[int], *, fast: bool, pause: float) -> None:
+        """Ask several motors for a register; `answers` gives what they say.
+
+        Args:
+            register: What to read.
+            motors: Ids.
+            fast: Whether they answer in one packet (Fast Sync Read).
+            pause: Return delay of a motor [s].
+        """
+        self._buffer, self._fast_size = b"", register.size
+        self.sdk.syncReadTx(self, register.address, register.size, motors, len(motors), fast)
+        self.is_using = False  # the SDK clears it when it reads
+        self.idle_at += self.duration(answer_length(register.size, len(motors), fast=fast))
+        self.idle_at += pause * (1 if fast else len(motors))
+
+    def answers(self) -> Iterator[Answer]:
+        """What arrived since the last call, packet by packet."""
+        self._buffer += self.line.read()
+        while (packet := self._next_packet()) is not None:
+            if packet[7] != STATUS:  # an adapter that echoes what is sent
+                continue
+            if packet[4] == BROADCAST:
+                yield from self._split(packet)
+            else:
+                plain = bytes(self.sdk.removeStuffing(list(packet)))
+                length = int.from_bytes(plain[5:7], "little")
+                yield Answer(plain[4], plain[8], plain[9 : length + 5])
+
+    def _next_packet(self) -> bytes | None:
+        """The next whole packet with the right CRC; what cannot be one is dropped."""
+        while True:
+            start = self._buffer.find(HEADER)
+            if start < 0:
+                self._buffer = self._buffer[-2:]
+                return None
+            self._buffer = self._buffer[start:]
+            if len(self._buffer) < 10:
+                return None
+            end = 7 + int.from_bytes(self._buffer[5:7], "little")
+            if self._buffer[3] or not 10 <= end <= LONGEST:
+                self._buffer = self._buffer[1:]
+            elif len(self._buffer) < end:
+                return None
+            elif self.sdk.updateCRC(0, self._buffer, end - 2) == int.from_bytes(
+                self._buffer[end - 2 : end], "little"
+            ):
+                packet, self._buffer = self._buffer[:end], self._buffer[end:]
+                return packet
+            else:
+                self._buffer = self._buffer[1:]
+
+    def _split(self, packet: bytes) -> Iterator[Answer]:
+        """The answers in a packet of Fast Sync Read: error, id, data and CRC of each motor."""
+        size = self._fast_size
+        for start in range(8, len(packet), size + 4):
+            part = packet[start : start + size + 4]
+            yield Answer(part[1], part[0], part[2 : 2 + size])
+
+
+def answer_length(size: int, count: int, *, fast: bool) -> int:
+    """Bytes on the line of the answers of `count` motors with `size` bytes each."""
+    return 8 + count * (size + 4) if fast else count * (size + 11)

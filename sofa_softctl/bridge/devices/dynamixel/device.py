@@ -1,0 +1,252 @@
+"""Dynamixel motors of the X series on one line, protocol 2.0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic, sleep
+from typing import Literal
+
+from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
+from sofa_softctl.bridge.devices.dynamixel import registers as table
+from sofa_softctl.bridge.devices.dynamixel.bus import Bus, answer_length
+from sofa_softctl.bridge.devices.dynamixel.latency import latency_note
+from sofa_softctl.bridge.devices.dynamixel.motors import Motors, Setup
+from sofa_softctl.bridge.devices.dynamixel.reading import Reading
+from sofa_softctl.errors import (
+    ConfigError,
+    DeviceError,
+    DeviceFailedError,
+    DeviceOpenError,
+    DeviceTimeoutError,
+)
+
+_IDLE_PERIOD = 0.02
+"""Between two readings before the first command [s]."""
+_FIRST_READ = 0.05
+"""Longest time for the positions at which the torque is switched on [s]."""
+
+
+class DynamixelDevice(Device):
+    """Dynamixel motors; channels are their ids, values are counts, 4096 a turn.
+
+    After each command all motors are asked where they are and which goal they have: a command is
+    acknowledged when every motor has taken it. The torque is switched off when the bus is opened,
+    and on, at the present position, by the first command. Feedback has currents in mA as efforts
+    (the load in 0.1 % where a motor measures none) and the signal `velocity` in count/s.
+
+    Args:
+        name: Name of its table in the configuration file.
+        port: Serial port of the adapter, such as '/dev/ttyUSB0'.
+        baud_rate: Rate of the line, set in the motors [bit/s].
+        model: Family of the motors, such as 'xl330'; empty: any that is known.
+        mode: 'extended': many turns; 'position': one turn, with the limits in the motor; 'current':
+            many turns, with a limited current.
+        current_limit: Greatest current in the mode 'current' [mA]; 0: the motor's own limit.
+        return_delay: Time before a motor answers [s].
+        fast_read: Whether motors answer in one packet: firmware 45, of the 330 series 46.
+        watchdog: Silence after which the motors stop by themselves [s], in steps of 0.02.
+        on_stop: 'hold' the position with torque, or 'release' the torque.
+        answer_timeout: Longest silence of a motor [s].
+    """
+
+    quantities = ("length", "angle")
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        port: str,
+        baud_rate: int = 1_000_000,
+        model: str = "",
+        mode: Literal["extended", "position", "current"] = "extended",
+        current_limit: float = 0.0,
+        return_delay: float = 0.0,
+        fast_read: bool = False,
+        watchdog: float = 0.1,
+        on_stop: Literal["hold", "release"] = "hold",
+        answer_timeout: float = 0.1,
+    ) -> None:
+        super().__init__(name)
+        self.port, self.baud_rate, self.model, self.mode = port, baud_rate, model, mode
+        self.current_limit, self.return_delay = current_limit, return_delay
+        self.fast_read, self.on_stop, self.answer_timeout = fast_read, on_stop, answer_timeout
+        self._ticks = round(watchdog / table.WATCHDOG_UNIT)
+        self._check_options()
+        self._where = f"device '{name}', port {port}"
+        self._bus: Bus | None = None
+        self._reading: Reading | None = None
+        self._state = "closed"
+
+    def _check_options(self) -> None:
+        for option, value, known in (
+            ("mode", self.mode, table.MODES),
+            ("on_stop", self.on_stop, ("hold", "release")),
+            ("model", self.model, ("", *table.FAMILIES)),
+        ):
+            if value not in known:
+                raise ConfigError(f"{option} = '{value}': expected one of {', '.join(known)}")
+        if not 1 <= self._ticks <= 127:
+            raise ConfigError("watchdog: expected 0.02 to 2.54 s")
+        if not 0.0 <= self.return_delay <= 508e-6:
+            raise ConfigError("return_delay: expected 0 to 0.000508 s")
+        if self.current_limit and self.mode != "current":
+            raise ConfigError("current_limit needs mode = 'current': other modes limit none")
+
+    def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
+        """See `Device.open`. Switches the torque off."""
+        self._check_channels(channels)
+        self._bus = Bus(self.port, self.baud_rate)
+        try:
+            setup = Setup(self._bus, self._where, channels)
+            motors = setup.find(self.model)
+            setup.configure(channels, self.mode, self.return_delay, self.current_limit)
+        except DeviceError:
+            self.close()
+            raise
+        self._channels = tuple(channels)
+        self._names = {channel.number: channel.name for channel in channels}
+        self._ids = list(self._names)
+        self._reading = Reading(self._where, self._names, motors.current_units)
+        self._state, self._asked_at = "ready", 0.0
+        return self._capabilities(motors)
+
+    def _check_channels(self, channels: Sequence[ChannelSetup]) -> None:
+        if not channels:
+            raise DeviceOpenError(f"{self._where}: no actuator uses it.")
+        low, high = self._range()
+        for channel in channels:
+            what = f"{self._where}: channel {channel.number} of actuator '{channel.name}'"
+            if not 0 <= channel.number <= 252:
+                raise DeviceOpenError(f"{what}: ids of motors go from 0 to 252.")
+            if not low <= channel.low <= channel.high <= high:
+                raise DeviceOpenError(
+                    f"{what}: it may go from {channel.low:g} to {channel.high:g}, mode = "
+                    f"'{self.mode}' from {low} to {high} counts. Change its map or its position."
+                )
+
+    def _range(self) -> tuple[int, int]:
+        if self.mode == "position":
+            return 0, table.COUNTS_PER_TURN - 1
+        return -table.TURNS_MAX, table.TURNS_MAX
+
+    def _capabilities(self, motors: Motors) -> Capabilities:
+        low, high = self._range()
+        note = latency_note(self.port)
+        return Capabilities(
+            description=f"{len(self._ids)} Dynamixel motors ({motors.family}, firmware "
+            f"{motors.firmware} or newer) at {self.baud_rate} bit/s on {self.port}",
+            unit="count",
+            resolution=1.0,
+            range=(float(low), float(high)),
+            rate_max=0.5 / self.exchange_time(),
+            watchdog=self._ticks * table.WATCHDOG_UNIT,
+            acknowledges=True,
+            notes=(f"device '{self.name}': {note}",) if note else (),
+        )
+
+    def exchange_time(self) -> float:
+        """Time that a command and the answers to it take on the line [s].
+
+        Half of it is left to the motors, the adapter and jitter: `Capabilities.rate_max`.
+        """
+        n = max(1, len(self._ids))
+        answers = answer_length(table.MOTION.size, n, fast=self.fast_read)
+        length = 14 + 5 * n + 14 + n + answers
+        pause = self.return_delay * (1 if self.fast_read else n)
+        return 10.0 * length / self.baud_rate + pause
+
+    def write(self, command: Command) -> None:
+        """See `Device.write`. The first one switches the torque on, at the present position."""
+        bus, reading = self._opened()
+        if self._state == "stopped":
+            raise DeviceFailedError(f"{self._where} was stopped: open it again.")
+        self._collect(bus, reading)
+        if self._state == "ready":
+            self._begin(bus, reading)
+        elif monotonic() - self._asked_at > self._ticks * table.WATCHDOG_UNIT:
+            reading.wants_state = True  # a watchdog that stopped a motor leaves its goal as it was
+        goals = dict(zip(self._ids, command.values.round().astype(int).tolist(), strict=True))
+        self._wait_for_line(bus)
+        bus.sync_write(table.GOAL_POSITION, goals)
+        reading.command(command.sequence, goals)
+        self._ask(bus, reading)
+
+    def read(self) -> Feedback | None:
+        """See `Device.read`."""
+        if self._bus is None:
+            return None
+        bus, reading = self._opened()
+        now = monotonic()
+        self._collect(bus, reading)
+        if self._state == "ready" and now > max(bus.idle_at, self._asked_at + _IDLE_PERIOD):
+            self._ask(bus, reading)
+        if self._state != "stopped":
+            reading.check_silence(now, self.answer_timeout)
+        return reading.take()
+
+    def stop(self) -> None:
+        """See `Device.stop`."""
+        if self._bus is None or self._state != "running":
+            self._state = "stopped" if self._state == "ready" else self._state
+            return
+        bus, reading = self._opened()
+        self._state = "stopped"
+        self._wait_for_line(bus)
+        if self.on_stop == "release":
+            bus.sync_write(table.TORQUE_ENABLE, dict.fromkeys(self._ids, 0))
+        elif positions := reading.newest(monotonic() - self.answer_timeout):
+            bus.sync_write(table.GOAL_POSITION, positions)
+
+    def close(self) -> None:
+        """See `Device.close`."""
+        if self._bus is not None:
+            self._bus.close()
+        self._bus = self._reading = None
+        self._state = "closed"
+
+    def _opened(self) -> tuple[Bus, Reading]:
+        if self._bus is None or self._reading is None:
+            raise DeviceFailedError(f"{self._where} is not open.")
+        return self._bus, self._reading
+
+    def _begin(self, bus: Bus, reading: Reading) -> None:
+        """Torque on where the motors are, then the watchdog. Waits for the positions, once."""
+        self._wait_for_line(bus)
+        asked = monotonic()
+        self._ask(bus, reading)
+        while (positions := reading.newest(asked)) is None:
+            if monotonic() > asked + self.exchange_time() + _FIRST_READ:
+                reading.check_silence(float("inf"), 0.0)
+                raise DeviceTimeoutError(f"{self._where}: no positions for the torque.")
+            sleep(2e-4)
+            self._collect(bus, reading)
+        self._check_within_limits(positions)
+        bus.sync_write(table.GOAL_POSITION, positions)
+        bus.sync_write(table.TORQUE_ENABLE, dict.fromkeys(self._ids, 1))
+        bus.sync_write(table.BUS_WATCHDOG, dict.fromkeys(self._ids, self._ticks))
+        self._state = "running"
+        reading.wants_state = True
+
+    def _check_within_limits(self, positions: dict[int, int]) -> None:
+        """In one turn a motor outside its limits refuses its own position, and would jump."""
+        for channel in self._channels if self.mode == "position" else ():
+            position = positions[channel.number]
+            if not channel.low <= position <= channel.high:
+                raise DeviceFailedError(
+                    f"{self._where}: motor {channel.number} '{channel.name}' stands at {position}, "
+                    f"outside its limits {channel.low:g} to {channel.high:g}. Turn it by hand."
+                )
+
+    def _ask(self, bus: Bus, reading: Reading) -> None:
+        """Ask all motors for their motion, or for their state where something is wrong."""
+        register = reading.ask(monotonic())
+        bus.sync_read(register, self._ids, fast=self.fast_read, pause=self.return_delay)
+        self._asked_at = monotonic()
+
+    def _collect(self, bus: Bus, reading: Reading) -> None:
+        for answer in bus.answers():
+            reading.answer(answer, monotonic())
+
+    def _wait_for_line(self, bus: Bus) -> None:
+        """Until the answers are over: only if commands come faster than `rate_max`."""
+        sleep(max(0.0, bus.idle_at - monotonic()))

@@ -1,0 +1,184 @@
+"""The command `softctl bridge calibrate`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sofa_softctl.cli.bridge.answers import Answers
+from sofa_softctl.cli.bridge.dialogue import Aborted, Dialogue
+from sofa_softctl.cli.bridge.group import Config, DryRun, bridge, load_robot
+from sofa_softctl.cli.bridge.jog import index_of, show_notes
+from sofa_softctl.cli.options import Plugin
+from sofa_softctl.errors import ConfigError
+from sofa_softctl.status import ExitStatus
+
+if TYPE_CHECKING:
+    from sofa_softctl.bridge.calibration import Calibration
+    from sofa_softctl.bridge.config.robot import RobotConfig
+
+BEYOND = 0.1
+"""Share of its range by which an actuator may leave it: where the range is, is yet to be found."""
+
+
+@bridge.command(
+    epilog="Examples:\n\n  softctl bridge calibrate hardware/trunk_servos.toml\n\n"
+    "  softctl bridge calibrate hardware/trunk_servos.toml --only long_up --speed 2\n\n"
+    "  printf '%s\\n' y 0.5 ok y | softctl bridge calibrate robot.toml --only left"
+)
+def calibrate(
+    config: Config,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="ACTUATOR", help="This one; may be repeated.")
+    ] = None,
+    speed: Annotated[
+        float, typer.Option(min=0.1, max=5.0, help="Greatest speed, in percent of the rate.")
+    ] = 5.0,
+    dry_run: DryRun = False,
+    plugin: Plugin = None,
+) -> None:
+    """Find direction and zero of each actuator, and write them to the file, of which a copy stays.
+
+    Each actuator moves a little, slowly; you say what you saw, and move it to its rest pose. Input
+    that ends, q or Ctrl-C stop all motors at once, and write nothing.
+    """
+    from sofa_softctl.bridge.calibration import present
+    from sofa_softctl.bridge.config.write import changed_text, write_back
+
+    robot = load_robot(config, plugin)
+    changed_text(robot, {})  # whether the file can be written back, before anything moves
+    indices = [index_of(robot, name) for name in only or []] or list(range(len(robot.actuators)))
+    try:
+        found = _calibrated(robot, indices, speed / 100.0, dry_run)
+    except Aborted:
+        typer.echo("Ended. All motors are stopped, nothing was written.", err=True)
+        raise typer.Exit(ExitStatus.INTERRUPTED) from None
+    if not found:
+        typer.echo("Nothing was written.")
+        return
+    copy = write_back(robot, _changes(found, present(robot)))
+    typer.echo(f"Written: {config}. The old file is {copy}.")
+
+
+def _changes(
+    found: dict[str, Calibration], old: dict[str, Calibration]
+) -> dict[str, dict[str, float]]:
+    """What differs, by actuator and key of the file."""
+    return {
+        name: {
+            key: value for key, value in asdict(each).items() if value != getattr(old[name], key)
+        }
+        for name, each in found.items()
+    }
+
+
+def _calibrated(
+    robot: RobotConfig, indices: list[int], speed: float, dry_run: bool
+) -> dict[str, Calibration]:
+    """New calibrations by actuator, as far as they differ and the user wants them."""
+    from sofa_softctl.bridge.calibration import present
+    from sofa_softctl.bridge.hand import hand_on, slow_robot
+
+    answers, first, used = Answers(), present(robot), robot
+    while True:
+        wide, narrow = slow_robot(used, speed, BEYOND), slow_robot(used, speed)
+        with hand_on(wide, dry_run=dry_run, or_else=narrow) as hand:
+            dialogue = Dialogue(hand, answers)
+            show_notes(hand)
+            shifted = _with_zeros_of_now(dialogue, used)
+            if shifted is not used:  # nothing has moved yet
+                used = shifted
+                continue
+            found = present(used)
+            for index in indices:
+                _calibrate(dialogue, used, index, found)
+            new = {name: each for name, each in found.items() if each != first[name]}
+            return new if _confirmed(dialogue, first, new) else {}
+
+
+def _with_zeros_of_now(dialogue: Dialogue, robot: RobotConfig) -> RobotConfig:
+    """The robot with zeros such that actuators which measure nonsense are at rest now."""
+    from sofa_softctl.bridge.calibration import calibrated, present
+    from sofa_softctl.bridge.config.file import parse_robot
+    from sofa_softctl.bridge.config.write import changed_text
+
+    found = {}
+    measured, hand = dialogue.hand.measured_at_start.tolist(), dialogue.hand
+    for index, actuator in enumerate(robot.actuators):
+        if not (measured[index] < hand.low[index] or measured[index] > hand.high[index]):
+            continue
+        question = (
+            f"'{actuator.name}' measures {measured[index]:.4g} {actuator.unit}, outside its limits:"
+            f" its zero is wrong. Is it at its rest pose, {actuator.rest:g}, now? y/n"
+        )
+        if dialogue.choose(question, "yn", moved=False) == "n":
+            typer.echo("Move it there by hand, without power, and begin again.")
+            raise Aborted
+        old = present(robot)[actuator.name]
+        found[actuator.name] = calibrated(actuator, old, measured[index], reversed_=False)
+    if not found:
+        return robot
+    return parse_robot(changed_text(robot, _changes(found, present(robot))), robot.path)
+
+
+def _calibrate(
+    dialogue: Dialogue, robot: RobotConfig, index: int, found: dict[str, Calibration]
+) -> None:
+    """Direction and zero of one actuator, until they make a valid configuration."""
+    from sofa_softctl.bridge.calibration import present
+    from sofa_softctl.bridge.config.write import changed_text
+
+    actuator = robot.actuators[index]
+    old = found[actuator.name]
+    while True:
+        found[actuator.name] = _one(dialogue, robot, index, old)
+        try:
+            changed_text(robot, _changes(found, present(robot)))
+            return
+        except ConfigError as error:
+            found[actuator.name] = old
+            typer.echo(f"This does not fit: {error}")
+            if dialogue.choose("r: again, s: skip the actuator, q: end", "rs") == "s":
+                return
+
+
+def _one(dialogue: Dialogue, robot: RobotConfig, index: int, old: Calibration) -> Calibration:
+    from sofa_softctl.bridge.calibration import QUESTIONS, calibrated
+
+    actuator, hand = robot.actuators[index], dialogue.hand
+    unit, rate = actuator.unit, hand.actuators[index].rate
+    typer.echo(
+        f"\n'{actuator.name}' ({actuator.quantity}): {actuator.position_min:g} to "
+        f"{actuator.position_max:g} {unit}, {actuator.rest:g} at rest, at most {rate:.3g} {unit}/s."
+    )
+    while True:
+        when = "first" if dialogue.show(index) else "on its way back"
+        question = f"It moved and came back. {QUESTIONS[actuator.quantity]} {when}?"
+        answer = dialogue.choose(f"{question} y/n, r: again, s: skip, q: end", "ynrs")
+        if answer == "s":
+            return old
+        if answer != "r":
+            break
+    way = 1.0 if answer == "y" else -1.0
+    question = (
+        f"Is it at its rest pose, {actuator.rest:g} {unit}? ok, or by how much to move, such as 1 "
+        "or -0.5; q: end"
+    )
+    while (distance := dialogue.distance(question)) is not None:
+        dialogue.go(index, float(hand.goal[index]) + way * distance)
+    return calibrated(actuator, old, float(hand.goal[index]), reversed_=way < 0.0)
+
+
+def _confirmed(
+    dialogue: Dialogue, old: dict[str, Calibration], new: dict[str, Calibration]
+) -> bool:
+    if not new:
+        typer.echo("\nDirections and zeros are as they were.")
+        return False
+    typer.echo()
+    for name, each in new.items():
+        was = old[name]
+        typer.echo(f"{name}: sign {was.sign} -> {each.sign}, zero {was.zero:g} -> {each.zero:g}")
+    return dialogue.choose("Write this to the file? y/n", "yn") == "y"

@@ -1,0 +1,79 @@
+"""The command `softctl bridge check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sofa_softctl.cli.bridge.group import Config, bridge, load_robot
+from sofa_softctl.cli.options import BackendName, Plugin, Set
+from sofa_softctl.status import ExitStatus
+
+if TYPE_CHECKING:
+    from sofa_softctl.bridge.config.robot import RobotConfig
+
+
+@bridge.command(
+    epilog="Examples:\n\n  softctl bridge check hardware/trunk_servos.toml\n\n"
+    "  softctl bridge check hardware/trunk_servos.toml --scene scenes/trunk.py\n\n"
+    "  softctl bridge check hardware/trunk_servos.toml --open"
+)
+def check(
+    config: Config,
+    scene: Annotated[
+        Path | None, typer.Option(metavar="SCENE", help="Scene that is to drive the robot.")
+    ] = None,
+    set_: Set = None,
+    open_: Annotated[
+        bool, typer.Option("--open", help="Open each device, ask what it is, and close it again.")
+    ] = False,
+    backend: BackendName = "auto",
+    plugin: Plugin = None,
+) -> None:
+    """Say what is in a configuration file, and whether it fits a scene and its devices.
+
+    Nothing moves. Ends with status 1 when something does not fit.
+    """
+    from sofa_softctl.bridge.config.setup import channels
+    from sofa_softctl.view.terminal import bridge as tables
+
+    robot = load_robot(config, plugin)
+    opened = _opened(robot) if open_ else {}
+    tables.show_robot(robot, channels(robot), opened)
+    if scene is not None and not _fits(robot, scene, backend, set_):
+        raise typer.Exit(ExitStatus.FAILED)
+
+
+def _opened(robot: RobotConfig) -> dict[str, Any]:
+    """Capabilities of each device, which was opened, checked and closed."""
+    from sofa_softctl.bridge.config.setup import channels
+    from sofa_softctl.bridge.registry import find
+    from sofa_softctl.bridge.stream.checks import check_capabilities
+
+    found = {}
+    setups = channels(robot)
+    for device in robot.devices:
+        made = find(device.type)(device.name, **device.options)
+        try:
+            found[device.name] = made.open(setups[device.name])
+        finally:
+            made.close()
+        check_capabilities(device.name, found[device.name], setups[device.name], robot.stream.rate)
+    return found
+
+
+def _fits(robot: RobotConfig, scene: Path, backend: str, values: list[str] | None) -> bool:
+    from sofa_softctl.bridge.config.fit import fit_scene
+    from sofa_softctl.cli.scenes import exit_is_an_error, open_session
+    from sofa_softctl.scene.devices import keep_devices_closed
+    from sofa_softctl.view.terminal import bridge as tables
+
+    with (
+        exit_is_an_error(scene),
+        open_session(scene, backend, values, quiet=True, add=keep_devices_closed) as session,
+    ):
+        found, speed = fit_scene(robot, session)
+    tables.show_fit(found, speed)
+    return not found.errors

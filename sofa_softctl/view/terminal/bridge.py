@@ -1,0 +1,115 @@
+"""Tables of the hardware bridge: devices, and what a robot's configuration says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+EXTRA = "pip install 'sofa-softctl[hardware]', for ROS [ros]"
+
+
+def show_devices(found: list[Any]) -> None:
+    """Print `bridge.about.DeviceAbout` of all devices."""
+    console = Console()
+    for device in found:
+        by = f" (plugin '{device.plugin}')" if device.plugin else ""
+        console.print(f"[bold]{escape(device.name)}[/]{escape(by)}: {escape(device.summary)}")
+        if device.quantities:
+            console.print(f"  for {', '.join(device.quantities)}")
+        table = Table.grid(padding=(0, 2))
+        for option in device.options:
+            default = "must be given" if option.default is None else f"default {option.default}"
+            table.add_row(f"  {escape(option.name)}", escape(option.type), escape(default))
+        console.print(table)
+        if device.missing:
+            names = ", ".join(device.missing)
+            console.print(f"  [yellow]not installed: {escape(names)}[/]; {escape(EXTRA)}")
+        console.print()
+
+
+def show_robot(robot: Any, setups: dict[str, Any], opened: dict[str, Any]) -> None:
+    """Print devices and actuators of a robot.
+
+    Args:
+        robot: A `bridge.config.robot.RobotConfig`.
+        setups: Channels of each device, see `bridge.config.setup.channels`.
+        opened: Capabilities of each device; empty: none was opened.
+    """
+    console = Console()
+    console.print(f"[bold]{escape(robot.name)}[/], {escape(robot.path)}", soft_wrap=True)
+    table = Table("device", "type", "channels", "what it is" if opened else "options")
+    for device in robot.devices:
+        numbers = ", ".join(str(channel.number) for channel in setups[device.name]) or "none"
+        options = ", ".join(f"{key} = {value}" for key, value in device.options.items())
+        what = opened[device.name].description if opened else options
+        table.add_row(escape(device.name), escape(device.type), numbers, escape(what))
+    console.print(table)
+    _show_actuators(console, robot, setups, opened)
+    if robot.sensors:
+        table = Table("sensor", "signal", "numbers", "unit")
+        for sensor in robot.sensors:
+            signal = f"{sensor.device}: {sensor.signal}"
+            table.add_row(
+                escape(sensor.name), escape(signal), str(sensor.size), escape(sensor.unit)
+            )
+        console.print(table)
+    for name, capabilities in opened.items():
+        for note in capabilities.notes:
+            console.print(f"[yellow]{escape(name)}:[/] {escape(note)}", soft_wrap=True)
+
+
+def _show_actuators(
+    console: Console, robot: Any, setups: dict[str, Any], opened: dict[str, Any]
+) -> None:
+    table = Table("actuator", "channel", "limits", "rest", "rate", "device", "resolution")
+    channels = {each.name: each for some in setups.values() for each in some}
+    for actuator in robot.actuators:
+        channel, unit = channels[actuator.name], actuator.unit
+        found = opened.get(actuator.device)
+        device_unit = f" {found.unit}" if found and found.unit else ""
+        least, _ = actuator.map.slope_range(actuator.position_min, actuator.position_max)
+        step = 1.0 if found is None else found.resolution
+        table.add_row(
+            escape(actuator.name),
+            escape(f"{actuator.device}:{actuator.channel}"),
+            f"{actuator.position_min:g} to {actuator.position_max:g} {unit}",
+            f"{actuator.rest:g} {unit}",
+            f"{actuator.rate:g} {unit}/s",
+            f"{channel.low:.6g} to {channel.high:.6g}{escape(device_unit)}",
+            f"{step / least:.3g} {unit}" if step else "",
+        )
+    console.print(table)
+    if not opened:
+        console.print("Resolution: of one unit of the device. --open asks the devices for theirs.")
+
+
+def show_fit(fit: Any, speed: float) -> None:
+    """Print how a robot fits a scene.
+
+    Args:
+        fit: A `bridge.config.fit.Fit`.
+        speed: Real-time factor; NaN: not measured.
+    """
+    console = Console()
+    table = Table("actuator", "takes the scene's", "factor to the robot's unit", "scene's limits")
+    for match in fit.matches:
+        actuator = match.actuator
+        limits = f"{match.low:.6g} to {match.high:.6g} {actuator.unit}"
+        factor = f"{match.factor:.6g}"
+        table.add_row(
+            escape(actuator.name), f"{match.source} ({actuator.quantity})", factor, limits
+        )
+    if fit.matches:
+        console.print(table)
+    for style, name, sentences in (
+        ("bold red", "error", fit.errors),
+        ("yellow", "warning", fit.warnings),
+    ):
+        for text in sentences:
+            console.print(f"[{style}]{name}:[/] {escape(text)}", highlight=False, soft_wrap=True)
+    if speed == speed:
+        console.print(f"The scene runs at {speed:.3g} times real time here.", highlight=False)
+    console.print("The robot does not fit." if fit.errors else "The robot fits the scene.")

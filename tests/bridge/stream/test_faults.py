@@ -1,0 +1,272 @@
+"""Devices that fail, and what else stops a robot: real processes, and what reached the wire."""
+
+import os
+import re
+import signal
+import time
+
+import numpy as np
+import pytest
+from rig import OVER, STEP, Wire, drive, robot_of, until, wave
+
+from sofa_softctl.bridge.stream.client import Stream
+from sofa_softctl.bridge.stream.state import StreamState as S
+from sofa_softctl.errors import DeviceError, DeviceFailedError, DeviceTimeoutError
+
+AFTER = 60
+"""Writes before a device fails: the robot is in motion."""
+
+DEVICE_FAULTS = {
+    "write": (DeviceFailedError, "device 'board0': the plug was pulled"),
+    "read": (DeviceFailedError, "device 'board0': the line is gone"),
+    "bug": (DeviceFailedError, "device 'board0': write() raised KeyError: 'oops'"),
+    "block": (DeviceTimeoutError, "device 'board0': write() did not return within 0.25 s"),
+    "hang": (DeviceTimeoutError, "device 'board0': write() did not return within 0.25 s"),
+    "deaf": (DeviceTimeoutError, "device 'board0' has acknowledged no command for 0.1"),
+    "stopped": (DeviceFailedError, "device 'board0' stopped: its button was pressed"),
+}
+
+
+@pytest.mark.parametrize("fault", DEVICE_FAULTS)
+def test_a_device_that_fails_stops_all_devices_where_they_are(record, fault):
+    kind, said = DEVICE_FAULTS[fault]
+    robot = robot_of(record, devices=2, options=[{"fault": fault, "after": AFTER}])
+    stream = Stream(robot)
+    with pytest.raises(kind, match=re.escape(said)):
+        drive(stream, 200)
+    until(stream, S.STOPPED)
+    assert stream.finish().periods >= AFTER
+    wire = Wire(record).assert_safe(robot)
+    for device in ("board0", "board1"):
+        assert wire.what(device)[-2:] == ["stop", "close"]
+        assert wire.values(device)[-1].min() > 1000.0, "it was to stop where it is"
+    last = max(wire.times("write", "board0") + wire.times("write", "board1"))
+    stopped = max(wire.times("stop", "board0")[0], wire.times("stop", "board1")[0])
+    # at once, or when the call that hangs, or the acknowledgements, are given up; slack: 0.2 s
+    assert stopped - last < {"block": 0.45, "hang": 0.45}.get(fault, 0.2)
+
+
+def test_the_healthy_devices_are_stopped_first(record):
+    robot = robot_of(record, devices=2, options=[{"fault": "write", "after": AFTER}])
+    stream = Stream(robot)
+    with pytest.raises(DeviceError):
+        drive(stream, 200)
+    stream.finish()
+    wire = Wire(record)
+    assert wire.times("stop", "board1")[0] <= wire.times("stop", "board0")[0]
+
+
+def test_too_great_an_effort_brings_the_robot_to_rest(record):
+    robot = robot_of(record, options=[{"fault": "strain", "after": AFTER}])
+    stream = Stream(robot)
+    with pytest.raises(
+        DeviceFailedError, match="the effort of 'cable0' is 9, more than effort_max"
+    ):
+        drive(stream, 200)
+    until(stream, S.RESTED)
+    stream.finish()
+    assert Wire(record).assert_safe(robot).values()[-1].tolist() == [1000.0, 1000.0]
+
+
+def test_a_slow_device_is_named_and_its_periods_are_left_out_not_hurried(record):
+    """7 ms for each write, with a period of 5 ms: every other deadline is left out."""
+    robot = robot_of(record, options=[{"fault": "slow"}], stream={"realtime": False})
+    with Stream(robot) as stream:
+        drive(stream, 12)
+        statistics = stream.finish()
+    assert any("device 'board0' is slow" in note for note in statistics.notes)
+    assert statistics.missed > 0.5 * statistics.periods
+    times = Wire(record).assert_safe(robot).times("write")
+    assert min(np.diff(times)) > 0.4 * 0.005
+
+
+def test_a_scene_that_falls_silent_is_held_and_brought_to_rest(record):
+    robot = robot_of(record)
+    stream = Stream(robot)
+    drive(stream, 25)
+    time.sleep(0.9)  # neither sends nor polls: it hangs
+    with pytest.raises(DeviceFailedError, match="nothing came from the scene for 0.3 s"):
+        stream.send(25 * STEP, wave(25))
+    samples = until(stream, S.RESTED)
+    stream.finish()
+    states = [sample.state for sample in samples]
+    assert {S.WAITING, S.HOLDING, S.RETURNING} <= set(states)
+    assert states.index(S.HOLDING) < states.index(S.RETURNING)
+    assert Wire(record).assert_safe(robot).values()[-1].tolist() == [1000.0, 1000.0]
+
+
+def test_a_scene_that_polls_but_sends_nothing_is_a_fault_too(record):
+    stream = Stream(robot_of(record))
+    drive(stream, 25)
+    until(stream, S.RESTED)
+    assert "no target came from the scene for 0.3 s" in stream.reason
+    stream.finish()
+
+
+def test_a_long_soft_start_does_not_count_as_silence(record):
+    robot = robot_of(record, actuator={"soft_start": 0.8})
+    with Stream(robot) as stream:
+        drive(stream, 10)
+        assert stream.state is S.STREAMING and stream.reason == ""
+
+
+def test_a_stop_file_stops_at_once(record, tmp_path):
+    path = tmp_path / "stop"
+    robot = robot_of(record, safety={"stop_file": str(path)})
+    stream = Stream(robot)
+    drive(stream, 25)
+    path.touch()
+    with pytest.raises(DeviceFailedError, match="emergency stop: the file '.*stop' exists"):
+        drive(stream, 100, first=25)
+    assert stream.state is S.STOPPED
+    stream.finish()
+    path.unlink()
+    assert Wire(record).assert_safe(robot).values()[-1].min() > 1000.0
+
+
+def test_a_stop_file_that_is_there_at_the_start_lets_nothing_move(record, tmp_path):
+    path = tmp_path / "stop"
+    path.touch()
+    stream = Stream(robot_of(record, safety={"stop_file": str(path)}))
+    until(stream, S.STOPPED)
+    with pytest.raises(DeviceFailedError, match="emergency stop"):
+        stream.send(0.0, wave(0))
+    stream.finish()
+    assert Wire(record).what() == ["open", "stop", "close"]
+
+
+def test_a_dead_man_file_has_to_be_touched_all_the_time(record, tmp_path):
+    path = tmp_path / "held"
+    robot = robot_of(record, safety={"dead_man_file": str(path)})
+
+    def held(index, count):
+        path.write_text(str(index))
+        return wave(index, count)
+
+    stream = Stream(robot)
+    drive(stream, 30, held)
+    with pytest.raises(DeviceFailedError, match="the dead-man file '.*held' was not touched for"):
+        drive(stream, 100, first=30)
+    samples = until(stream, S.STOPPED)
+    stream.finish()
+    assert S.RETURNING not in {sample.state for sample in samples}
+    wire = Wire(record).assert_safe(robot)
+    assert wire.values()[-1].min() > 1000.0, "without the switch it must not go to rest"
+
+
+def test_without_the_dead_man_file_nothing_begins(record, tmp_path):
+    stream = Stream(robot_of(record, safety={"dead_man_file": str(tmp_path / "held")}))
+    with pytest.raises(DeviceFailedError, match="dead-man"):
+        drive(stream, 10)
+    stream.finish()
+    assert Wire(record).what() == ["open", "stop", "close"]
+
+
+def test_an_emergency_stop_of_the_scene_stops_at_once(record):
+    robot = robot_of(record)
+    stream = Stream(robot)
+    drive(stream, 25)
+    stream.stop("the user pressed the key")
+    until(stream, S.STOPPED)
+    with pytest.raises(DeviceFailedError, match="emergency stop: the user pressed the key"):
+        stream.send(25 * STEP, wave(25))
+    stream.finish()
+    assert Wire(record).assert_safe(robot).values()[-1].min() > 1000.0
+
+
+def test_a_rate_of_a_few_hertz_does_not_delay_an_emergency_stop(record):
+    """The next period would be up to 1 s away; slack for a busy computer."""
+    robot = robot_of(record, stream={"rate": 1.0, "lookahead": 1}, safety={"command_timeout": 5.0})
+    stream = Stream(robot)
+    for index in range(3):
+        stream.send(index * STEP, wave(index))
+    until(stream, S.SOFT_START, S.STREAMING)
+    begin = time.monotonic()
+    stream.stop("pressed")
+    stream.finish()
+    assert Wire(record).times("stop")[0] - begin < 0.5
+
+
+SIGNALS = {
+    signal.SIGUSR1: (S.STOPPED, "emergency stop: signal SIGUSR1"),
+    signal.SIGTERM: (S.RESTED, "the device process got SIGTERM"),
+    signal.SIGHUP: (S.RESTED, "the device process got SIGHUP"),
+}
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_signals_of_the_device_process(record, number):
+    state, said = SIGNALS[number]
+    robot = robot_of(record)
+    stream = Stream(robot)
+    drive(stream, 25)
+    os.kill(stream._process.pid, number)
+    with pytest.raises(DeviceFailedError, match=said):
+        drive(stream, 100, first=25)
+    until(stream, *OVER)
+    assert stream.state is state
+    assert stream.finish().periods > 0
+    last = Wire(record).assert_safe(robot).values()[-1].min()
+    assert last == 1000.0 if state is S.RESTED else last > 1000.0
+
+
+def test_keys_of_the_terminal_do_not_reach_the_device_process(record):
+    with Stream(robot_of(record)) as stream:
+        drive(stream, 10)
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
+            os.kill(stream._process.pid, number)
+        drive(stream, 10, first=10)
+        assert os.getsid(stream._process.pid) != os.getsid(0)
+        assert stream.reason == ""
+
+
+def test_a_device_process_that_was_paused_does_not_move_on(record):
+    """As after the computer slept: what stood still for longer than clock_jump stays so."""
+    robot = robot_of(record)
+    stream = Stream(robot)
+    drive(stream, 25)
+    os.kill(stream._process.pid, signal.SIGSTOP)
+    time.sleep(0.4)
+    os.kill(stream._process.pid, signal.SIGCONT)
+    until(stream, S.STOPPED)
+    assert re.search("a period took 0.[4-9].* s .clock_jump = 0.25 s.: the device", stream.reason)
+    stream.finish()
+    wire = Wire(record).assert_safe(robot)
+    assert wire.values()[-1].min() > 1000.0
+    gaps = np.diff(wire.times("write"))
+    assert gaps.max() < 0.3, "something was written after the pause"
+
+
+def test_a_device_process_that_does_not_answer_is_found_and_killed(record):
+    stream = Stream(robot_of(record))
+    drive(stream, 25)
+    os.kill(stream._process.pid, signal.SIGSTOP)
+    with pytest.raises(DeviceTimeoutError, match="the device process has said nothing for 1"):
+        for index in range(25, 100):
+            stream.send(index * STEP, wave(index))
+            time.sleep(STEP)
+    stream._bound = lambda: 0.1  # not to wait for what cannot come
+    with pytest.raises(DeviceTimeoutError, match="did not end within 0.1 s and was killed"):
+        stream.finish()
+    assert stream._process.returncode == -signal.SIGKILL
+
+
+def test_a_device_process_that_is_killed_says_so_at_the_next_target(record):
+    stream = Stream(robot_of(record))
+    drive(stream, 25)
+    os.kill(stream._process.pid, signal.SIGKILL)
+    said = "was killed by SIGKILL while the robot was STREAMING. Without a watchdog, board0 may"
+    with pytest.raises(DeviceFailedError, match=said):
+        drive(stream, 100, first=25)
+    for _ in range(2):
+        with pytest.raises(DeviceFailedError, match="was killed by SIGKILL"):
+            stream.finish()
+
+
+def test_a_fault_on_the_way_to_rest_is_raised_by_finish(record):
+    robot = robot_of(record, options=[{"fault": "write", "after": 150}])
+    stream = Stream(robot)
+    drive(stream, 30)
+    with pytest.raises(DeviceFailedError, match="the plug was pulled"):
+        stream.finish()
+    assert stream.statistics is not None and stream.state is S.STOPPED

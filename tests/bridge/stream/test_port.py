@@ -1,0 +1,94 @@
+"""The last check before a device, its unit conversion, and calls that hang."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+from rig import robot_of
+
+from sofa_softctl.bridge.config.maps import LinearMap
+from sofa_softctl.bridge.devices.loopback import LoopbackDevice
+from sofa_softctl.bridge.stream.call_limit import call_limit
+from sofa_softctl.bridge.stream.fleet import Fleet
+from sofa_softctl.bridge.stream.histogram import Histogram
+from sofa_softctl.errors import DeviceFailedError, DeviceTimeoutError
+
+
+def fleet(**actuator):
+    robot = robot_of("", kind="loopback", actuator=actuator)
+    found = Fleet(robot, {"board0": LoopbackDevice("board0")})
+    found.open()
+    return found
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -0.001, 60.001, 1e300])
+def test_a_value_outside_the_limits_is_never_written(value):
+    one = fleet()
+    one.write(np.array([30.0, 30.0]))
+    with pytest.raises(DeviceFailedError, match="a command was not sent, since the value of 'cab"):
+        one.write(np.array([30.0, value]))
+    one.read()
+    assert one.measured().tolist() == [30.0, 30.0]
+
+
+def test_a_value_that_jumps_is_never_written():
+    """200 mm/s at 200 Hz: 1 mm a period."""
+    one = fleet()
+    for value in (30.0, 31.0, 30.0):
+        one.write(np.array([30.0, value]))
+    with pytest.raises(DeviceFailedError, match="more than .* from the last"):
+        one.write(np.array([30.0, 31.001]))
+
+
+def test_rounding_at_a_limit_is_cut_off():
+    one = fleet(map=LinearMap(-100.0 / 3.0, 0.1))
+    port = one.ports[0]
+    sent = []
+    port.device.write = lambda command: sent.append(command.values)
+    one.write(np.nextafter([60.0, 60.0], 61.0))
+    assert sent[0].min() >= port.channels[0].low == -100.0 / 3.0 * 60.0 + 0.1
+    assert port.channels[0].high == port.channels[0].rest == 0.1
+    assert port.channels[0].rate == pytest.approx(200.0 * 100.0 / 3.0)
+
+
+def test_conversion_there_and_back():
+    one = fleet(map=LinearMap(-25.0, 500.0))
+    one.write(np.array([12.5, 40.0]))
+    one.read()
+    np.testing.assert_allclose(one.measured(), [12.5, 40.0])
+
+
+def test_half_a_resolution_is_the_tolerance_of_targets():
+    robot = robot_of("", kind="loopback")
+    one = Fleet(robot, {"board0": LoopbackDevice("board0", resolution=4.0)})
+    one.open()
+    np.testing.assert_allclose(one.tolerance(), 0.02)  # 2 counts of 100 a mm
+
+
+@pytest.mark.parametrize("swallowed", [False, True])
+def test_a_call_that_hangs_is_interrupted_even_if_it_swallows_the_first_interruption(swallowed):
+    begin = time.monotonic()
+    with pytest.raises(DeviceTimeoutError, match=r"the pump did not return within 0.05 s"):
+        with call_limit("the pump", 0.05):
+            if swallowed:
+                with pytest.raises(DeviceTimeoutError):
+                    time.sleep(60.0)
+            time.sleep(60.0)
+    assert time.monotonic() - begin < 5.0
+    time.sleep(0.12)  # no alarm is left
+
+
+def test_percentiles_are_the_upper_edges_of_bins_and_never_exceed_the_worst():
+    times = Histogram()
+    assert np.isnan(times.percentiles()).all()
+    seconds = np.random.default_rng(1).lognormal(-8.0, 1.0, 20_000)
+    for each in seconds:
+        times.add(each)
+    exact = np.percentile(seconds, [50.0, 90.0, 99.0, 99.9])
+    found = times.percentiles()
+    assert (found[:4] >= 0.999 * exact).all() and (found[:4] <= 1.06 * exact).all()
+    assert found[4] == seconds.max()
+    times.add(0.0)
+    times.add(1e6)
+    assert times.counts.sum() == 20_002 and times.percentiles()[4] == 1e6
