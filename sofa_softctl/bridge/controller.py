@@ -18,12 +18,13 @@ from sofa_softctl.bridge.config.file import read_robot
 from sofa_softctl.bridge.config.fit import fit
 from sofa_softctl.bridge.config.robot import RobotConfig
 from sofa_softctl.bridge.config.scene_actuators import actuators_of
+from sofa_softctl.bridge.dry_run import DRY_RUN
 from sofa_softctl.bridge.feedback import FeedbackData
 from sofa_softctl.bridge.plot import draw_bridge
 from sofa_softctl.bridge.source import find_source
 from sofa_softctl.bridge.stream.client import Stream
 from sofa_softctl.bridge.stream.state import Sample, StreamState
-from sofa_softctl.bridge.summary import DRY_RUN, BridgeSummary, summarise
+from sofa_softctl.bridge.summary import BridgeSummary, summarise
 from sofa_softctl.bridge.targets import Targets
 from sofa_softctl.errors import ConfigError, DeviceError
 from sofa_softctl.scene import options
@@ -247,5 +248,8 @@ class HardwareBridge(SceneController):
 
     def plot(self, figure: Any, history: History) -> bool:
         """See SceneController."""
-        draw_bridge(figure, self.names, self.quantities, history, self.ended, dry_run=self.dry_run)
+        if not np.isfinite(history["robot_time"]).any():  # its clock did not start
+            return False
+        words = DRY_RUN if self.dry_run else ""
+        draw_bridge(figure, self.names, self.quantities, history, self.ended, title=words)
         return True

@@ -9,8 +9,6 @@ import numpy as np
 from sofa_softctl._internal import colors
 from sofa_softctl._internal.axes import Axes, Figure, legend_beside
 from sofa_softctl.bridge.stream.state import Statistics
-from sofa_softctl.bridge.summary import DRY_RUN
-from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.report import History
 from sofa_softctl.units import symbol
 
@@ -22,7 +20,7 @@ def draw_bridge(
     history: History,
     statistics: Statistics | None,
     *,
-    dry_run: bool,
+    title: str = "",
 ) -> None:
     """Draw a run.
 
@@ -36,14 +34,9 @@ def draw_bridge(
         quantities: Of their positions, such as "length".
         history: The bridge's outputs.
         statistics: Of the stream; None: it has not finished.
-        dry_run: Whether no motor moved.
-
-    Raises:
-        SoftctlError: Nothing was sent.
+        title: What stands above it.
     """
     time = history["robot_time"][:, 0]
-    if not np.isfinite(time).any():
-        raise SoftctlError("There is nothing to plot: the robot's clock did not start.")
     kinds = list(dict.fromkeys(quantities))
     rows = max(len(kinds), 2)
     figure.set_size_inches(11.5, 2.5 * rows + 0.4)
@@ -52,17 +45,17 @@ def draw_bridge(
         axes = figure.add_subplot(grid[row : row + 1 if len(kinds) > 1 else rows, 0])
         chosen = [number for number, each in enumerate(quantities) if each == kind]
         _plot_positions(axes, time, names, chosen, kind, history)
-        if row == 0 and dry_run:
-            axes.set_title(DRY_RUN.capitalize(), loc="left")
+        if row == 0:
+            axes.set_title(title.capitalize(), loc="left")
     if statistics is None:
         return
-    for row, (title, (counts, edges)) in enumerate(
+    for row, (label, (counts, edges)) in enumerate(
         (
             ("start of a period, off its deadline [ms]", statistics.jitter_histogram),
             ("from the scene to the wire [ms]", statistics.latency_histogram),
         )
     ):
-        _plot_histogram(figure.add_subplot(grid[row, 1]), title, counts, edges)
+        _plot_histogram(figure.add_subplot(grid[row, 1]), label, counts, edges)
 
 
 def _plot_positions(

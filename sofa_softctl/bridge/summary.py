@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sofa_softctl.bridge.dry_run import DRY_RUN
 from sofa_softctl.bridge.stream.state import Statistics, StreamState
 from sofa_softctl.scene.report import Line, Report, Summary, Table
-
-DRY_RUN = "dry run: no motor moves"
-"""What every line says in a dry run."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +112,11 @@ def bridge_report(summary: BridgeSummary) -> Report:
         f"{summary.periods} commands, {summary.missed} periods missed; the robot waited "
         f"{summary.waited:.3g} s for the scene, in {summary.late} of {summary.steps} steps.",
     )
-    said = f"{DRY_RUN}. " if summary.dry_run else ""
     end = StreamState[summary.state]
     good = end is StreamState.RESTED and not summary.faults
-    lines = [Line(f"{said}Fault: {fault}.", "doubt") for fault in summary.faults]
-    lines += [Line(f"{said}{note}") for note in summary.notes]
-    lines.append(Line(f"{said}At the end: {end.value}", "good" if good else "doubt"))
+    lines = [Line(f"Fault: {fault}.", "doubt") for fault in summary.faults]
+    lines += [Line(note) for note in summary.notes]
+    lines.append(Line(f"At the end: {end.value}", "good" if good else "doubt"))
     return Report([table], lines)
 
 

@@ -115,7 +115,7 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         """Draw a run on an empty matplotlib figure.
 
         Returns:
-            Whether it draws anything; the first controller that does is what a plot shows.
+            Whether it draws anything. Of several controllers, each gets a file of its own.
 
         Raises:
             SoftctlError: it would, but there is nothing to draw yet.

@@ -94,8 +94,8 @@ class Terminal:
     def _save_plot(self, path: Path, histories: list[tuple[Any, report.History]]) -> None:
         from sofa_softctl.view.plots.run import save_run_plot
 
-        save_run_plot(path, histories)
-        self._show_file("Plot", path)
+        for written in save_run_plot(path, histories):
+            self._show_file("Plot", written)
 
     def _save_movie(self, camera: Any) -> None:
         with self.bar("Rendering", 1) as advance:
