@@ -21,6 +21,7 @@ from sofa_softctl.bridge.config.scene_actuators import actuators_of
 from sofa_softctl.bridge.dry_run import DRY_RUN
 from sofa_softctl.bridge.feedback import FeedbackData
 from sofa_softctl.bridge.plot import draw_bridge
+from sofa_softctl.bridge.rows import SampleRows
 from sofa_softctl.bridge.source import find_source
 from sofa_softctl.bridge.stream.client import Stream
 from sofa_softctl.bridge.stream.state import Sample, StreamState
@@ -106,6 +107,7 @@ class HardwareBridge(SceneController):
         """One unit of the scene's time [s]."""
         self.feedback = FeedbackData(self, self.robot, len(found), self.fit.matches, self.units)
         self.recorded = self.feedback.recorded
+        self.rows = SampleRows(self.robot, self.seconds)
         self.stream: Stream | None = None
         self.samples: deque[Sample] = deque(maxlen=KEPT)
         """Those that no recording has asked for."""
@@ -140,7 +142,8 @@ class HardwareBridge(SceneController):
     def about(self) -> dict[str, Any]:
         """See SceneController."""
         return {
-            "actuators": [actuator.name for actuator in self.robot.actuators],
+            "actuators": list(self.names),
+            "robot.actuators": [actuator.name for actuator in self.robot.actuators],
             "robot": self.robot.name,
             "dry_run": self.dry_run,
             "config": self.robot.path,
@@ -228,7 +231,7 @@ class HardwareBridge(SceneController):
         """See SceneController: every period of the device process, in the robot's units."""
         found = list(self.samples)
         self.samples.clear()
-        return self.feedback.rows(found)
+        return self.rows.of(found)
 
     def summary(self, history: History) -> BridgeSummary | None:
         """See SceneController; None before the session is closed."""

@@ -1,8 +1,8 @@
-"""What a robot measured, as Data of the bridge in the scene's units, and as rows of recordings."""
+"""What a robot measured, as Data of the bridge in the scene's units."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ import numpy as np
 from sofa_softctl.bridge.config.fit import Match
 from sofa_softctl.bridge.config.robot import RobotConfig, SensorConfig
 from sofa_softctl.bridge.quantities import from_scene
-from sofa_softctl.bridge.stream.state import Sample, StreamState
+from sofa_softctl.bridge.rows import SampleRows
+from sofa_softctl.bridge.stream.state import Sample
 from sofa_softctl.errors import ConfigError
-from sofa_softctl.scene.streams import StreamRows
 from sofa_softctl.units import Units
 
 
@@ -39,9 +39,8 @@ class FeedbackData:
         devices = [device.name for device in robot.devices]
         self._device = [devices.index(actuator.device) for actuator in robot.actuators]
         self._device_of_sensor = [devices.index(sensor.device) for sensor in robot.sensors]
-        self._ends = np.cumsum([sensor.size for sensor in robot.sensors])
+        self._split = SampleRows(robot).split
         self._outputs = bridge.outputs
-        self._last_state: StreamState | None = None
         self.recorded: dict[str, tuple[str, str]] = {}
         """As `SceneController.recorded`."""
         quantities = ", ".join(dict.fromkeys(match.actuator.quantity for match in matches))
@@ -99,42 +98,11 @@ class FeedbackData:
         found[self._index] = values
         data.value = found
 
-    def _split(self, numbers: np.ndarray) -> list[np.ndarray]:
-        return np.split(numbers, self._ends[:-1], axis=-1) if len(self._ends) else []
-
     def _of_sensor(self, sensor: SensorConfig) -> float:
         """Factor from the scene's unit to the sensor's."""
         if sensor.quantity == "number":
             return 1.0
         return from_scene(sensor.quantity, sensor.unit, self.units)
-
-    def rows(self, samples: Sequence[Sample]) -> Iterator[StreamRows]:
-        """Samples as streams, in the robot's units and order; none where there are none."""
-        if not samples:
-            return
-        clock = np.array([sample.clock for sample in samples])
-        time = np.array([sample.time for sample in samples]) / self.units.in_si("time")
-        unit = ", ".join(dict.fromkeys(actuator.unit for actuator in self.robot.actuators))
-        for name, of, help in (
-            ("target", unit, "What the scene asked for, interpolated, by actuator"),
-            ("command", unit, "What was sent, after the limits; NaN: nothing was"),
-            ("measured", unit, "Measured positions, NaN where there is none"),
-            ("effort", "", "Measured efforts, as the devices measure them"),
-            ("age", "s", "Age of the feedback of each device"),
-        ):
-            values = np.array([getattr(sample, name) for sample in samples])
-            yield StreamRows(f"robot.{name}", time, clock, values, of, help)
-        numbers = np.array([sample.sensors for sample in samples])
-        for sensor, values in zip(self.robot.sensors, self._split(numbers), strict=True):
-            yield StreamRows(f"robot.{sensor.name}", time, clock, values, sensor.unit, "Sensor")
-        changes, states = [], []
-        for number, sample in enumerate(samples):
-            if sample.state is not self._last_state:
-                changes.append(number)
-                states.append(sample.state.name)
-                self._last_state = sample.state
-        help = "State of the device process, where it changes"
-        yield StreamRows("robot.state", time[changes], clock[changes], states, "", help)
 
 
 def _word(quantities: Sequence[str]) -> str:

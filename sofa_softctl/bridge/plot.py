@@ -86,5 +86,7 @@ def _plot_histogram(axes: Axes, title: str, counts: np.ndarray, edges: np.ndarra
         axes.stairs(counts[first:last], 1e3 * edges[first : last + 1], fill=True, color=colors.GRAY)
         axes.set_xscale("log")
         axes.set_yscale("log")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter("{x:g}")
     axes.set_xlabel(title)
     axes.set_ylabel("how often [-]")

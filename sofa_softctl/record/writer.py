@@ -6,7 +6,7 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import monotonic
 from types import TracebackType
 from typing import Self
@@ -111,6 +111,11 @@ class RecordWriter:
         """
         kind = encoding.EVENT if shape is None else encoding.ROW
         self._streams[name] = (self._registered(name, kind, unit, shape, description), shape)
+
+    @property
+    def streams(self) -> Iterable[str]:
+        """Names of the streams."""
+        return self._streams.keys()
 
     def _registered(
         self, name: str, kind: str, unit: str, shape: tuple[int, ...] | None, description: str

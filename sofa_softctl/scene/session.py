@@ -27,6 +27,7 @@ from sofa_softctl.scene.plausibility import implausible
 from sofa_softctl.scene.plausibility.strict import strict_start
 from sofa_softctl.scene.provenance import as_texts, provenance
 from sofa_softctl.scene.sofa.animate import SofaSteps, controllers_of
+from sofa_softctl.scene.streams import write_rows
 from sofa_softctl.units import symbol
 
 
@@ -91,7 +92,6 @@ class Session:
         self._writer: RecordWriter | None = None
         self._channels: list[DataChannel] = []
         self._streaming: list[Any] = []
-        self._streams: set[str] = set()
         self._failure = ""
         self._recording_seconds = 0.0
 
@@ -217,7 +217,6 @@ class Session:
             )
         self._writer = RecordWriter(path, as_texts(provenance(self)), overwrite=overwrite)
         self._streaming = [one for one in self.controllers if _streams(one)]
-        self._streams = set()
         for controller in self._streaming:
             list(controller.streams())  # rows from before it
         for channel in self._channels:
@@ -313,13 +312,7 @@ class Session:
             return
         for controller in self._streaming:
             path = controller.getPathName().lstrip("/")
-            for rows in controller.streams():
-                name = f"{path}.{rows.name}"
-                if name not in self._streams:
-                    self._streams.add(name)
-                    unit = symbol(self.units, rows.unit)
-                    writer.add_stream(name, unit=unit, shape=rows.shape, description=rows.help)
-                writer.write_stream(name, rows.time, rows.clock, rows.values)
+            write_rows(writer, path, controller.streams(), self.units)
 
     def all_parameters(self) -> dict[str, Any]:
         """Parameters of createScene with their values: those that were given, and defaults."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from sofa_softctl.record.writer import RecordWriter
+from sofa_softctl.units import Units, symbol
 
 
 @dataclass(frozen=True)
@@ -29,3 +32,25 @@ class StreamRows:
     def shape(self) -> tuple[int, ...] | None:
         """Shape of the value of a row; None: a text."""
         return self.values.shape[1:] if isinstance(self.values, np.ndarray) else None
+
+
+def write_rows(
+    writer: RecordWriter, path: str, found: Iterable[StreamRows], units: Units | None
+) -> None:
+    """Write rows to a recording, which gets their streams where it lacks them.
+
+    Args:
+        writer: Of the recording.
+        path: What the names of the streams begin with, such as 'bridge'.
+        found: The rows.
+        units: Units of the scene; None: it declares none.
+
+    Raises:
+        RecordError: As `RecordWriter.write_stream`.
+    """
+    for rows in found:
+        name = f"{path}.{rows.name}"
+        if name not in writer.streams:
+            unit = symbol(units, rows.unit)
+            writer.add_stream(name, unit=unit, shape=rows.shape, description=rows.help)
+        writer.write_stream(name, rows.time, rows.clock, rows.values)

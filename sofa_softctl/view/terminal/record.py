@@ -50,7 +50,8 @@ def show_record(record: Record) -> None:
     console.print(f"{steps} steps{span}: [{color}]{escape(record.status)}[/]", highlight=False)
     about = Table("what produced it", "", title_justify="left")
     for key, value in record.metadata.items():
-        about.add_row(escape(key), escape(value))
+        first, *more = value.split("\n")
+        about.add_row(escape(key), escape(f"{first} ... ({len(more) + 1} lines)" if more else first))
     console.print(about)
     table = Table("channel", "unit", "values a step")
     for name, values in record.channels.items():

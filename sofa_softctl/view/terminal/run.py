@@ -124,14 +124,17 @@ class Terminal:
     def show(self, summary: RunSummary) -> None:
         """Print the tables of a run."""
         for said in summary.controllers.values():
-            shown = said.report(summary.units)
-            for table in shown.tables:
-                self.console.print(_rich(table))
-            for text, level in shown.lines:
-                color = COLORS_OF_LEVELS.get(level)
-                line = f"[{color}]{escape(text)}[/]" if color else escape(text)
-                self.console.print(line, highlight=False)
+            self.show_report(said.report(summary.units))
         self.console.print(_phase_table(summary))
+
+    def show_report(self, shown: report.Report) -> None:
+        """Print tables and lines."""
+        for table in shown.tables:
+            self.console.print(_rich(table))
+        for text, level in shown.lines:
+            color = COLORS_OF_LEVELS.get(level)
+            line = f"[{color}]{escape(text)}[/]" if color else escape(text)
+            self.console.print(line, highlight=False)
 
 
 class _Bar:
