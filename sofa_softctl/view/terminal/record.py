@@ -51,7 +51,9 @@ def show_record(record: Record) -> None:
     about = Table("what produced it", "", title_justify="left")
     for key, value in record.metadata.items():
         first, *more = value.split("\n")
-        about.add_row(escape(key), escape(f"{first} ... ({len(more) + 1} lines)" if more else first))
+        about.add_row(
+            escape(key), escape(f"{first} ... ({len(more) + 1} lines)" if more else first)
+        )
     console.print(about)
     table = Table("channel", "unit", "values a step")
     for name, values in record.channels.items():
