@@ -19,6 +19,7 @@ NODES = {
     "planar_arm": 220,
     "fingertip": 63,
     "pad": 125,
+    "pneumatic_finger": 1080,
 }
 """Nodes of each; three times as many DOFs are within 6 % of those of the paper's Table II where it
 names the robot: 2,200 for the ring, 3,000 for the ball, 2,127 for the trunk, 3,765 for the cup,
@@ -46,7 +47,9 @@ def test_a_mesh_is_a_body(name):
     assert count.max() == 2
 
 
-@pytest.mark.parametrize("name", ["ring_skin", "ball_skin", "ball_cavity", "beam_skin"])
+@pytest.mark.parametrize(
+    "name", ["ring_skin", "ball_skin", "ball_cavity", "beam_skin", "pneumatic_finger_chamber"]
+)
 def test_a_surface_is_closed_and_wound_outwards(name):
     """Every edge once in each direction; the enclosed volume is positive."""
     surface = read_mesh(MESHES / f"{name}.obj")

@@ -150,16 +150,17 @@ def _compare_limits(found: Fit, actuator: ActuatorConfig, low: float, high: floa
     least, greatest, unit = actuator.position_min, actuator.position_max, actuator.unit
     if high < least or low > greatest:
         found.errors.append(
-            f"'{actuator.name}': the limits have nothing in common: {_range(low, high)} {unit} in "
-            f"the scene, {least:g} to {greatest:g} {unit} in the robot. Change one of them."
+            f"'{actuator.name}': the limits have nothing in common: "
+            f"{limits_text(low, high, unit)} in the scene, {least:g} to {greatest:g} {unit} in the "
+            "robot. Change one of them."
         )
         return
     slack = TOLERANCE * (greatest - least)
     if low < least - slack or high > greatest + slack:
         found.warnings.append(
             f"'{actuator.name}': the scene's limits are wider than the robot's: "
-            f"{_range(low, high)} {unit}, not {least:g} to {greatest:g}. A target beyond is a "
-            "fault, at which the robot is held."
+            f"{limits_text(low, high, unit)}; the robot has {least:g} to {greatest:g} {unit}. A "
+            "target beyond is a fault, at which the robot is held."
         )
 
 
@@ -177,9 +178,13 @@ def _compare_steps(found: Fit, actuator: ActuatorConfig, change: float, step: fl
         )
 
 
-def _range(low: float, high: float) -> str:
-    least = f"{low:.6g}" if math.isfinite(low) else "no least"
-    return f"{least} to {high:.6g}" if math.isfinite(high) else f"{least}, no greatest"
+def limits_text(low: float, high: float, unit: str) -> str:
+    """Limits in words; infinite ones are not set."""
+    if math.isfinite(low) and math.isfinite(high):
+        return f"{low:.6g} to {high:.6g} {unit}"
+    if math.isfinite(high):
+        return f"up to {high:.6g} {unit}, without a least"
+    return f"from {low:.6g} {unit}, without a greatest" if math.isfinite(low) else "none"
 
 
 def _at(robot: RobotConfig, actuator: ActuatorConfig) -> str:

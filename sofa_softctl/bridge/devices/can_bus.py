@@ -56,6 +56,8 @@ class CanDevice(Device):
         answer_timeout: Longest silence of a node with feedback while it gets commands [s].
     """
 
+    modules = ("can",)
+
     def __init__(
         self,
         name: str,

@@ -58,6 +58,8 @@ class SerialDevice(Device):
         answer_timeout: Time in which it must answer later [s].
     """
 
+    modules = ("serial",)
+
     def __init__(
         self,
         name: str,

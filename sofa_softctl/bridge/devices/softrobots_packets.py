@@ -38,6 +38,8 @@ class SoftRobotsDevice(Device):
         settle: Time to wait after the port was opened, as an Arduino restarts then [s].
     """
 
+    modules = ("serial",)
+
     def __init__(
         self,
         name: str,

@@ -39,6 +39,8 @@ class ZeroMqDevice(PeerDevice):
         answer_timeout: Time in which it must answer later [s].
     """
 
+    modules = ("zmq",)
+
     def __init__(
         self,
         name: str,

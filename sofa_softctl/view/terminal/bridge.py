@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sofa_softctl.bridge.config.fit import limits_text
+
 EXTRA = "pip install 'sofa-softctl[hardware]', for ROS [ros]"
 
 
@@ -16,7 +18,8 @@ def show_devices(found: list[Any]) -> None:
     console = Console()
     for device in found:
         by = f" (plugin '{device.plugin}')" if device.plugin else ""
-        console.print(f"[bold]{escape(device.name)}[/]{escape(by)}: {escape(device.summary)}")
+        head = f"[bold]{escape(device.name)}[/]{escape(by)}: {escape(device.summary)}"
+        console.print(head, highlight=False, soft_wrap=True)
         if device.quantities:
             console.print(f"  for {', '.join(device.quantities)}")
         table = Table.grid(padding=(0, 2))
@@ -97,7 +100,7 @@ def show_fit(fit: Any, speed: float) -> None:
     table = Table("actuator", "takes the scene's", "factor to the robot's unit", "scene's limits")
     for match in fit.matches:
         actuator = match.actuator
-        limits = f"{match.low:.6g} to {match.high:.6g} {actuator.unit}"
+        limits = limits_text(match.low, match.high, actuator.unit)
         factor = f"{match.factor:.6g}"
         table.add_row(
             escape(actuator.name), f"{match.source} ({actuator.quantity})", factor, limits

@@ -50,6 +50,7 @@ class DynamixelDevice(Device):
     """
 
     quantities = ("length", "angle")
+    modules = ("dynamixel_sdk", "serial")
 
     def __init__(
         self,

@@ -1,0 +1,131 @@
+"""The commands list, check and stop."""
+
+import json
+import textwrap
+
+import pytest
+
+from tests.cli.bridge.conftest import PLUGIN
+
+SCENE = """
+UNITS = "mm, kg, s"
+def createScene(root):
+    root.dt = 0.01
+    node = root.addChild("{name}")
+    node.addObject("MechanicalObject", position=[[0, 0, 0], [0, 0, 9]])
+    node.addObject("CableConstraint", indices=[0, 1], pullPoint=[0, 0, 0])
+"""
+
+
+@pytest.fixture
+def scene(tmp_path):
+    def write(name="left", text=SCENE):
+        path = tmp_path / "scene.py"
+        path.write_text(textwrap.dedent(text.format(name=name)))
+        return path
+
+    return write
+
+
+def test_list_names_devices_with_their_options(bridge):
+    status, out, _ = bridge("list")
+    assert status == 0
+    assert "loopback: Takes every command and reports it as reached" in out
+    line = next(line for line in out.splitlines() if line.split()[:1] == ["resolution"])
+    assert line.split() == ["resolution", "a", "finite", "number", "default", "0.0"]
+
+
+def test_list_names_devices_of_plugins(bridge):
+    status, out, _ = bridge("list", "--json")
+    found = {device["name"]: device for device in json.loads(out)}
+    assert status == 0
+    assert found["writer"]["plugin"] == str(PLUGIN)
+    file, at, low = found["writer"]["options"]
+    assert file == {"name": "file", "type": "a text", "default": None}
+    assert at == {"name": "at", "type": "a list of a finite number", "default": "()"}
+    assert found["loopback"]["plugin"] == "" and found["loopback"]["missing"] == []
+
+
+def test_list_says_what_is_not_installed(bridge, monkeypatch):
+    from sofa_softctl.bridge.devices.loopback import LoopbackDevice
+
+    monkeypatch.setattr(LoopbackDevice, "modules", ("no_such_module", "numpy"))
+    _, out, _ = bridge("list")
+    assert "not installed: no_such_module; pip install 'sofa-softctl[hardware]'" in out
+
+
+def test_check_shows_limits_in_both_units(robot, bridge):
+    status, out, _ = bridge("check", robot.path)
+    assert status == 0
+    row = next(line for line in out.splitlines() if "left" in line)
+    for cell in ("motors:0", "0 to 20 mm", "400 mm/s", "1000 to 3000", "0.01 mm"):
+        assert cell in row
+    assert not robot.log.exists()  # no device was opened
+
+
+def test_check_opens_devices_when_asked(robot, bridge):
+    status, out, _ = bridge("check", robot.path, "--open")
+    assert status == 0
+    assert "motors: It moves nothing." in out and "a file" in out
+    row = next(line for line in out.splitlines() if "left" in line)
+    assert "1000 to 3000 step" in row and "0.02 mm" in row  # its resolution is two steps
+    assert [words for _, words in robot.words()] == [["open"]]
+
+
+def test_check_says_that_a_device_does_not_take_the_limits(robot, bridge):
+    robot.edit("# more", "\nlow = 2000.0")
+    assert bridge("check", robot.path)[0] == 0
+    status, _, err = bridge("check", robot.path, "--open")
+    assert status == 1
+    assert "takes 2000 to 1e+09 step; actuator 'left' needs 1000 to 3000" in err
+
+
+def test_check_says_what_fits_a_scene(robot, bridge, scene):
+    status, out, _ = bridge("check", robot.path, "--scene", scene())
+    assert status == 0
+    assert "The robot fits the scene." in out and "times real time here" in out
+    assert "warning: 'left': the scene's limits are wider" in out
+    status, out, _ = bridge("check", robot.path, "--scene", scene("lefty"))
+    assert status == 1
+    assert "error:" in out and "Did you mean 'lefty'?" in out and "does not fit" in out
+
+
+def test_check_wants_units(robot, bridge, scene):
+    status, out, _ = bridge("check", robot.path, "--scene", scene(text=SCENE.replace("UNITS", "U")))
+    assert status == 1 and "the scene declares no units" in out
+
+
+def test_errors_of_the_file_come_with_their_lines(robot, bridge):
+    robot.edit("rate = 400.0", "rate = -1")
+    status, out, err = bridge("check", robot.path)
+    assert (status, out) == (1, "")
+    assert f"{robot.path}:17: [actuators.left] rate: expected a number above 0" in err
+
+
+def test_stop_makes_and_removes_the_file(robot, bridge, softctl):
+    file = robot.path.with_name("stop")
+    status, out, _ = softctl("bridge", "stop", robot.path)
+    assert status == 0 and file.exists() and "Emergency stop" in out
+    status, _, err = bridge("jog", robot.path, "left", "--by", "1")
+    assert status == 1 and "the file" in err and "exists" in err
+    assert softctl("bridge", "stop", robot.path, "--clear")[0] == 0
+    assert not file.exists()
+    assert softctl("bridge", "stop", robot.path, "--clear")[0] == 0
+
+
+def test_stop_works_with_a_file_that_was_damaged_meanwhile(robot, softctl):
+    robot.edit("rate = 400.0", "rate = -1\nnonsense = 3")
+    assert softctl("bridge", "stop", robot.path)[0] == 0
+    assert robot.path.with_name("stop").exists()
+
+
+def test_stop_says_that_there_is_no_file_to_make(robot, softctl):
+    robot.edit('stop_file = "stop"', "")
+    status, _, err = softctl("bridge", "stop", robot.path)
+    assert status == 1 and "[safety] has no stop_file" in err and "Press Ctrl-C" in err
+
+
+def test_every_command_has_examples(softctl):
+    for name in ("list", "check", "jog", "calibrate", "stop"):
+        status, out, _ = softctl("bridge", name, "--help")
+        assert status == 0 and "Examples:" in out

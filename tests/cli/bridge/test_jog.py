@@ -1,0 +1,109 @@
+"""Motion by hand: by numbers, and by keys of a terminal."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from tests.cli.bridge.conftest import PLUGIN
+
+
+def test_a_move_goes_there_slowly_and_back_to_rest(robot, bridge):
+    status, out, err = bridge(
+        "jog", robot.path, "left", "--by", "2", "--speed", "20", "--hold", "0"
+    )
+    assert (status, err) == (0, "")
+    assert "left: 2 mm, device 1200" in out and "At rest." in out
+    times, values = robot.sent()
+    assert values[0] == values[-1] == pytest.approx(1000.0)
+    assert max(values) == pytest.approx(1200.0)
+    step = 0.2 * 400.0 * 100.0 / 100.0  # a fifth of 400 mm/s, 100 steps a mm, 100 commands a second
+    assert np.abs(np.diff(values)).max() <= step * (1.0 + 1e-9)
+
+
+def test_a_position_beyond_the_limits_is_refused_before_anything_moves(robot, bridge):
+    status, _, err = bridge("jog", robot.path, "left", "--to", "21")
+    assert status == 2 and "'left' may go from 0 to 20 mm, not to 21" in err
+    assert not robot.log.exists()
+    status, _, err = bridge("jog", robot.path, "left", "--by", "-0.5")
+    assert status == 2 and "not to -0.5" in err
+    assert [words for _, words in robot.words()] == [["open"], ["stop"]]
+    assert bridge("jog", robot.path, "left", "--by", "1", "--to", "1")[0] == 2
+
+
+def test_an_unknown_actuator_is_named(robot, bridge):
+    status, _, err = bridge("jog", robot.path, "lift")
+    assert status == 1 and "Did you mean 'left'? Known: left." in err
+
+
+def test_keys_move_by_steps(robot, bridge):
+    """1 % of 20 mm is 0.2 mm; doubled twice, 0.8 mm; then back by an arrow, and by 0 to rest."""
+    status, out, _ = bridge("jog", robot.path, "left", answers="+]]+\x1b[B-0x")
+    assert status == 0
+    for said in ("to 0.2 mm", "step 0.8 mm", "to 1 mm", "to 0.2 mm", "to 0 mm"):
+        assert said in out
+    assert out.count("to 0 mm") == 2  # below the limit it stays at the limit
+
+
+def test_space_stops_at_once(robot, bridge):
+    status, _, err = bridge("jog", robot.path, "left", "--speed", "100", answers="]]]]]++ ++")
+    assert status == 130 and "Stopped: all motors stay where they are." in err
+    assert robot.words()[-1][1] == ["stop"]
+
+
+def started(robot, *words):
+    """The command in a process of its own, on a terminal; and the terminal's other end."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "sofa_softctl.cli", "bridge", *words, "--plugin", PLUGIN]
+    process = subprocess.Popen(
+        [*map(str, command)], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    )
+    os.close(theirs)
+    return process, ours
+
+
+def read_until(ours, text):
+    said = ""
+    end = time.monotonic() + 60.0
+    while text not in said and time.monotonic() < end:
+        said += os.read(ours, 4096).decode()
+    assert text in said, said
+    return said
+
+
+def test_a_terminal_gives_keys_at_once_and_is_put_back(robot):
+    process, ours = started(robot, "jog", robot.path, "left")
+    try:
+        read_until(ours, "q ends.")
+        os.write(ours, b"\x1b[A")  # no end of a line
+        read_until(ours, "to 0.2 mm")
+        os.write(ours, b"q")
+        read_until(ours, "At rest.")
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def test_ctrl_c_stops_all_motors(robot):
+    process, ours = started(robot, "jog", robot.path, "left", "--to", "20", "--speed", "2")
+    try:
+        end = time.monotonic() + 60.0
+        while not (robot.log.exists() and len(robot.words()) > 20) and time.monotonic() < end:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        read_until(ours, "All motors were stopped where they were.")
+        assert process.wait(20) == 130
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+    words = [words for _, words in robot.words()]
+    assert words[-1] == ["stop"]
+    assert float(words[-2][0]) < 3000.0  # on its way
