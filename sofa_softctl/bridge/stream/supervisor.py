@@ -51,6 +51,8 @@ class Supervisor:
         """The last command; NaN before the first [unit], shape (n,)."""
         self.target = np.full(len(actuators), np.nan)
         """What the scene asks for at the robot's clock; NaN before the start [unit], shape (n,)."""
+        self.assumed: list[str] = []
+        """Actuators that did not say where they were when the motion began."""
         self.playout = Playout(robot.stream.interpolation, robot.stream.lookahead)
         self._check = TargetCheck(actuators, tolerance)
         self._robot = robot
@@ -146,6 +148,10 @@ class Supervisor:
         return found
 
     @property
+    def _held(self) -> bool:
+        return self._hold < -0.5 * self.dt  # but for rounding
+
+    @property
     def _moved(self) -> bool:
         return self._move is not None and self._move.done
 
@@ -160,6 +166,10 @@ class Supervisor:
             return
         known = np.isfinite(measured)
         start = np.where(known, measured, self._rest)
+        actuators = self._robot.actuators
+        self.assumed = [
+            one.name for one, is_known in zip(actuators, known, strict=True) if not is_known
+        ]
         for index, actuator in enumerate(self._robot.actuators):
             low, high = actuator.position_min - actuator.jump, actuator.position_max + actuator.jump
             if not low <= start[index] <= high:
@@ -206,11 +216,11 @@ class Supervisor:
             self.state, self._move = StreamState.STREAMING, None
         elif self.state is StreamState.HOLDING:
             self._hold -= self.dt
-            if self._hold < 0.0 and self._limiter.at_rest:
+            if self._held and self._limiter.at_rest:
                 self.state = StreamState.STOPPED if self._stay else StreamState.RETURNING
         elif self.state is StreamState.RETURNING and self._moved:
             self._hold -= self.dt
-            if self._hold < 0.0:
+            if self._held and self._limiter.at_rest:
                 self.state = StreamState.RESTED
 
     def _commanded(self) -> np.ndarray:
