@@ -25,6 +25,7 @@ when_unknown(_load_plugins)
 _HOMES = {
     "FrictionWithoutCreep": "sofa_softctl.scene.constraints.friction",
     "Grasp": "sofa_softctl.inverse.grasp",
+    "HardwareBridge": "sofa_softctl.bridge.controller",
     "IdentificationController": "sofa_softctl.identification.controller",
     "InverseController": "sofa_softctl.inverse.controller",
     "InverseProblem": "sofa_softctl.qpcc.problem",
@@ -56,6 +57,7 @@ _RENAMED = {"Search": "SearchOptions"}
 
 _ON_BACKEND = (
     "FrictionWithoutCreep",
+    "HardwareBridge",
     "IdentificationController",
     "InverseController",
     "LibraryController",
@@ -69,6 +71,7 @@ _ON_BACKEND = (
 __all__ = [  # noqa: F822  (loaded by __getattr__)
     "FrictionWithoutCreep",
     "Grasp",
+    "HardwareBridge",
     "IdentificationController",
     "InverseController",
     "InverseProblem",

@@ -19,6 +19,7 @@ from typing import Any
 import pluggy
 
 from sofa_softctl import hooks
+from sofa_softctl._internal.interrupt import Terminated
 from sofa_softctl._internal.processes import call_first_in_workers
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl._internal.user_module import import_file
@@ -27,6 +28,7 @@ from sofa_softctl.offers import BUILT_IN, HOOKS, Catalogue, Offers
 from sofa_softctl.scene.backend import find_backend
 
 CONTROLLERS = {
+    "bridge": "bridge.controller:HardwareBridge",
     "identification": "identification.controller:IdentificationController",
     "inverse": "inverse.controller:InverseController",
     "library": "library.controller:LibraryController",
@@ -167,6 +169,8 @@ def _exit_is_an_error(name: str) -> Iterator[None]:
     """A plugin that calls exit() does not end the command."""
     try:
         yield
+    except Terminated:
+        raise
     except SystemExit as ended:
         raise PluginError(
             f"Plugin '{name}' called exit({ended.code!r}). Raise an exception instead."

@@ -77,6 +77,17 @@ class ExitStatus(IntEnum):
     """It ran to its end, but the goals were not reached, or the motion must not be executed."""
     INTERRUPTED = 130
     """Stopped by Ctrl-C."""
+    TERMINATED = 143
+    """Stopped by SIGTERM: `kill`, a service that is stopped, a shutdown."""
+    HUNG_UP = 129
+    """Stopped by SIGHUP: its terminal was closed."""
+
+    @staticmethod
+    def of_stop(by: str) -> ExitStatus:
+        """Exit status of a command that 'Ctrl-C', 'SIGTERM' or 'SIGHUP' stopped."""
+        return {"SIGTERM": ExitStatus.TERMINATED, "SIGHUP": ExitStatus.HUNG_UP}.get(
+            by, ExitStatus.INTERRUPTED
+        )
 
 
 _VERDICTS = {

@@ -1,4 +1,4 @@
-"""Ctrl-C during calls into libraries that swallow it."""
+"""Ctrl-C, SIGTERM and SIGHUP: postponed in calls into libraries that swallow them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,40 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
+
+
+class Terminated(SystemExit, KeyboardInterrupt):
+    """SIGTERM or SIGHUP ends the work as Ctrl-C does; uncaught, with status 128 + its number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.signal = signal.Signals(number).name
+
+
+def stopped_by(error: KeyboardInterrupt) -> str:
+    """What stopped the work: 'Ctrl-C', 'SIGTERM' or 'SIGHUP'."""
+    return error.signal if isinstance(error, Terminated) else "Ctrl-C"
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP raise `Terminated` in the block, where they would kill the process.
+
+    A signal that has another handler, or is ignored (nohup), stays as it is.
+    """
+    taken = []
+    if _in_main_thread():
+        endings = (signal.SIGTERM, signal.SIGHUP)
+        taken = [number for number in endings if signal.getsignal(number) is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, _terminate)
+    try:
+        yield
+    finally:
+        if _in_main_thread():
+            for number in taken:
+                signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager
@@ -14,10 +48,11 @@ def interrupted_after() -> Iterator[None]:
 
     CasADi turns the exception into a failed solve, so that Ctrl-C would be lost, and SofaPython3
     prints it; a step of a simulation would be half done. Pressed again, it is raised at once.
-    Inside another such block it waits for the end of that one.
+    Inside another such block it waits for the end of that one. So do the signals of
+    `ended_by_signals`.
     """
     inside = isinstance(signal.getsignal(signal.SIGINT), _Postponed)
-    if inside or threading.current_thread() is not threading.main_thread():  # it alone gets signals
+    if inside or not _in_main_thread():  # it alone gets signals
         yield
         return
     waiting = _Postponed()
@@ -26,17 +61,33 @@ def interrupted_after() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-    if waiting.pressed:
-        raise KeyboardInterrupt
+    if waiting.number:
+        _stop(waiting.number)
 
 
 class _Postponed:
-    """A handler that remembers the first Ctrl-C, and raises the second."""
+    """A handler that remembers the first signal, and raises at the second."""
 
     def __init__(self) -> None:
-        self.pressed = False
+        self.number = 0
 
-    def __call__(self, *_: object) -> None:
-        if self.pressed:
-            raise KeyboardInterrupt
-        self.pressed = True
+    def __call__(self, number: int, _: object) -> None:
+        if self.number:
+            _stop(number)
+        self.number = number
+
+
+def _terminate(number: int, frame: object) -> None:
+    postponed = signal.getsignal(signal.SIGINT)
+    if isinstance(postponed, _Postponed):
+        postponed(number, frame)
+    else:
+        _stop(number)
+
+
+def _stop(number: int) -> NoReturn:
+    raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

@@ -15,6 +15,7 @@ from typing import Any
 
 from sofa_softctl.errors import BackendError, SoftctlError
 from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.devices import keep_devices_closed
 from sofa_softctl.scene.session import Session
 from sofa_softctl.units import symbol
 
@@ -119,7 +120,9 @@ def _serve(
         find_backend(backend)
         if prepare is not None:
             prepare()
-        with Session(scene, backend=backend, parameters=parameters) as session:
+        with Session(
+            scene, backend=backend, parameters=parameters, add=keep_devices_closed
+        ) as session:
             about = {
                 "backend": session.backend.describe(),
                 "dofs": session.dof_count(),

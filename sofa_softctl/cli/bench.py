@@ -46,11 +46,14 @@ def scene(
     Ctrl-C ends it: the figures are of the steps done.
     """
     from sofa_softctl.bench.profile import profile
+    from sofa_softctl.scene.devices import keep_devices_closed
     from sofa_softctl.view.terminal import bench as tables
 
     load_plugins(plugin, backend)
     total = steps or 300
-    with open_session(path, backend, set_, quiet=quiet or as_json) as session:
+    with open_session(
+        path, backend, set_, quiet=quiet or as_json, add=keep_devices_closed
+    ) as session:
         found = profile(session, total)
     if as_json:
         print_json(found.to_dict())

@@ -34,17 +34,24 @@ def info(record: RecordPath, as_json: Json = False) -> None:
 
 @record_app.command(
     epilog="Examples:\n\n  softctl record export out/trunk.mcap --to trunk.csv\n\n"
-    "  softctl record export out/trunk.mcap --to trunk.npz"
+    "  softctl record export out/trunk.mcap --to trunk.npz\n\n"
+    "  softctl record export out/run.mcap --stream bridge.command --to commands.csv"
 )
 def export(
     record: RecordPath,
     to: Annotated[
         Path, typer.Option(metavar="FILE.csv|npz", help="The table, or arrays for numpy.load.")
     ],
+    stream: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="A stream as the table in place of the steps; may be repeated."
+        ),
+    ] = None,
 ) -> None:
     """Write a recording for other programs: a row for each step, a column for each number."""
     from sofa_softctl._internal.atomic_file import check_writable
-    from sofa_softctl.record.export import export_csv, export_npz
+    from sofa_softctl.record.export import export_csv, export_npz, export_streams
     from sofa_softctl.record.record import read_record
 
     writers = {".csv": export_csv, ".npz": export_npz}
@@ -53,7 +60,13 @@ def export(
         raise RecordError(f"--to: expected FILE.csv or FILE.npz. Got: '{to}'.")
     check_writable(to)
     found = read_record(record)
-    write(found, to)
+    if stream and write is export_csv:
+        export_streams(found, stream, to)
+    else:
+        write(found, to)
     if not found.complete:
         typer.echo(f"{record} is not complete ({found.status}): {len(found.time)} steps.", err=True)
+    if found.streams and not stream and write is export_csv:
+        names = ", ".join(found.streams)
+        typer.echo(f"Not in it are the streams, whose rows have times of their own: {names}.")
     typer.echo(f"Written: {to}")

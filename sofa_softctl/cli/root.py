@@ -7,28 +7,31 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from sofa_softctl._internal.interrupt import stopped_by
 from sofa_softctl.status import ExitStatus
 
 
 class Commands(TyperGroup):
-    """The commands; says that Ctrl-C stopped one."""
+    """The commands; says that Ctrl-C, or a signal, stopped one."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the command line asks for."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stopped:
+            by = stopped_by(stopped)
             typer.echo(
-                " ".join(["Stopped by Ctrl-C.", *getattr(stopped, "__notes__", ())]), err=True
+                " ".join([f"Stopped by {by}.", *getattr(stopped, "__notes__", ())]), err=True
             )
-            raise typer.Exit(ExitStatus.INTERRUPTED) from None
+            raise typer.Exit(ExitStatus.of_stop(by)) from None
 
 
 app = typer.Typer(
     cls=Commands,
     help="Control of soft robots in SOFA scenes, with or without SOFA installed.",
     epilog="Exit status: 0 done; 1 an error, or a check that did not pass; 2 a wrong command line; "
-    "3 goals not reached, or a motion that must not be executed; 130 stopped by Ctrl-C.",
+    "3 goals not reached, or a motion that must not be executed; 130 stopped by Ctrl-C, 143 by "
+    "SIGTERM, 129 by SIGHUP.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

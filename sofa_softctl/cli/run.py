@@ -9,6 +9,9 @@ from typing import Annotated
 
 import typer
 
+from sofa_softctl._internal.interrupt import ended_by_signals
+from sofa_softctl.bridge.dry_run import DRY_RUN, noted
+from sofa_softctl.cli.bridge.in_scene import adding_bridge
 from sofa_softctl.cli.files import check_name, check_outputs
 from sofa_softctl.cli.options import (
     BackendName,
@@ -36,7 +39,8 @@ Duration = Annotated[float | None, typer.Option(help="Simulated time, instead of
     epilog="Examples:\n\n"
     "  softctl run scenes/trunk.py\n\n"
     "  softctl run scenes/trunk.py --set path=eight --duration 8 --movie trunk.gif\n\n"
-    "  softctl run scenes/finger.py --steps 200 --record finger.mcap --json"
+    "  softctl run scenes/finger.py --steps 200 --record finger.mcap --json\n\n"
+    "  softctl run scenes/trunk.py --bridge hardware/trunk_servos.toml --dry-run"
 )
 def run(
     scene: Scene,
@@ -55,6 +59,13 @@ def run(
         Path | None, typer.Option(metavar="FILE.gif|mp4", help="Movie of the robot.")
     ] = None,
     camera: View = "auto",
+    bridge: Annotated[
+        Path | None,
+        typer.Option(metavar="CONFIG", help="Move the robot of this file as the scene moves."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="No motor moves: loopback devices stand in.")
+    ] = False,
     plugin: Plugin = None,
     strict: Strict = False,
     quiet: Quiet = False,
@@ -62,31 +73,40 @@ def run(
 ) -> None:
     """Run a scene: follow the goal, and say how well that went.
 
-    Ctrl-C ends it after the present step: what was done is recorded, drawn and shown.
+    Ctrl-C, SIGTERM and SIGHUP end it after the present step: what was done is recorded, drawn and
+    shown.
     """
     from sofa_softctl.record.file import RecordFile, check_suffix
     from sofa_softctl.view.terminal import run as terminal
+    from sofa_softctl.view.terminal.prefix import prefixed
 
     if steps is not None and duration is not None:
         raise UsageError("Give either steps or a duration, not both.")
     view = view_of(camera, movie)
-    check_outputs(reads=[scene], plot=plot, movie=movie, record=record)
+    reads = [scene] if bridge is None else [scene, bridge]
+    check_outputs(reads=reads, plot=plot, movie=movie, record=record)
     if record is not None:
         check_name(check_suffix, record)
     load_plugins(plugin, backend)
     show = terminal.Terminal(quiet=quiet or as_json)
+    words = DRY_RUN if dry_run else ""
     with ExitStack() as stack:
+        stack.enter_context(ended_by_signals())
         stack.enter_context(exit_is_an_error(scene))
         if as_json:  # what the scene prints would be in the JSON
             stack.enter_context(redirect_stdout(sys.stderr))
+        stack.enter_context(prefixed(words and f"{words} | "))
+        stack.enter_context(noted(words))
         file = None
         if record is not None:  # before the work: another run may record there
             file = stack.enter_context(RecordFile(record, overwrite=force))
-        session = stack.enter_context(open_session(scene, backend, set_, quiet=quiet or as_json))
+        add = adding_bridge(bridge, dry_run)
+        silent = quiet or as_json
+        session = stack.enter_context(open_session(scene, backend, set_, quiet=silent, add=add))
         summary = show.run(session, steps, duration, record=file, plot=plot, movie=movie, view=view)
     if as_json:
         print_json(summary.to_dict())
     if summary.interrupted:
-        raise typer.Exit(ExitStatus.INTERRUPTED)
+        raise typer.Exit(ExitStatus.of_stop(summary.stopped_by))
     if summary.verdict is not None:
         raise typer.Exit(summary.verdict.exit_status)

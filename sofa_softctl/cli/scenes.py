@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from sofa_softctl._internal.interrupt import Terminated
 from sofa_softctl.cli.options import parameters
 from sofa_softctl.errors import SceneError
 from sofa_softctl.view.terminal.errors import user_frames
@@ -38,13 +39,20 @@ def exit_is_an_error(scene: Path) -> Iterator[None]:
     try:
         yield
     except SystemExit as ended:
-        if not user_frames(ended):  # of a library: standard output was closed
-            raise
+        if isinstance(ended, Terminated) or not user_frames(ended):
+            raise  # by a signal; or of a library: standard output was closed
         error = SceneError(f"{scene} called exit({ended.code!r}). Raise an exception instead.")
         raise error.with_traceback(ended.__traceback__) from None
 
 
-def open_session(scene: Path, backend: str, values: list[str] | None, *, quiet: bool) -> Any:
+def open_session(
+    scene: Path,
+    backend: str,
+    values: list[str] | None,
+    *,
+    quiet: bool,
+    add: Callable[[Any], object] | None = None,
+) -> Any:
     """A session of a scene; prints on which backend, unless it is quiet."""
     from sofa_softctl.scene.backend import find_backend
     from sofa_softctl.scene.session import Session
@@ -54,4 +62,4 @@ def open_session(scene: Path, backend: str, values: list[str] | None, *, quiet: 
         typer.echo(f"Backend: {chosen.describe()}")
     elif chosen.note:
         typer.echo(chosen.note, err=True)
-    return Session(scene, backend=backend, parameters=parameters(values))
+    return Session(scene, backend=backend, parameters=parameters(values), add=add)

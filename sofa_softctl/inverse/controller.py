@@ -23,6 +23,7 @@ from sofa_softctl.inverse.limit_checks import check_limits, limit_warnings
 from sofa_softctl.inverse.look_ahead import LookAhead
 from sofa_softctl.inverse.look_ahead_runner import LookAheadRunner
 from sofa_softctl.inverse.lost_objects import LostObjects
+from sofa_softctl.inverse.measured import MeasuredDisplacements
 from sofa_softctl.inverse.options import (
     CONTACTS,
     checked_effectors,
@@ -85,6 +86,12 @@ class InverseController(SceneController):
         effort_rate: Largest change of an effort a step [effort], likewise.
         motor_speed: Largest length that a motor moves in a unit of time [length/time], likewise.
             A cable that a motion leaves slack may exceed its limits for the time that takes.
+        measured: Displacements that the motors of a real robot have reached: a Data [displacement],
+            shape (n_a,), or its path, "@bridge.measured" of a HardwareBridge. The model then does
+            not run ahead of them; NaN holds nothing back. None: the motors follow.
+        lead: How far the model may be ahead of `measured` [displacement], one number or shape
+            (n_a,). A robot lags by its speed times its delay, (lookahead + 2) dt with a
+            HardwareBridge: a smaller lead slows down one that follows well.
         contacts: Model of contacts: 'coulomb' (they stick or slide), 'sticking' (they stick without
             a cone, as in the paper), or 'forward' (not variables: forces of the forward solver with
             the last efforts).
@@ -129,6 +136,8 @@ class InverseController(SceneController):
         displacement_max: Numbers = math.inf,
         effort_rate: Numbers = math.inf,
         motor_speed: Numbers | None = None,
+        measured: Any = None,
+        lead: Numbers | None = None,
         contacts: str = "coulomb",
         grasps: Sequence[Grasp] = (),
         search: SearchOptions | None = None,
@@ -160,6 +169,14 @@ class InverseController(SceneController):
         self.motor_speed: Any = None
         if motor_speed is not None:
             self.motor_speed = self._of_actuators("motor_speed", motor_speed, options.POSITIVE)
+        self.measured: MeasuredDisplacements | None = None
+        if (measured is None) != (lead is None):
+            options.wrong(self, "lead", "given with `measured`, and only then", lead)
+        if measured is not None:
+            distance = options.numbers(
+                self, "lead", lead, len(self.actuators), "actuator", options.POSITIVE
+            )
+            self.measured = MeasuredDisplacements(self, measured, distance, self.names)
         self.solver = checked_solver(self, solver)
         self.contacts = options.choice(self, "contacts", contacts, CONTACTS)
         self.law = Law("sticking" if contacts == "sticking" else "coulomb")
@@ -205,6 +222,8 @@ class InverseController(SceneController):
         self.warned_of_others = False
         self.slack = Slack(self.names, self.motor_speed)
         self.lost.forget()
+        if self.measured is not None:
+            self.measured.forget()
         self.look_ahead_runner.forget()
         for grasp in self.grasps:
             grasp.forget()
@@ -254,6 +273,7 @@ class InverseController(SceneController):
             "slack_until": self.slack.until.copy(),
             "grasps": [grasp.snapshot() for grasp in self.grasps],
             "lost": self.lost.snapshot(),
+            "measured": None if self.measured is None else self.measured.snapshot(),
             "look_ahead_runner": self.look_ahead_runner.snapshot(),
             "goal": self.goal_function.snapshot() if has_state(self.goal_function) else None,
         }
@@ -272,6 +292,8 @@ class InverseController(SceneController):
         for grasp, known in zip(self.grasps, snapshot["grasps"], strict=True):
             grasp.restore(known)
         self.lost.restore(snapshot["lost"])
+        if self.measured is not None:
+            self.measured.restore(snapshot["measured"])
         if has_state(self.goal_function):
             self.goal_function.restore(snapshot["goal"])
 
@@ -356,6 +378,8 @@ class InverseController(SceneController):
         if self.warned_of_others:
             self._impose(solution.effort)
         self._look_at_slack(solution)
+        if self.measured is not None:
+            self.measured.look(solution.displacement)
         self._count(solution)
         outputs.write_solution(self.outputs, solution, last)
         self._look_at_grasps(contacts, *outputs.write_contacts(self.outputs, solution, contacts))
@@ -382,7 +406,10 @@ class InverseController(SceneController):
         if self.motor_speed is not None:
             course = np.where(self.driven.changes, np.inf, self.motor_speed * self.dt.value)
             self.driven.given["displacement_rate"] = course
-        self.keep(asked=self.slack.relax(self.driven.limits(own.factor), self.time.value))
+        limits = self.driven.limits(own.factor)
+        if self.measured is not None:
+            limits = self.measured.tighten(limits, displaced)
+        self.keep(asked=self.slack.relax(limits, self.time.value))
         return InverseProblem(
             **own.mechanics(rows, others, self.target),
             effector_weight=self.weight,

@@ -84,7 +84,7 @@ class InverseSummary(Summary):
     contacts: ContactSummary | None = None
     """Contacts; None when nothing touched."""
     warnings: list[str] = field(default_factory=list)
-    """Warnings: objects that slipped, were dropped or lost."""
+    """Warnings: objects that slipped, were dropped or lost; motors that were waited for."""
     search: SearchSummary | None = None
     """Optimality; None when nothing touched."""
     lost: dict[str, float] = field(default_factory=dict)
@@ -153,6 +153,7 @@ def summarise(controller: Any, history: History) -> InverseSummary:
         warnings=[
             *(text for grasp in controller.grasps for text in _of_grasp(grasp)),
             *(_of_lost(name, time) for name, time in lost.items()),
+            *(controller.measured.warnings() if controller.measured is not None else ()),
         ],
         search=search,
         lost=lost,

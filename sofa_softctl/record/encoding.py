@@ -3,9 +3,12 @@
     message Number  { double time = 1; double value = 2; }
     message Numbers { double time = 1; repeated double value = 2; }
     message Text    { double time = 1; string value = 2; }
+    message Row     { double time = 1; repeated double value = 2; double clock = 3; }
+    message Event   { double time = 1; string value = 2; double clock = 3; }
 
-Doubles are eight bytes each, so that they come back to the bit, NaN and infinities too. Fields are
-written in this order, the time also when it is 0.
+The first three are of steps, the last two of streams, whose rows have times of their own. Doubles
+are eight bytes each, so that they come back to the bit, NaN and infinities too. Fields are written
+in this order, the time also when it is 0.
 
 Format: https://protobuf.dev/programming-guides/encoding, https://mcap.dev/spec/registry#protobuf.
 """
@@ -21,13 +24,22 @@ import numpy as np
 
 PACKAGE = "softctl"
 NUMBER, NUMBERS, TEXT = f"{PACKAGE}.Number", f"{PACKAGE}.Numbers", f"{PACKAGE}.Text"
+ROW, EVENT = f"{PACKAGE}.Row", f"{PACKAGE}.Event"
 """Names of the messages."""
-_TIME, _VALUE, _LIST = b"\x09", b"\x11", b"\x12"
-"""Tags: field 1 and 2 as eight bytes, field 2 with a length."""
+_TIME, _VALUE, _LIST, _CLOCK = b"\x09", b"\x11", b"\x12", b"\x19"
+"""Tags: field 1 and 2 as eight bytes, field 2 with a length, field 3 as eight bytes."""
 _DOUBLE, _STRING = 1, 9
 _SINGLE, _REPEATED = 1, 3
-_FIELDS = {NUMBER: (_DOUBLE, _SINGLE), NUMBERS: (_DOUBLE, _REPEATED), TEXT: (_STRING, _SINGLE)}
+_FIELDS = {
+    NUMBER: (_DOUBLE, _SINGLE),
+    NUMBERS: (_DOUBLE, _REPEATED),
+    TEXT: (_STRING, _SINGLE),
+    ROW: (_DOUBLE, _REPEATED),
+    EVENT: (_STRING, _SINGLE),
+}
 """Type and label of `value` in each message."""
+OF_STREAMS = (ROW, EVENT)
+"""Messages with a clock."""
 
 
 def message_of(shape: tuple[int, ...] | None) -> str:
@@ -39,7 +51,7 @@ def message_of(shape: tuple[int, ...] | None) -> str:
 
 def head_of(shape: tuple[int, ...]) -> bytes:
     """What stands before the numbers of a message."""
-    return _LIST + _varint(8 * math.prod(shape)) if shape else _VALUE
+    return _head_of_list(math.prod(shape)) if shape else _VALUE
 
 
 def encode_time(time: float) -> bytes:
@@ -55,7 +67,7 @@ def encode_text(text: str) -> bytes:
 
 def schema() -> bytes:
     """The FileDescriptorSet of the messages."""
-    content = b"".join(_message(name.split(".")[1], *field) for name, field in _FIELDS.items())
+    content = b"".join(_message(name, *field) for name, field in _FIELDS.items())
     file = _field(1, b"softctl.proto") + _field(2, PACKAGE.encode()) + content
     return _field(1, file + _field(12, b"proto3"))
 
@@ -97,6 +109,68 @@ def decode_texts(messages: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
     return times, np.array(texts, dtype=str)
 
 
+def encode_rows(time: np.ndarray, clock: np.ndarray, values: np.ndarray) -> list[bytes]:
+    """Messages of a stream's rows.
+
+    Args:
+        time: Time of each row, shape (n,).
+        clock: Clock of each row [s], shape (n,).
+        values: Its numbers, shape (n, ...).
+    """
+    count, size = len(values), math.prod(values.shape[1:])
+    parts = (
+        _repeated(_TIME, count),
+        _bytes_of(time, count),
+        _repeated(_head_of_list(size), count),
+        _bytes_of(values, count),
+        _repeated(_CLOCK, count),
+        _bytes_of(clock, count),
+    )
+    return [row.tobytes() for row in np.concatenate(parts, axis=1)]
+
+
+def encode_event(time: float, clock: float, text: str) -> bytes:
+    """Message of a text of a stream."""
+    return encode_time(time) + encode_text(text) + _CLOCK + struct.pack("<d", clock)
+
+
+def decode_rows(
+    messages: Sequence[bytes], shape: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times and clocks of shape (n,), values of shape (n, *shape).
+
+    Raises:
+        ValueError: These are not messages of that shape.
+    """
+    head, count, numbers = _head_of_list(math.prod(shape)), len(messages), math.prod(shape)
+    starts = np.cumsum([0, 1, 8, len(head), 8 * numbers, 1, 8])
+    if any(len(message) != starts[-1] for message in messages):
+        raise ValueError(f"its messages do not hold values of shape {shape}")
+    table = np.frombuffer(b"".join(messages), np.uint8).reshape(count, starts[-1])
+    parts = [table[:, a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    for part, tag in zip(parts[::2], (_TIME, head, _CLOCK), strict=True):
+        if (part != np.frombuffer(tag, "u1")).any():
+            raise ValueError("its messages have other fields")
+    time, values, clock = (
+        part.copy().view("<f8").astype(float, copy=False) if part.size else np.empty((count, 0))
+        for part in parts[1::2]
+    )
+    return time.reshape(count), clock.reshape(count), values.reshape(count, *shape)
+
+
+def decode_events(messages: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times, clocks and texts, shape (n,) each.
+
+    Raises:
+        ValueError: These are not texts of a stream.
+    """
+    if any(message[-9:-8] != _CLOCK for message in messages):
+        raise ValueError("its messages have other fields")
+    times, texts = decode_texts([message[:-9] for message in messages])
+    clocks = [struct.unpack("<d", message[-8:])[0] for message in messages]
+    return times, np.array(clocks, dtype=float), texts
+
+
 def decode_json(messages: Sequence[bytes], shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """As `decode_numbers`, of `{"time": t, "value": [...]}` with "NaN", "Infinity", "-Infinity".
 
@@ -111,10 +185,26 @@ def decode_json(messages: Sequence[bytes], shape: tuple[int, ...]) -> tuple[np.n
     return times, values
 
 
+def _head_of_list(size: int) -> bytes:
+    return _LIST + _varint(8 * size)
+
+
+def _repeated(tag: bytes, count: int) -> np.ndarray:
+    return np.broadcast_to(np.frombuffer(tag, np.uint8), (count, len(tag)))
+
+
+def _bytes_of(numbers: np.ndarray, count: int) -> np.ndarray:
+    """Bytes of the numbers of each row, shape (count, 8 * numbers of a row)."""
+    data = np.ascontiguousarray(numbers, dtype="<f8").tobytes()
+    return np.frombuffer(data, np.uint8).reshape(count, len(data) // count)
+
+
 def _message(name: str, kind: int, label: int) -> bytes:
     """A DescriptorProto in a FileDescriptorProto."""
-    time = _descriptor("time", 1, _DOUBLE, _SINGLE)
-    return _field(4, _field(1, name.encode()) + time + _descriptor("value", 2, kind, label))
+    fields = _descriptor("time", 1, _DOUBLE, _SINGLE) + _descriptor("value", 2, kind, label)
+    if name in OF_STREAMS:
+        fields += _descriptor("clock", 3, _DOUBLE, _SINGLE)
+    return _field(4, _field(1, name.removeprefix(f"{PACKAGE}.").encode()) + fields)
 
 
 def _descriptor(name: str, number: int, kind: int, label: int) -> bytes:

@@ -7,13 +7,15 @@ import json
 import math
 import os
 import zipfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from sofa_softctl._internal.atomic_file import replacing
+from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import RecordError
-from sofa_softctl.record.record import Record, column_names
+from sofa_softctl.record.record import Record, RecordStream, column_names
 
 
 def export_csv(record: Record, path: str | os.PathLike[str]) -> None:
@@ -29,7 +31,52 @@ def export_csv(record: Record, path: str | os.PathLike[str]) -> None:
     names, columns = ["time"], [record.time.tolist()]
     for name, values in record.channels.items():
         names += column_names(name, values.shape[1:])
-        columns += values.reshape(len(values), math.prod(values.shape[1:])).T.tolist()
+        columns += _columns(values)
+    _write_table(path, names, columns)
+
+
+def export_streams(record: Record, names: Sequence[str], path: str | os.PathLike[str]) -> None:
+    """Write streams as a table: columns `time` and `clock`, and one for each number.
+
+    Args:
+        record: The recording.
+        names: Streams whose rows are at the same times.
+        path: The file to write; it appears when it is complete.
+
+    Raises:
+        RecordError: There is no such stream, or they have rows at other times.
+    """
+    streams = {name: _find_stream(record, name) for name in names}
+    first = streams[names[0]]
+    for name, stream in streams.items():
+        if not np.array_equal(stream.clock, first.clock):
+            raise RecordError(
+                f"The streams '{names[0]}' and '{name}' have rows at other times. Write a table "
+                "for each."
+            )
+    heads, columns = ["time", "clock"], [first.time.tolist(), first.clock.tolist()]
+    for name, stream in streams.items():
+        heads += column_names(name, stream.values.shape[1:])
+        columns += _columns(stream.values)
+    _write_table(path, heads, columns)
+
+
+def _find_stream(record: Record, name: str) -> RecordStream:
+    if name not in record.streams:
+        raise RecordError(
+            f"The recording has no stream '{name}'.{did_you_mean(name, record.streams)} It has: "
+            f"{', '.join(record.streams) or 'none'}."
+        )
+    return record.streams[name]
+
+
+def _columns(values: np.ndarray) -> list[list[object]]:
+    return values.reshape(len(values), math.prod(values.shape[1:])).T.tolist()  # type: ignore[no-any-return]
+
+
+def _write_table(
+    path: str | os.PathLike[str], names: Sequence[str], columns: Iterable[list[object]]
+) -> None:
     with (
         replacing(Path(path), RecordError) as temporary,
         open(temporary, "w", encoding="utf-8", newline="") as file,
@@ -42,16 +89,21 @@ def export_csv(record: Record, path: str | os.PathLike[str]) -> None:
 def export_npz(record: Record, path: str | os.PathLike[str]) -> None:
     """Write a recording for `numpy.load`: arrays `time`, one for each channel, and `metadata`.
 
-    The latter is JSON text with the metadata, the units and the status.
+    The latter is JSON text with the metadata, the units and the status. A stream NAME becomes the
+    arrays `NAME`, `NAME@time` and `NAME@clock`.
 
     Args:
         record: The recording.
         path: The file to write; it appears when it is complete.
     """
-    metadata = {"metadata": record.metadata, "units": record.units, "status": record.status}
+    units = record.units | {name: stream.unit for name, stream in record.streams.items()}
+    metadata = {"metadata": record.metadata, "units": units, "status": record.status}
     arrays = {
         "time": record.time,
         **record.channels,
+        **{name: stream.values for name, stream in record.streams.items()},
+        **{f"{name}@time": stream.time for name, stream in record.streams.items()},
+        **{f"{name}@clock": stream.clock for name, stream in record.streams.items()},
         "metadata": np.array(json.dumps(metadata)),
     }
     with (

@@ -1,10 +1,11 @@
-"""Recordings: values of Data at every step of a run, in an MCAP file.
+"""Recordings: values of Data at every step of a run, in an MCAP file, and streams beside them.
 
-One channel for each Data. A message, in protobuf (`encoding`), has the time of the simulation
-[scene time] and the numbers in row-major order, to the bit, or a text. The metadata of a channel
-give `unit`, `shape` (JSON) and `description`; the metadata record `run` holds the writer's
-metadata, the record `end` the status. MCAP's own stamps are the time in billionths. Chunks are
-compressed with lz4. Recordings of earlier versions, in JSON and with zstd, are read too.
+One channel for each Data, one for each stream. A message, in protobuf (`encoding`), has the time of
+the simulation [scene time] and the numbers in row-major order, to the bit, or a text; one of a
+stream also has the computer's monotonic clock. The metadata of a channel give `unit`, `shape`
+(JSON) and `description`; the metadata record `run` holds the writer's metadata, the record `end`
+the status. MCAP's own stamps are the time in billionths; `publish_time` of a stream is the clock.
+Chunks are compressed with lz4. Recordings of earlier versions, in JSON and with zstd, are read too.
 
 Format: https://mcap.dev/spec.
 """
@@ -14,7 +15,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import IO
 
 import numpy as np
@@ -35,6 +37,20 @@ TRUNCATED = "truncated: the file ends before it was closed"
 
 
 @dataclass(frozen=True)
+class RecordStream:
+    """Rows with times of their own, such as the commands that a device was sent."""
+
+    time: np.ndarray
+    """Time of the simulation that each row belongs to, NaN where none [scene time], shape (n,)."""
+    clock: np.ndarray
+    """Monotonic clock of the computer at each row [s], shape (n,)."""
+    values: np.ndarray
+    """Values of each row, shape (n, ...); texts as str."""
+    unit: str
+    """Unit of the values; empty: none."""
+
+
+@dataclass(frozen=True)
 class Record:
     """A recording that was read."""
 
@@ -50,6 +66,8 @@ class Record:
     """Whether the recording was closed normally and is undamaged."""
     status: str
     """How the run ended: "complete", another status of `close`, or that the file is truncated."""
+    streams: dict[str, RecordStream] = field(default_factory=dict)
+    """Rows beside those of the steps, by the name of their channel."""
 
 
 def read_record(path: str | os.PathLike[str]) -> Record:
@@ -115,7 +133,9 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
             f"{path}: expected an MCAP file of the profile '{PROFILE}', as `softctl run` writes. "
             f"Got: '{profile}'"
         )
-    steps = min(map(len, messages.values()), default=0)  # the last step may be incomplete
+    streaming = {i for i, c in channels.items() if kinds.get(c.schema_id) in encoding.OF_STREAMS}
+    counts = [len(found) for i, found in messages.items() if i not in streaming]
+    steps = min(counts, default=0)  # the last step may be incomplete
     if not closed:
         status = TRUNCATED
     elif not footer:
@@ -123,15 +143,21 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     series = {
         c.topic: _series(c, kinds.get(c.schema_id, ""), messages[c.id][:steps], path)
         for c in channels.values()
+        if c.id not in streaming
     }
     time = next((times for times, _ in series.values()), _frozen(np.empty(0)))
     return Record(
         metadata=metadata,
         time=time,
         channels={name: values for name, (_, values) in series.items()},
-        units={c.topic: c.metadata.get("unit", "") for c in channels.values()},
+        units={c.topic: _unit(c) for c in channels.values() if c.id not in streaming},
         complete=status == COMPLETE,
         status=status,
+        streams={
+            c.topic: _stream(c, kinds[c.schema_id], messages[c.id], path)
+            for c in channels.values()
+            if c.id in streaming
+        },
     )
 
 
@@ -151,19 +177,41 @@ def _series(
     channel: Channel, kind: str, messages: list[bytes], path: str | os.PathLike[str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Times of shape (n_steps,), and values of shape (n_steps, *shape)."""
-    try:
+    with _as_written(channel, path):
         if channel.message_encoding == "json":
-            decoded = encoding.decode_json(messages, _shape(channel))
+            times, values = encoding.decode_json(messages, _shape(channel))
         elif kind == encoding.TEXT:
-            decoded = encoding.decode_texts(messages)
+            times, values = encoding.decode_texts(messages)
         else:
-            decoded = encoding.decode_numbers(messages, _shape(channel))
+            times, values = encoding.decode_numbers(messages, _shape(channel))
+    return _frozen(times), _frozen(values)
+
+
+def _stream(
+    channel: Channel, kind: str, messages: list[bytes], path: str | os.PathLike[str]
+) -> RecordStream:
+    with _as_written(channel, path):
+        if kind == encoding.EVENT:
+            found = encoding.decode_events(messages)
+        else:
+            found = encoding.decode_rows(messages, _shape(channel))
+    time, clock, values = map(_frozen, found)
+    return RecordStream(time, clock, values, _unit(channel))
+
+
+@contextmanager
+def _as_written(channel: Channel, path: str | os.PathLike[str]) -> Iterator[None]:
+    """RecordError where the messages of a channel are not those of its schema."""
+    try:
+        yield
     except (ValueError, KeyError, TypeError) as error:
         raise RecordError(
             f"{path}: channel '{channel.topic}' is not as `softctl run` writes it ({error})."
         ) from error
-    times, values = decoded
-    return _frozen(times), _frozen(values)
+
+
+def _unit(channel: Channel) -> str:
+    return channel.metadata.get("unit", "")
 
 
 def _shape(channel: Channel) -> tuple[int, ...]:

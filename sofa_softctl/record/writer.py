@@ -6,7 +6,7 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import monotonic
 from types import TracebackType
 from typing import Self
@@ -24,6 +24,8 @@ FLUSH_INTERVAL = 1.0
 """Interval of flushes: a killed run loses at most this much [s of the clock]."""
 CHUNK = 1 << 18
 """Bytes per compressed chunk: larger ones save nothing more, and hold up the step that ends one."""
+MOST_SECONDS = 2**63 / 1e9
+"""Greatest stamp of MCAP that other programs read [s]."""
 RESERVED = ("time", "metadata")
 """Names reserved for exports."""
 
@@ -65,6 +67,7 @@ class RecordWriter:
         self.failed = False
         """Whether it could not be written any more: what is kept has the partial name."""
         self._channels: dict[str, tuple[int, tuple[int, ...] | None, bytes]] = {}
+        self._streams: dict[str, tuple[int, tuple[int, ...] | None]] = {}
         self._schemas: dict[str, int] = {}
         self._time = -math.inf
         self._waiting = 0
@@ -91,20 +94,44 @@ class RecordWriter:
         """
         if self.step_count:
             raise RecordError(f"{self.path}: channel '{name}' comes after the first step.")
-        if name in self._channels or name in RESERVED or not name:
+        channel = self._registered(name, encoding.message_of(shape), unit, shape, description)
+        head = b"" if shape is None else encoding.head_of(shape)
+        self._channels[name] = (channel, shape, head)
+
+    def add_stream(
+        self, name: str, *, unit: str = "", shape: tuple[int, ...] | None, description: str = ""
+    ) -> None:
+        """Declare a stream: rows with times of their own. It may come at any time.
+
+        Args:
+            name: For example `bridge.command`.
+            unit: Unit of its numbers; empty: none.
+            shape: Shape of the value of a row; () for a single number, None for a text.
+            description: Its meaning, in a sentence.
+        """
+        kind = encoding.EVENT if shape is None else encoding.ROW
+        self._streams[name] = (self._registered(name, kind, unit, shape, description), shape)
+
+    @property
+    def streams(self) -> Iterable[str]:
+        """Names of the streams."""
+        return self._streams.keys()
+
+    def _registered(
+        self, name: str, kind: str, unit: str, shape: tuple[int, ...] | None, description: str
+    ) -> int:
+        """Number of a new channel."""
+        if name in self._channels or name in self._streams or name in RESERVED or not name:
             raise RecordError(
                 f"{self.path}: '{name}' cannot be a channel: expected a name that is not empty, "
                 f"not {' or '.join(RESERVED)}, and not used yet."
             )
-        kind = encoding.message_of(shape)
         if kind not in self._schemas:
             schema = self._writer.register_schema(kind, "protobuf", encoding.schema())
             self._schemas[kind] = schema
         shape_text = json.dumps(list(shape or ()))
         metadata = {"unit": unit, "shape": shape_text, "description": description}
-        channel = self._writer.register_channel(name, "protobuf", self._schemas[kind], metadata)
-        head = b"" if shape is None else encoding.head_of(shape)
-        self._channels[name] = (channel, shape, head)
+        return self._writer.register_channel(name, "protobuf", self._schemas[kind], metadata)
 
     def write(self, time: float, values: Mapping[str, np.ndarray | str]) -> None:
         """Write one step.
@@ -119,7 +146,7 @@ class RecordWriter:
                 be written any more: the message says how many steps are in the partial file.
         """
         time = float(time)
-        if not (time >= 0 and self._time < time < 2**64 / 1e9):
+        if not (time >= 0 and self._time < time < MOST_SECONDS):
             raise RecordError(
                 f"{self.path}: expected a time from 0 and later than {self._time}. Got: {time}"
             )
@@ -133,6 +160,55 @@ class RecordWriter:
             self._waiting += len(data)
         self.step_count += 1
         self._time = time
+        self._flush_if_due()
+
+    def write_stream(
+        self,
+        name: str,
+        time: np.ndarray,
+        clock: np.ndarray,
+        values: np.ndarray | Sequence[str],
+    ) -> None:
+        """Write rows of a stream, as many as there are.
+
+        Args:
+            name: The stream.
+            time: Time of the simulation that each row belongs to, NaN where none [scene time],
+                shape (n,).
+            clock: Monotonic clock of the computer [s], shape (n,).
+            values: Shape (n, *shape of the stream), or n texts.
+
+        Raises:
+            RecordError: The stream is unknown, or a shape does not fit: nothing is written then. Or
+                the file cannot be written any more.
+        """
+        if name not in self._streams:
+            known = ", ".join(self._streams) or "none"
+            raise RecordError(f"{self.path}: there is no stream '{name}'. Known are {known}.")
+        channel, shape = self._streams[name]
+        time, clock = np.asarray(time, dtype=float), np.asarray(clock, dtype=float)
+        count = len(values)
+        table = None if shape is None else np.asarray(values, dtype=float)
+        wrong = table is not None and table.shape[1:] != shape
+        if wrong or time.shape != (count,) or clock.shape != (count,):
+            raise RecordError(
+                f"{self.path}: rows of '{name}' need a time, a clock and values of shape {shape} "
+                f"each. Got: {time.shape}, {clock.shape} and {np.shape(values)}"
+            )
+        if not count:
+            return
+        if table is None:
+            rows = zip(time.tolist(), clock.tolist(), values, strict=True)
+            messages = [encoding.encode_event(t, c, str(text)) for t, c, text in rows]
+        else:
+            messages = encoding.encode_rows(time, clock, table)
+        stamps = zip(_stamps(time), messages, _stamps(clock), strict=True)
+        for stamp, message, published in stamps:
+            self._writer.add_message(channel, stamp, message, published)
+        self._waiting += sum(map(len, messages))
+        self._flush_if_due()
+
+    def _flush_if_due(self) -> None:
         if self._waiting > CHUNK or monotonic() - self._flushed > FLUSH_INTERVAL:
             self._flush()
 
@@ -207,6 +283,12 @@ class RecordWriter:
                 "'softctl record info' and read_record read. Free some space, or choose another "
                 "folder, before the next run."
             ) from reason
+
+
+def _stamps(seconds: np.ndarray) -> list[int]:
+    """Billionths, as MCAP's stamps are; 0 where there is none."""
+    known = np.where(np.isfinite(seconds), seconds, 0.0).clip(0.0, MOST_SECONDS)
+    return [round(second * 1e9) for second in known.tolist()]
 
 
 def _utf8(text: str) -> str:

@@ -68,10 +68,10 @@ def channels_of(root: Any) -> list[DataChannel]:
     """Channels of a scene: positions of states, force and displacement of cables, controllers.
 
     A controller lists its own in the dict `recorded`, name of a Data -> (unit in words, meaning),
-    and in `recorded_contacts` those for scenes that find contacts. Where the number of a Data's
-    entries changes from step to step, a third value says how many are kept. Texts among its Data
-    are recorded besides. Of a controller without `recorded`, all numbers and texts are that its
-    class, or the scene, added as Data.
+    of its class or of itself, and in `recorded_contacts` those for scenes that find contacts. Where
+    the number of a Data's entries changes from step to step, a third value says how many are kept.
+    Texts among its Data are recorded besides. Of a controller without `recorded`, all numbers and
+    texts are that its class, or the scene, added as Data.
     """
     found: list[DataChannel] = []
     contacts = any(e.getClassName() == "CollisionPipeline" for e in root.objects)
@@ -106,7 +106,7 @@ def nodes_of(root: Any) -> list[Any]:
 def _of_controller(controller: Any, contacts: bool, plain: set[str]) -> Iterator[DataChannel]:
     """Channels of a Python controller; `plain`: names of Data that every controller has."""
     own, touching = (
-        named if isinstance(named := getattr(type(controller), name, None), dict) else None
+        named if isinstance(named := _attribute(controller, name), dict) else None
         for name in ("recorded", "recorded_contacts")
     )
     listed = (own or {}) | (touching or {} if contacts else {})
@@ -124,6 +124,11 @@ def _of_controller(controller: Any, contacts: bool, plain: set[str]) -> Iterator
             continue
         if text or own is None:
             yield _channel(controller, name, "", data.getHelp())
+
+
+def _attribute(controller: Any, name: str) -> Any:
+    """Its own, or that of its class; SOFA would look for a Data first, and warn of none."""
+    return vars(controller).get(name, getattr(type(controller), name, None))
 
 
 def _channel(component: Any, name: str, unit: str, help: str) -> DataChannel:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import Sofa.Core
 import Sofa.SofaConstraintSolver  # before a scene makes its solver: it brings W() and the like
 
-from sofa_softctl.errors import SceneError
+from sofa_softctl.errors import ConfigError, DeviceError, SceneError
 from sofa_softctl.runtime.helper import source_line
 from sofa_softctl.scene import options
 from sofa_softctl.scene.report import History, Markers, Summary
+from sofa_softctl.scene.streams import StreamRows
 
 EventMethod = Callable[[Any, Any], None]
 
@@ -97,6 +98,14 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         """What records and JSON of a run say of it: names of its actuators, options; for JSON."""
         return {}
 
+    def streams(self) -> Iterable[StreamRows]:
+        """Rows for recordings since the last call, with times of their own, see `StreamRows`.
+
+        A recording asks after each step, and once more when the session was closed within it;
+        nobody asks where nothing is recorded.
+        """
+        return ()
+
     def summary(self, history: History) -> Summary | None:
         """Summary of a run, see `scene.report`; None: there is none."""
         del history
@@ -106,7 +115,7 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         """Draw a run on an empty matplotlib figure.
 
         Returns:
-            Whether it draws anything; the first controller that does is what a plot shows.
+            Whether it draws anything. Of several controllers, each gets a file of its own.
 
         Raises:
             SoftctlError: it would, but there is nothing to draw yet.
@@ -124,8 +133,8 @@ def pauses_on_error(method: EventMethod) -> EventMethod:
 
     SofaPython3 prints what an event method raises, and the simulation goes on. So the controller
     holds the robot from then on, and pauses the animation, which stops runSofa's window. The error
-    is raised on: `softctl` and `Session` stop with it on both backends. A SceneError gets the line
-    that made the controller.
+    is raised on: `softctl` and `Session` stop with it on both backends. An error of the scene, of a
+    robot's configuration or of a device gets the line that made the controller.
     """
 
     @functools.wraps(method)
@@ -138,7 +147,7 @@ def pauses_on_error(method: EventMethod) -> EventMethod:
             self.keep(failed=True)
             self.hold()
             self.root.animate.value = False
-            if isinstance(error, SceneError):
+            if isinstance(error, SceneError | ConfigError | DeviceError):
                 raise type(error)(f"{self.made_at}: {error}") from error
             raise
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.interrupt import interrupted_after
+from sofa_softctl._internal.interrupt import interrupted_after, stopped_by
 from sofa_softctl.errors import SceneError
 from sofa_softctl.record.record import INTERRUPTED
 from sofa_softctl.scene.provenance import provenance
@@ -43,7 +43,9 @@ class RunSummary:
     units: dict[str, str] = field(default_factory=dict)
     """Units of length, time and force; the words themselves where the scene declares none."""
     interrupted: bool = False
-    """Whether Ctrl-C stopped it before its end."""
+    """Whether Ctrl-C or a signal stopped it before its end."""
+    stopped_by: str = ""
+    """What did: 'Ctrl-C', 'SIGTERM' or 'SIGHUP'; empty: nothing."""
     provenance: dict[str, Any] = field(default_factory=dict)
     """What produced it: parameters, versions, computer, actuators; see `scene.provenance`."""
 
@@ -121,17 +123,23 @@ def step_count(session: Session, steps: int | None, duration: float | None, defa
 
 
 def run(
-    session: Session, steps: int, on_step: Callable[[int], None] | None = None
+    session: Session,
+    steps: int,
+    on_step: Callable[[int], None] | None = None,
+    *,
+    close: bool = False,
 ) -> tuple[RunSummary, list[tuple[Any, History]]]:
     """Do some steps and sum them up; the controllers' histories are given too.
 
-    Ctrl-C ends it after the step that is going on, and the session's recording with the status
-    "interrupted".
+    Ctrl-C, or a signal of `ended_by_signals`, ends it after the step that is going on, and the
+    session's recording with the status "interrupted".
 
     Args:
         session: The session.
         steps: Steps to do.
         on_step: Called after each step with the number of steps done.
+        close: Whether to close the session before the recording ends and the run is summed up:
+            both then have what controllers do in their clean-up, such as motors that go to rest.
 
     Raises:
         KeyboardInterrupt: Ctrl-C came before the first step was done, or twice.
@@ -140,7 +148,7 @@ def run(
     seconds = []
     first: dict[str, float] = {}
     begin = session.step_count
-    interrupted = False
+    stopped = ""
     try:
         for done in range(1, steps + 1):
             with interrupted_after():
@@ -152,10 +160,13 @@ def run(
                     on_step(done)
                 if done == 1 and steps > 1:
                     first = session.phases()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         if not seconds or len(seconds) < session.step_count - begin:  # pressed twice
             raise
-        interrupted = True
+        stopped = stopped_by(error)
+    if close:
+        session.close()
+    if stopped:
         session.end_recording(INTERRUPTED)
     steps = len(seconds)
     histories = watcher.histories()
@@ -178,7 +189,8 @@ def run(
             if (said := one.summary(history)) is not None
         },
         units={name: symbol(session.units, name) for name in ("length", "time", "force")},
-        interrupted=interrupted,
+        interrupted=bool(stopped),
+        stopped_by=stopped,
         provenance=provenance(session),
     )
     return summary, histories

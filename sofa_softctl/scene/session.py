@@ -27,6 +27,7 @@ from sofa_softctl.scene.plausibility import implausible
 from sofa_softctl.scene.plausibility.strict import strict_start
 from sofa_softctl.scene.provenance import as_texts, provenance
 from sofa_softctl.scene.sofa.animate import SofaSteps, controllers_of
+from sofa_softctl.scene.streams import write_rows
 from sofa_softctl.units import symbol
 
 
@@ -50,6 +51,8 @@ class Session:
         backend: 'auto', 'embedded' or 'sofa'.
         parameters: Values of createScene's parameters; texts are converted.
         strict: Whether warnings of loading and of the start, before the first step, are errors.
+        add: Called with the root once the scene is built, before it is initialised: adds
+            components to it.
 
     Raises:
         SceneError: the scene asks for something that cannot be, or a strict one is warned of.
@@ -63,6 +66,7 @@ class Session:
         backend: str | None = None,
         parameters: dict[str, Any] | None = None,
         strict: bool | None = None,
+        add: Callable[[Any], object] | None = None,
     ) -> None:
         self.backend = find_backend(backend)
         self.parameters = dict(parameters or {})
@@ -73,6 +77,8 @@ class Session:
         try:
             with strict_start(self.backend.Sofa, strict):
                 self._load(scene)
+                if add is not None:
+                    add(self.root)
                 self._start()
         except BaseException:
             if self.root is not None:
@@ -85,6 +91,8 @@ class Session:
         self.step_count = 0
         self._writer: RecordWriter | None = None
         self._channels: list[DataChannel] = []
+        self._streaming: list[Any] = []
+        self._failure = ""
         self._recording_seconds = 0.0
 
     def _load(self, scene: str | Path | Callable[..., Any]) -> None:
@@ -147,7 +155,7 @@ class Session:
         except Exception as error:
             number, end = self.step_count + 1, start + self.dt
             error.add_note(f"This was in step {number}, from t = {start:.6g} to {end:.6g}.")
-            self._stop_recording(error)
+            self._fail_recording(error)
             raise
         self.step_count += 1
         self._write()
@@ -189,11 +197,16 @@ class Session:
         """Record every step to an MCAP file while the context is open.
 
         Gives the channels. The file is complete or has the suffix .part: see `RecordWriter`.
+        After an error in a step it gets no further steps. The rows of controllers' `streams` are
+        recorded as long as it is open: to have those of their clean-up, such as motors on their way
+        to rest, close the session within it.
 
         Args:
             path: The file, or one that was reserved.
             overwrite: Whether it may replace a recording.
         """
+        if self._failure:  # of a recording that an error ended
+            self.end_recording()
         if self._writer is not None:
             raise RecordError(f"This session already records to '{self._writer.path}'.")
         self._channels = channels_of(self.root)
@@ -203,6 +216,9 @@ class Session:
                 "controller with numbers or texts as Data."
             )
         self._writer = RecordWriter(path, as_texts(provenance(self)), overwrite=overwrite)
+        self._streaming = [one for one in self.controllers if _streams(one)]
+        for controller in self._streaming:
+            list(controller.streams())  # rows from before it
         for channel in self._channels:
             self._writer.add_channel(
                 channel.name,
@@ -213,25 +229,35 @@ class Session:
         try:
             yield self._channels
         except BaseException as error:
+            self._fail_recording(error)
             self._stop_recording(error)
             raise
         self.end_recording()
 
     def end_recording(self, status: str = COMPLETE) -> None:
-        """Finish the recording, if there is one, with how the run ended."""
+        """Finish the recording, if there is one, with how the run ended.
+
+        Args:
+            status: How; where an error ended a step, that is the status.
+        """
         if self._writer is not None:
             writer, self._writer = self._writer, None
-            writer.close(status=status)
+            failure, self._failure = self._failure, ""
+            writer.close(status=failure or status)
+
+    def _fail_recording(self, error: BaseException) -> None:
+        """No further steps because of an error, which gets a note on what is kept."""
+        if self._writer is None or self._failure:
+            return
+        self._failure = _status_of(error)
+        if not self._writer.failed:  # its message says what is kept
+            steps, path = self._writer.step_count, self._writer.path
+            error.add_note(f"The recording of the {steps} steps before is kept: '{path}'.")
 
     def _stop_recording(self, error: BaseException) -> None:
-        """Finish it because of an error, which gets a note on what is kept."""
-        if self._writer is None or self._writer.failed:  # whose message says what is kept
-            self._writer = None
-            return
-        steps, path = self._writer.step_count, self._writer.path
+        """Finish it after an error; it tells where that fails."""
         try:
-            self.end_recording(_status_of(error))
-            error.add_note(f"The recording of the {steps} steps before is kept: '{path}'.")
+            self.end_recording()
         except RecordError as other:
             if other is not error:
                 error.add_note(str(other))
@@ -250,7 +276,12 @@ class Session:
         if self._closed:
             return None
         self._closed = True
-        return clean_up(self.backend.Sofa, [*self.controllers, *self._built_in_controllers()])
+        error = clean_up(self.backend.Sofa, [*self.controllers, *self._built_in_controllers()])
+        try:
+            self._write_streams()
+        except RecordError as other:
+            error = error or other
+        return error
 
     def __enter__(self) -> Self:
         return self
@@ -267,11 +298,21 @@ class Session:
             self._clean_up()  # its errors are reported, but the first one matters more
 
     def _write(self) -> None:
-        if self._writer is not None:
+        if self._writer is not None and not self._failure:
             start = perf_counter()
             values = {channel.name: channel.read() for channel in self._channels}
             self._writer.write(self.time, values)
+            self._write_streams()
             self._recording_seconds += perf_counter() - start
+
+    def _write_streams(self) -> None:
+        """What came in streams since the last step."""
+        writer = self._writer
+        if writer is None or writer.failed:
+            return
+        for controller in self._streaming:
+            path = controller.getPathName().lstrip("/")
+            write_rows(writer, path, controller.streams(), self.units)
 
     def all_parameters(self) -> dict[str, Any]:
         """Parameters of createScene with their values: those that were given, and defaults."""
@@ -327,6 +368,15 @@ def _snapshot_module() -> Any:
     from sofa_softctl.runtime.simulation import snapshot
 
     return snapshot
+
+
+def _streams(controller: Any) -> bool:
+    """Whether a controller may give rows of its own to recordings."""
+    from sofa_softctl.scene.controller import SceneController  # it imports Sofa
+
+    return isinstance(controller, SceneController) and (
+        type(controller).streams is not SceneController.streams
+    )
 
 
 def _status_of(error: BaseException) -> str:

@@ -117,12 +117,14 @@ def test_an_error_in_it_does_not_hide_the_first_one(motors, calls, caplog):
     assert "ValueError: port of motor" in caplog.text
 
 
-@pytest.mark.parametrize("status", [0, 1, 130])
+@pytest.mark.parametrize("status", [0, 1, 130, 143, 129])
 def test_softctl_run_calls_it(softctl, tmp_path, status):
     line = {
         0: "pass",
         1: "raise RuntimeError('mine')",
         130: "os.kill(os.getpid(), signal.SIGINT)",
+        143: "os.kill(os.getpid(), signal.SIGTERM)",
+        129: "os.kill(os.getpid(), signal.SIGHUP)",
     }[status]
     (tmp_path / "scene.py").write_text(
         "import os, signal\n"

@@ -67,9 +67,13 @@ def _opened(robot: RobotConfig) -> dict[str, Any]:
 def _fits(robot: RobotConfig, scene: Path, backend: str, values: list[str] | None) -> bool:
     from sofa_softctl.bridge.config.fit import fit_scene
     from sofa_softctl.cli.scenes import exit_is_an_error, open_session
+    from sofa_softctl.scene.devices import keep_devices_closed
     from sofa_softctl.view.terminal import bridge as tables
 
-    with exit_is_an_error(scene), open_session(scene, backend, values, quiet=True) as session:
+    with (
+        exit_is_an_error(scene),
+        open_session(scene, backend, values, quiet=True, add=keep_devices_closed) as session,
+    ):
         found, speed = fit_scene(robot, session)
     tables.show_fit(found, speed)
     return not found.errors

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from types import FrameType
 
 _PACKAGE = str(Path(__file__).absolute().parents[2]) + os.sep
+_COMMANDS = os.path.join(_PACKAGE, "cli", "")
 
 Line = tuple[str, int]
 """A file and the number of a line in it."""
@@ -14,12 +16,21 @@ Line = tuple[str, int]
 
 def scene_line() -> Line | None:
     """The innermost running line outside this package; None when there is none."""
-    frame = sys._getframe(1)
-    while frame is not None and (
-        frame.f_code.co_filename.startswith(_PACKAGE) or frame.f_code.co_filename.startswith("<")
-    ):
-        frame = frame.f_back  # type: ignore[assignment]
+    frame = scene_frame()
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def scene_frame() -> FrameType | None:
+    """The innermost running function outside this package; None when there is none.
+
+    Beyond a command of this package is no scene any more, but what runs the command line.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, "<")):
+        if frame.f_code.co_filename.startswith(_COMMANDS):
+            return None
+        frame = frame.f_back
+    return frame
 
 
 def describe(line: Line | None) -> str:

@@ -86,17 +86,8 @@ class ComplianceSystem:
         self.solver.lambda_force()[rows] = effort * factor
 
     def effort_factor(self, component: Any) -> float:
-        """lambda of one unit of effort on the component's rows.
-
-        dt with a second-order integrator (lambda is an impulse), 1 in first order, 1 / dt with a
-        static solver. Source: the integrators' right-hand sides in SOFA.
-        """
-        dt = float(self.root.dt.value)
-        solver = _integrator(component)
-        if solver.getClassName() == "StaticSolver":
-            return 1.0 / dt
-        first_order = solver.findData("firstOrder")
-        return 1.0 if first_order is not None and first_order.value else dt
+        """See the function of that name."""
+        return effort_factor(self.root, component)
 
 
 class OwnedRows:
@@ -135,6 +126,20 @@ class OwnedRows:
         starts = np.repeat(first - np.cumsum(self._count) + self._count, self._count)
         found: np.ndarray = starts + np.arange(len(starts))
         return found
+
+
+def effort_factor(root: Any, component: Any) -> float:
+    """lambda of one unit of effort on a component's rows.
+
+    dt with a second-order integrator (lambda is an impulse), 1 in first order, 1 / dt with a static
+    solver. Source: the integrators' right-hand sides in SOFA.
+    """
+    dt = float(root.dt.value)
+    solver = _integrator(component)
+    if solver.getClassName() == "StaticSolver":
+        return 1.0 / dt
+    first_order = solver.findData("firstOrder")
+    return 1.0 if first_order is not None and first_order.value else dt
 
 
 def row_count(component: Any) -> int:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.devices import keep_devices_closed
 from sofa_softctl.scene.rollout.recipe import Recipe, recipe_of
 from sofa_softctl.scene.scene_state import SceneState, put_motion
 
@@ -59,6 +60,7 @@ class CopiedScene:
         from sofa_softctl.scene.loader import build_scene
 
         self.root = build_scene(recipe.create, recipe.values)
+        keep_devices_closed(self.root)
         find_backend().Sofa.Simulation.init(self.root)  # type: ignore[attr-defined]
         self._start = snapshot.take(self.root)
 

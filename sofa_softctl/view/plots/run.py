@@ -1,8 +1,9 @@
-"""Plot of a run: that of the first controller that has one."""
+"""Plots of a run: those of the controllers that have one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +26,37 @@ def check_plot(controllers: Sequence[Any]) -> None:
         raise SoftctlError(NOTHING)
 
 
-def save_run_plot(path: str | Path, controllers: Sequence[tuple[Any, History]]) -> None:
-    """Write a plot (.png, .svg or .pdf) of a run.
+def save_run_plot(path: str | Path, controllers: Sequence[tuple[Any, History]]) -> list[Path]:
+    """Write plots (.png, .svg or .pdf) of a run: of the first controller that has one, and others.
 
     Args:
-        path: File to write; it appears when it is complete.
+        path: File to write; it appears when it is complete. The plot of a further controller NAME
+            goes to a file beside it, such as run-NAME.png.
         controllers: What `scene.run.run` gave: controllers, each with its history.
+
+    Returns:
+        The files.
 
     Raises:
         SoftctlError: no controller has a plot, there is nothing to draw yet, or a suffix that
             cannot be written.
     """
-    with new_figure(path) as figure:
-        if not any(
-            _drawn(figure, controller.plot(figure, history)) for controller, history in controllers
-        ):
-            raise SoftctlError(NOTHING)
+    written: list[Path] = []
+    for controller, history in controllers:
+        file = Path(path)
+        if written:
+            file = file.with_stem(f"{file.stem}-{controller.getName()}")
+        with suppress(_NothingDrawn), new_figure(file) as figure:
+            if not _drawn(figure, controller.plot(figure, history)):
+                raise _NothingDrawn
+            written.append(file)
+    if not written:
+        raise SoftctlError(NOTHING)
+    return written
+
+
+class _NothingDrawn(Exception):
+    """A controller has no plot: its figure is not written."""
 
 
 def _drawn(figure: Any, said: bool | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -28,6 +29,15 @@ def record_to_dict(record: Record) -> dict[str, Any]:
             }
             for name, values in record.channels.items()
         },
+        "streams": {
+            name: {
+                "rows": len(stream.values),
+                "shape": list(stream.values.shape[1:]),
+                "unit": stream.unit,
+                "text": stream.values.dtype.kind == "U",
+            }
+            for name, stream in record.streams.items()
+        },
     }
 
 
@@ -40,11 +50,24 @@ def show_record(record: Record) -> None:
     console.print(f"{steps} steps{span}: [{color}]{escape(record.status)}[/]", highlight=False)
     about = Table("what produced it", "", title_justify="left")
     for key, value in record.metadata.items():
-        about.add_row(escape(key), escape(value))
+        first, *more = value.split("\n")
+        about.add_row(
+            escape(key), escape(f"{first} ... ({len(more) + 1} lines)" if more else first)
+        )
     console.print(about)
     table = Table("channel", "unit", "values a step")
     for name, values in record.channels.items():
-        shape = " x ".join(map(str, values.shape[1:])) or "1"
-        what = "text" if values.dtype.kind == "U" else shape
-        table.add_row(escape(name), escape(record.units[name]), what)
+        table.add_row(escape(name), escape(record.units[name]), _what(values))
     console.print(table)
+    if record.streams:
+        table = Table("stream", "unit", "values a row", "rows")
+        for name, stream in record.streams.items():
+            rows = str(len(stream.values))
+            table.add_row(escape(name), escape(stream.unit), _what(stream.values), rows)
+        console.print(table)
+
+
+def _what(values: np.ndarray) -> str:
+    """Shape of one of them."""
+    shape = " x ".join(map(str, values.shape[1:])) or "1"
+    return "text" if values.dtype.kind == "U" else shape

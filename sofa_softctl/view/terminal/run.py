@@ -66,9 +66,9 @@ class Terminal:
             camera = Camera(session, movie, view)
         total = step_count(session, steps, duration, session.duration or DEFAULT_DURATION)
         with ExitStack() as stack:
-            stack.enter_context(session)  # motors stop before pictures are drawn
-            if record is not None:
+            if record is not None:  # it ends after the session, whose motors go to rest
                 stack.enter_context(session.recording(record))
+            stack.enter_context(session)  # motors stop before pictures are drawn
             advance = stack.enter_context(self.bar("Simulating", total))
 
             def on_step(done: int) -> None:
@@ -76,9 +76,9 @@ class Terminal:
                     camera.look()
                 advance(done)
 
-            summary, histories = run(session, total, on_step)
+            summary, histories = run(session, total, on_step, close=True)
         if summary.interrupted:
-            stopped = f"Stopped by Ctrl-C after {summary.steps} of {total} steps."
+            stopped = f"Stopped by {summary.stopped_by} after {summary.steps} of {total} steps."
             if record is not None:
                 stopped += f" They are recorded in '{record.path}'."
             print(stopped, file=sys.stderr)
@@ -94,8 +94,8 @@ class Terminal:
     def _save_plot(self, path: Path, histories: list[tuple[Any, report.History]]) -> None:
         from sofa_softctl.view.plots.run import save_run_plot
 
-        save_run_plot(path, histories)
-        self._show_file("Plot", path)
+        for written in save_run_plot(path, histories):
+            self._show_file("Plot", written)
 
     def _save_movie(self, camera: Any) -> None:
         with self.bar("Rendering", 1) as advance:
@@ -124,14 +124,17 @@ class Terminal:
     def show(self, summary: RunSummary) -> None:
         """Print the tables of a run."""
         for said in summary.controllers.values():
-            shown = said.report(summary.units)
-            for table in shown.tables:
-                self.console.print(_rich(table))
-            for text, level in shown.lines:
-                color = COLORS_OF_LEVELS.get(level)
-                line = f"[{color}]{escape(text)}[/]" if color else escape(text)
-                self.console.print(line, highlight=False)
+            self.show_report(said.report(summary.units))
         self.console.print(_phase_table(summary))
+
+    def show_report(self, shown: report.Report) -> None:
+        """Print tables and lines."""
+        for table in shown.tables:
+            self.console.print(_rich(table))
+        for text, level in shown.lines:
+            color = COLORS_OF_LEVELS.get(level)
+            line = f"[{color}]{escape(text)}[/]" if color else escape(text)
+            self.console.print(line, highlight=False)
 
 
 class _Bar:

@@ -1,0 +1,258 @@
+"""The hardware bridge in a scene: streams what it asks of its actuators to motors and pumps."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections import deque
+from collections.abc import Iterable
+from contextlib import ExitStack
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import Sofa
+
+from sofa_softctl._internal.interrupt import ended_by_signals
+from sofa_softctl.bridge.config.file import read_robot
+from sofa_softctl.bridge.config.fit import fit
+from sofa_softctl.bridge.config.robot import RobotConfig
+from sofa_softctl.bridge.config.scene_actuators import actuators_of
+from sofa_softctl.bridge.dry_run import DRY_RUN
+from sofa_softctl.bridge.feedback import FeedbackData
+from sofa_softctl.bridge.plot import draw_bridge
+from sofa_softctl.bridge.rows import SampleRows
+from sofa_softctl.bridge.source import find_source
+from sofa_softctl.bridge.stream.client import Stream
+from sofa_softctl.bridge.stream.state import Sample, StreamState
+from sofa_softctl.bridge.summary import BridgeSummary, summarise
+from sofa_softctl.bridge.targets import Targets
+from sofa_softctl.errors import ConfigError, DeviceError
+from sofa_softctl.scene import options
+from sofa_softctl.scene.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.declared_units import declared_units
+from sofa_softctl.scene.devices import devices_stay_closed
+from sofa_softctl.scene.report import History
+from sofa_softctl.scene.streams import StreamRows
+from sofa_softctl.units import Units
+
+KEPT = 20_000
+"""Samples that wait for a recording; of a run without one, the newest are kept."""
+
+
+class HardwareBridge(SceneController):
+    """Moves a real robot as the actuators of the scene move, in real time.
+
+    The devices are opened in the first step, before anything moved. After each step the
+    displacement or effort of each actuator is sent to a process of its own, which enforces the
+    limits of the configuration and sends commands at a fixed rate. The scene waits where it is
+    faster than real time; where it is slower, so is the robot. An error of a device, a limit that
+    is exceeded and an emergency stop end the run with DeviceError. The robot goes to its rest pose
+    when the session ends, in whatever way: see `cleanup`.
+
+    After a reset, and where a snapshot goes back in time, the robot goes to rest, and begins anew.
+    In copies of a scene and in benchmarks it does nothing.
+
+    Args:
+        root: Root of the scene.
+        config: The robot: path of its TOML file, or a `RobotConfig`.
+        source: What drives the actuators: a controller with a list `actuators` (or `lines`), such
+            as InverseController, SurrogateController, LibraryController, Playback or one of yours;
+            or a list of components. None: the only such controller that the scene has so far; in a
+            scene without one, all its actuators.
+        dry_run: Whether loopback devices stand in for the robot's: no motor moves.
+        units: Units of the scene, such as "mm, kg, s". None: the UNITS of its file.
+        kwargs: Such as `name`.
+
+    Data:
+        command: What was sent last, in the order of the source's actuators [as the scene has it].
+        measured: Measured positions, likewise; NaN where none was measured within
+            `feedback_timeout`.
+        age: Age of each measured position [s]; NaN before the first.
+        robot_time: The robot's clock: time of the scene that it is at [time]; NaN before it starts.
+        state: State of the device process, see `StreamState`.
+        NAME: Numbers of the sensor NAME of the configuration [as the scene has it]; NaN before the
+            first.
+        sensor_age: Age of the numbers of each sensor [s], in the order of the configuration.
+
+    Raises:
+        ConfigError: The configuration is wrong, or does not fit the scene.
+        SceneError: An option is wrong, or the source drives no actuators that are known.
+        DeviceError: A device cannot be opened, or failed (in a step).
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        root: Any,
+        config: str | os.PathLike[str] | RobotConfig,
+        source: Any = None,
+        dry_run: bool = False,
+        units: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, root=root, **kwargs)
+        self.dry_run = dry_run
+        self.units = declared_units(root) if units is None else Units.parse(units)
+        self.controller, self.components = find_source(self, source)
+        self.robot = self._read(config)
+        found = actuators_of(root, self.controller)
+        self.names = tuple(actuator.name for actuator in found)
+        """Names of the source's actuators."""
+        self.fit = fit(self.robot, found, self.units, self.dt.value)
+        if self.units is None or self.fit.errors:
+            listed = "\n".join(self.fit.errors)
+            raise ConfigError(f"{self.made_at}: {type(self).__name__}: {listed}")
+        self.seconds = self.units.in_si("time")
+        """One unit of the scene's time [s]."""
+        self.feedback = FeedbackData(self, self.robot, len(found), self.fit.matches, self.units)
+        self.recorded = self.feedback.recorded
+        self.rows = SampleRows(self.robot, self.seconds)
+        self.stream: Stream | None = None
+        self.samples: deque[Sample] = deque(maxlen=KEPT)
+        """Those that no recording has asked for."""
+        self._open_until = ExitStack()
+        self._forget()
+
+    def _forget(self) -> None:
+        self.keep(
+            targets=None, last_time=-np.inf, failed=False, steps=0, late=0, fault="", ended=None
+        )
+
+    def _read(self, config: Any) -> RobotConfig:
+        if isinstance(config, RobotConfig):
+            return config
+        if not isinstance(config, str | os.PathLike):
+            options.wrong(self, "config", "the path of a robot's TOML file", config)
+        try:
+            return read_robot(config)
+        except ConfigError as error:
+            raise ConfigError(f"{self.made_at}: {type(self).__name__}: {error}") from error
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """In what each of the source's actuators is commanded, such as 'length'."""
+        found = {match.index: match.actuator.quantity for match in self.fit.matches}
+        return tuple(found.get(index, "") for index in range(len(self.names)))
+
+    def start_warnings(self) -> list[str]:
+        """See SceneController."""
+        return list(self.fit.warnings)
+
+    def about(self) -> dict[str, Any]:
+        """See SceneController."""
+        return {
+            "actuators": list(self.names),
+            "robot.actuators": [actuator.name for actuator in self.robot.actuators],
+            "robot": self.robot.name,
+            "dry_run": self.dry_run,
+            "config": self.robot.path,
+            "config_text": self.robot.text,
+        }
+
+    @pauses_on_error
+    def onAnimateBeginEvent(self, event: Any) -> None:
+        """Open the devices, before the first step; take in what the robot did."""
+        del event
+        if self.time.value < self.last_time:  # SOFA does not notify controllers of a reset
+            self.reset()
+        if self.stream is None and not devices_stay_closed(self.root):
+            self._open()
+        self._take_in()  # other controllers read it in the step
+
+    @pauses_on_error
+    def onAnimateEndEvent(self, event: Any) -> None:
+        """Send the targets of the step, wait for the robot's clock, and take in what it did."""
+        del event
+        if self.stream is None:
+            return
+        time = float(self.time.value)
+        try:
+            self.stream.send(time * self.seconds, self.targets.read())
+            late = self.stream.state is StreamState.WAITING
+            self.keep(last_time=time, steps=self.steps + 1, late=self.late + late)
+            self.stream.pace()
+        except DeviceError as error:
+            self.keep(fault=str(error))
+            raise
+        finally:
+            self._take_in()
+
+    def _open(self) -> None:
+        self.keep(
+            stream=Stream(self.robot, dry_run=self.dry_run),
+            targets=Targets(self.root, self.controller, self.components, self.fit.matches),
+        )
+        atexit.register(self.cleanup)  # of scripts that do not close their session
+        self._open_until.callback(atexit.unregister, self.cleanup)
+        self._open_until.enter_context(ended_by_signals())
+
+    def _take_in(self) -> None:
+        found = [] if self.stream is None else self.stream.poll()
+        self.samples.extend(found)
+        if found:
+            self.feedback.write(found[-1], monotonic())
+
+    def hold(self) -> None:
+        """Send nothing more: the device process holds the robot, and brings it to rest."""
+
+    def cleanup(self) -> None:
+        """Bring the robot to rest within its limits, stop the motors, close the devices.
+
+        Called at the end of a session, at errors, Ctrl-C, SIGTERM and SIGHUP, and when Python ends.
+        Where nothing is called, since the process is killed or hangs, the device process does so.
+
+        Raises:
+            DeviceError: A device failed on the way; not where that ended the run.
+        """
+        if self.stream is None:
+            return
+        try:
+            self.keep(ended=self.stream.finish())
+        except DeviceError as error:
+            if not self.fault:
+                self.keep(fault=str(error))
+                raise
+        finally:
+            self._take_in()
+            self.keep(end_state=self.stream.state, stream=None)
+            self._open_until.close()
+            if self.fault:
+                words = f"{DRY_RUN}. " if self.dry_run else ""
+                Sofa.msg_warning(self, f"{words}{self.robot.name}: {self.end_state.value}")
+
+    def reset(self) -> None:
+        """Bring the robot to rest; the next step begins anew, as the first one did."""
+        self.cleanup()
+        self._forget()
+        self.feedback.clear()
+
+    def streams(self) -> Iterable[StreamRows]:
+        """See SceneController: every period of the device process, in the robot's units."""
+        found = list(self.samples)
+        self.samples.clear()
+        return self.rows.of(found)
+
+    def summary(self, history: History) -> BridgeSummary | None:
+        """See SceneController; None before the session is closed."""
+        del history
+        if self.ended is None:
+            return None
+        return summarise(
+            name=self.getPathName(),
+            robot=self.robot.name,
+            dry_run=self.dry_run,
+            state=self.end_state,
+            statistics=self.ended,
+            steps=self.steps,
+            late=self.late,
+            faults=[self.fault] if self.fault else [],
+        )
+
+    def plot(self, figure: Any, history: History) -> bool:
+        """See SceneController."""
+        if not np.isfinite(history["robot_time"]).any():  # its clock did not start
+            return False
+        words = DRY_RUN if self.dry_run else ""
+        draw_bridge(figure, self.names, self.quantities, history, self.ended, title=words)
+        return True

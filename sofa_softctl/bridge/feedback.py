@@ -1,0 +1,112 @@
+"""What a robot measured, as Data of the bridge in the scene's units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.bridge.config.fit import Match
+from sofa_softctl.bridge.config.robot import RobotConfig, SensorConfig
+from sofa_softctl.bridge.quantities import from_scene
+from sofa_softctl.bridge.rows import SampleRows
+from sofa_softctl.bridge.stream.state import Sample
+from sofa_softctl.errors import ConfigError
+from sofa_softctl.units import Units
+
+
+class FeedbackData:
+    """Adds the output Data of a bridge, and writes samples to them.
+
+    Args:
+        bridge: The HardwareBridge.
+        robot: The robot's configuration.
+        count: Actuators of the scene.
+        matches: Those of the robot.
+        units: Units of the scene.
+
+    Raises:
+        ConfigError: A sensor has the name of another Data.
+    """
+
+    def __init__(
+        self, bridge: Any, robot: RobotConfig, count: int, matches: Sequence[Match], units: Units
+    ) -> None:
+        self.robot, self.units = robot, units
+        self._index = np.array([match.index for match in matches])
+        self._factor = np.array([match.factor for match in matches])
+        devices = [device.name for device in robot.devices]
+        self._device = [devices.index(actuator.device) for actuator in robot.actuators]
+        self._device_of_sensor = [devices.index(sensor.device) for sensor in robot.sensors]
+        self._split = SampleRows(robot).split
+        self._outputs = bridge.outputs
+        self.recorded: dict[str, tuple[str, str]] = {}
+        """As `SceneController.recorded`."""
+        quantities = ", ".join(dict.fromkeys(match.actuator.quantity for match in matches))
+        words = _word([match.actuator.quantity for match in matches])
+        none = np.full(count, np.nan)
+        self._add(bridge, "command", none, words, f"What was sent to each actuator [{quantities}]")
+        self._add(bridge, "measured", none, words, f"Measured positions [{quantities}]")
+        self._add(bridge, "age", none, "s", "Age of each measured position")
+        self._add(bridge, "robot_time", [np.nan], "time", "The robot's clock")
+        for sensor in robot.sensors:
+            if bridge.findData(sensor.name) is not None or hasattr(bridge, sensor.name):
+                raise ConfigError(
+                    f"{robot.path}:{sensor.line}: the sensor '{sensor.name}' has the name of a "
+                    "Data or attribute of the bridge. Give it another one."
+                )
+            empty, word = np.full(sensor.size, np.nan), _word([sensor.quantity])
+            self._add(bridge, sensor.name, empty, word, f"Sensor '{sensor.name}'")
+        if robot.sensors:
+            empty = np.full(len(robot.sensors), np.nan)
+            self._add(bridge, "sensor_age", empty, "s", "Age of the numbers of each sensor")
+        bridge.add_output("state", "", "State of the device process.")
+
+    def _add(self, bridge: Any, name: str, value: Any, unit: str, help: str) -> None:
+        bridge.add_output(name, value, f"{help}.")
+        self.recorded[name] = (unit, help)
+
+    def clear(self) -> None:
+        """Back to the values before the first sample."""
+        for name in self.recorded:
+            self._outputs[name].value = np.full(np.shape(self._outputs[name].value), np.nan)
+        self._outputs["state"].value = ""
+
+    def write(self, sample: Sample, now: float) -> None:
+        """Write the newest sample.
+
+        Args:
+            sample: The sample.
+            now: This computer's monotonic clock [s].
+        """
+        age = sample.age + (now - sample.clock)
+        fresh = age[self._device] <= self.robot.safety.feedback_timeout
+        self._put("command", sample.command / self._factor)
+        self._put("measured", np.where(fresh, sample.measured, np.nan) / self._factor)
+        self._put("age", age[self._device])
+        self._outputs["robot_time"].value = [sample.time / self.units.in_si("time")]
+        for sensor, numbers in zip(self.robot.sensors, self._split(sample.sensors), strict=True):
+            self._outputs[sensor.name].value = numbers / self._of_sensor(sensor)
+        if self.robot.sensors:
+            self._outputs["sensor_age"].value = age[self._device_of_sensor]
+        self._outputs["state"].value = sample.state.name
+
+    def _put(self, name: str, values: np.ndarray) -> None:
+        data = self._outputs[name]
+        found = np.full(len(data.value), np.nan)
+        found[self._index] = values
+        data.value = found
+
+    def _of_sensor(self, sensor: SensorConfig) -> float:
+        """Factor from the scene's unit to the sensor's."""
+        if sensor.quantity == "number":
+            return 1.0
+        return from_scene(sensor.quantity, sensor.unit, self.units)
+
+
+def _word(quantities: Sequence[str]) -> str:
+    """Quantity of numbers in a scene's units; empty: it has no unit there, or there are several."""
+    several = set(quantities)
+    quantity = several.pop() if len(several) == 1 else ""
+    return {"angle": "rad", "volume": "length^3", "number": ""}.get(quantity, quantity)

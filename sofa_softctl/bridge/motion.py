@@ -1,0 +1,197 @@
+"""Motions of recordings for a robot: converted to its units, and checked against its limits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
+from sofa_softctl.bridge.quantities import from_scene
+from sofa_softctl.errors import RecordError
+from sofa_softctl.record.record import Record
+from sofa_softctl.units import Units
+
+DISPLACEMENTS, EFFORTS = ("length", "angle", "volume"), ("force", "torque", "pressure")
+"""Quantities that channels hold: displacements of actuators, or their efforts."""
+TOLERANCE = 1e-6
+"""Share of a limit by which rounding may exceed it."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Targets of a robot over time."""
+
+    time: np.ndarray
+    """Time of each target, from 0 [s], shape (n,)."""
+    targets: np.ndarray
+    """Targets in the order of the robot's actuators [their units], shape (n, n_actuators)."""
+    notes: tuple[str, ...] = ()
+    """What users should know of it."""
+
+
+def motion_of(
+    robot: RobotConfig,
+    record: Record,
+    *,
+    channel: str | None = None,
+    units: Units | None = None,
+    speed: float = 1.0,
+) -> Motion:
+    """The motion in a recording.
+
+    Args:
+        robot: The robot's configuration.
+        record: The recording.
+        channel: Its channel with a column for each actuator; None: `inverse.displacement` for
+            actuators in lengths, angles or volumes, `inverse.effort` for others.
+        units: Units of the recorded scene; None: those that the recording names.
+        speed: How many times faster than recorded.
+
+    Raises:
+        RecordError: It lacks a channel, an actuator or units, or the channel is something else.
+    """
+    if units is None:
+        if "units" not in record.metadata:
+            raise RecordError(
+                "The recording names no units, as its scene declared none. Give those of the "
+                "scene: --units 'mm, kg, s'."
+            )
+        units = Units.parse(record.metadata["units"])
+    if not len(record.time):
+        raise RecordError("The recording has no steps.")
+    columns, notes = [], []
+    for number, actuator in enumerate(robot.actuators):
+        name = channel or (
+            "inverse.displacement" if actuator.quantity in DISPLACEMENTS else "inverse.effort"
+        )
+        table = _table(record, name, actuator, units)
+        column, note = _column(record, name, robot, number)
+        columns.append(table[:, column] * from_scene(actuator.quantity, actuator.unit, units))
+        notes.append(note)
+    time = (record.time - record.time[0]) * units.in_si("time") / speed
+    return Motion(time, np.column_stack(columns), tuple(filter(None, dict.fromkeys(notes))))
+
+
+def _table(record: Record, name: str, actuator: ActuatorConfig, units: Units) -> np.ndarray:
+    """Values of a channel, shape (n, m), which must be what the actuator is commanded in."""
+    if name not in record.channels:
+        raise RecordError(
+            f"The recording has no channel '{name}'.{did_you_mean(name, record.channels)} It has: "
+            f"{', '.join(sorted(record.channels))}. Give one with a column for each actuator as "
+            "--channel."
+        )
+    values, unit = record.channels[name], record.units[name]
+    if unit == "lambda":
+        raise RecordError(
+            f"The channel '{name}' holds SOFA's multipliers, which are no efforts. Take an effort, "
+            "such as inverse.effort, or a displacement."
+        )
+    if values.dtype.kind != "U" and values.ndim == 1:  # a Data with a single number
+        values = values[:, None]
+    if values.dtype.kind == "U" or values.ndim != 2:
+        raise RecordError(
+            f"The channel '{name}' has shape {values.shape}: expected a column for each actuator."
+        )
+    known = {
+        family: {word for each in family for word in (each, units.symbol(each))}
+        for family in (DISPLACEMENTS, EFFORTS)
+    }
+    own, other = (DISPLACEMENTS, EFFORTS)[:: 1 if actuator.quantity in DISPLACEMENTS else -1]
+    if unit in known[other] - known[own]:
+        raise RecordError(
+            f"The channel '{name}' is in {unit}, but '{actuator.name}' of the robot is commanded "
+            f"in {actuator.quantity}. Take another channel, or another quantity."
+        )
+    return values
+
+
+def _column(record: Record, name: str, robot: RobotConfig, number: int) -> tuple[int, str]:
+    """Column of an actuator, and what users should know of that choice."""
+    actuator, shape = robot.actuators[number], record.channels[name].shape
+    count = shape[1] if len(shape) > 1 else 1
+    path = name.rpartition(".")[0]
+    names = json.loads(record.metadata.get(f"{path}.actuators", "[]"))
+    if len(names) == count:
+        if actuator.name not in names:
+            raise RecordError(
+                f"The recording has no actuator '{actuator.name}'."
+                f"{did_you_mean(actuator.name, names)} '{name}' has: {', '.join(names)}."
+            )
+        return names.index(actuator.name), ""
+    if count != len(robot.actuators):
+        raise RecordError(
+            f"The channel '{name}' has {count} columns without names, the robot "
+            f"{len(robot.actuators)} actuators."
+        )
+    return number, (
+        f"The recording does not name the columns of '{name}': they are taken in the order of "
+        f"{robot.path}."
+    )
+
+
+def check_motion(robot: RobotConfig, motion: Motion) -> list[str]:
+    """Check a whole motion against a robot's limits, before anything moves.
+
+    Returns:
+        Warnings: accelerations that are exceeded, which the device process smooths.
+
+    Raises:
+        RecordError: What exceeds positions, jumps or rates, one line each, with times.
+    """
+    errors: list[str] = []
+    warnings: list[str] = []
+    steps = np.diff(motion.time)
+    for actuator, x in zip(robot.actuators, motion.targets.T, strict=True):
+        unit, moved = actuator.unit, np.abs(np.diff(x))
+        speed = moved / steps
+        faster = np.abs(np.diff(np.diff(x) / steps)) / (0.5 * (steps[1:] + steps[:-1]))
+        low, high = actuator.position_min, actuator.position_max
+        slack = TOLERANCE * (high - low)
+        out = np.maximum(low - x, x - high)
+        found = (
+            (~np.isfinite(x), x, "is", "", f"from {low:g} to {high:g} {unit}"),
+            (out > slack, x, "is at", unit, f"from {low:g} to {high:g} {unit}"),
+            (_over(moved, actuator.jump), moved, "jumps by", unit, f"{actuator.jump:g} {unit}"),
+            (_over(speed, actuator.rate), speed, "moves at", f"{unit}/s", f"{actuator.rate:g}"),
+        )
+        for beyond, values, what, of, limit in found:
+            text = _text(actuator.name, motion.time, beyond, values, what, of)
+            errors += [f"{text}; allowed: {limit}."] if text else []
+        beyond, limit = _over(faster, actuator.acceleration), f"{actuator.acceleration:g}"
+        text = _text(actuator.name, motion.time, beyond, faster, "accelerates by", f"{unit}/s2")
+        warnings += [f"{text}; allowed: {limit}. The robot rounds this off."] if text else []
+    if errors:
+        listed = "\n".join(errors)
+        raise RecordError(
+            f"The recording exceeds the limits of {robot.path}, nothing was moved:\n{listed}\n"
+            "Play it slower (--speed 0.5) where it is too fast, or change the limits."
+        )
+    return warnings
+
+
+def _over(values: np.ndarray, limit: float) -> np.ndarray:
+    found: np.ndarray = values > limit * (1.0 + TOLERANCE)
+    return found
+
+
+def _text(
+    name: str, time: np.ndarray, beyond: np.ndarray, values: np.ndarray, what: str, unit: str
+) -> str:
+    """What exceeds a limit most, and when; empty: nothing does."""
+    rows: Sequence[int] = np.flatnonzero(beyond).tolist()
+    if not rows:
+        return ""
+    later = len(time) - len(values)  # differences belong to the later time
+    middle = 0.5 * (np.nanmin(values) + np.nanmax(values)) if np.isfinite(values).any() else 0.0
+    worst = max(rows, key=lambda row: np.nan_to_num(abs(values[row] - middle), nan=np.inf))
+    when = f"at t = {time[worst + later]:.4g} s"
+    if len(rows) > 1:
+        when += (
+            f", in {len(rows)} rows from t = {time[rows[0] + later]:.4g} to "
+            f"{time[rows[-1] + later]:.4g} s"
+        )
+    return f"'{name}' {what} {values[worst]:.4g} {unit}".rstrip() + f" {when}"

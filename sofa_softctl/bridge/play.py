@@ -1,0 +1,37 @@
+"""Play a motion on a robot, without a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sofa_softctl.bridge.motion import Motion
+from sofa_softctl.bridge.stream.client import Stream
+from sofa_softctl.bridge.stream.state import Sample
+
+
+def play(stream: Stream, motion: Motion) -> Iterator[tuple[int, list[Sample]]]:
+    """Send the targets of a motion in real time, until the last one was reached.
+
+    Gives, after each target, the number of targets sent, and what the device process did since.
+
+    Args:
+        stream: The device process.
+        motion: The motion, checked.
+
+    Raises:
+        DeviceError: A device failed, or the robot was stopped.
+    """
+    for number, (time, target) in enumerate(_targets(stream, motion), 1):
+        stream.send(time, target)
+        stream.pace()
+        yield min(number, len(motion.time)), stream.poll()
+
+
+def _targets(stream: Stream, motion: Motion) -> Iterator[tuple[float, np.ndarray]]:
+    """All targets, and then the last one as often as targets wait in the device process."""
+    yield from zip(motion.time.tolist(), motion.targets, strict=True)
+    last, step = motion.time[-1], np.median(np.diff(motion.time)) if len(motion.time) > 1 else 0.01
+    for wait in range(1, 2 * stream.robot.stream.lookahead + 1):
+        yield float(last + wait * step), motion.targets[-1]

@@ -1,0 +1,129 @@
+"""Summary of a hardware bridge after a run: how regularly a robot was sent its commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl.bridge.dry_run import DRY_RUN
+from sofa_softctl.bridge.stream.state import Statistics, StreamState
+from sofa_softctl.scene.report import Line, Report, Summary, Table
+
+
+@dataclass(frozen=True)
+class Times:
+    """Distribution of a time over the periods of a run."""
+
+    p50: float
+    """Median [s]."""
+    p99: float
+    """99 of 100 are shorter [s]."""
+    worst: float
+    """Longest [s]."""
+
+
+@dataclass(frozen=True)
+class BridgeSummary(Summary):
+    """One hardware bridge over a run."""
+
+    name: str
+    """Its path."""
+    robot: str
+    """Name of the robot."""
+    dry_run: bool
+    """Whether no motor moved."""
+    state: str
+    """State of the device process at the end, see `StreamState`."""
+    periods: int
+    """Periods of the device process in which commands were sent."""
+    missed: int
+    """Periods that were left out, since the one before took too long."""
+    jitter: Times
+    """Of |start - deadline| of a period."""
+    latency: Times
+    """From the end of a step to the first command that contains its target, without the delay by
+    `lookahead`."""
+    round_trip: Times
+    """From a command to its acknowledgement; NaN: no device acknowledges."""
+    steps: int
+    """Steps whose targets were sent."""
+    late: int
+    """Of these, those for which the robot waited."""
+    waited: float
+    """Time for which the robot's clock waited for the scene [s]."""
+    faults: tuple[str, ...]
+    """Why the robot was held or stopped."""
+    notes: tuple[str, ...]
+    """What users should know: no real-time priority, no watchdog, ..."""
+
+    def report(self, units: dict[str, str]) -> Report:
+        """See `scene.report.Summary`."""
+        del units
+        return bridge_report(self)
+
+
+def summarise(
+    *,
+    name: str,
+    robot: str,
+    dry_run: bool,
+    state: StreamState,
+    statistics: Statistics,
+    steps: int = 0,
+    late: int = 0,
+    faults: Sequence[str] = (),
+) -> BridgeSummary:
+    """Summary of a stream that has finished."""
+    return BridgeSummary(
+        name=name,
+        robot=robot,
+        dry_run=dry_run,
+        state=state.name,
+        periods=statistics.periods,
+        missed=statistics.missed,
+        jitter=_times(statistics.jitter),
+        latency=_times(statistics.latency),
+        round_trip=_times(statistics.round_trip),
+        steps=steps,
+        late=late,
+        waited=statistics.waited,
+        faults=tuple(faults),
+        notes=statistics.notes,
+    )
+
+
+def bridge_report(summary: BridgeSummary) -> Report:
+    """Table and lines of a summary."""
+    rows = [
+        (what, *(_ms(value) for value in (times.p50, times.p99, times.worst)))
+        for what, times in (
+            ("start of a period, off its deadline", summary.jitter),
+            ("from the scene to the wire", summary.latency),
+            ("from the wire to the acknowledgement", summary.round_trip),
+        )
+    ]
+    words = f" ({DRY_RUN})" if summary.dry_run else ""
+    table = Table(
+        f"Hardware bridge {summary.name}: {summary.robot}{words}",
+        ("time (ms)", "p50", "p99", "worst"),
+        rows,
+        f"{summary.periods} commands, {summary.missed} periods missed; the robot waited "
+        f"{summary.waited:.3g} s for the scene, in {summary.late} of {summary.steps} steps.",
+    )
+    end = StreamState[summary.state]
+    good = end is StreamState.RESTED and not summary.faults
+    lines = [Line(f"Fault: {fault}.", "doubt") for fault in summary.faults]
+    lines += [Line(note) for note in summary.notes]
+    lines.append(Line(f"At the end: {end.value}", "good" if good else "doubt"))
+    return Report([table], lines)
+
+
+def _times(percentiles: np.ndarray) -> Times:
+    p50, _, p99, _, worst = map(float, percentiles)
+    return Times(p50, p99, worst)
+
+
+def _ms(seconds: float) -> str:
+    return "" if np.isnan(seconds) else f"{1e3 * seconds:.3g}"

@@ -1,0 +1,63 @@
+"""What a scene asks of a robot after each step: efforts or displacements of its actuators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.bridge.config.fit import Match
+from sofa_softctl.scene.constraints.system import effort_factor
+
+DISPLACEMENTS = ("displacement", "volumeGrowth")
+EFFORTS = ("force", "pressure")
+"""Data of components, which are also the names of what their `value` may be, in `valueType`."""
+
+
+class Targets:
+    """Reads the targets of a robot from a scene.
+
+    An output Data of the controller that is named as what is asked for (`displacement`, `effort`)
+    comes first: it is that of the step, while SOFA's cables write their displacement a step late.
+    Otherwise it is the component's `value` where that imposes it, and its own Data where not.
+
+    Args:
+        root: Root of the scene.
+        controller: What drives the actuators; None: nobody is known.
+        components: The actuators, in the controller's order.
+        matches: Those of the robot, in its order.
+    """
+
+    def __init__(
+        self, root: Any, controller: Any, components: Sequence[Any], matches: Sequence[Match]
+    ) -> None:
+        self._factors = np.array([match.factor for match in matches])
+        self._sources = [_reader(root, controller, components, match) for match in matches]
+
+    def read(self) -> np.ndarray:
+        """Targets at the end of the step [the robot's units], shape (n_actuators,)."""
+        found: np.ndarray = np.array([read() for read in self._sources]) * self._factors
+        return found
+
+
+def _reader(
+    root: Any, controller: Any, components: Sequence[Any], match: Match
+) -> Callable[[], float]:
+    component, index = components[match.index], match.index
+    output = getattr(controller, "outputs", {}).get(match.source)
+    if output is not None and np.shape(output.value) == (len(components),):
+        return lambda: float(output.value[index])
+    effort = match.source == "effort"
+    scale = 1.0 / effort_factor(root, component) if effort else 1.0
+    kind = next(name for name in (EFFORTS if effort else DISPLACEMENTS) if _has(component, name))
+    if _has(component, "valueType") and component.valueType.value == kind:
+        chosen = component.findData("valueIndex")
+        place = 0 if chosen is None else int(chosen.value)
+        return lambda: scale * float(np.ravel(component.value.value)[place])
+    data = component.findData(kind)
+    return lambda: scale * float(np.ravel(data.value)[0])
+
+
+def _has(component: Any, name: str) -> bool:
+    return component.findData(name) is not None

@@ -1,0 +1,154 @@
+"""Measured displacements of a real robot: the model does not run ahead of its motors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import Sofa
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.scene import options
+from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.devices import devices_stay_closed
+
+DISPLACEMENTS = ("length", "angle", "volume")
+"""Quantities of a robot whose measured positions are displacements."""
+
+
+class MeasuredDisplacements:
+    """Keeps the displacements of a model near those that the robot's motors have reached.
+
+    An actuator that is further than `lead` from where its motor was measured goes no further away
+    in the step: it waits. It is not forced back, which a motor could not follow either, and it may
+    always come nearer. Where nothing is measured (NaN), nothing holds it back.
+
+    Args:
+        controller: The InverseController.
+        measured: Data with a displacement for each actuator [displacement], shape (n_a,), or its
+            path, such as "@bridge.measured", which is looked up in the first step.
+        lead: Greatest distance ahead of each motor [displacement], shape (n_a,).
+        names: Of the actuators.
+    """
+
+    def __init__(
+        self, controller: Any, measured: Any, lead: np.ndarray, names: Sequence[str]
+    ) -> None:
+        if not (options.is_data(measured) or _is_path(measured)):
+            expected = 'a Data with a number for each actuator, or its path: "@bridge.measured"'
+            options.wrong(controller, "measured", expected, measured)
+        self.controller, self.lead, self.names = controller, lead, tuple(names)
+        self._given = measured
+        self._data: Any = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Reset."""
+        self._known = self._ever = np.zeros(len(self.names), dtype=bool)
+        self._measured = np.full(len(self.names), np.nan)
+        self.held = np.zeros(len(self.names), dtype=int)
+        """Steps in which each actuator waited for its motor."""
+        self.missing = np.zeros(len(self.names), dtype=int)
+        """Steps without a measurement of each actuator, after its first one."""
+
+    def snapshot(self) -> Any:
+        """State that persists over steps."""
+        return self._known, self._ever, self.held.copy(), self.missing.copy()
+
+    def restore(self, snapshot: Any) -> None:
+        """Restore a `snapshot`."""
+        self._known, self._ever, self.held, self.missing = (array.copy() for array in snapshot)
+
+    def tighten(self, limits: dict[str, Any], displaced: Any) -> dict[str, Any]:
+        """The limits of a step, with those that the motors make.
+
+        Args:
+            limits: By the names of InverseProblem.
+            displaced: Displacements of the step before [displacement], shape (n_a,).
+        """
+        if devices_stay_closed(self.controller.root):  # of a copy nothing is measured
+            return limits
+        measured = self._read()
+        known = np.isfinite(measured)
+        self._warn(known)
+        low = np.where(known, np.minimum(measured - self.lead, displaced), -np.inf)
+        high = np.where(known, np.maximum(measured + self.lead, displaced), np.inf)
+        self._measured = measured
+        return limits | {
+            "displacement_min": np.maximum(limits["displacement_min"], low),
+            "displacement_max": np.minimum(limits["displacement_max"], high),
+        }
+
+    def look(self, displacement: np.ndarray) -> None:
+        """Count the actuators that the limits of a step held back.
+
+        Args:
+            displacement: Of the solution [displacement], shape (n_a,).
+        """
+        self.held += np.abs(displacement - self._measured) >= self.lead * (1.0 - 1e-6)
+
+    def warnings(self) -> list[str]:
+        """Sentences on motors that were waited for, and on measurements that were missing."""
+        found = []
+        for name, held, missing in zip(self.names, self.held, self.missing, strict=True):
+            if held:
+                found.append(f"{name} waited for its motor in {held} steps")
+            if missing:
+                found.append(f"{name} had no measurement in {missing} steps")
+        return found
+
+    def _warn(self, known: np.ndarray) -> None:
+        """Count actuators whose measurement is missing, and warn where it was there before."""
+        self.missing += self._ever & ~known
+        lost = [self.names[int(i)] for i in np.flatnonzero(self._known & ~known)]
+        if lost:
+            Sofa.msg_warning(
+                self.controller,
+                f"{', '.join(lost)}: no measurement any more, or too old. Until there is one, the "
+                "model does not wait for the motor.",
+            )
+        self._known = known
+        self._ever = self._ever | known
+
+    def _read(self) -> np.ndarray:
+        if self._data is None:
+            self._data = self._find()
+        found = options.as_floats(self._data)
+        if found is None or found.shape != (len(self.names),):
+            options.wrong(
+                self.controller,
+                "measured",
+                f"a Data with a number for each of the {len(self.names)} actuators",
+                self._data,
+            )
+        return found
+
+    def _find(self) -> Any:
+        data = self._given
+        if isinstance(data, str):
+            path, _, name = data.lstrip("@/").rpartition(".")
+            entries = [entry for node in nodes_of(self.controller.root) for entry in node.objects]
+            by_path = {entry.getPathName().lstrip("/"): entry for entry in entries}
+            if path not in by_path or by_path[path].findData(name) is None:
+                raise SceneError(
+                    f"InverseController: measured='{data}' leads to no Data. Give '@', the path of "
+                    "a component, a dot and the name of a Data, such as '@bridge.measured'."
+                )
+            data = by_path[path].findData(name)
+        self._check(data)
+        return data
+
+    def _check(self, data: Any) -> None:
+        """Refuse a bridge that commands efforts: what it measures are no displacements."""
+        quantities = getattr(data.getOwner(), "quantities", ())
+        if wrong := set(quantities) - {"", *DISPLACEMENTS}:
+            raise SceneError(
+                f"InverseController: measured='{data.getName()}' has {', '.join(sorted(wrong))}, "
+                "not displacements. Command the robot in lengths, angles or volumes, or leave "
+                "`measured` out."
+            )
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith("@") and "." in value
