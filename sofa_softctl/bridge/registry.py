@@ -13,6 +13,8 @@ BUILT_IN = {
     "loopback": "loopback:LoopbackDevice",
     "can": "can_bus:CanDevice",
     "dynamixel": "dynamixel.device:DynamixelDevice",
+    "ros2": "ros2:Ros2Device",
+    "rosbridge": "rosbridge:RosbridgeDevice",
 }
 """Devices of the folder `devices`: name, and file:class, imported when it is asked for."""
 
