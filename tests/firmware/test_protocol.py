@@ -82,12 +82,15 @@ def test_the_frames_of_the_page_are_understood(host):
 def test_damaged_frames_are_counted_and_the_next_is_read(host):
     _, line = host
     good = wire.frame(wire.message(wire.PING, 1))
-    damaged = [bytes([good[0], good[1] ^ 4, *good[2:]]), good[:5] + b"\0", b"\x05\x01\0"]
+    flipped = bytes([*good[:3], good[3] ^ 2, *good[4:]])  # else a PING with another sequence
+    damaged = [flipped, good[:5] + b"\0", b"\x05\x01\0"]
     too_long = b"\x02" * 300 + b"\0"
     for bad in [*damaged, too_long]:
         line.write(bad)
     line.write(b"\0\0\0")  # empty frames count nothing
-    assert line.ask(wire.PING).dropped == 4
+    line.send(wire.PING, sequence=9)
+    _, sequence, feedback = line.receive()
+    assert (sequence, feedback.dropped) == (9, 4)
 
 
 def test_messages_that_are_none_are_counted_and_not_answered(host):
