@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.firmware.emulator import Emulator, build
+from tests.firmware.emulator import SteppedEmulator, build
 
 
 @pytest.fixture(scope="session")
@@ -21,15 +21,15 @@ def built(tmp_path_factory):
 
 @pytest.fixture
 def servo(built):
-    """A running board with servos."""
+    """A running board with servos, stepped; the bytes of its line are recorded, too."""
     folder = built("atmega328p-servo", "emulator")
-    with Emulator(folder / "atmega328p-servo.elf", folder) as board:
+    with SteppedEmulator(folder / "atmega328p-servo.elf", folder, wire=True) as board:
         yield board
 
 
 @pytest.fixture
 def stepper(built):
-    """A running board with stepper drivers."""
+    """The same with stepper drivers."""
     folder = built("atmega328p-stepper", "emulator")
-    with Emulator(folder / "atmega328p-stepper.elf", folder) as board:
+    with SteppedEmulator(folder / "atmega328p-stepper.elf", folder, wire=True) as board:
         yield board

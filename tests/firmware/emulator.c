@@ -1,9 +1,10 @@
-/* Runs firmware for the ATmega328P in simavr, paced to real time, with its UART on a pseudo
- * terminal. emulator.py starts it; the two speak in lines on the standard streams.
+/* Runs firmware for the ATmega328P in simavr, with its UART on a pseudo terminal. emulator.py
+ * starts it; the two speak in lines on the standard streams.
  *
- *     emulator FIRMWARE.elf RECORD SLOWDOWN [wire]
+ *     emulator FIRMWARE.elf RECORD realtime|stepped [wire]
  *
- * SLOWDOWN: seconds that a second of the processor takes, a whole number.
+ * "realtime": paced by the clock of this machine. "stepped": time passes by commands "run" alone,
+ * so that a busy machine changes nothing.
  *
  * RECORD gets 8 bytes an event: cycle << 16 | kind << 8 | value. Kinds: 0 a pin changed (number on
  * the Arduino << 1 | level), 1 a reset, 2 the emulator lagged and its clock was set back (value:
@@ -14,7 +15,9 @@
  *     analogue N MV   voltage of an input [mV]
  *     reset           power-cycle
  *     hang            the main loop hangs; interrupts go on
- *     pause, resume   the whole processor stands still
+ *     run N BYTES     stepped: once BYTES have come from the host since the line was plugged in,
+ *                     run for N half milliseconds; "run CYCLE BYTES": those sent to the host
+ *     pause, resume   in real time: the whole processor stands still
  *     unplug, plug    the pseudo terminal is closed, and a new one opened: "plug PATH"
  *     flush           RECORD is complete up to now: "flush CYCLE"
  *     statistics      "statistics CYCLE LAGS OVERRUNS CPU_SECONDS": overruns of a real UART
@@ -58,7 +61,9 @@ static uint8_t to_firmware[65536], from_firmware[4096];
 static uint16_t to_in, to_out;
 static size_t from_length;
 static int64_t base; /* CLOCK_MONOTONIC at cycle 0 [ns] */
-static int64_t slowdown = 1;
+static bool stepped, running;
+static avr_cycle_count_t run_until;
+static unsigned long come, gone, awaited; /* bytes from and to the host */
 static unsigned lags, overruns;
 static bool levels[20], pressed, paused, to_hang, to_reset;
 static uint32_t hung_at;
@@ -93,6 +98,7 @@ static void plug(const char *command)
     cfmakeraw(&mode);
     cfsetspeed(&mode, BAUD);
     tcsetattr(line_end, TCSANOW, &mode);
+    come = gone = 0;
     printf("%s %s\n", command, ptsname(line));
 }
 
@@ -141,6 +147,7 @@ static void take_bytes(void)
     ssize_t length = line < 0 ? 0 : read(line, bytes, sizeof bytes);
     if (length <= 0)
         return;
+    come += (unsigned long)length;
     bool noise = garbled();
     for (ssize_t i = 0; i < length; i++)
         to_firmware[to_in++] = noise ? (uint8_t)(bytes[i] << 2 | 0x83) : bytes[i];
@@ -162,8 +169,11 @@ static void give_bytes(void)
     bool noise = from_length > 0 && line >= 0 && garbled();
     for (size_t i = 0; noise && i < from_length; i++)
         from_firmware[i] = (uint8_t)(from_firmware[i] << 2 | 0x83);
-    if (from_length > 0 && line >= 0 && write(line, from_firmware, from_length) < 0 && errno != EAGAIN)
+    ssize_t written = from_length > 0 && line >= 0 ? write(line, from_firmware, from_length) : 0;
+    if (written < 0 && errno != EAGAIN)
         perror("pseudo terminal");
+    if (written > 0)
+        gone += (unsigned long)written;
     from_length = 0; /* what nobody reads is lost, as on a wire */
 }
 
@@ -203,16 +213,21 @@ static void set_emergency(void)
 
 static void take_command(char *text)
 {
-    unsigned number = 0, value = 0;
+    unsigned long number = 0, value = 0;
     char name[32] = "";
-    sscanf(text, "%31s %u %u", name, &number, &value);
+    sscanf(text, "%31s %lu %lu", name, &number, &value);
     if (strcmp(name, "emergency") == 0) {
         pressed = number != 0;
         set_emergency();
     } else if (strcmp(name, "analogue") == 0) {
-        avr_raise_irq(avr_io_getirq(avr, AVR_IOCTL_ADC_GETIRQ, (int)number), value);
+        avr_raise_irq(avr_io_getirq(avr, AVR_IOCTL_ADC_GETIRQ, (int)number), (uint32_t)value);
     } else if (strcmp(name, "reset") == 0) {
         to_reset = true;
+        return; /* answered when it is done */
+    } else if (strcmp(name, "run") == 0) {
+        run_until = avr->cycle + number * QUANTUM;
+        awaited = value;
+        running = true;
         return; /* answered when it is done */
     } else if (strcmp(name, "hang") == 0) {
         to_hang = true;
@@ -264,9 +279,25 @@ static void wait_for(int64_t duration)
     }
 }
 
+/* Wait until there is a "run" that has not ended, and the bytes that it needs. */
+static void step(void)
+{
+    if (running && avr->cycle >= run_until) {
+        printf("run %llu %lu\n", (unsigned long long)avr->cycle, gone);
+        running = false;
+    }
+    while (!running && !to_reset)
+        wait_for(1000000000);
+    for (int64_t end = now() + 10000000000; line >= 0 && come < awaited && now() < end;) {
+        struct pollfd bytes = {.fd = line, .events = POLLIN};
+        poll(&bytes, 1, 100);
+        take_bytes();
+    }
+}
+
 static void pace(void)
 {
-    int64_t due = base + slowdown * (int64_t)(avr->cycle * 1000 / (FREQUENCY / 1000000));
+    int64_t due = base + (int64_t)(avr->cycle * 1000 / (FREQUENCY / 1000000));
     int64_t ahead = due - now();
     if (ahead < -LAG_MAX) {
         note(LAG, (unsigned)(-ahead / 10000000 > 255 ? 255 : -ahead / 10000000));
@@ -305,7 +336,10 @@ static avr_cycle_count_t look(avr_t *a, avr_cycle_count_t when, void *unused)
 {
     (void)a, (void)unused;
     give_bytes();
-    pace();
+    if (stepped)
+        step();
+    else
+        pace();
     take_bytes();
     hang();
     return when + QUANTUM;
@@ -352,13 +386,12 @@ int main(int count, char **arguments)
 {
     elf_firmware_t firmware = {0};
     avr_global_logger_set(no_log);
-    if (count > 3)
-        slowdown = atoi(arguments[3]);
-    if (count < 4 || slowdown < 1 || elf_read_firmware(arguments[1], &firmware) != 0 ||
+    if (count < 4 || elf_read_firmware(arguments[1], &firmware) != 0 ||
         (record = fopen(arguments[2], "w")) == NULL) {
-        fprintf(stderr, "usage: emulator FIRMWARE.elf RECORD SLOWDOWN [wire]\n");
+        fprintf(stderr, "usage: emulator FIRMWARE.elf RECORD realtime|stepped [wire]\n");
         return 2;
     }
+    stepped = strcmp(arguments[3], "stepped") == 0;
     with_wire = count > 4 && strcmp(arguments[4], "wire") == 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     avr = avr_make_mcu_by_name("atmega328p");

@@ -1,4 +1,4 @@
-"""The firmware for the ATmega328P in simavr, in real time, as tests use it.
+"""The firmware for the ATmega328P in simavr, and as a program on this machine.
 
     folder = build(tmp_path, "atmega328p-servo", "emulator")     # skips what cannot be built here
     with Emulator(folder / "atmega328p-servo.elf", folder) as board:
@@ -6,11 +6,13 @@
         pulses = board.pulses(4)
 
 The emulator is a C program beside this file; its head describes what it records. Times are the
-processor's own unless they say otherwise.
+processor's own unless they say otherwise. It runs in real time, for hosts that do not know that
+it is emulated; `SteppedEmulator` lets time pass only as the test asks for it.
 """
 
 import os
 import shutil
+import signal
 import subprocess
 from collections import namedtuple
 from pathlib import Path
@@ -22,6 +24,7 @@ HERE = Path(__file__).parent
 FIRMWARE = HERE.parents[1] / "hardware" / "firmware"
 CYCLES = 16_000_000
 """Cycles of the processor in a second."""
+HALF_MILLISECOND = 0.0005
 PIN, RESET, LAG, TO_FIRMWARE, FROM_FIRMWARE = range(5)
 """Kinds of recorded events."""
 
@@ -60,22 +63,21 @@ def _build_emulator(folder):
 
 
 class Emulator:
-    """A running board; a context manager.
+    """A running board, in real time; a context manager.
 
     Args:
         elf: The firmware; the program `emulator` lies in `folder`.
         folder: Where its record is written.
         wire: Whether the record holds the bytes of the line, too.
-        slowdown: Seconds that a second of the processor takes, so that a busy machine may pause
-            a test without that the firmware's watchdog notices.
     """
 
-    def __init__(self, elf, folder, *, wire=False, slowdown=1):
+    mode = "realtime"
+
+    def __init__(self, elf, folder, *, wire=False):
         self.record = Path(folder) / f"{Path(elf).stem}-{os.urandom(4).hex()}.record"
-        arguments = [Path(folder) / "emulator", elf, self.record, str(slowdown)]
-        arguments += ["wire"] if wire else []
+        arguments = [Path(folder) / "emulator", elf, self.record, self.mode]
         self._process = subprocess.Popen(
-            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            arguments + ["wire"] * wire, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self.base = int(self._answer("base")[0]) * 1e-9
         """CLOCK_MONOTONIC at cycle 0 [s], while it never lagged or paused."""
@@ -163,3 +165,49 @@ class Emulator:
         rises, falls = self.edges(pin)
         count = min(len(rises), len(falls))
         return rises[:count] / CYCLES, (falls[:count] - rises[:count]) / (CYCLES / 1e6)
+
+
+class SteppedEmulator(Emulator):
+    """A board whose time passes by `run` alone, so that a busy machine changes nothing."""
+
+    mode = "stepped"
+
+    def run(self, duration, sent=0):
+        """Run for `duration` [s] once `sent` bytes have come since the line was plugged in.
+
+        Returns:
+            How many bytes it has sent since then.
+        """
+        return int(self._tell("run", round(duration / HALF_MILLISECOND), sent)[1])
+
+
+class Host:
+    """The program firmware-host, stepped; a context manager."""
+
+    def __init__(self, program):
+        self._process = subprocess.Popen(
+            [program, "/dev/null", "stepped"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.port = self._process.stdout.readline().strip()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._process.stdin.close()
+        self._process.wait(timeout=10.0)
+        self._process.stdout.close()
+
+    def run(self, duration, sent=0):
+        """See `SteppedEmulator.run`; a tick of 2.5 ms at least."""
+        ticks = max(1, round(duration / 0.0025))
+        self._process.stdin.write(f"run {ticks} {sent}\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline().split()[2])
+
+    def emergency(self, pressed):
+        """Press or release the emergency stop."""
+        self._process.send_signal(signal.SIGUSR1 if pressed else signal.SIGUSR2)

@@ -4,7 +4,8 @@
  *
  * Three kinds of bytes: noise; well-formed frames of any content, some flipped or cut; a host that
  * works as it should. Whatever comes, an output never leaves the limits of its channel, never
- * moves while the device is not armed, nor faster than its rate. Prints "BYTES FRAMES COMMANDS
+ * moves while the device is not armed, nor faster than its rate; a frame with a flipped bit is
+ * never answered. Prints "BYTES FRAMES COMMANDS
  * MOVES", of which the last three say that the test reached what it tests; a violation aborts. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +174,7 @@ int main(int count, char **arguments)
         uint8_t bytes[FRAME_MAX + 200], message[MESSAGE_MAX] = {0};
         size_t length = 0;
         uint32_t kind = any(100);
+        unsigned long before = answers;
         if (kind == 0) {
             done += work();
         } else if (kind < 20) {
@@ -187,6 +189,7 @@ int main(int count, char **arguments)
                 length = any((uint32_t)length);
         }
         receive(bytes, length);
+        demand(kind < 20 || kind >= 40 || answers == before, "damaged frames are dropped");
         done += length;
         emergency = any(200) == 0 ? !emergency && any(2) : emergency;
         for (uint32_t ticks = any(50) == 0 ? 50 : any(2); ticks > 0; ticks--, time_us += BOARD_TICK)

@@ -18,26 +18,6 @@ FRAME = 0.01
 """Time between two pulses of a servo [s]."""
 
 
-def run_recorded(built, name):
-    folder = built(f"atmega328p-{name}", "emulator")
-    with Emulator(folder / f"atmega328p-{name}.elf", folder, wire=True) as board:
-        line = wire.Line(board.port)
-        yield board, line
-        line.close()
-
-
-@pytest.fixture
-def recorded(built):
-    """A running board with servos, whose record holds the bytes of its line, and a host on it."""
-    yield from run_recorded(built, "servo")
-
-
-@pytest.fixture
-def recorded_stepper(built):
-    """The same with stepper drivers."""
-    yield from run_recorded(built, "stepper")
-
-
 def last_byte(board):
     """When the firmware received its last byte [s]."""
     return board.events(TO_FIRMWARE)[0][-1] / CYCLES
@@ -55,7 +35,7 @@ WIDTHS = [
 
 def test_pulses_are_as_wide_as_commanded_to_a_cycle(servo):
     """Beside them the line is busy: commands, answers, and refused commands in between."""
-    line = wire.Line(servo.port)
+    line = wire.Line(servo)
     line.arm(range(8), 500, 2400, 1500)
     times = []
     for widths in WIDTHS:
@@ -79,49 +59,49 @@ def test_pulses_are_as_wide_as_commanded_to_a_cycle(servo):
 
 
 def test_only_outputs_that_were_commanded_have_pulses(servo):
-    line = wire.Line(servo.port)
+    line = wire.Line(servo)
     line.arm(range(8), 500, 2400, 1500)
     line.stream(lambda t: {5: 800, 6: 2000}, 0.1)
     line.close()
     assert [len(servo.pulses(pin)[0]) > 3 for pin in PINS] == [c in (5, 6) for c in range(8)]
 
 
-def test_silence_stops_within_100_ms(recorded):
+def test_silence_stops_within_100_ms(servo):
     """1000 us/s would go on for more than a second: the last pulse that differs says when it stops.
 
     The LED, lit while armed, says when the watchdog struck.
     """
-    board, line = recorded
+    line = wire.Line(servo)
     line.arm(range(8), 600, 2300, 600, rate=1000)
     line.command(dict.fromkeys(range(8), 600))
     line.command(dict.fromkeys(range(8), 2300))
-    sent = last_byte(board)
-    time.sleep(0.3)
+    sent = last_byte(servo)
+    line.sleep(0.3)
     assert line.ask(wire.PING).state == wire.BY_WATCHDOG
     for pin in PINS:
-        starts, widths = board.pulses(pin)
+        starts, widths = servo.pulses(pin)
         changes = starts[1:][np.diff(widths) != 0]
         assert len(changes) > 3
         assert 0.05 < changes[-1] - sent < 0.1
         assert starts[-1] > sent + 0.2  # the pulses go on: the servo holds
-    assert 0.08 < board.edges(LED)[1][-1] / CYCLES - sent < 0.0876
+    assert 0.08 < servo.edges(LED)[1][-1] / CYCLES - sent < 0.0876
 
 
-def test_noise_does_not_feed_the_watchdog(recorded):
-    board, line = recorded
+def test_noise_does_not_feed_the_watchdog(servo):
+    line = wire.Line(servo)
     line.arm([0], 600, 2300, 600)
     line.command({0: 1000}, 5)
-    sent = last_byte(board)
+    sent = last_byte(servo)
     old = wire.frame(wire.message(wire.COMMAND, 5, wire.command({0: 1100})))
     rng = np.random.default_rng(1)
     for _ in range(20):
         line.write(rng.bytes(40) + b"\0" + old + wire.frame(wire.message(wire.PING, 1)))
-        time.sleep(0.01)
-    assert board.edges(LED)[1][-1] / CYCLES - sent < 0.0876
+        line.sleep(0.01)
+    assert servo.edges(LED)[1][-1] / CYCLES - sent < 0.0876
 
 
 def test_the_emergency_stop_or_its_broken_wire_stops_at_once(servo):
-    line = wire.Line(servo.port)
+    line = wire.Line(servo)
     line.arm([0], 600, 2300, 600, rate=1000)
     line.command({0: 600})
     line.stream(lambda t: {0: 2300}, 0.1)
@@ -142,7 +122,7 @@ def test_the_emergency_stop_or_its_broken_wire_stops_at_once(servo):
 
 
 def test_a_power_cycle_loses_the_arming_and_the_pulses(servo):
-    line = wire.Line(servo.port)
+    line = wire.Line(servo)
     line.arm(range(8), 600, 2300, 600)
     line.stream(lambda t: dict.fromkeys(range(8), 1000), 0.05)
     servo.reset()
@@ -158,12 +138,12 @@ def test_a_power_cycle_loses_the_arming_and_the_pulses(servo):
 
 
 def test_a_firmware_that_hangs_is_reset_by_the_processors_watchdog(servo):
-    line = wire.Line(servo.port)
+    line = wire.Line(servo)
     line.arm([0], 600, 2300, 600)
     line.command({0: 1000})
     servo.hang()
     hung = servo.time()
-    time.sleep(0.3)
+    line.sleep(0.3)
     assert line.ask(wire.PING).state == wire.BY_FAULT
     assert servo.edges(4)[0][-1] / CYCLES < hung + 0.15
     assert servo.edges(4)[0][-1] / CYCLES > hung + 0.08  # interrupts had gone on
@@ -176,7 +156,7 @@ def test_a_firmware_that_hangs_is_reset_by_the_processors_watchdog(servo):
 def test_analogue_inputs_are_in_65535ths_of_5_volts(servo):
     for number in range(6):
         servo.analogue(number, number * 1.0)
-    line = wire.Line(servo.port)
+    line = wire.Line(servo)
     start = servo.time()
     while servo.time() < start + 0.05:  # each is converted every 15 ms
         found = line.ask(wire.PING).inputs
@@ -186,7 +166,7 @@ def test_analogue_inputs_are_in_65535ths_of_5_volts(servo):
 
 
 def test_a_host_at_another_baud_rate_hears_and_sends_noise(servo):
-    line = wire.Line(servo.port)
+    line = wire.Line(servo)
     mode = termios.tcgetattr(line.fd)
     mode[4] = mode[5] = termios.B115200
     termios.tcsetattr(line.fd, termios.TCSANOW, mode)
@@ -194,25 +174,43 @@ def test_a_host_at_another_baud_rate_hears_and_sends_noise(servo):
     assert line.receive(0.2) is None
     mode[4] = mode[5] = termios.B500000
     termios.tcsetattr(line.fd, termios.TCSANOW, mode)
-    line.close()
-    line = wire.Line(servo.port)
+    line.forget()
+    line.write(b"\0")
     assert line.ask(wire.PING).dropped >= 1
     line.close()
 
 
 def test_unplugged_and_plugged_in_again_it_still_answers(servo):
-    line = wire.Line(servo.port)
+    line = wire.Line(servo)
     line.arm([0], 600, 2300, 600)
     servo.unplug()
     with pytest.raises(OSError):
         for _ in range(2):
             os.write(line.fd, b"\0")
     line.close()
-    time.sleep(0.2)
+    servo.run(0.2)
     servo.plug()
-    line = wire.Line(servo.port)
+    line = wire.Line(servo)
     assert line.ask(wire.PING).state == wire.BY_WATCHDOG
     line.close()
+
+
+def test_it_runs_in_real_time_for_hosts_that_do_not_know_better(built):
+    """No faster than the wall's clock; how much slower is up to this machine."""
+    folder = built("atmega328p-servo", "emulator")
+    with Emulator(folder / "atmega328p-servo.elf", folder) as board:
+        line = wire.Line(board)
+        assert line.ask(wire.HELLO).channels == 8
+        start, wall = board.time(), time.monotonic()
+        line.sleep(0.1)
+        assert 0.01 < board.time() - start < time.monotonic() - wall + 0.01
+        board.pause()
+        start = board.time()
+        line.sleep(0.05)
+        assert board.time() == start
+        board.resume()
+        line.ask(wire.PING)
+        line.close()
 
 
 # Steppers -----------------------------------------------------------------------------------
@@ -231,11 +229,11 @@ def steps(board, channel):
 
 def test_steppers_make_as_many_steps_as_commanded(stepper):
     """A sine of 300 steps at 1 Hz, ends at 77, 78, 79 and 80; the first command makes no step."""
-    line = wire.Line(stepper.port)
+    line = wire.Line(stepper)
     line.arm(range(4), -1000, 1000, 0, rate=5000)
     first = {0: 1000, 1: -1000, 2: 0, 3: 5}
     assert line.command(first, time_us=0).outputs == tuple(first.values())
-    time.sleep(0.03)
+    line.sleep(0.03)
     assert len(stepper.edges(4)[0]) == 0
     ends = {channel: 77 + channel for channel in range(4)}
 
@@ -260,7 +258,7 @@ def test_steppers_are_never_faster_than_their_rate(stepper, rate):
 
     Steps are made in a grid of 50 us, which the interrupts of the line delay by a few.
     """
-    line = wire.Line(stepper.port)
+    line = wire.Line(stepper)
     line.arm(range(4), 0, 10**6, 0, rate=rate)
     line.command(dict.fromkeys(range(4), 500_000))
     for sign in (1, -1):
@@ -277,43 +275,43 @@ def test_steppers_are_never_faster_than_their_rate(stepper, rate):
         assert len(times) > 0.5 * 0.6 * rate
 
 
-def test_steppers_stop_within_100_ms_of_silence_and_say_where(recorded_stepper):
-    board, line = recorded_stepper
+def test_steppers_stop_within_100_ms_of_silence_and_say_where(stepper):
+    line = wire.Line(stepper)
     line.arm(range(4), 0, 10**6, 0, rate=4000)
     line.command(dict.fromkeys(range(4), 0))
     line.command(dict.fromkeys(range(4), 10**6))
-    sent = last_byte(board)
-    time.sleep(0.25)
+    sent = last_byte(stepper)
+    line.sleep(0.25)
     feedback = line.ask(wire.PING)
     assert feedback.state == wire.BY_WATCHDOG
     for channel in range(4):
-        times, directions = steps(board, channel)
+        times, directions = steps(stepper, channel)
         assert 0.05 < times[-1] - sent < 0.09
         assert feedback.outputs[channel] == directions.sum()
 
 
-def test_stop_ends_steps_at_once_and_the_count_stays_right(recorded_stepper):
-    board, line = recorded_stepper
+def test_stop_ends_steps_at_once_and_the_count_stays_right(stepper):
+    line = wire.Line(stepper)
     line.arm(range(4), 0, 10**6, 0, rate=15000)
     line.command(dict.fromkeys(range(4), 0))
     line.stream(lambda t: dict.fromkeys(range(4), 10**6), 0.1)
     assert line.ask(wire.STOP) == (wire.STOP, 0)
-    stopped = last_byte(board)
-    time.sleep(0.05)
+    stopped = last_byte(stepper)
+    line.sleep(0.05)
     feedback = line.ask(wire.PING)
     for channel in range(4):
-        times, directions = steps(board, channel)
+        times, directions = steps(stepper, channel)
         assert times[-1] < stopped + 0.001
         assert feedback.outputs[channel] == directions.sum() > 100
     # And on from there.
     line.ask(wire.ARM, b"\1")
     line.stream(lambda t: dict.fromkeys(range(4), feedback.outputs[0] + 10), 0.1)
     assert line.ask(wire.PING).outputs == (feedback.outputs[0] + 10,) * 4
-    assert steps(board, 0)[1].sum() == feedback.outputs[0] + 10
+    assert steps(stepper, 0)[1].sum() == feedback.outputs[0] + 10
 
 
 def test_a_rate_above_the_boards_own_is_refused(stepper):
-    line = wire.Line(stepper.port)
+    line = wire.Line(stepper)
     for rate, result in [(15000, 0), (15001, 2), (0, 0)]:
         content = wire.configure(0, -(10**9), 10**9, 0, rate)
         assert line.ask(wire.CONFIGURE, content) == (wire.CONFIGURE, result)

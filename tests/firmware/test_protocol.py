@@ -1,14 +1,13 @@
-"""The portable core on the host: fuzzed under sanitizers, the page's frames, a program on a pty."""
+"""The portable core on the host: fuzzed under sanitizers, the page's frames, what is refused."""
 
 import re
 import shutil
-import signal
 import subprocess
 
 import pytest
 
 from tests.firmware import wire
-from tests.firmware.emulator import FIRMWARE, HERE, require
+from tests.firmware.emulator import FIRMWARE, HERE, Host, require
 
 PAGE = FIRMWARE.parents[1] / "docs" / "reference" / "bridge-protocol.md"
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -50,22 +49,15 @@ def test_the_frames_of_the_page_are_what_the_tests_send():
 
 
 @pytest.fixture
-def host(built):
-    """A running firmware-host: (process, line)."""
+def line(built):
     require("make", "cc")
-    program = built("host") / "firmware-host"
-    command = [program, "/dev/null", "8"]  # slowly: its watchdog waits for two thirds of a second
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    line = wire.Line(process.stdout.readline().strip())
-    yield process, line
-    line.close()
-    process.terminate()
-    process.wait(timeout=5.0)
-    process.stdout.close()
+    with Host(built("host") / "firmware-host") as board:
+        found = wire.Line(board)
+        yield found
+        found.close()
 
 
-def test_the_frames_of_the_page_are_understood(host):
-    _, line = host
+def test_the_frames_of_the_page_are_understood(line):
     (_, hello), (_, command) = examples()
     line.write(hello)
     type_, sequence, info = line.receive()
@@ -79,19 +71,20 @@ def test_the_frames_of_the_page_are_understood(host):
     assert feedback.outputs == (1500, 1250, *[wire.OFF] * 6)
 
 
-def test_damaged_frames_are_counted_and_the_next_is_read(host):
-    _, line = host
+def test_damaged_frames_are_counted_and_the_next_is_read(line):
     good = wire.frame(wire.message(wire.PING, 1))
-    damaged = [bytes([good[0], good[1] ^ 4, *good[2:]]), good[:5] + b"\0", b"\x05\x01\0"]
+    flipped = bytes([*good[:3], good[3] ^ 2, *good[4:]])  # else a PING with another sequence
+    damaged = [flipped, good[:5] + b"\0", b"\x05\x01\0"]
     too_long = b"\x02" * 300 + b"\0"
     for bad in [*damaged, too_long]:
         line.write(bad)
     line.write(b"\0\0\0")  # empty frames count nothing
-    assert line.ask(wire.PING).dropped == 4
+    line.send(wire.PING, sequence=9)
+    _, sequence, feedback = line.receive()
+    assert (sequence, feedback.dropped) == (9, 4)
 
 
-def test_messages_that_are_none_are_counted_and_not_answered(host):
-    _, line = host
+def test_messages_that_are_none_are_counted_and_not_answered(line):
     other = [
         wire.message(wire.PING, 1, version=2),
         wire.message(0x33, 1),
@@ -110,8 +103,7 @@ def test_messages_that_are_none_are_counted_and_not_answered(host):
     assert line.receive()[:2] == (wire.INFO, 9)
 
 
-def test_limits_that_contradict_each_other_are_refused(host):
-    _, line = host
+def test_limits_that_contradict_each_other_are_refused(line):
     for channel, low, high, rest, result in [
         (0, 500, 2400, 500, 0),
         (7, 1000, 1000, 1000, 0),
@@ -125,22 +117,6 @@ def test_limits_that_contradict_each_other_are_refused(host):
     ]:
         content = wire.configure(channel, low, high, rest)
         assert line.ask(wire.CONFIGURE, content) == (wire.CONFIGURE, result), (channel, low, high)
-
-
-def test_the_emergency_input_stops_until_it_is_released_and_armed_again(host):
-    process, line = host
-    line.arm(range(8), 600, 2300, 1500)
-    line.command({0: 1000})
-    process.send_signal(signal.SIGUSR1)
-    while not line.ask(wire.PING).state & wire.BY_EMERGENCY:
-        pass
-    assert line.command({0: 1100}).result == 5
-    assert line.ask(wire.ARM, b"\1") == (wire.ARM, 5)
-    process.send_signal(signal.SIGUSR2)
-    assert line.ask(wire.PING).state == wire.BY_EMERGENCY
-    while line.ask(wire.ARM, b"\1") != (wire.ARM, 0):
-        pass
-    assert line.command({0: 1100}).result == 0
 
 
 def test_the_firmware_of_every_board_compiles_without_a_warning(tmp_path):

@@ -53,7 +53,7 @@ class Machine:
 
 def connect(machine):
     """A line to a board that may still boot: what it does not hear yet is said again."""
-    line = wire.Line(machine.port)
+    line = wire.Line(machine)
     for _ in range(50):
         line.send(wire.HELLO)
         if line.receive(0.2):

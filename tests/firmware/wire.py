@@ -11,6 +11,8 @@ HELLO, CONFIGURE, ARM, COMMAND, STOP, PING = range(1, 7)
 INFO, ACK, FEEDBACK = 0x81, 0x82, 0x84
 ARMED, BY_STOP, BY_WATCHDOG, BY_EMERGENCY, BY_FAULT, MOVING = (1 << bit for bit in range(6))
 OFF = -(2**31)
+STEP = 0.0005
+"""Time that passes at once on a board whose time does not pass by itself [s]."""
 
 Info = namedtuple(
     "Info", "major minor channels inputs watchdog rate_max unit reserved least greatest name"
@@ -69,19 +71,29 @@ def parse(body):
 
 
 class Line:
-    """A host on a serial line: asks and waits for the answer."""
+    """A host on the serial line of a board: asks and waits for the answer.
 
-    def __init__(self, path):
-        self.fd = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-        self.sequence = 0
+    Times are the board's: if it has a method `run(duration, sent)`, time passes by it alone,
+    otherwise it is this machine's.
+
+    Args:
+        board: Has `port`, the path of its line, and perhaps `run`, which lets time pass once it
+            has `sent` bytes, and returns how many it has answered.
+    """
+
+    def __init__(self, board):
+        self.fd = os.open(board.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+        self._run = getattr(board, "run", None)
+        self._sent = self._came = 0
         self._received = b""
+        self.sequence = 0
         self.write(b"\0")
 
     def close(self):
         os.close(self.fd)
 
     def write(self, data):
-        os.write(self.fd, data)
+        self._sent += os.write(self.fd, data)
 
     def send(self, type_, content=b"", sequence=None):
         """Send a message without waiting. Returns its sequence."""
@@ -90,20 +102,47 @@ class Line:
         self.write(frame(message(type_, sequence, content)))
         return sequence
 
+    def sleep(self, duration):
+        """Let time pass [s]; answers are kept."""
+        if self._run is None:
+            time.sleep(duration)
+            return
+        answered = self._run(duration, self._sent)
+        while self._came < answered:
+            assert select.select([self.fd], [], [], 5.0)[0], "the line is stuck"
+            self._read()
+
+    def _read(self):
+        data = os.read(self.fd, 4096)
+        self._came += len(data)
+        self._received += data
+
+    def _wait(self, left):
+        """Wait for bytes, for at most `left` [s]. Returns what is left."""
+        if self._run is not None:
+            self.sleep(STEP)
+            return left - STEP
+        start = time.monotonic()
+        if select.select([self.fd], [], [], left)[0]:
+            self._read()
+        return left - (time.monotonic() - start)
+
+    def forget(self):
+        """Drop the beginning of an answer."""
+        self._received = b""
+
     def receive(self, timeout=2.0):
         """The next answer, or None after `timeout` [s]."""
-        end = time.monotonic() + timeout
         while True:
             data, separator, rest = self._received.partition(b"\0")
             if separator:
                 self._received = rest
                 if data:
                     return parse(unframe(data))
-                continue
-            left = end - time.monotonic()
-            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
+            elif timeout <= 0.0:
                 return None
-            self._received += os.read(self.fd, 4096)
+            else:
+                timeout = self._wait(timeout)
 
     def ask(self, type_, content=b"", sequence=None):
         """Content of the answer."""
@@ -114,10 +153,9 @@ class Line:
             if found[1] == asked:
                 return found[2]
 
-    def command(self, values, sequence=None, time_us=None):
+    def command(self, values, sequence=None, time_us=0):
         """Feedback to a COMMAND with values by channel."""
-        now = time.monotonic_ns() // 1000 if time_us is None else time_us
-        return self.ask(COMMAND, command(values, now), sequence)
+        return self.ask(COMMAND, command(values, time_us), sequence)
 
     def arm(self, channels, low, high, rest, rate=0):
         """Configure channels alike, and arm."""
@@ -128,8 +166,9 @@ class Line:
 
     def stream(self, values, duration, period=0.01):
         """Feedbacks to `values(t)`, by channel, sent every `period` for `duration` [s]."""
-        found, start = [], time.monotonic()
+        found = []
         for k in range(round(duration / period)):
-            time.sleep(max(0.0, start + k * period - time.monotonic()))
-            found.append(self.command(values(k * period), time_us=round(k * period * 1e6)))
+            self.send(COMMAND, command(values(k * period), round(k * period * 1e6)))
+            self.sleep(period)
+            found.append(self.receive()[2])
         return found

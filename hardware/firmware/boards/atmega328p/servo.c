@@ -12,8 +12,8 @@
 #include "board_config.h"
 #include "parts.h"
 
-#define LEAD 176u      /* longest wait for another interrupt, and the way to `edges` [cycles] */
-#define APART_MIN 240u /* LEAD, and the time to set up the next interrupt [cycles] */
+#define LEAD 208u      /* longest wait for another interrupt, and the way to `edges` [cycles] */
+#define APART_MIN 272u /* LEAD, and the time to set up the next interrupt [cycles] */
 #define NEAR 90u       /* below the 128 cycles of `edges` */
 
 void edges(volatile uint8_t *port, uint8_t first, uint8_t second, uint8_t time, uint8_t apart);

@@ -1,9 +1,10 @@
 /* The firmware as a program on Linux: it speaks on a pseudo terminal, whose path it prints.
  *
- *     firmware-host [RECORD [SLOWDOWN]]
+ *     firmware-host [RECORD [stepped]]
  *
  * RECORD: a file for one line "time [us] channel value [us of a pulse]" at each change of an
- * output. SLOWDOWN: seconds that a second of the device takes, a whole number.
+ * output. "stepped": no time passes but by lines "run TICKS BYTES" on its input: once BYTES have
+ * come from the line, so many ticks pass, and it prints "run TIME BYTES", those that it sent.
  *
  * SIGUSR1 presses the emergency stop, SIGUSR2 releases it, SIGTERM ends. */
 #define _XOPEN_SOURCE 700
@@ -23,22 +24,24 @@
 static core device;
 static int line;
 static FILE *record;
-static uint64_t slowdown = 1;
+static uint64_t start;
+static bool stepped;
+static uint64_t stepped_time;
+static unsigned long come, gone; /* bytes from and to the line */
 static int32_t outputs[BOARD_CHANNELS];
 static volatile sig_atomic_t emergency, ended;
 
 static uint64_t now(void)
 {
     struct timespec t;
+    if (stepped)
+        return stepped_time;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return ((uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u) / slowdown;
+    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
 uint32_t board_time(void)
 {
-    static uint64_t start;
-    if (start == 0)
-        start = now();
     return (uint32_t)(now() - start);
 }
 
@@ -78,8 +81,11 @@ int32_t board_output(uint8_t i)
 
 void board_send(const uint8_t *bytes, uint8_t length)
 {
-    if (write(line, bytes, length) < 0 && errno != EAGAIN)
+    ssize_t written = write(line, bytes, length);
+    if (written < 0 && errno != EAGAIN)
         ended = 1;
+    if (written > 0)
+        gone += (unsigned long)written;
 }
 
 static void on_signal(int number)
@@ -108,20 +114,59 @@ static const char *open_line(void)
     return path;
 }
 
+/* Take what comes within `timeout` [ms]. */
+static void take_bytes(int timeout)
+{
+    struct pollfd waited = {.fd = line, .events = POLLIN};
+    if (poll(&waited, 1, timeout) <= 0)
+        return;
+    uint8_t bytes[256];
+    ssize_t length = read(line, bytes, sizeof bytes);
+    for (ssize_t i = 0; i < length; i++, come++)
+        core_receive(&device, bytes[i]);
+}
+
+static void run_in_real_time(void)
+{
+    uint64_t tick = now() + BOARD_TICK;
+    while (!ended) {
+        uint64_t time = now();
+        take_bytes(time < tick ? (int)((tick - time + 999u) / 1000u) : 0);
+        for (; now() >= tick; tick += BOARD_TICK)
+            core_tick(&device);
+    }
+}
+
+static void run_stepped(void)
+{
+    unsigned long ticks, bytes;
+    while (!ended && scanf(" run %lu %lu", &ticks, &bytes) == 2) {
+        while (!ended && come < bytes)
+            take_bytes(100);
+        for (; ticks > 0; ticks--) {
+            take_bytes(0);
+            stepped_time += BOARD_TICK;
+            core_tick(&device);
+        }
+        printf("run %lu %lu\n", (unsigned long)stepped_time, gone);
+        fflush(stdout);
+    }
+}
+
 int main(int count, char **arguments)
 {
     if (count > 1 && (record = fopen(arguments[1], "w")) == NULL) {
         fprintf(stderr, "%s: cannot be written: %s\n", arguments[1], strerror(errno));
         return 2;
     }
-    if (count > 2 && atoi(arguments[2]) > 0)
-        slowdown = (uint64_t)atoi(arguments[2]);
+    stepped = count > 2 && strcmp(arguments[2], "stepped") == 0;
+    start = now();
     const char *path = open_line();
     if (path == NULL) {
         fprintf(stderr, "no pseudo terminal: %s\n", strerror(errno));
         return 1;
     }
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigaction(SIGUSR1, &action, NULL);
     sigaction(SIGUSR2, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -129,19 +174,10 @@ int main(int count, char **arguments)
     fflush(stdout);
 
     core_begin(&device, false);
-    uint64_t tick = now() + BOARD_TICK;
-    while (!ended) {
-        uint64_t time = now();
-        struct pollfd waited = {.fd = line, .events = POLLIN};
-        if (poll(&waited, 1, time < tick ? (int)(((tick - time) * slowdown + 999u) / 1000u) : 0) > 0) {
-            uint8_t bytes[256];
-            ssize_t length = read(line, bytes, sizeof bytes);
-            for (ssize_t i = 0; i < length; i++)
-                core_receive(&device, bytes[i]);
-        }
-        for (; now() >= tick; tick += BOARD_TICK)
-            core_tick(&device);
-    }
+    if (stepped)
+        run_stepped();
+    else
+        run_in_real_time();
     if (record != NULL)
         fclose(record);
     return 0;
