@@ -35,7 +35,7 @@ def info(record: RecordPath, as_json: Json = False) -> None:
 @record_app.command(
     epilog="Examples:\n\n  softctl record export out/trunk.mcap --to trunk.csv\n\n"
     "  softctl record export out/trunk.mcap --to trunk.npz\n\n"
-    "  softctl record export out/run.mcap --stream bridge.command --to commands.csv"
+    "  softctl record export out/run.mcap --stream bridge.robot.command --to commands.csv"
 )
 def export(
     record: RecordPath,

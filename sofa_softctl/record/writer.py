@@ -104,7 +104,7 @@ class RecordWriter:
         """Declare a stream: rows with times of their own. It may come at any time.
 
         Args:
-            name: For example `bridge.command`.
+            name: For example `bridge.robot.command`.
             unit: Unit of its numbers; empty: none.
             shape: Shape of the value of a row; () for a single number, None for a text.
             description: Its meaning, in a sentence.

@@ -16,7 +16,7 @@ class StreamRows:
     """Rows of one stream, such as the commands that a device was sent since the last step."""
 
     name: str
-    """Name below the controller's: 'command' becomes 'bridge.command'."""
+    """Name below the controller's: 'robot.command' becomes 'bridge.robot.command'."""
     time: np.ndarray
     """Time of the simulation that each row belongs to, NaN where none [time], shape (n,)."""
     clock: np.ndarray
