@@ -41,7 +41,7 @@ class Robot:
         }
         tip = {"x": 1.0, "y": 2.0, "z": 3.0}
         pose = {"position": tip, "orientation": {"x": 0.0, "y": 0.0, "z": 0.6, "w": 0.8}}
-        for client in self.clients:
+        for client in [c for c in self.clients if c.state == c.STATE_OPEN]:
             client.say("/joint_states", joints)
             client.say("/positions", {"layout": {}, "data": [*self.positions, None]})
             client.say("/camera/tip", {"header": {}, "pose": pose})

@@ -29,7 +29,7 @@ CHANNELS = [
     ChannelSetup(0, "first", -1.0, 1.0, 2.0, 0.0),
     ChannelSetup(1, "second", -1.0, 1.0, 2.0, 0.5),
 ]
-FEEDBACK = {"feedback_topic": "/joint_states", "stop_topic": "/stop"}
+FEEDBACK = {"feedback_topic": "/joint_states", "stop_topic": "/stop", "answer_timeout": 3.0}
 
 
 class Server:
@@ -198,7 +198,7 @@ def test_a_lost_connection_is_a_failure_and_is_not_taken_up_again(own):
 
 def test_silence_of_the_feedback_is_a_timeout(own):
     device = RosbridgeDevice(
-        "arm", port=own.port, topic="/commands", answer_timeout=0.1, **FEEDBACK
+        "arm", port=own.port, topic="/commands", **{**FEEDBACK, "answer_timeout": 0.1}
     )
     device.open(CHANNELS)
     own.set("silent", True)
