@@ -3,7 +3,7 @@
 github.com/RobotWebTools/rosbridge_suite, ROSBRIDGE_PROTOCOL.md: advertise, publish, subscribe.
 The robot takes positions on /commands (Float64MultiArray or JointState) and says them on
 /joint_states; /camera/tip has a pose. A process of its own: python -m tests.bridge.rosbridge_server
-LOG; lines on its input change what it does, and every message that it gets is a line of LOG.
+LOG PORT; lines on its input change what it does, and every message that it gets is a line of LOG.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ async def serve():
     factory = WebSocketServerFactory()
     factory.protocol = Client
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(factory, "127.0.0.1", 0)
+    server = await loop.create_server(factory, "127.0.0.1", int(sys.argv[2]))
     print(server.sockets[0].getsockname()[1], flush=True)
 
     def obey():
