@@ -10,11 +10,11 @@ from sofa_softctl.bridge.device import Device
 from sofa_softctl.errors import ConfigError
 
 BUILT_IN = {
-    "loopback": "loopback:LoopbackDevice",
     "can": "can_bus:CanDevice",
     "dynamixel": "dynamixel.device:DynamixelDevice",
     "ros2": "ros2:Ros2Device",
     "rosbridge": "rosbridge:RosbridgeDevice",
+    "loopback": "loopback:LoopbackDevice",
 }
 """Devices of the folder `devices`: name, and file:class, imported when it is asked for."""
 
