@@ -3,7 +3,7 @@
 github.com/RobotWebTools/rosbridge_suite, ROSBRIDGE_PROTOCOL.md: advertise, publish, subscribe.
 The robot takes positions on /commands (Float64MultiArray or JointState) and says them on
 /joint_states; /camera/tip has a pose. A process of its own: python -m tests.bridge.rosbridge_server
-LOG; lines on its input change what it does, and every message that it gets is a line of LOG.
+LOG PORT; lines on its input change what it does, and every message that it gets is a line of LOG.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class Robot:
         }
         tip = {"x": 1.0, "y": 2.0, "z": 3.0}
         pose = {"position": tip, "orientation": {"x": 0.0, "y": 0.0, "z": 0.6, "w": 0.8}}
-        for client in self.clients:
+        for client in [c for c in self.clients if c.state == c.STATE_OPEN]:
             client.say("/joint_states", joints)
             client.say("/positions", {"layout": {}, "data": [*self.positions, None]})
             client.say("/camera/tip", {"header": {}, "pose": pose})
@@ -74,7 +74,7 @@ async def serve():
     factory = WebSocketServerFactory()
     factory.protocol = Client
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(factory, "127.0.0.1", 0)
+    server = await loop.create_server(factory, "127.0.0.1", int(sys.argv[2]))
     print(server.sockets[0].getsockname()[1], flush=True)
 
     def obey():

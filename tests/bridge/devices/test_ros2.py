@@ -32,7 +32,12 @@ CHANNELS = [
     ChannelSetup(0, "first", -1.0, 1.0, 2.0, 0.0),
     ChannelSetup(1, "second", -1.0, 1.0, 2.0, 0.5),
 ]
-FEEDBACK = {"topic": "/commands", "feedback_topic": "/joint_states", "stop_topic": "/stop"}
+FEEDBACK = {
+    "topic": "/commands",
+    "feedback_topic": "/joint_states",
+    "stop_topic": "/stop",
+    "answer_timeout": 3.0,
+}
 
 
 class Peer:
@@ -124,7 +129,7 @@ def test_a_node_that_ends_is_a_failure(peer):
 
 @needs_ros
 def test_silence_of_the_feedback_is_a_timeout(peer):
-    device = Ros2Device("arm", answer_timeout=0.1, **FEEDBACK)
+    device = Ros2Device("arm", **{**FEEDBACK, "answer_timeout": 0.1})
     device.open(CHANNELS)
     peer.set("silent", True)
     with pytest.raises(DeviceTimeoutError, match="nothing on /joint_states for 0.1"):

@@ -29,14 +29,14 @@ CHANNELS = [
     ChannelSetup(0, "first", -1.0, 1.0, 2.0, 0.0),
     ChannelSetup(1, "second", -1.0, 1.0, 2.0, 0.5),
 ]
-FEEDBACK = {"feedback_topic": "/joint_states", "stop_topic": "/stop"}
+FEEDBACK = {"feedback_topic": "/joint_states", "stop_topic": "/stop", "answer_timeout": 3.0}
 
 
 class Server:
-    def __init__(self, folder):
+    def __init__(self, folder, port=0):
         self.log = folder / "log"
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.bridge.rosbridge_server", str(self.log)],
+            [sys.executable, "-m", "tests.bridge.rosbridge_server", str(self.log), str(port)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -193,12 +193,18 @@ def test_a_lost_connection_is_a_failure_and_is_not_taken_up_again(own):
         eventually(lambda: send(device, 0.0, 0.0))
     with pytest.raises(DeviceFailedError, match="the connection is lost"):
         eventually(device.read)
+    again = Server(own.log.parent, own.port)
+    time.sleep(1.5)  # roslibpy by itself would come back after 1 s
+    with pytest.raises(DeviceFailedError, match="the connection is lost"):
+        send(device, 0.0, 0.0)
     device.close()
+    again.end()
+    assert again.log.read_text() == ""
 
 
 def test_silence_of_the_feedback_is_a_timeout(own):
     device = RosbridgeDevice(
-        "arm", port=own.port, topic="/commands", answer_timeout=0.1, **FEEDBACK
+        "arm", port=own.port, topic="/commands", **{**FEEDBACK, "answer_timeout": 0.1}
     )
     device.open(CHANNELS)
     own.set("silent", True)
