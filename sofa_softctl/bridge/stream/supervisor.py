@@ -195,9 +195,9 @@ class Supervisor:
                 f"nothing came from the scene for {timeout:g} s (command_timeout): it hangs, was "
                 "paused, or its steps take longer"
             )
-        elif self.state is not StreamState.WAITING:
-            self._target_came = now  # none is owed yet: others wait, or the soft start goes on
-        elif now - self._target_came > timeout:
+        elif self.state is StreamState.SOFT_START:
+            self._target_came = now  # none is owed yet
+        elif self.state is StreamState.WAITING and now - self._target_came > timeout:
             self.fault(f"no target came from the scene for {timeout:g} s (command_timeout)")
 
     def _play(self) -> None:
