@@ -15,6 +15,10 @@ BUILT_IN = {
     "ros2": "ros2:Ros2Device",
     "rosbridge": "rosbridge:RosbridgeDevice",
     "loopback": "loopback:LoopbackDevice",
+    "serial": "serial_line:SerialDevice",
+    "softrobots": "softrobots_packets:SoftRobotsDevice",
+    "udp": "udp:UdpDevice",
+    "zeromq": "zeromq:ZeroMqDevice",
 }
 """Devices of the folder `devices`: name, and file:class, imported when it is asked for."""
 

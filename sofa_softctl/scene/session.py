@@ -250,7 +250,7 @@ class Session:
         if self._closed:
             return None
         self._closed = True
-        return clean_up(self.backend.Sofa, self.controllers)
+        return clean_up(self.backend.Sofa, [*self.controllers, *self._built_in_controllers()])
 
     def __enter__(self) -> Self:
         return self
@@ -277,6 +277,12 @@ class Session:
         """Parameters of createScene with their values: those that were given, and defaults."""
         create: Any = self._create
         return parameters_of(create) | arguments_of(create, self.parameters)
+
+    def _built_in_controllers(self) -> list[Any]:
+        """Controllers that are no Python of the scene: they may hold ports; SOFA closes its own."""
+        if self.backend.name != "embedded":
+            return []
+        return [entry for entry in self.root.controllers() if entry not in self.controllers]
 
     @property
     def controllers(self) -> list[Any]:

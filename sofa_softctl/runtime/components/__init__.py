@@ -30,6 +30,7 @@ __all__, __getattr__, __dir__ = public(
         "constraint.joint": ["JointConstraint"],
         "constraint.position": ["PositionConstraint"],
         "constraint.surface_pressure": ["SurfacePressureConstraint"],
+        "controller.serial_port_bridge_generic": ["SerialPortBridgeGeneric"],
         "elasticity.fast_tetrahedral": ["FastTetrahedralCorotationalForceField"],
         "elasticity.tetrahedron_fem": ["TetrahedronFEMForceField"],
         "elasticity.tetrahedron_hyperelasticity": ["TetrahedronHyperelasticityFEMForceField"],

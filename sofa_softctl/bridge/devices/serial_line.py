@@ -1,0 +1,216 @@
+"""A microcontroller on a serial line that speaks the protocol of docs/reference/bridge-protocol.md.
+
+Nothing moves before the first command, which arms the board.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from time import monotonic
+
+import numpy as np
+
+from sofa_softctl._internal.serial_port import SerialPort
+from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
+from sofa_softctl.bridge.protocol.conversation import Conversation
+from sofa_softctl.bridge.protocol.messages import (
+    CHANNELS_MAX,
+    UNITS,
+    Ack,
+    Arm,
+    Info,
+    Message,
+    Ping,
+    Report,
+    SetValues,
+    Stop,
+)
+from sofa_softctl.bridge.protocol.opening import greet, whole_limits
+from sofa_softctl.bridge.protocol.reports import Reports, result_text
+from sofa_softctl.errors import (
+    DeviceError,
+    DeviceFailedError,
+    DeviceOpenError,
+    DeviceTimeoutError,
+)
+
+_SETUP, _ATTEMPT = 1.0, 0.25
+"""Time for a question when the device is opened, and for each attempt [s]."""
+_IDLE = 0.1
+"""Without commands the board is asked for a report that often [s]."""
+_STOP, _STOP_AGAIN = 0.3, 0.05
+"""Time in which STOP must be acknowledged, and until it is repeated [s]."""
+
+
+class SerialDevice(Device):
+    """A board with the firmware of hardware/firmware, or another one that speaks the protocol.
+
+    Feedback has the board's outputs as positions, and as signals `input0`, `input1`, ... (analogue
+    inputs, 0 to 65535 of full scale), `frames_dropped` (there and here) and `commands_refused`.
+
+    Args:
+        name: Name of its table in the configuration file.
+        port: The serial port, such as '/dev/ttyACM0'.
+        baud_rate: Rate of the line [bit/s].
+        timeout: Time in which the board must answer when it is opened [s]: an Arduino restarts
+            when its port is opened, and answers after 1 to 2 s.
+        answer_timeout: Time in which it must answer later [s].
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        port: str,
+        baud_rate: int = 500_000,
+        timeout: float = 4.0,
+        answer_timeout: float = 0.5,
+    ) -> None:
+        super().__init__(name)
+        self.port, self.baud_rate = port, baud_rate
+        self.timeout, self.answer_timeout = timeout, answer_timeout
+        self._where = f"device '{name}' at {port}"
+        self._talk: Conversation | None = None
+
+    def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
+        """See `Device.open`."""
+        self.close()
+        self._talk = Conversation(SerialPort(self.port, self.baud_rate))
+        try:
+            info = greet(self._talk, self._where, self.timeout)
+            self._numbers = [channel.number for channel in channels]
+            self._reports = Reports(self._where, self._numbers)
+            self._limits = whole_limits(channels, info, self._where)
+            self._watchdog = info.watchdog * 1e-3
+            self._configure()
+        except DeviceError:
+            self.close()
+            raise
+        self._last_sent, self._unanswered = -math.inf, math.inf
+        return self._capabilities(info)
+
+    def _configure(self) -> None:
+        """Limits of all channels. That it can be armed is tried: this also ends an old stop."""
+        self._acknowledged(Arm(0, 0), "to end what another program began")
+        for limits in self._limits:
+            self._acknowledged(limits, f"the limits of channel {limits.channel}")
+        if self._limits:
+            self._acknowledged(Arm(0, 1), "to begin; is its emergency input pressed?")
+            self._acknowledged(Arm(0, 0), "to wait")
+
+    def _acknowledged(self, question: Message, what: str) -> None:
+        assert self._talk is not None
+        answer = self._talk.ask(question, Ack, within=_SETUP, every=_ATTEMPT)
+        if answer is None:
+            raise DeviceTimeoutError(f"{self._where} did not answer a request in {_SETUP:g} s.")
+        if answer.result:
+            raise DeviceOpenError(f"{self._where} refuses {what}: {result_text(answer.result)}.")
+
+    def write(self, command: Command) -> None:
+        """See `Device.write`. The first commands arm the board, until it says that it is."""
+        talk = self._opened()
+        messages: list[Message] = []
+        if not self._numbers:
+            return
+        if not self._reports.armed and not self._reports.stopped_by_us:
+            messages.append(Arm(0, 1))
+        time = int(command.time * 1e6) % 2**32
+        messages.append(SetValues(command.sequence % 2**16, time, self._whole(command.values)))
+        self._reports.sent(command.sequence)
+        talk.send(*messages)
+        self._note_sent()
+
+    def read(self) -> Feedback | None:
+        """See `Device.read`. Asks for a report when no command did."""
+        talk = self._opened()
+        feedback = None
+        for message in talk.receive():
+            if isinstance(message, Report):
+                dropped = talk.parser.dropped + talk.refused
+                feedback = self._reports.feedback(message, monotonic(), dropped)
+                self._unanswered = math.inf
+            elif isinstance(message, Ack) and message.answers == Arm.type and message.result:
+                reason = result_text(message.result)
+                raise DeviceFailedError(f"{self._where} refuses to begin: {reason}.")
+        now = monotonic()
+        if now - self._unanswered > self.answer_timeout:
+            raise DeviceTimeoutError(
+                f"{self._where} does not answer any more, for {now - self._unanswered:.2g} s"
+                f"{self._damage()}. Is it powered, and is its cable whole?"
+            )
+        if now - self._last_sent > _IDLE:
+            talk.send_next(Ping(0))
+            self._note_sent()
+        return feedback
+
+    def stop(self) -> None:
+        """See `Device.stop`: sends STOP until the board acknowledges it."""
+        if self._talk is None:
+            return
+        self._reports.stopped_by_us = True
+        try:
+            answer = self._talk.ask(Stop(0), Ack, within=_STOP, every=_STOP_AGAIN)
+        except DeviceError as error:
+            raise DeviceFailedError(
+                f"{self._where} could not be stopped: {error} {self._after()}"
+            ) from error
+        if answer is None:
+            raise DeviceTimeoutError(
+                f"{self._where} did not acknowledge STOP in {_STOP:g} s. {self._after()}"
+            )
+
+    def close(self) -> None:
+        """See `Device.close`."""
+        talk, self._talk = self._talk, None
+        if talk is not None:
+            talk.port.close()
+
+    def _opened(self) -> Conversation:
+        if self._talk is None:
+            raise DeviceFailedError(f"{self._where} is not open.")
+        return self._talk
+
+    def _note_sent(self) -> None:
+        self._last_sent = monotonic()
+        self._unanswered = min(self._unanswered, self._last_sent)
+
+    def _whole(self, values: np.ndarray) -> dict[int, int]:
+        """Whole values by channel; rounding must not pass a limit."""
+        found = {}
+        for limits, value in zip(self._limits, values.tolist(), strict=True):
+            found[limits.channel] = min(max(round(value), limits.low), limits.high)
+        return found
+
+    def _damage(self) -> str:
+        talk = self._opened()
+        dropped = talk.parser.dropped
+        return f"; {dropped} damaged frames came from it" if dropped else ""
+
+    def _after(self) -> str:
+        """What happens, and what to do, when it cannot be stopped."""
+        if not self._watchdog:
+            return "It has no watchdog: switch its motors off."
+        return f"Its watchdog stops it {self._watchdog:g} s after the last command."
+
+    def _capabilities(self, info: Info) -> Capabilities:
+        name = info.name.rstrip(b"\0").decode("ascii", "replace")
+        n, m = info.channels, info.inputs
+        longest = max(4 + 6 + 4 * min(n, CHANNELS_MAX), 18 + 4 * n + 2 * m) + 6
+        notes = []
+        if not 0.0 < self._watchdog <= 0.1:
+            notes.append(
+                f"{self._where}: its watchdog has {info.watchdog} ms; the protocol asks for at "
+                "most 100 ms, so that motors stop when this computer does."
+            )
+        return Capabilities(
+            description=f"{name}, firmware {info.major}.{info.minor}, at {self.port}, "
+            f"{self.baud_rate} bit/s: {n} channels, {m} inputs",
+            unit=UNITS[info.unit] if info.unit < len(UNITS) else UNITS[-1],
+            resolution=1.0,
+            range=(float(info.low), float(info.high)),
+            rate_max=min(float(info.rate) or math.inf, self.baud_rate / 10.0 / longest),
+            watchdog=self._watchdog or None,
+            acknowledges=True,
+            notes=tuple(notes),
+        )

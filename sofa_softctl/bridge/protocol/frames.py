@@ -1,0 +1,81 @@
+"""Frames of the serial protocol: messages with a CRC-32, encoded by COBS, ended by a byte 0.
+
+Source of COBS: Cheshire and Baker 1999, "Consistent Overhead Byte Stuffing", section 3.
+"""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+MESSAGE_MIN, MESSAGE_MAX = 4, 96
+"""Bytes of a message."""
+_CRC = 4
+_ENCODED_MAX = MESSAGE_MAX + _CRC + 1
+"""Most bytes of a frame before its 0: so short a message has one byte of overhead."""
+_SAMPLE = 64
+
+
+def encode(message: bytes) -> bytes:
+    """The frame of a message, its final 0 included.
+
+    Raises:
+        ValueError: The message has less than 4 or more than 96 bytes.
+    """
+    if not MESSAGE_MIN <= len(message) <= MESSAGE_MAX:
+        raise ValueError(f"a message has {MESSAGE_MIN} to {MESSAGE_MAX} bytes, got {len(message)}")
+    blocks = (message + crc32(message).to_bytes(_CRC, "little")).split(b"\0")
+    return b"".join(bytes([len(block) + 1]) + block for block in blocks) + b"\0"
+
+
+def decode(encoded: bytes) -> bytes | None:
+    """The message of a frame without its final 0; None: it is none, or it was damaged."""
+    if not MESSAGE_MIN + _CRC < len(encoded) <= _ENCODED_MAX or 0 in encoded:
+        return None
+    blocks, at = [], 0
+    while at < len(encoded):
+        end = at + encoded[at]
+        blocks.append(encoded[at + 1 : end])
+        at = end
+    content = b"\0".join(blocks)
+    if at != len(encoded):
+        return None
+    message, crc = content[:-_CRC], content[-_CRC:]
+    return message if crc == crc32(message).to_bytes(_CRC, "little") else None
+
+
+class FrameParser:
+    """Finds frames in a stream of bytes that arrives in pieces, and counts what is none."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self.received = 0
+        """Bytes that arrived."""
+        self.accepted = 0
+        """Frames that were whole."""
+        self.dropped = 0
+        """Frames that were too long, too short, not encoded by COBS, or whose CRC did not match."""
+        self.noise = b""
+        """The first bytes that belong to no frame."""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The messages that are complete with these bytes, oldest first."""
+        self.received += len(data)
+        *frames, last = data.split(b"\0")
+        messages = []
+        for frame in frames:
+            encoded, self._rest = self._rest + frame, b""
+            if not encoded:
+                continue
+            message = decode(encoded)
+            if message is None:
+                self.dropped += 1
+                self.noise += encoded[: _SAMPLE - len(self.noise)]
+            else:
+                self.accepted += 1
+                messages.append(message)
+        self._rest += last[: _ENCODED_MAX + 1 - len(self._rest)]  # one more: it is too long
+        return messages
+
+    def sample(self) -> bytes:
+        """The first bytes that belong to no frame, an unfinished one included."""
+        return (self.noise + self._rest)[:_SAMPLE]

@@ -1,0 +1,258 @@
+"""Messages of the serial protocol, to and from bytes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+VERSION = 1
+CHANNELS_MAX = 16
+
+UNITS = ("us", "step", "Pa", "count")
+"""Units of values, by the number in INFO."""
+RESULTS = (
+    "taken",
+    "no such channel",
+    "limits that contradict each other, or exceed the device's own",
+    "a channel is not configured",
+    "not armed",
+    "stopped",
+    "a value outside its limits",
+    "not newer than the last command",
+    "armed: not now",
+)
+"""Meaning of a result, by its number."""
+OFF = -(2**31)
+ARMED, STOPPED, WATCHDOG, EMERGENCY, FAULT, MOVING = (1 << bit for bit in range(6))
+"""Bits of the state."""
+
+
+class OtherVersionError(ValueError):
+    """A message has another version of the protocol."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """What all messages have."""
+
+    type: ClassVar[int]
+    layout: ClassVar[struct.Struct] = struct.Struct("")
+    """Of the content, or of its part of constant length."""
+
+    sequence: int
+    """The sender's number of the message, modulo 2^16; an answer has the number it answers."""
+
+    def content(self) -> bytes:
+        """What follows the first four bytes."""
+        return b""
+
+    def to_bytes(self) -> bytes:
+        """The message, without its CRC."""
+        return struct.pack("<BBH", VERSION, self.type, self.sequence) + self.content()
+
+    @classmethod
+    def from_content(cls, sequence: int, content: bytes) -> Self:
+        """The message of a content; struct.error or ValueError: it has not that length."""
+        return cls(sequence, *cls.layout.unpack(content))
+
+
+@dataclass(frozen=True)
+class Hello(Message):
+    """Asks who is there."""
+
+    type = 0x01
+
+
+@dataclass(frozen=True)
+class Configure(Message):
+    """Sets the limits of a channel."""
+
+    type = 0x02
+    layout = struct.Struct("<BiiiI")
+
+    channel: int
+    low: int
+    """Least value [device unit]."""
+    high: int
+    """Greatest value [device unit]."""
+    rest: int
+    """Value at rest [device unit]."""
+    rate: int
+    """Greatest change in a second [device unit / s]; 0: no limit."""
+
+    def content(self) -> bytes:
+        """See `Message`."""
+        return self.layout.pack(self.channel, self.low, self.high, self.rest, self.rate)
+
+
+@dataclass(frozen=True)
+class Arm(Message):
+    """Begins, or ends, taking commands."""
+
+    type = 0x03
+    layout = struct.Struct("<B")
+
+    on: int
+    """1: begin, 0: end."""
+
+    def content(self) -> bytes:
+        """See `Message`."""
+        return self.layout.pack(self.on)
+
+
+@dataclass(frozen=True)
+class SetValues(Message):
+    """COMMAND: values of channels at one moment."""
+
+    type = 0x04
+    layout = struct.Struct("<IH")
+
+    time: int
+    """When they hold, on the sender's clock, modulo 2^32 [us]."""
+    values: Mapping[int, int] = field(default_factory=dict)
+    """By the number of their channel, 0 to 15 [device unit]."""
+
+    def content(self) -> bytes:
+        """See `Message`."""
+        mask = sum(1 << channel for channel in self.values)
+        values = [value for _, value in sorted(self.values.items())]
+        return self.layout.pack(self.time, mask) + struct.pack(f"<{len(values)}i", *values)
+
+    @classmethod
+    def from_content(cls, sequence: int, content: bytes) -> Self:
+        """See `Message`."""
+        time, mask = cls.layout.unpack_from(content)
+        channels = [channel for channel in range(CHANNELS_MAX) if mask >> channel & 1]
+        values = struct.unpack(f"<{len(channels)}i", content[cls.layout.size :])
+        return cls(sequence, time, dict(zip(channels, values, strict=True)))
+
+
+@dataclass(frozen=True)
+class Stop(Message):
+    """Ends all motion at once."""
+
+    type = 0x05
+
+
+@dataclass(frozen=True)
+class Ping(Message):
+    """Asks for a report."""
+
+    type = 0x06
+
+
+@dataclass(frozen=True)
+class Info(Message):
+    """What the device is."""
+
+    type = 0x81
+    layout = struct.Struct("<BBBBHHBxii16s")
+
+    major: int
+    """Version of the firmware."""
+    minor: int
+    channels: int
+    """How many it has."""
+    inputs: int
+    """How many analogue inputs it has."""
+    watchdog: int
+    """Silence after which it stops [ms]."""
+    rate: int
+    """Most commands in a second [Hz]."""
+    unit: int
+    """Of its values: an index of `UNITS`."""
+    low: int
+    """Least value that it takes [device unit]."""
+    high: int
+    """Greatest value that it takes [device unit]."""
+    name: bytes
+    """16 bytes, ASCII, filled with 0."""
+
+    def content(self) -> bytes:
+        """See `Message`."""
+        first = (self.major, self.minor, self.channels, self.inputs, self.watchdog, self.rate)
+        return self.layout.pack(*first, self.unit, self.low, self.high, self.name)
+
+
+@dataclass(frozen=True)
+class Ack(Message):
+    """Answers CONFIGURE, ARM and STOP."""
+
+    type = 0x82
+    layout = struct.Struct("<BB")
+
+    answers: int
+    """Type of the message that it answers."""
+    result: int
+    """An index of `RESULTS`."""
+
+    def content(self) -> bytes:
+        """See `Message`."""
+        return self.layout.pack(self.answers, self.result)
+
+
+@dataclass(frozen=True)
+class Report(Message):
+    """FEEDBACK: answers COMMAND and PING."""
+
+    type = 0x84
+    layout = struct.Struct("<BBHIHHBB")
+
+    state: int
+    """Bits `ARMED` to `MOVING`."""
+    result: int
+    """An index of `RESULTS`."""
+    last: int
+    """Sequence of the last COMMAND that was taken."""
+    time: int
+    """On the device's clock, modulo 2^32 [us]."""
+    dropped: int
+    """Frames that it dropped, modulo 2^16."""
+    refused: int
+    """Commands that it refused, modulo 2^16."""
+    outputs: tuple[int, ...] = ()
+    """Present output of each channel [device unit]; `OFF`: no command has switched it on."""
+    inputs: tuple[int, ...] = ()
+    """Each analogue input, 0 to 65535 of full scale."""
+
+    def content(self) -> bytes:
+        """See `Message`."""
+        n, m = len(self.outputs), len(self.inputs)
+        counts = (self.dropped, self.refused, n, m)
+        head = self.layout.pack(self.state, self.result, self.last, self.time, *counts)
+        return head + struct.pack(f"<{n}i{m}H", *self.outputs, *self.inputs)
+
+    @classmethod
+    def from_content(cls, sequence: int, content: bytes) -> Self:
+        """See `Message`."""
+        state, result, last, time, dropped, refused, n, m = cls.layout.unpack_from(content)
+        values = struct.unpack(f"<{n}i{m}H", content[cls.layout.size :])
+        first = (sequence, state, result, last, time, dropped, refused)
+        return cls(*first, values[:n], values[n:])
+
+
+TYPES: dict[int, type[Message]] = {
+    kind.type: kind for kind in (Hello, Configure, Arm, SetValues, Stop, Ping, Info, Ack, Report)
+}
+
+
+def parse(message: bytes) -> Message:
+    """The message of these bytes, whose CRC has been checked.
+
+    Raises:
+        OtherVersionError: It has another version.
+        ValueError: There is no such type, or its content has another length.
+    """
+    if len(message) < 4:
+        raise ValueError(f"a message of {len(message)} bytes")
+    version, number, sequence = struct.unpack_from("<BBH", message)
+    if version != VERSION:
+        raise OtherVersionError(f"version {version} of the protocol")
+    if number not in TYPES:
+        raise ValueError(f"no message has the type 0x{number:02x}")
+    try:
+        return TYPES[number].from_content(sequence, message[4:])
+    except struct.error as error:
+        raise ValueError(f"{TYPES[number].__name__}: {error}") from error

@@ -1,0 +1,1 @@
+"""Components that act between the steps, and are no Python controllers of a scene."""

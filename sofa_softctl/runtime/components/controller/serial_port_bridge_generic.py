@@ -1,0 +1,177 @@
+"""SoftRobots' component that sends bytes to a microcontroller."""
+
+from __future__ import annotations
+
+import os
+from time import monotonic, sleep
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from sofa_softctl._internal.serial_port import SerialPort
+from sofa_softctl._internal.softrobots_packet import HEADER, packet
+from sofa_softctl.errors import DeviceError, DeviceTimeoutError
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Text
+from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.helper import message
+
+_WAIT = 0.02
+"""Time for which a byte is waited for [s], as in SOFA."""
+_OPEN: WeakValueDictionary[str, SerialPortBridgeGeneric] = WeakValueDictionary()
+"""Which component of this process uses a port, by its path."""
+_WITHOUT_DEVICES = "_softctl_without_devices"
+"""Mark of the root of a scene that only is a copy of another one: it must not send anything."""
+
+
+class Bytes(Integers):
+    """A list of whole numbers from 0 to 255; SOFA takes others modulo 256."""
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        found = super().convert(value, owner)
+        if found.size and not 0 <= found.min() <= found.max() <= 255:
+            raise ValueError("not from 0 to 255")
+        return found
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes a list of whole numbers from 0 to 255"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "vector<unsigned char>"
+
+
+class SerialPortBridgeGeneric(Component):
+    """Sends bytes to a microcontroller at the end of each step, such as angles of servo motors.
+
+    Without the port the scene runs all the same, with a warning. The packet has no checksum, and a
+    board that gets no more packets does not stop: `softctl run --bridge` streams with limits and a
+    watchdog instead.
+    """
+
+    category: ClassVar[str] = "controller"
+
+    port = Text("", "Serial port, such as /dev/ttyACM0.")
+    baudRate = Int(0, "Rate of the line, in bit/s.")
+    packetOut = Bytes(
+        [],
+        "Values to send, as many as `size`; smaller than the header, so that it can be found.",
+        aliases=("sentData",),
+    )
+    packetIn = Bytes([], "The byte that was received last; 0 if none came.", read_only=True)
+    header = Bytes(HEADER, "Byte before the values; with splitPacket also the one between them.")
+    size = Int(0, "How many values packetOut must have; with others nothing is sent any more.")
+    precise = Bool(False, "Send each value in two bytes, the higher one first.")
+    splitPacket = Bool(False, "With precise: send the second header in the middle of the bytes.")
+    redundancy = Int(1, "How often each packet is sent.")
+    receive = Bool(False, "Read a byte at the start of each step; waits for up to 20 ms.")
+    componentState = Text("Undefined", "Valid, or Invalid: nothing is sent.", read_only=True)
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        self._port: SerialPort | None = None
+        self._warned = False
+        super().__init__(*args, **values)
+
+    def init(self) -> None:
+        """Open the port, and mend what does not fit, with warnings."""
+        self._connect()
+        if self.splitPacket.get() and not self.precise.get():
+            message.warning(
+                self, "Option splitPacket should only be used in precise mode. It is switched off."
+            )
+            self.splitPacket.set(False)
+        if len(self.header.get()) < (2 if self.splitPacket.get() else 1):
+            message.warning(self, "Problem with header size. Set default [255,254].")
+            self.header.set(np.array(HEADER))
+        if self.redundancy.get() < 1:
+            message.warning(
+                self, "No valid number of packets set in redundancy, set automatically to 1."
+            )
+            self.redundancy.set(1)
+
+    def handle(self, event: Event) -> None:
+        """Read at the start of a step, send at its end."""
+        if self._port is None or self._context is None or not self.listening.get():
+            return
+        if self.componentState.get() != "Valid":
+            return
+        try:
+            if event["type"] == "AnimateBeginEvent" and self.receive.get():
+                self._receive(self._port)
+            elif event["type"] == "AnimateEndEvent" and self._fits():
+                self._send(self._port)
+        except DeviceTimeoutError as error:
+            if not self._warned:
+                self._warned = True
+                message.warning(self, f"A packet was not sent, and others may not be: {error}")
+        except DeviceError as error:
+            message.warning(self, f"Nothing is sent any more: {error}")
+            self.componentState.set("Invalid")
+            self.cleanup()
+
+    def cleanup(self) -> None:
+        """Close the port."""
+        port, self._port = self._port, None
+        if port is not None:
+            port.close()
+
+    def _connect(self) -> None:
+        self.cleanup()
+        self.componentState.set("Invalid")
+        assert self._context is not None
+        if _WITHOUT_DEVICES in self._context.getRoot().__dict__:
+            return
+        path = os.path.realpath(self.port.get())
+        if path in _OPEN:
+            _OPEN[path]._give_way(self)
+        try:
+            self._port = SerialPort(self.port.get(), self.baudRate.get())
+        except DeviceError as error:
+            message.warning(self, f"No serial port found: {error} The scene runs without it.")
+            return
+        _OPEN[path] = self
+        self.componentState.set("Valid")
+        if self.printLog.get():
+            message.info(self, "Serial port found")
+
+    def _give_way(self, other: Component) -> None:
+        """Leave the port to a later component: mostly that of a scene which is made anew."""
+        if self._port is not None:
+            self.cleanup()
+            self.componentState.set("Invalid")
+            message.info(self, f"{other.describe()} uses the port from now on.")
+
+    def _fits(self) -> bool:
+        """Whether there are as many values as the microcontroller expects."""
+        size, given = self.size.get(), len(self.packetOut.get())
+        if not self.size.isSet():
+            message.warning(self, "Size not set.")
+        if given == size:
+            return True
+        message.warning(
+            self,
+            f"packetOut has {given} values, but size is {size}. Change one of them; look what the "
+            "microcontroller in the robot expects. Nothing is sent any more (state Invalid).",
+        )
+        self.componentState.set("Invalid")
+        return False
+
+    def _send(self, port: SerialPort) -> None:
+        data = packet(
+            self.packetOut.get().tolist(),
+            self.header.get().tolist(),
+            precise=self.precise.get(),
+            split=self.splitPacket.get(),
+        )
+        port.discard_input()
+        port.write(data * self.redundancy.get())
+
+    def _receive(self, port: SerialPort) -> None:
+        """The first byte; `_send` throws away what came with it."""
+        end = monotonic() + _WAIT
+        while not (found := port.read()) and monotonic() < end:
+            sleep(0.0005)
+        self.packetIn.set(np.array([found[0] if found else 0]))
