@@ -12,9 +12,9 @@ from sofa_softctl.errors import ConfigError
 BUILT_IN = {
     "can": "can_bus:CanDevice",
     "dynamixel": "dynamixel.device:DynamixelDevice",
+    "loopback": "loopback:LoopbackDevice",
     "ros2": "ros2:Ros2Device",
     "rosbridge": "rosbridge:RosbridgeDevice",
-    "loopback": "loopback:LoopbackDevice",
     "serial": "serial_line:SerialDevice",
     "softrobots": "softrobots_packets:SoftRobotsDevice",
     "udp": "udp:UdpDevice",
