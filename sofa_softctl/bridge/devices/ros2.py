@@ -44,6 +44,8 @@ class Ros2Device(Device):
         answer_timeout: Longest silence of the feedback later [s].
     """
 
+    modules = ("rclpy",)
+
     def __init__(
         self,
         name: str,

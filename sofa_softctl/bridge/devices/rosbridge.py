@@ -50,6 +50,8 @@ class RosbridgeDevice(Device):
         answer_timeout: Longest silence of the feedback later [s].
     """
 
+    modules = ("roslibpy",)
+
     def __init__(
         self,
         name: str,
