@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import signal
 import subprocess
 from contextlib import suppress
@@ -130,7 +129,7 @@ class Stream:
                 self._check()
                 if len(self._sent) <= self.robot.stream.lookahead:
                     return
-                select.select([self._link], [], [], 0.25 * self.robot.safety.command_timeout)
+                self._link.wait(0.25 * self.robot.safety.command_timeout)
         finally:
             self._samples = kept + self._samples
 
@@ -161,7 +160,7 @@ class Stream:
             if self.statistics is None and self._failure is None:
                 self._failure = self._ended()
             elif self.reason != known and not self._asked and self._failure is None:
-                self._failure = self._error(f"{self.robot.name}: {self.reason}")
+                self._failure = self._error(f"{self.robot.name}: {self.reason}.")
         if self._failure is not None:
             raise self._failure
         assert self.statistics is not None
@@ -178,7 +177,7 @@ class Stream:
                 raise self._ended()
             if monotonic() > deadline:
                 raise DeviceTimeoutError(f"the devices of '{self.robot.name}' did not open in time")
-            select.select([self._link], [], [], 0.5)
+            self._link.wait(0.5)
             self._receive()
 
     def _receive(self) -> None:
@@ -193,7 +192,7 @@ class Stream:
                 self._samples.append(sample)
                 self.state, self.time = sample.state, sample.time
             elif kind == messages.REASON:
-                self.reason, name = messages.read_pickled(message)
+                self.state, self.reason, name = messages.read_pickled(message)
                 self._error = getattr(errors, name)
             elif kind == messages.OPENED:
                 self.capabilities, self.notes = messages.read_pickled(message)
@@ -209,7 +208,7 @@ class Stream:
         if self._failure is not None:
             raise self._failure
         if self.reason:
-            raise self._failed(self._error(f"{self.robot.name}: {self.reason}"))
+            raise self._failed(self._error(f"{self.robot.name}: {self.reason}."))
         if self._finishing:
             raise DeviceFailedError(f"{self.robot.name}: the stream is finished.")
         if self._link.closed:
@@ -269,8 +268,7 @@ class Stream:
     def _await_end(self, seconds: float) -> None:
         deadline = monotonic() + seconds
         while not self._link.closed and (left := deadline - monotonic()) > 0.0:
-            self._link.flush()
-            select.select([self._link], [self._link] if len(self._link) else [], [], left)
+            self._link.wait(left)
             self._receive()
         if not self._link.closed:
             self._failure = DeviceTimeoutError(

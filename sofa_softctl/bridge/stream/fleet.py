@@ -138,7 +138,7 @@ class Fleet:
             numbers = np.full(sensor.size, np.nan)
             said = self._by_name[sensor.device].signals.get(sensor.signal)
             if said is not None:
-                said = np.ravel(np.asarray(said, dtype=float))[: sensor.size]
+                said = said[: sensor.size]
                 numbers[: said.size] = sensor.map.from_device(said)
             found.append(numbers)
         return np.concatenate(found)

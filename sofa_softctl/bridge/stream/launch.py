@@ -44,7 +44,8 @@ def launch(robot: RobotConfig, dry_run: bool) -> tuple[subprocess.Popen[bytes], 
             process = subprocess.Popen(
                 [python(), "-P", "-m", module, str(theirs.fileno()), str(os.getpid())],
                 stdin=subprocess.PIPE,
-                stdout=2,  # what a device prints must not mix with what the command prints
+                stdout=_errors(),  # what a device prints must not mix with what the command prints
+                stderr=_errors(),
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
                 env=_environment(os.environ),
@@ -62,6 +63,15 @@ def launch(robot: RobotConfig, dry_run: bool) -> tuple[subprocess.Popen[bytes], 
     except BrokenPipeError:
         pass  # it ended already; whoever waits for its first message finds out
     return process, Link(ours)
+
+
+def _errors() -> int:
+    """The standard error output, if it is open."""
+    try:
+        os.fstat(2)
+    except OSError:
+        return subprocess.DEVNULL
+    return 2
 
 
 def python() -> str:

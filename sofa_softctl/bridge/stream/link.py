@@ -68,13 +68,22 @@ class Link:
                 self.closed = True
         return found
 
+    def wait(self, seconds: float) -> None:
+        """Wait until something arrives, or what was kept can be sent, but no longer."""
+        poll = select.poll()  # `select` fails where a process has many files open
+        poll.register(self._end, select.POLLIN | (select.POLLOUT if self._kept else 0))
+        poll.poll(max(1e3 * seconds, 0.0))
+        self.flush()
+
     def flush_within(self, seconds: float) -> None:
         """Wait until all was sent, but no longer."""
         deadline = monotonic() + seconds
         self.flush()
         while self._kept and (left := deadline - monotonic()) > 0.0:
-            select.select([], [self._end], [], left)
-            self.flush()
+            self.wait(left)
+            self.receive()  # it says when the other end is gone
+            if self.closed:
+                return
 
     def close(self) -> None:
         """Close this end."""

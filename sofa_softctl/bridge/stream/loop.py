@@ -1,4 +1,9 @@
-"""The loop of the device process: once a period, look, decide, write, report."""
+"""The loop of the device process: once a period, look, decide, write, report.
+
+Limits hold from one command to the next. On the wire a command that was late may be followed after
+half a period, so that for this one period the motors may be asked for twice the rate; after what
+is later still, deadlines are left out, and the robot's clock waits meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -59,9 +64,7 @@ class Loop:
             start = monotonic()
             moving = self.supervisor.state in MOVING
             self._one_period(start)
-            # the next deadline is one of the grid, at least half a period after this start
-            earliest = max(start + 0.5 * self.period, monotonic() - 0.5 * self.period)
-            steps = max(1, math.ceil((earliest - deadline) / self.period))
+            steps = steps_to_next(deadline, start, monotonic(), self.period)
             if moving:
                 self.periods += 1
                 self.missed += steps - 1
@@ -165,13 +168,11 @@ class Loop:
             for problem in self.fleet.stop():
                 self.supervisor.note(problem)
                 say(problem)
+            self._report_reason()
 
     def _report(self, now: float, command: np.ndarray | None) -> None:
         supervisor = self.supervisor
-        if supervisor.reason != self._reported:
-            self._reported = supervisor.reason
-            content = (supervisor.reason, supervisor.error.__name__)
-            self.link.send(messages.pickled(messages.REASON, content))
+        self._report_reason()
         if len(self.link) > UNREAD:
             self.lost += 1
             self.link.flush()
@@ -190,8 +191,19 @@ class Loop:
         )
         self.link.send(messages.sample(found))
 
+    def _report_reason(self) -> None:
+        supervisor = self.supervisor
+        if supervisor.reason != self._reported:
+            self._reported = supervisor.reason
+            content = (supervisor.state, supervisor.reason, supervisor.error.__name__)
+            self.link.send(messages.pickled(messages.REASON, content))
+
     def statistics(self, notes: tuple[str, ...]) -> Statistics:
         """How regular it was; `notes`: what was known before."""
+        assumed = (
+            f"{', '.join(self.supervisor.assumed)} did not say where they were: the soft start "
+            "began at their rest pose."
+        )
         lost = f"{self.lost} samples were lost: the scene did not read them in time."
         round_trip = self.fleet.round_trip()
         return Statistics(
@@ -203,5 +215,26 @@ class Loop:
             jitter_histogram=(self.jitter.counts, self.jitter.edges),
             latency_histogram=(self.latency.counts, self.latency.edges),
             waited=self.supervisor.playout.waited,
-            notes=(*notes, *self.fleet.notes(), *([lost] if self.lost else [])),
+            notes=(
+                *notes,
+                *([assumed] if self.supervisor.assumed else []),
+                *self.fleet.notes(),
+                *([lost] if self.lost else []),
+            ),
         )
+
+
+def steps_to_next(deadline: float, start: float, now: float, period: float) -> int:
+    """Periods from one deadline to the next that is kept; those between are left out.
+
+    Two periods never begin less than half a period apart, so that what was late is not hurried; a
+    deadline that passed by less than half a period is still kept.
+
+    Args:
+        deadline: Of the period that began last [s].
+        start: When that one began [s].
+        now: When its work was done [s].
+        period: [s].
+    """
+    earliest = max(start + 0.5 * period, now - 0.5 * period)
+    return max(1, math.ceil((earliest - deadline) / period))

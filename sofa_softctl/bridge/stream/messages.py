@@ -6,8 +6,8 @@ what is rare is pickled. Both ends are this package.
     from the scene   T time sent, time of the scene, values     F finish
                      H a sign of life                           S reason: emergency stop
     to the scene     P a sample                                 O opened: capabilities, notes
-                     R reason and class of the error            E error while opening
-                     Z statistics, before the end
+                     R state, reason, class of the error        E error while opening
+                     Z state and statistics, before the end
 """
 
 from __future__ import annotations

@@ -107,8 +107,8 @@ class Port:
         """
         with self._calling("read", self._safety.clock_jump):
             feedback = self.device.read()
-        if feedback is not None:
-            self._take(feedback)
+            if feedback is not None:
+                self._take(feedback)
         silence = monotonic() - self._answered  # NaN before the first command
         longest = self._period + self._safety.feedback_timeout
         if self.capabilities.acknowledges and silence > longest:
@@ -162,13 +162,13 @@ class Port:
                 self.positions[index] = self._maps[index].from_device(value)
             if channel.number in feedback.efforts:
                 self.efforts[index] = feedback.efforts[channel.number]
-        self.signals.update(feedback.signals)
+        for name, signal in feedback.signals.items():
+            self.signals[name] = np.ravel(np.asarray(signal, dtype=float))
         if feedback.acknowledged is not None and feedback.acknowledged != self._acknowledged:
             self._acknowledged = feedback.acknowledged
             self._answered = monotonic()
             self._forget(feedback)
         if feedback.stopped:
-            self.failed = True
             raise DeviceFailedError(f"device '{self.name}' stopped: {feedback.stopped}")
 
     def _forget(self, feedback: Feedback) -> None:

@@ -22,6 +22,7 @@ from sofa_softctl.bridge.stream.link import Link
 from sofa_softctl.bridge.stream.log import say
 from sofa_softctl.bridge.stream.loop import Loop
 from sofa_softctl.bridge.stream.signals import Signals
+from sofa_softctl.bridge.stream.state import StreamState
 from sofa_softctl.bridge.stream.watch import Watch
 from sofa_softctl.errors import ConfigError
 
@@ -70,7 +71,11 @@ def _run(loop: Loop, notes: list[str]) -> int:
         for problem in loop.fleet.stop():
             say(problem)
         say(traceback.format_exc())
-        content = (f"the device process failed: {error!r}", "DeviceFailedError")
+        content = (
+            StreamState.STOPPED,
+            f"the device process failed: {error!r}",
+            "DeviceFailedError",
+        )
         loop.link.send(messages.pickled(messages.REASON, content))
         status = 1
     for problem in loop.fleet.close():

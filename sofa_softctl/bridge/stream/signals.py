@@ -18,12 +18,15 @@ class Signals:
 
     def __init__(self) -> None:
         self._received: list[signal.Signals] = []
-        self._read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._read, write = os.pipe()
+        os.set_blocking(self._read, False)
+        os.set_blocking(write, False)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         for each in IGNORED:
             signal.signal(each, signal.SIG_IGN)
         for each in (*GO_TO_REST, EMERGENCY_STOP):
             signal.signal(each, self._remember)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())  # what the scene blocked is inherited
 
     def _remember(self, number: int, frame: FrameType | None) -> None:
         del frame

@@ -51,16 +51,17 @@ class Statistics:
     """How regularly commands were sent."""
 
     periods: int
-    """Periods of the loop."""
+    """Periods in which commands were sent."""
     missed: int
-    """Deadlines that were missed by more than a period: such a period is left out, not hurried."""
+    """Deadlines missed by more than half a period: such a period is left out, not hurried."""
     jitter: np.ndarray
     """Percentiles 50, 90, 99, 99.9 and the worst of |start - deadline| of a period [s]."""
     latency: np.ndarray
-    """The same of the time from `Stream.send` to the first write that contains it, without the
-    delay by `lookahead` [s]."""
+    """The same of the time from `Stream.send` to the end of the first write that could contain the
+    target: without the delay by `lookahead` [s]."""
     round_trip: np.ndarray
-    """The same of the time from a write to its acknowledgement; NaN: no device acknowledges [s]."""
+    """The same of the time from a write to its acknowledgement, when the device read it: at the
+    next period, for most; NaN: no device acknowledges [s]."""
     jitter_histogram: tuple[np.ndarray, np.ndarray]
     """Counts, and edges of their bins [s]."""
     latency_histogram: tuple[np.ndarray, np.ndarray]

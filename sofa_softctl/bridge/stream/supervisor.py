@@ -9,6 +9,10 @@ A fault is latched: the robot brakes within its limits, is held for a time, goes
 and stays there; targets are not looked at any more. With `stay` it is held and then stopped where
 it is: when nobody holds the dead-man switch, nothing moves on its own. What happens before the
 first command stops the devices without any motion, since where the robot is may not be known.
+
+Where one device fails, all are stopped at once, where they are: a robot whose actuators no longer
+act together is not moved on. The same holds after a pause of this process or sleep of the computer,
+since somebody may have come near meanwhile.
 """
 
 from __future__ import annotations
@@ -51,6 +55,8 @@ class Supervisor:
         """The last command; NaN before the first [unit], shape (n,)."""
         self.target = np.full(len(actuators), np.nan)
         """What the scene asks for at the robot's clock; NaN before the start [unit], shape (n,)."""
+        self.assumed: list[str] = []
+        """Actuators that did not say where they were when the motion began."""
         self.playout = Playout(robot.stream.interpolation, robot.stream.lookahead)
         self._check = TargetCheck(actuators, tolerance)
         self._robot = robot
@@ -92,7 +98,7 @@ class Supervisor:
             self.state, self._move = StreamState.HOLDING, None
             self._hold = self._robot.safety.hold
         elif self.state in MOVING and not self.reason:  # it returns already
-            self.reason = reason
+            self.note(reason)
 
     def stop(self, reason: str, error: type[DeviceError] = DeviceFailedError) -> None:
         """Send nothing any more; the devices are to be stopped at once."""
@@ -134,7 +140,8 @@ class Supervisor:
 
     def note(self, reason: str) -> None:
         """Add to the reason."""
-        self.reason = "; then ".join(part for part in (self.reason, reason) if part)
+        parts = (self.reason, reason.removesuffix("."))
+        self.reason = "; then ".join(part for part in parts if part)
 
     def _limiter_at(self, start: np.ndarray) -> Limiter:
         low, high = self._check.low, self._check.high
@@ -144,6 +151,10 @@ class Supervisor:
         """Without what `TargetCheck` tolerates."""
         found: np.ndarray = np.clip(target, self._check.low, self._check.high)
         return found
+
+    @property
+    def _held(self) -> bool:
+        return self._hold < -0.5 * self.dt  # but for rounding
 
     @property
     def _moved(self) -> bool:
@@ -160,6 +171,10 @@ class Supervisor:
             return
         known = np.isfinite(measured)
         start = np.where(known, measured, self._rest)
+        actuators = self._robot.actuators
+        self.assumed = [
+            one.name for one, is_known in zip(actuators, known, strict=True) if not is_known
+        ]
         for index, actuator in enumerate(self._robot.actuators):
             low, high = actuator.position_min - actuator.jump, actuator.position_max + actuator.jump
             if not low <= start[index] <= high:
@@ -206,11 +221,11 @@ class Supervisor:
             self.state, self._move = StreamState.STREAMING, None
         elif self.state is StreamState.HOLDING:
             self._hold -= self.dt
-            if self._hold < 0.0 and self._limiter.at_rest:
+            if self._held and self._limiter.at_rest:
                 self.state = StreamState.STOPPED if self._stay else StreamState.RETURNING
         elif self.state is StreamState.RETURNING and self._moved:
             self._hold -= self.dt
-            if self._hold < 0.0:
+            if self._held and self._limiter.at_rest:
                 self.state = StreamState.RESTED
 
     def _commanded(self) -> np.ndarray:

@@ -10,7 +10,7 @@ from sofa_softctl.bridge.config.robot import SafetyConfig
 
 
 class Watch:
-    """Looks at the files and clocks of a robot once a period.
+    """Looks at the files, which belong on a local disk, and clocks of a robot once a period.
 
     Args:
         safety: Of the robot.

@@ -17,8 +17,10 @@ from sofa_softctl.bridge.config.robot import (
 )
 from sofa_softctl.bridge.stream.state import StreamState as S
 
-STEP = 0.02
+STEP = 0.01
 """Of the scene [s]."""
+LONG = {"command_timeout": 1.0, "feedback_timeout": 0.5, "clock_jump": 0.5}
+"""Timeouts: so long that a busy computer does not reach them by itself [s]."""
 OVER = (S.RESTED, S.STOPPED)
 
 
@@ -44,8 +46,8 @@ def robot_of(
         "map": LinearMap(100.0, 1000.0),
         "position_min": 0.0,
         "position_max": 60.0,
-        "rate": 200.0,
-        "acceleration": 4000.0,
+        "rate": 400.0,
+        "acceleration": 8000.0,
         "jump": 20.0,
         "effort_max": 5.0,
         "rest": 0.0,
@@ -68,15 +70,13 @@ def robot_of(
         ),
         sensors=(SensorConfig("tip", names[0], "tip", "length", "mm", 3, LinearMap(2.0), 9),),
         stream=StreamConfig(**{"rate": 200.0, "lookahead": 2, **(stream or {})}),
-        safety=SafetyConfig(
-            **{"command_timeout": 0.3, "hold": 0.05, "feedback_timeout": 0.15, **(safety or {})}
-        ),
+        safety=SafetyConfig(**{**LONG, "hold": 0.03, **(safety or {})}),
     )
 
 
 def wave(index, count=2):
-    """Target of a step: smooth, between 0 and 30 mm, at most 47 mm/s."""
-    return np.full(count, 15.0 - 15.0 * math.cos(math.pi * index * STEP))
+    """Target of a step: smooth, between 0 and 30 mm, at most 0.94 mm a step."""
+    return np.full(count, 15.0 - 15.0 * math.cos(math.pi * index / 50.0))
 
 
 def drive(stream, steps, target=wave, *, step=STEP, first=0, count=None):

@@ -80,24 +80,23 @@ def test_a_scene_that_is_killed_leaves_a_robot_at_rest_and_a_line_that_says_so(r
     scene.process.kill()
     said = scene.end()
     assert_at_rest(record)
-    # hold 0.05 s, brake 0.05 s, return 0.4 s, hold 0.05 s; slack for a busy computer: 1 s
-    assert Wire(record).times("close")[0] - killed < 1.6
+    # hold 0.03 s, brake 0.05 s, return 0.12 s, hold 0.03 s; slack for a busy computer: 2 s
+    assert Wire(record).times("close")[0] - killed < 2.3
     assert "the process of the scene ended without finishing the stream" in said
     assert "robot 'Test' RESTED" in said and "Devices closed" in said
 
 
 def test_a_child_of_the_scene_that_holds_its_socket_does_not_keep_the_robot_moving(record):
     """A fork inherits the socket, so that its end is not seen there."""
-    scene = Scene(record, "os.fork() or time.sleep(1.5); " + ON)
+    scene = Scene(record, "os.fork() or signal.pause(); " + ON)
     time.sleep(0.1)
     scene.process.kill()
     deadline = time.monotonic() + 5.0
     while "close" not in Wire(record).what():
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    scene.process.stdout.close()
-    scene.process.stderr.close()
-    scene.process.wait()
+    os.killpg(scene.process.pid, signal.SIGKILL)  # the child
+    scene.end()
     assert_at_rest(record)
 
 
@@ -112,7 +111,7 @@ def test_signals_that_end_the_scene_bring_the_robot_to_rest(record, how):
     assert_at_rest(record)
 
 
-@pytest.mark.parametrize("how", ["os._exit(3)", "raise RuntimeError('a bug')", "sys.exit(1)"])
+@pytest.mark.parametrize("how", ["os._exit(3)", "raise RuntimeError('a bug')"])
 def test_scenes_that_end_by_themselves_bring_the_robot_to_rest(record, how):
     scene = Scene(record, how)
     said = scene.end()
@@ -130,7 +129,7 @@ def test_a_scene_that_is_stopped_finds_its_robot_at_rest_when_it_goes_on(record)
         time.sleep(0.02)
     os.kill(scene.process.pid, signal.SIGCONT)
     said = scene.end()
-    assert "DeviceFailedError: Test: nothing came from the scene for 0.3 s" in said
+    assert "DeviceFailedError: Test: nothing came from the scene for 1 s" in said
     assert_at_rest(record)
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sofa_softctl.bridge.stream.limiter import Limiter
 
 DT = 0.01
-SETTINGS = settings(max_examples=150, deadline=None)
+SETTINGS = settings(max_examples=80, deadline=None)
 
 
 def number(low, high):
@@ -143,6 +143,16 @@ def test_a_target_within_the_limits_is_passed_without_lag(limiter, shares):
     followed = run(limiter, feasible)[1:]
     tolerance = len(shares) * rounding(limiter) + 1e-9 * limiter.change[0] * DT * len(shares)
     assert np.abs(followed - feasible).max() <= tolerance
+
+
+def test_a_target_that_runs_into_a_limit_and_stops_there_is_left_in_time_to_brake():
+    """It is followed exactly, until it is about to stop at a limit as no actuator could."""
+    for end in (0.0, 60.0):
+        one = limiter(0.0, 60.0, 100.0, 1000.0, 30.0)
+        ramp = np.clip(30.0 + 0.4 * np.arange(120) * np.sign(end - 30.0), 0.0, 60.0)
+        positions = run(one, ramp)
+        assert_within_limits(one, positions)
+        assert abs(positions[-1] - end) < 1e-9
 
 
 def test_a_fast_sine_within_the_limits_comes_through_unchanged():

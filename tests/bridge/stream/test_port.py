@@ -16,7 +16,7 @@ from sofa_softctl.errors import DeviceFailedError, DeviceTimeoutError
 
 
 def fleet(**actuator):
-    robot = robot_of("", kind="loopback", actuator=actuator)
+    robot = robot_of("", kind="loopback", actuator={"rate": 200.0, **actuator})
     found = Fleet(robot, {"board0": LoopbackDevice("board0")})
     found.open()
     return found
@@ -30,6 +30,8 @@ def test_a_value_outside_the_limits_is_never_written(value):
         one.write(np.array([30.0, value]))
     one.read()
     assert one.measured().tolist() == [30.0, 30.0]
+    with pytest.raises(DeviceFailedError, match="outside"):
+        fleet().write(np.array([30.0, value]))  # as the first one
 
 
 def test_a_value_that_jumps_is_never_written():

@@ -4,19 +4,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rig import STEP, robot_of, wave
+from rig import robot_of, wave
 
 from sofa_softctl.bridge.stream.state import StreamState as S
 from sofa_softctl.bridge.stream.supervisor import MOVING, PLAYING, Supervisor
 
+STEP = 0.02
+"""Of the scene [s]."""
 UNKNOWN = np.full(2, np.nan)
 
 
 class Run:
     """A supervisor with a clock of its own; it sends a target every fourth period."""
 
-    def __init__(self, measured=UNKNOWN, **options):
-        self.robot = robot_of("", **options)
+    def __init__(self, measured=UNKNOWN, safety=None, **options):
+        self.robot = robot_of("", safety={"command_timeout": 0.3, **(safety or {})}, **options)
         self.supervisor = Supervisor(self.robot, np.full(2, 0.005))
         self.now, self.measured = 100.0, np.asarray(measured, dtype=float)
         self.commands, self.states, self.sent = [], [], 0
@@ -206,6 +208,14 @@ def test_a_fault_that_stays_ends_where_the_robot_is():
     assert run.assert_safe()[-1].min() > 1.0
 
 
+def test_a_fault_that_stays_brakes_before_it_stops():
+    run = Run(safety={"hold": 0.0}).step(150, sending=True)
+    run.supervisor.fault("the switch was released", stay=True)
+    run.step(20)
+    speed = np.diff(run.assert_safe()[-3:], axis=0)
+    assert run.states[-1] is S.STOPPED and speed[-1].tolist() == [0.0, 0.0] != speed[0].tolist()
+
+
 def test_a_return_to_rest_is_interrupted_by_the_dead_man_switch():
     run = Run().step(200, sending=True)
     run.supervisor.finish()
@@ -257,7 +267,7 @@ EVENTS = st.sampled_from(["good"] * 6 + ["jump"] * 4 + ["hear", "wait"])
 ENDS = st.sampled_from(["nan", "over", "fault", "stay", "finish", "stop", "wait"])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(EVENTS, st.integers(0, 12), st.floats(0.0, 1.0)), min_size=10, max_size=60),
     st.lists(st.tuples(ENDS, st.integers(0, 30), st.floats(0.0, 1.0)), max_size=5),
