@@ -2,6 +2,7 @@
 
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -69,18 +70,18 @@ def started(robot, *words):
 
 def read_until(ours, text):
     said = ""
-    end = time.monotonic() + 60.0
-    while text not in said and time.monotonic() < end:
+    while text not in said and select.select([ours], [], [], 30.0)[0]:
         said += os.read(ours, 4096).decode()
     assert text in said, said
-    return said
 
 
 def test_a_terminal_gives_keys_at_once_and_is_put_back(robot):
     process, ours = started(robot, "jog", robot.path, "left")
     try:
         read_until(ours, "q ends.")
-        os.write(ours, b"\x1b[A")  # no end of a line
+        os.write(ours, b"\x1b")  # an arrow in two parts; no end of a line
+        time.sleep(0.1)
+        os.write(ours, b"[A")
         read_until(ours, "to 0.2 mm")
         os.write(ours, b"q")
         read_until(ours, "At rest.")
@@ -107,3 +108,20 @@ def test_ctrl_c_stops_all_motors(robot):
     words = [words for _, words in robot.words()]
     assert words[-1] == ["stop"]
     assert float(words[-2][0]) < 3000.0  # on its way
+
+
+def test_a_terminal_that_is_closed_ends_it(robot):
+    process, ours = started(robot, "jog", robot.path, "left")
+    try:
+        read_until(ours, "q ends.")
+        os.write(ours, b"]]]]+++")
+        read_until(ours, "to 6 mm")
+        os.close(ours)
+        assert process.wait(30) is not None
+    finally:
+        process.kill()
+        process.wait()
+    end = time.monotonic() + 30.0
+    while robot.words()[-1][1] != ["stop"] and time.monotonic() < end:
+        time.sleep(0.05)
+    assert robot.words()[-1][1] == ["stop"]
