@@ -196,14 +196,14 @@ def test_unplugged_and_plugged_in_again_it_still_answers(servo):
 
 
 def test_it_runs_in_real_time_for_hosts_that_do_not_know_better(built):
-    """No faster than the wall's clock; how much slower is up to this machine."""
+    """No faster than the wall's clock, but for 50 ms that it may catch up."""
     folder = built("atmega328p-servo", "emulator")
     with Emulator(folder / "atmega328p-servo.elf", folder) as board:
         line = wire.Line(board)
         assert line.ask(wire.HELLO).channels == 8
         start, wall = board.time(), time.monotonic()
         line.sleep(0.1)
-        assert 0.01 < board.time() - start < time.monotonic() - wall + 0.01
+        assert 0.01 < board.time() - start < time.monotonic() - wall + 0.06
         board.pause()
         start = board.time()
         line.sleep(0.05)
