@@ -75,7 +75,7 @@ def read_until(ours, text):
     assert text in said, said
 
 
-def test_a_terminal_gives_keys_at_once_and_is_put_back(robot):
+def test_a_terminal_gives_keys_at_once_and_its_end_ends_the_motion(robot):
     process, ours = started(robot, "jog", robot.path, "left")
     try:
         read_until(ours, "q ends.")
@@ -83,13 +83,15 @@ def test_a_terminal_gives_keys_at_once_and_is_put_back(robot):
         time.sleep(0.1)
         os.write(ours, b"[A")
         read_until(ours, "to 0.2 mm")
-        os.write(ours, b"q")
-        read_until(ours, "At rest.")
-        assert process.wait(20) == 0
+        os.close(ours)
+        assert process.wait(30) is not None
     finally:
         process.kill()
         process.wait()
-        os.close(ours)
+    end = time.monotonic() + 30.0
+    while robot.words()[-1][1] != ["stop"] and time.monotonic() < end:
+        time.sleep(0.05)
+    assert robot.words()[-1][1] == ["stop"]
 
 
 def test_ctrl_c_stops_all_motors(robot):
@@ -108,20 +110,3 @@ def test_ctrl_c_stops_all_motors(robot):
     words = [words for _, words in robot.words()]
     assert words[-1] == ["stop"]
     assert float(words[-2][0]) < 3000.0  # on its way
-
-
-def test_a_terminal_that_is_closed_ends_it(robot):
-    process, ours = started(robot, "jog", robot.path, "left")
-    try:
-        read_until(ours, "q ends.")
-        os.write(ours, b"]]]]+++")
-        read_until(ours, "to 6 mm")
-        os.close(ours)
-        assert process.wait(30) is not None
-    finally:
-        process.kill()
-        process.wait()
-    end = time.monotonic() + 30.0
-    while robot.words()[-1][1] != ["stop"] and time.monotonic() < end:
-        time.sleep(0.05)
-    assert robot.words()[-1][1] == ["stop"]
