@@ -109,28 +109,34 @@ def compare(board, record, robot):
     for k, actuator in enumerate(robot.actuators):
         error[:, k] = actuator.map.from_device(values[: len(rows), k].astype(float)) - rows[:, k]
         resolution[k] = 1.0 / actuator.map.slope_range(0.0, 1.0)[0]
-    print(f"length of the pulse on the line less the one that was sent: at most "
-          f"{np.abs(error).max():.4f} mm; 1 us is {resolution.min():.4f} mm")
+    print(
+        f"length of the pulse on the line less the one that was sent: at most "
+        f"{np.abs(error).max():.4f} mm; 1 us is {resolution.min():.4f} mm"
+    )
 
-    behind = np.zeros(4, int)
-    first = np.full(len(values), np.inf)
+    first, count, between, off = np.full(len(values), np.inf), 0, 0, 0.0
     for channel in range(8):
         starts, widths = board.pulses(FIRST_PIN + channel)
         newest = np.searchsorted(times, starts) - 1
-        use = newest >= len(behind)
+        use = newest >= 1
         starts, widths, newest = starts[use], widths[use], newest[use]
-        off = np.array([np.abs(widths - values[newest - lag, channel]) for lag in range(4)])
-        exact = off < 0.5
-        np.add.at(behind, np.argmax(exact, axis=0)[exact.any(axis=0)], 1)
-        print(f"D{FIRST_PIN + channel}: {len(widths)} pulses, {np.count_nonzero(~exact.any(axis=0))} "
-              f"of another width than the last {len(behind)} commands: {off.min(axis=0).max():.3f} us")
+        last, before = values[newest, channel], values[newest - 1, channel]
+        on_the_way = (widths != last) & (widths != before)
+        low, high = np.minimum(last, before), np.maximum(last, before)
+        off = max(off, (low - widths).max(), (widths - high).max())
+        count, between = count + len(widths), between + np.count_nonzero(on_the_way)
         np.minimum.at(first, newest, starts)
-    print(f"pulses with the width of the newest command, the one before, ...: {behind.tolist()}")
+    print(
+        f"{count} pulses, each that of the last command or the one before, but for {between} "
+        f"between the two, where the rate was limited; outside the two: {off:.3f} us at most"
+    )
     at_line = times[: len(clock)] + board.base - clock
     percentiles("from the start of a period to the end of its frame at the firmware", at_line)
     shown = np.isfinite(first[: len(clock)])
-    percentiles("from the start of a period to the next pulse",
-                (first[: len(clock)] + board.base - clock)[shown])
+    percentiles(
+        "from the start of a period to the next pulse",
+        (first[: len(clock)] + board.base - clock)[shown],
+    )
 
 
 def main():
@@ -149,7 +155,9 @@ def main():
     for name in ("jitter", "latency", "round_trip"):
         times = "  ".join(f"{key} {1e3 * value:.3f}" for key, value in bridge[name].items())
         print(f"{name} [ms]: {times}")
-    print({k: bridge[k] for k in ("state", "periods", "missed", "steps", "late", "waited", "faults")})
+    print(
+        {k: bridge[k] for k in ("state", "periods", "missed", "steps", "late", "waited", "faults")}
+    )
 
 
 if __name__ == "__main__":
