@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 from tests.bridge.faults.fault import (
     AT_ONCE,
@@ -27,6 +28,27 @@ def twice(trial):
     trial.host.signal(signal.SIGINT)
 
 
+def to_both(number):
+    def inject(trial):
+        os.kill(trial.device, number)
+        trial.host.signal(number)
+
+    return inject
+
+
+def kill_on_the_way(trial):
+    """Kill the device process while it brings the robot to rest."""
+    trial.host.signal(signal.SIGINT)
+    trial.sleep(0.06)
+    os.kill(trial.device, signal.SIGKILL)
+
+
+def unplug_on_the_way(trial):
+    trial.host.signal(signal.SIGINT)
+    trial.sleep(0.06)
+    trial.board.unplug()
+
+
 def pause_scene(trial):
     """Until the robot is at rest; then let it go on."""
     trial.host.signal(signal.SIGSTOP)
@@ -50,9 +72,9 @@ def close_lid(trial):
 
 
 def second_host(trial):
-    """Another run on the same port, which is refused; its words are those that count."""
-    assert trial.run_to_end("second") == 1
-    assert "Traceback" not in trial.words
+    """Another run on the same port."""
+    status, trial.words = trial.run_to_end("second")
+    assert status == 1 and "Traceback" not in trial.words
 
 
 def stop_file(trial):
@@ -60,8 +82,10 @@ def stop_file(trial):
 
 
 def stop_command(trial):
-    assert trial.command("bridge", "stop", trial.config) == 0
-    assert "Emergency stop" in trial.words
+    status, trial.words = trial.command("bridge", "stop", trial.config)
+    assert status == 0
+    made = (trial.folder / "stop").stat().st_mtime
+    trial.moment = made - time.time() + time.monotonic()
 
 
 STOPPED_FILE = "Error: scene: Bar: emergency stop: the file '...stop' exists"
@@ -80,7 +104,7 @@ FAULTS = [
     Fault(
         name="Ctrl-C twice",
         inject=twice,
-        sees="Stopped by Ctrl-C after ... steps. They are recorded in 'run.mcap'.",
+        sees="Stopped by Ctrl-C...'run.mcap'.",
         does="goes to rest",
         end="rested",
         bound=TO_END,
@@ -117,7 +141,7 @@ FAULTS = [
     Fault(
         name="SIGKILL of the device process",
         inject=to_device(signal.SIGKILL),
-        sees="Error: scene: Bar: the device process was killed by SIGKILL while the robot was STREAMING.",
+        sees="Error: scene: Bar: the device process was killed by SIGKILL while the robot was STREAMING. The watchdog of board stops it ... s after the last command.",
         does="stops where it is",
         end="stopped",
         bound=WATCHDOG,
@@ -129,6 +153,41 @@ FAULTS = [
         does="goes to rest",
         end="rested",
         bound=TO_END,
+    ),
+    Fault(
+        name="SIGTERM of both processes, as by a service manager",
+        inject=to_both(signal.SIGTERM),
+        sees="SIGTERM",
+        does="goes to rest",
+        end="rested",
+        bound=TO_END,
+        status=(143, 1),  # whichever notices first
+    ),
+    Fault(
+        name="SIGKILL of both processes",
+        inject=to_both(signal.SIGKILL),
+        sees="",
+        does="stops where it is",
+        end="stopped",
+        bound=WATCHDOG,
+        status=-9,
+        trial={"moment": 1.3},
+    ),
+    Fault(
+        name="SIGKILL of the device process on the way to rest, after Ctrl-C",
+        inject=kill_on_the_way,
+        sees="Error: Bar: the device process was killed by SIGKILL while the robot was RETURNING. The watchdog of board stops it",
+        does="stops where it is",
+        end="stopped",
+        bound=WATCHDOG,
+    ),
+    Fault(
+        name="the plug is pulled on the way to rest, after Ctrl-C",
+        inject=unplug_on_the_way,
+        sees="Error: Bar: device 'board': ...port is gone: it was unplugged, or lost power. Plug it in and start again",
+        does="stops where it is",
+        end="stopped",
+        bound=WATCHDOG,
     ),
     Fault(
         name="the scene's process is paused (SIGSTOP, Ctrl-Z) and goes on after 1.5 s",
@@ -157,7 +216,7 @@ FAULTS = [
     Fault(
         name="a second run on the same port",
         inject=second_host,
-        sees="Error: scene: device 'board': ...port is in use",
+        sees="Error: ...port is in use",
         does="goes on; the second run moves nothing",
         end="done",
         status=0,
@@ -174,7 +233,7 @@ FAULTS = [
     Fault(
         name="`softctl bridge stop` from another terminal",
         inject=stop_command,
-        sees=STOPPED_FILE,
+        sees=f"Emergency stop: ...stop is there. The robot stays where it is. ... {STOPPED_FILE}",
         does="stops where it is",
         end="stopped",
         bound=AT_ONCE,

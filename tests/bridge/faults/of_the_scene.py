@@ -1,6 +1,8 @@
 """Faults of the scene, of its controller, of the disk, and of the robot's file."""
 
-from tests.bridge.faults.fault import AT_ONCE, NO_SCENE, TO_END, TO_REST, Fault
+import time
+
+from tests.bridge.faults.fault import NO_SCENE, TO_END, TO_REST, Fault
 
 
 def edit(trial):
@@ -15,12 +17,19 @@ def delete(trial):
     trial.config.unlink()
 
 
+def wait_until_full(trial):
+    """The moment of the fault is when the last byte was written."""
+    trial.until(trial.host.ended)
+    written = (trial.folder / "run.mcap.part").stat().st_mtime
+    trial.moment = written - time.time() + time.monotonic()
+
+
 def wrong(name, sees):
     """A target that is never sent."""
     return Fault(
         name=f"the controller asks for {name}",
         inject=None,
-        sees=f"Error: scene: Bar: the target of 'cable_0' {sees}, at 0.2... s of the scene",
+        sees=f"Error: scene: Bar: the target of 'cable_0' {sees}, at ... s of the scene",
         does="is held, goes to rest",
         end="rested",
         bound=TO_REST,
@@ -32,7 +41,7 @@ FAULTS = [
     wrong("NaN", "is nan"),
     wrong("inf", "is inf"),
     wrong("over-range", "is 26 mm, above the greatest position, 25"),
-    wrong("jump", "jumps from 5 to 9 mm, by more than jump = 3"),
+    wrong("jump", "jumps from ... to 9 mm, by more than jump = 3"),
     Fault(
         name="the controller raises an error",
         inject=None,
@@ -63,7 +72,7 @@ FAULTS = [
     Fault(
         name='the same, with `slow_scene = "wait"`',
         inject=None,
-        sees="",
+        sees="the robot waited ... s for the scene, in ... steps",
         does="goes on, as slowly as the scene",
         end="done",
         status=0,
@@ -71,12 +80,12 @@ FAULTS = [
     ),
     Fault(
         name="the disk is full while recording",
-        inject=None,
+        inject=wait_until_full,
         sees="Error: Cannot write 'run.mcap' any more: File too large. The first ... steps are safe in 'run.mcap.part'",
         does="goes to rest",
         end="rested",
         bound=TO_END,
-        trial={"file_size": 30_000, "duration": 5.0},
+        trial={"file_size": 100_000, "duration": 9.0},
     ),
     Fault(
         name="the robot's file is edited while it moves",
@@ -95,4 +104,3 @@ FAULTS = [
         status=0,
     ),
 ]
-assert AT_ONCE

@@ -126,9 +126,13 @@ class Recorder:
             for when, number, *v in self._lines("write")
         ]
 
+    @property
+    def moment(self):
+        """When it fails."""
+        return self.commands()[20].time
+
     def still(self):
-        sent = self.commands()
-        return last_change([one.time for one in sent], [list(one.values.values()) for one in sent])
+        return float(self._lines("stop")[0][0])
 
     def assert_safe(self):
         """It was stopped, and closed after that."""

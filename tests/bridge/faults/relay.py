@@ -28,8 +28,8 @@ class Relay:
         self.random = random.Random(1)
         self.flips = [0.0, 0.0]
         """Probability that a bit of a byte is flipped: on the way to the board, and from it."""
-        self.noise = [0, 0]
-        """Random bytes that are put between others about every 2 ms, in both directions."""
+        self.noise = [(0, 0.0), (0, 0.0)]
+        """Random bytes that come between others: how many, and with which chance each ms."""
         self.cut = [False, False]
         """Whether bytes are lost."""
         self.delay = [0.0, 0.0]
@@ -86,8 +86,9 @@ class Relay:
         due = time.monotonic() + self.delay[way]
         if data and not self.cut[way]:
             self._waiting[way].append((due, self._damaged(data, self.flips[way])))
-        if self.noise[way] and self.random.random() < 0.5:
-            self._waiting[way].append((due, self.random.randbytes(self.noise[way])))
+        count, chance = self.noise[way]
+        if self.random.random() < chance:
+            self._waiting[way].append((due, self.random.randbytes(count)))
         while self._waiting[way] and self._waiting[way][0][0] <= time.monotonic():
             try:
                 os.write(to, self._waiting[way].pop(0)[1])

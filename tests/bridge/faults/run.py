@@ -74,11 +74,12 @@ def _once(fault, server, firmware, folder, last):
         if fault.inject is not None and not trial.host.ended():
             trial.inject(fault.inject)
         status = trial.end()
-        if fault.after is not None:
-            fault.after(trial)
         disturbed = board.disturbed() or any(word in trial.host.words for word in BUSY)
         try:
-            return check(fault, trial, status)
+            time = check(fault, trial, status)
+            if fault.after is not None:
+                fault.after(trial)
+            return time
         except AssertionError as error:
             if disturbed and not last:
                 raise Disturbed from error

@@ -8,7 +8,7 @@ import math
 import os
 import time
 
-import Sofa.Core
+from sofa_softctl.scene import SceneController
 from sofa_softctl.testing.scene import small_scene
 
 UNITS = "mm, kg, s"
@@ -26,32 +26,34 @@ def pulled(moment):
     return min(phase, 20.0 - phase), 0.5 * min(phase, 20.0 - phase)
 
 
-class Pull(Sofa.Core.Controller):
+class Pull(SceneController):
+    """What it asks of the robot is its output `displacement`, as that of an InverseController."""
+
     def __init__(self, *args, root, cables, **options):
-        Sofa.Core.Controller.__init__(self, *args, **options)
-        self.root, self.actuators, self.happened = root, cables, False
-        self.pull = list(pulled(0.0))
+        super().__init__(*args, root=root, **options)
+        self.actuators, self.happened = cables, False
+        self.add_output("displacement", [0.0, 0.0], "How far the cables are pulled in.")
 
     def onAnimateBeginEvent(self, event):
-        moment = self.root.time.value + self.root.dt.value
-        self.pull = list(pulled(moment))
+        moment = self.time.value + self.dt.value
+        pull = list(pulled(moment))
+        for cable, length in zip(self.actuators, pull, strict=True):
+            cable.value.value = [length]
         if moment > MOMENT and not self.happened:
             self.happened = True
+            pull[0] = WRONG.get(FAULT, pull[0])
             self.happen()
         if moment > MOMENT and FAULT == "slow":
             time.sleep(0.03)
-        for cable, length in zip(self.actuators, self.pull, strict=True):
-            cable.value.value = [length]
+        self.outputs["displacement"].value = pull
 
     def happen(self):
         with open(os.environ["MOVING"] + ".part", "w") as file:
             file.write(repr(time.monotonic()))
         os.replace(file.name, os.environ["MOVING"])
-        if FAULT in WRONG:
-            self.pull[0] = WRONG[FAULT]
-        elif FAULT == "raises":
+        if FAULT == "raises":
             raise RuntimeError("the goal is lost")
-        elif FAULT == "stalls":
+        if FAULT == "stalls":
             time.sleep(2.0)
 
 

@@ -45,7 +45,7 @@ class Trial:
         }
         self._file_size = file_size
         self.words = ""
-        """What users read."""
+        """What users read; also in other terminals, first."""
         self.host = self._start("run")
         self.device = 0
         """Process id of the device process; 0: it did not start."""
@@ -53,7 +53,7 @@ class Trial:
         """When the fault was injected, on the monotonic clock [s]."""
 
     def _start(self, name, **environment):
-        words = ["run", SCENE, "--bridge", self.config, "--record", f"{name}.mcap", "--quiet"]
+        words = ["run", SCENE, "--bridge", self.config, "--record", f"{name}.mcap"]
         return self.server.start(
             [*words, *getattr(self.board, "plugins", ())],
             self.folder,
@@ -62,17 +62,16 @@ class Trial:
         )
 
     def run_to_end(self, name):
-        """Another run with the same file; its exit status. Its words are those that count."""
+        """Another run with the same file: exit status, and what it wrote."""
         return self._ended(self._start(name, MOVING=str(self.folder / "another")))
 
     def command(self, *arguments):
-        """A command of `softctl`; its exit status."""
+        """A command of `softctl`: exit status, and what it wrote."""
         return self._ended(self.server.start(arguments, self.folder))
 
     def _ended(self, host):
         self.until(host.ended)
-        self.words = host.words
-        return host.status
+        return host.status, host.words
 
     def sleep(self, seconds):
         """Wait."""
@@ -103,7 +102,7 @@ class Trial:
         """Wait for the end of the host and of its device process; the exit status."""
         self.until(self.host.ended)
         self.until(lambda: not self.device or not alive(self.device))
-        self.words = self.words or self.host.words
+        self.words += self.host.words
         return self.host.status
 
     def record(self, name="run"):
