@@ -11,6 +11,7 @@ import fcntl
 import grp
 import os
 import termios
+from time import monotonic, sleep
 from typing import Any
 
 from sofa_softctl.errors import (
@@ -25,6 +26,8 @@ _BACKLOG = 0.05
 """Most time that bytes may wait for the line [s]: older commands are worse than an error."""
 _BACKLOG_MIN = 256
 """Bytes that may wait in any case."""
+_DRAIN = 0.2
+"""Time that the last bytes have to go out when a port is closed [s]."""
 _GONE = "is gone: it was unplugged, or lost power. Plug it in and start again."
 
 
@@ -48,7 +51,8 @@ class SerialPort:
         except (OSError, ValueError, OverflowError) as error:  # pyserial's own is an OSError
             raise _explained(path, baud_rate, error) from error
         self._fd: int = self._serial.fileno()
-        fcntl.ioctl(self._fd, termios.TIOCEXCL)  # also against programs that ask for no lock
+        if not os.ttyname(self._fd).startswith("/dev/pts/"):  # there it would outlive a crash
+            fcntl.ioctl(self._fd, termios.TIOCEXCL)  # also against programs that ask for no lock
 
     def set_baud_rate(self, baud_rate: int) -> None:
         """Go on at another rate, without closing."""
@@ -97,11 +101,13 @@ class SerialPort:
             raise DeviceFailedError(f"{self.path} {_GONE}") from error
 
     def close(self) -> None:
-        """Release the port; raises nothing."""
+        """Release the port once what was written has gone out, soon in any case; raises nothing."""
         try:
-            fcntl.ioctl(self._fd, termios.TIOCNXCL)
+            end = monotonic() + _DRAIN
+            while self._serial.out_waiting and monotonic() < end:
+                sleep(0.001)
             termios.tcflush(self._fd, termios.TCOFLUSH)  # else closing may wait for a dead line
-        except (OSError, termios.error, ValueError):
+        except (OSError, termios.error, TypeError):
             pass
         try:
             self._serial.close()

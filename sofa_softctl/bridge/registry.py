@@ -13,6 +13,8 @@ BUILT_IN = {
     "can": "can_bus:CanDevice",
     "dynamixel": "dynamixel.device:DynamixelDevice",
     "loopback": "loopback:LoopbackDevice",
+    "ros2": "ros2:Ros2Device",
+    "rosbridge": "rosbridge:RosbridgeDevice",
     "serial": "serial_line:SerialDevice",
     "softrobots": "softrobots_packets:SoftRobotsDevice",
     "udp": "udp:UdpDevice",

@@ -82,6 +82,7 @@ class Motor:
         ):
             self.put(address, value, size)
         self.heard = self.moved_at = time.monotonic()
+        self.heard_at = self.position
         self.speed_max, self.current = 7000.0, 0
         self.stuck = self.silent = False
         self.jumps = 0.0
@@ -155,6 +156,7 @@ class DynamixelBus:
         tty.setraw(self._other)
         self.port = os.ttyname(self._other)
         self.received, self.collisions = [], 0
+        self.latency = 0.0  # of the adapter, for what motors say [s]
         self.drop = lambda instruction, parameters: False
         self.spoil = lambda data: data
         self._free = self._answering = 0.0
@@ -193,7 +195,7 @@ class DynamixelBus:
             self.received.append((now, motor, instruction, parameters))
             for each in self.motors.values():
                 each.advance(now)
-                each.heard = now
+                each.heard, each.heard_at = now, each.position
             if not self.drop(instruction, parameters):
                 self._obey(motor, instruction, parameters)
 
@@ -202,7 +204,8 @@ class DynamixelBus:
         self._free += delay + 10.0 * len(data) / self.baud_rate
         self._answering = self._free
         self._count += 1
-        heapq.heappush(self._queue, (self._free, self._count, self.spoil(data)))
+        due = self._free + self.latency
+        heapq.heappush(self._queue, (due, self._count, self.spoil(data)))
 
     def _answer(self, motor, error=0, data=b"", instruction=0x03):
         level = motor.get(68)

@@ -48,7 +48,9 @@ def test_a_robot_fits_its_scene(name):
     expected = 0 if scene == "pneumatic_finger" else len(robot.actuators)
     assert len(found.warnings) == expected
     assert all("mm, without a least; the robot has -" in text for text in found.warnings)
-    assert [match.actuator.name for match in found.matches] == [a.name for a in robot.actuators]
+    for match, actuator in zip(found.matches, robot.actuators, strict=True):
+        assert match.actuator is actuator
+        assert match.high == pytest.approx(actuator.position_max)  # the whole range of the scene
 
 
 @pytest.mark.parametrize("name", ["trunk_servos", "finger_stepper", "pneumatic_syringe"])

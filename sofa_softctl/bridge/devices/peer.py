@@ -20,8 +20,10 @@ from sofa_softctl.errors import (
     DeviceTimeoutError,
 )
 
+_GREET = 0.05
+"""A program is greeted that often until it answers [s]."""
 _AGAIN = 0.25
-"""A program that is silent, or gets no commands, is greeted that often [s]."""
+"""One that gets no commands is greeted that often [s]."""
 _STOP, _STOP_AGAIN = 0.3, 0.05
 """Time in which a stop must be reported, and between its repetitions [s]."""
 _STOPS = 3
@@ -193,7 +195,7 @@ class PeerDevice(Device):
         while monotonic() < end:
             try:
                 if self.can_send and monotonic() > again:
-                    again = monotonic() + _AGAIN
+                    again = monotonic() + _GREET
                     self._send(self._hello)
                 if self._newest() is not None:
                     return

@@ -13,6 +13,8 @@ from sofa_softctl.errors import DeviceError, DeviceOpenError, DeviceTimeoutError
 BAUD_RATES = (1_000_000, 500_000, 250_000, 115_200, 57_600, 9_600)
 """At which a board that did not answer is looked for [bit/s]."""
 _RATE_MAX = 2**32 - 1
+_PROBE = 0.15
+"""Time for another rate [s]: at 9600 bit/s question and answer take 60 ms."""
 _ATTEMPT = 0.25
 """Time for one attempt [s]: a board that is up answers within milliseconds."""
 
@@ -112,7 +114,7 @@ def _rate_with_answer(talk: Conversation) -> int | None:
             talk.port.set_baud_rate(rate)
         except (OSError, ValueError):  # the port cannot run at this rate
             continue
-        if talk.ask(Hello(0), Info, within=_ATTEMPT, every=_ATTEMPT / 2) is not None:
+        if talk.ask(Hello(0), Info, within=_PROBE, every=_PROBE) is not None:
             return rate
     return None
 

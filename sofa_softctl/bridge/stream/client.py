@@ -160,7 +160,7 @@ class Stream:
             if self.statistics is None and self._failure is None:
                 self._failure = self._ended()
             elif self.reason != known and not self._asked and self._failure is None:
-                self._failure = self._error(f"{self.robot.name}: {self.reason}")
+                self._failure = self._error(f"{self.robot.name}: {self.reason}.")
         if self._failure is not None:
             raise self._failure
         assert self.statistics is not None
@@ -208,7 +208,7 @@ class Stream:
         if self._failure is not None:
             raise self._failure
         if self.reason:
-            raise self._failed(self._error(f"{self.robot.name}: {self.reason}"))
+            raise self._failed(self._error(f"{self.robot.name}: {self.reason}."))
         if self._finishing:
             raise DeviceFailedError(f"{self.robot.name}: the stream is finished.")
         if self._link.closed:

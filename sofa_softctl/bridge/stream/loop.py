@@ -1,4 +1,9 @@
-"""The loop of the device process: once a period, look, decide, write, report."""
+"""The loop of the device process: once a period, look, decide, write, report.
+
+Limits hold from one command to the next. On the wire a command that was late may be followed after
+half a period, so that for this one period the motors may be asked for twice the rate; after what
+is later still, deadlines are left out, and the robot's clock waits meanwhile.
+"""
 
 from __future__ import annotations
 

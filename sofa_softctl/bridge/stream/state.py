@@ -60,7 +60,8 @@ class Statistics:
     """The same of the time from `Stream.send` to the end of the first write that could contain the
     target: without the delay by `lookahead` [s]."""
     round_trip: np.ndarray
-    """The same of the time from a write to its acknowledgement; NaN: no device acknowledges [s]."""
+    """The same of the time from a write to its acknowledgement, when the device read it: at the
+    next period, for most; NaN: no device acknowledges [s]."""
     jitter_histogram: tuple[np.ndarray, np.ndarray]
     """Counts, and edges of their bins [s]."""
     latency_histogram: tuple[np.ndarray, np.ndarray]

@@ -9,6 +9,10 @@ A fault is latched: the robot brakes within its limits, is held for a time, goes
 and stays there; targets are not looked at any more. With `stay` it is held and then stopped where
 it is: when nobody holds the dead-man switch, nothing moves on its own. What happens before the
 first command stops the devices without any motion, since where the robot is may not be known.
+
+Where one device fails, all are stopped at once, where they are: a robot whose actuators no longer
+act together is not moved on. The same holds after a pause of this process or sleep of the computer,
+since somebody may have come near meanwhile.
 """
 
 from __future__ import annotations
@@ -94,7 +98,7 @@ class Supervisor:
             self.state, self._move = StreamState.HOLDING, None
             self._hold = self._robot.safety.hold
         elif self.state in MOVING and not self.reason:  # it returns already
-            self.reason = reason
+            self.note(reason)
 
     def stop(self, reason: str, error: type[DeviceError] = DeviceFailedError) -> None:
         """Send nothing any more; the devices are to be stopped at once."""
@@ -136,7 +140,8 @@ class Supervisor:
 
     def note(self, reason: str) -> None:
         """Add to the reason."""
-        self.reason = "; then ".join(part for part in (self.reason, reason) if part)
+        parts = (self.reason, reason.removesuffix("."))
+        self.reason = "; then ".join(part for part in parts if part)
 
     def _limiter_at(self, start: np.ndarray) -> Limiter:
         low, high = self._check.low, self._check.high

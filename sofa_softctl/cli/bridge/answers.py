@@ -38,14 +38,18 @@ class Answers:
             if self._waiting.startswith(code):
                 self._waiting = self._waiting[len(code) :]
                 return name
-        if not self._waiting:
+        begun = any(code.startswith(self._waiting) for code in _ARROWS)  # also if nothing came
+        if not self._waiting or (begun and not self.ended):
             return None
         first, self._waiting = self._waiting[0], self._waiting[1:]
         return first
 
     def _read(self) -> None:
         while not self.ended and select.select([self._descriptor], [], [], 0.0)[0]:
-            raw = os.read(self._descriptor, 4096)
+            try:
+                raw = os.read(self._descriptor, 4096)
+            except OSError:  # a terminal that was closed
+                raw = b""
             self.ended = not raw
             self._waiting += raw.decode(errors="replace")
 
@@ -85,7 +89,7 @@ def keys_at_once() -> Iterator[None]:
 
     before = termios.tcgetattr(descriptor)
     try:
-        tty.setcbreak(descriptor)
+        tty.setcbreak(descriptor, termios.TCSADRAIN)  # keeps keys that were pressed before
         yield
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

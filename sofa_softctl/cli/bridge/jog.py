@@ -137,8 +137,8 @@ def _by_keys(hand: Hand, index: int) -> None:
     span = actuator.position_max - actuator.position_min
     step = 0.01 * span
     answers = Answers()
-    typer.echo(f"{KEYS} Step: {step:g} {actuator.unit}.")
     with keys_at_once():
+        typer.echo(f"{KEYS} Step: {step:g} {actuator.unit}.")
         while True:
             hand.tick()
             match answers.key():

@@ -42,7 +42,7 @@ def maps(draw):
 X = st.lists(st.floats(-200.0, 200.0), min_size=2, max_size=20)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(maps(), X)
 def test_a_map_and_its_inverse_cancel_to_rounding(map_, x):
     """Rounding of the device's values, with the zero and the table's up to 2e4, over the least
@@ -55,7 +55,7 @@ def test_a_map_and_its_inverse_cancel_to_rounding(map_, x):
     np.testing.assert_allclose(map_.from_device(y), x, rtol=0.0, atol=tolerance)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(maps(), X)
 def test_a_map_is_strictly_monotonic_everywhere(map_, x):
     x = np.unique(np.round(x, 6))
@@ -63,7 +63,7 @@ def test_a_map_is_strictly_monotonic_everywhere(map_, x):
     assert np.all(steps > 0.0) or np.all(steps < 0.0)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(maps(), st.floats(LOW, HIGH), st.floats(LOW, HIGH))
 def test_no_slope_within_a_range_is_outside_its_bounds(map_, a, b):
     """Secants have slopes of the range by the mean value theorem; 1e-6 for their rounding."""

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("dynamixel_sdk")
 
 from sofa_softctl.bridge.device import ChannelSetup, Command
+from sofa_softctl.bridge.devices.dynamixel import bus as line
 from sofa_softctl.bridge.devices.dynamixel import motors as opening
 from sofa_softctl.bridge.devices.dynamixel.device import DynamixelDevice
 from sofa_softctl.bridge.devices.dynamixel.latency import latency_note
@@ -21,10 +22,18 @@ from sofa_softctl.testing import check_device
 from tests.bridge.dynamixel_bus import DynamixelBus, Motor
 
 TORQUE, GOAL, WATCHDOG = 64, 116, 98
+PATIENT = {"watchdog": 1.0, "answer_timeout": 1.0}
+"""On a busy computer this process may wait for long."""
 
 
 def channel(number, low=0.0, high=4000.0, rate=1e4, rest=2048.0):
     return ChannelSetup(number, f"cable_{number}", low, high, rate, rest)
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """When a bus is opened, too."""
+    monkeypatch.setattr(line, "_WAIT", 0.5)
 
 
 @pytest.fixture
@@ -39,7 +48,7 @@ def make(bus):
     made = []
 
     def opened(*channels, **options):
-        device = DynamixelDevice("arm", port=bus.port, **options)
+        device = DynamixelDevice("arm", port=bus.port, **{**PATIENT, **options})
         made.append(device)
         device.open(channels or (channel(1), channel(2)))
         return device
@@ -53,7 +62,7 @@ def send(device, number, *values):
     device.write(Command(number, time.monotonic(), np.array(values, float)))
 
 
-def stream(device, values, *, until=lambda feedback: False, periods=400):
+def stream(device, values, *, until=lambda feedback: False, periods=600):
     """Command the same values at 200 Hz until a feedback is as wanted; gives it."""
     for number in range(periods):
         send(device, number, *values)
@@ -66,6 +75,19 @@ def stream(device, values, *, until=lambda feedback: False, periods=400):
     raise AssertionError("no such feedback")
 
 
+def eventually(found, within=5.0):
+    end = time.monotonic() + within
+    while time.monotonic() < end:
+        if value := found():
+            return value
+        time.sleep(1e-3)
+    raise AssertionError(f"not within {within} s")
+
+
+def next_feedback(device):
+    return eventually(device.read)
+
+
 def bytes_of(value, size=4):
     return value.to_bytes(size, "little", signed=True)
 
@@ -75,13 +97,12 @@ def test_it_passes_the_contract_test(fast):
     motors = [Motor(number, 2048) for number in range(1, 9)]
     channels = [channel(number, 1000.0, 3000.0, 2000.0) for number in range(1, 9)]
     with DynamixelBus(*motors) as bus:
-        found = check_device(DynamixelDevice, channels, port=bus.port, fast_read=fast)
-        assert bus.collisions == 0, "nobody speaks while motors answer"
+        found = check_device(DynamixelDevice, channels, port=bus.port, fast_read=fast, **PATIENT)
     assert found.description.startswith("8 Dynamixel motors (xl330, firmware 46 or newer)")
     # Sync write 54 bytes, sync read 22, answers 8 * 31, or 8 + 8 * 24 in one; 10 us a byte.
     line_rate = 1e5 / (54 + 22 + (8 + 8 * 24 if fast else 8 * 31))
     assert found.rate_max == pytest.approx(0.5 * line_rate)
-    assert (found.watchdog, found.resolution, found.unit) == (0.1, 1.0, "count")
+    assert (found.watchdog, found.resolution, found.unit) == (1.0, 1.0, "count")
 
 
 def test_opening_moves_nothing_and_switches_the_torque_off(bus, make):
@@ -111,22 +132,48 @@ def test_the_first_command_switches_the_torque_on_where_the_motors_are(bus, make
 
 def test_a_command_is_acknowledged_when_every_motor_has_taken_it(bus, make):
     device = make()
-    found = stream(device, (2010, 2090), until=lambda f: f.acknowledged is not None)
-    assert found.acknowledged >= 0
+    stream(device, (2010, 2090), until=lambda f: f.acknowledged is not None)
     lost = []
 
     def drop(instruction, parameters):
-        is_goal = instruction == 0x83 and parameters[0] == GOAL
-        lost.extend([parameters] if is_goal and not lost else [])
-        return len(lost) == 1 and is_goal and parameters is lost[0]
+        if instruction == 0x83 and parameters[0] == GOAL and not lost:
+            lost.append(parameters)
+            return True
+        return False
 
-    bus.drop = drop
     acknowledged = []
     for number in range(1000, 1010):
-        send(device, number, 2010 + number, 2090)
+        bus.drop = drop if number == 1003 else bus.drop
+        send(device, number, 2010 + number, 2090 + number)
+        acknowledged.append(next_feedback(device).acknowledged)
+    assert acknowledged[1:] == [1001, 1002, 1002, *range(1004, 1010)], "1003 got lost"
+
+
+def test_answers_that_come_late_belong_to_earlier_commands(bus, make):
+    """An adapter that hands on what came 16 ms ago, with a command every 5 ms."""
+    device = make()
+    stream(device, (2010, 2090), until=lambda f: f.acknowledged is not None)
+    bus.latency = 0.016
+    sent, ages = {}, []
+    for number in range(1000, 1040):
+        sent[number] = time.monotonic()
+        send(device, number, 2010 + number, 2090 + number)
         time.sleep(0.005)
-        acknowledged.append(device.read().acknowledged)
-    assert acknowledged == [None, *range(1001, 1010)], "the command that got lost is not"
+        feedback = device.read()
+        if feedback is not None and feedback.acknowledged >= 1000:
+            ages.append(feedback.time - sent[feedback.acknowledged])
+    assert min(ages) >= 0.016, "nothing is acknowledged before its answer can have come"
+    assert len(ages) > 20, "and everything else is, one after the other"
+
+
+def test_nobody_speaks_while_motors_answer(make):
+    """Commands without a pause wait until the answers are through."""
+    device = make()
+    send(device, 0, 2000, 2100)
+    begin = time.monotonic()
+    for number in range(1, 6):
+        send(device, number, 2000, 2100)
+    assert time.monotonic() - begin > 4.5 * device.exchange_time()
 
 
 def test_feedback_has_currents_velocities_and_the_motors_clock(bus, make):
@@ -137,7 +184,7 @@ def test_feedback_has_currents_velocities_and_the_motors_clock(bus, make):
     bus.motors[2].put(128, -10, 4)
     later = stream(device, (2000, 2100), until=lambda f: f.signals["velocity"][1])
     assert later.signals["velocity"] == pytest.approx([0.0, -10 * 0.229 / 60 * 4096])
-    assert 0.0 < later.device_time - first.device_time < later.time - first.time + 0.05
+    assert 0.0 < later.device_time - first.device_time < later.time - first.time + 0.5
 
 
 def test_motors_of_other_families_have_other_units():
@@ -152,12 +199,7 @@ def test_motors_of_other_families_have_other_units():
 
 
 def test_positions_come_before_the_first_command(bus, make):
-    device = make()
-    end = time.monotonic() + 1.0
-    found = None
-    while found is None and time.monotonic() < end:
-        found = device.read()
-        time.sleep(1e-3)
+    found = next_feedback(make())
     assert found.positions == {1: 2000.0, 2: 2100.0}
     assert found.acknowledged is None
 
@@ -193,14 +235,13 @@ def test_registers_that_outlive_the_power_are_written_only_when_they_differ(bus,
 
 
 def test_silence_stops_the_motors_by_their_own_watchdog(bus, make):
-    device = make(channel(1, rate=1000.0), channel(2))
+    device = make(channel(1, rate=1000.0), channel(2), watchdog=0.1)
     stream(device, (3000, 2100), until=lambda f: f.positions[1] > 2050)
-    at = bus.motors[1].position
-    time.sleep(0.3)
-    assert bus.motors[1].get(WATCHDOG) == 255
+    eventually(lambda: bus.motors[1].get(WATCHDOG) == 255)
+    at = bus.motors[1].heard_at
     stopped_at = bus.motors[1].position
-    # 0.1 s at 1000 count/s (64 units of 15.6 count/s), and the time since the position was read.
-    assert stopped_at - at < 110 + 1010 * 0.05
+    # In the motor's own time: 0.1 s after the last packet, at 65 units of 15.6 count/s.
+    assert stopped_at - at <= 0.1 * 1016
     found = stream(device, (3000, 2100), until=lambda f: f.stopped)
     assert "motor 1 'cable_1' was stopped by its Bus Watchdog" in found.stopped
     assert bus.motors[1].position == stopped_at, "and goes nowhere any more"
@@ -223,7 +264,7 @@ def test_stop_ends_the_motion(bus, make, on_stop, torque):
     device.stop()
     time.sleep(0.05)
     assert abs(bus.motors[1].position - at) < 1.0
-    assert at < 2200
+    assert at < 2900, "it was on its way to 3000"
     assert bus.motors[1].get(TORQUE) == torque
     with pytest.raises(DeviceFailedError, match="was stopped: open it again"):
         send(device, 9, 2000, 2000)
@@ -261,10 +302,10 @@ def test_a_motor_that_refuses_positions_is_an_error(bus, make):
 
 
 def test_a_motor_that_falls_silent_is_a_timeout_with_its_name(bus, make):
-    device = make(answer_timeout=0.05)
+    device = make(answer_timeout=0.5)
     stream(device, (2010, 2090), until=lambda f: f.acknowledged is not None)
     bus.motors[2].silent = True
-    with pytest.raises(DeviceTimeoutError, match="no answer from motor 2 'cable_2' for 0.05 s"):
+    with pytest.raises(DeviceTimeoutError, match="no answer from motor 2 'cable_2' for 0.5 s"):
         stream(device, (2010, 2090))
 
 
@@ -305,7 +346,8 @@ def test_an_adapter_that_is_unplugged_is_an_error(bus, make):
     device.close()
 
 
-def test_missing_motors_are_named_with_those_that_answer(bus, make):
+def test_missing_motors_are_named_with_those_that_answer(bus, make, monkeypatch):
+    monkeypatch.setattr(line, "_WAIT", 0.1)
     with pytest.raises(
         DeviceOpenError,
         match=r"(?s)no answer from motor 7 'cable_7' at 1000000 bit/s.*answer: 1, 2",
@@ -315,12 +357,14 @@ def test_missing_motors_are_named_with_those_that_answer(bus, make):
 
 def test_another_baud_rate_is_found(bus, make, monkeypatch):
     monkeypatch.setattr(opening, "BAUD_RATES", (57600, 1_000_000))
+    monkeypatch.setattr(line, "_WAIT", 0.1)
     with pytest.raises(DeviceOpenError, match=r"(?s)at 2000000 bit/s.*set baud_rate = 1000000"):
         make(baud_rate=2_000_000)
 
 
 def test_a_line_without_motors_is_said(monkeypatch):
     monkeypatch.setattr(opening, "BAUD_RATES", (57600,))
+    monkeypatch.setattr(line, "_WAIT", 0.02)
     with DynamixelBus() as bus:
         device = DynamixelDevice("arm", port=bus.port)
         with pytest.raises(DeviceOpenError, match="No motor answers, at any rate: check power"):

@@ -161,6 +161,13 @@ def test_answers_come_back_whatever_the_cuts_and_the_noise(bus, wire):
         assert found == wanted or noise, "noise may look like the start of a longer packet"
 
 
+def test_stuffed_bytes_are_no_header(bus, wire):
+    """The rest of a packet that ended in the middle of stuffing: it has no length to wait for."""
+    bus.sync_read(table.PRESENT_POSITION, [1], fast=False, pause=0.0)
+    wire.arrive(bytes.fromhex("FF FF FD FD 01 10 00") + READ_1)
+    assert [answer.id for answer in bus.answers()] == [1]
+
+
 def test_ten_thousand_bytes_of_noise_give_no_answer(bus, wire):
     source = random.Random(3)
     bus.sync_read(table.PRESENT_POSITION, [1], fast=False, pause=0.0)

@@ -34,6 +34,7 @@ def opened(board):
     """A device on the board, with two channels."""
     device = SerialDevice("board", port=board.port)
     device.open([channel(0), channel(2)])
+    board.watchdog = 2.0  # so that a busy computer does not spoil a test
     yield device
     device.close()
 
@@ -43,15 +44,17 @@ def send(device, sequence, *values):
 
 
 def stream(device, sequences, *values):
-    """Write at 100 Hz and read; returns all feedback."""
+    """Write at 100 Hz and read, until the last is acknowledged, mostly; returns all feedback."""
     found = []
     for sequence in sequences:
         send(device, sequence, *values)
         time.sleep(0.01)
-        feedback = device.read()
-        if feedback is not None:
-            found.append(feedback)
-    return found
+        found.append(device.read())
+    end = time.monotonic() + 0.2
+    while time.monotonic() < end and (found[-1] is None or found[-1].acknowledged != sequence):
+        time.sleep(0.002)
+        found.append(device.read() or found[-1])
+    return [feedback for feedback in found if feedback is not None]
 
 
 def keep_reading(device, within=3.0):
@@ -93,11 +96,11 @@ def test_commands_arrive_and_are_acknowledged(board, opened, eventually):
     found = stream(opened, range(40), 1000.0, 2000.4)
     assert [entry[1] for entry in board.taken] == list(range(40))
     assert all(entry[2] == {0: 1000, 2: 2000} for entry in board.taken)
-    assert found[-1].acknowledged in (38, 39)
+    assert found[-1].acknowledged == 39
     assert found[-1].positions == {0: 1000.0, 2: 2000.0}
     assert not any(feedback.stopped for feedback in found)
     times = [feedback.device_time for feedback in found]
-    assert times == sorted(times) and times[-1] - times[0] == pytest.approx(0.4, abs=0.3)
+    assert times == sorted(times) and 0.1 < times[-1] - times[0] < 4.0
 
 
 def test_the_time_of_a_command_is_on_the_wire_in_microseconds(board, opened, eventually):
@@ -110,7 +113,7 @@ def test_the_time_of_a_command_is_on_the_wire_in_microseconds(board, opened, eve
 def test_sequences_go_on_beyond_16_bits(board, opened):
     found = stream(opened, range(65_530, 65_550), 1000.0, 1000.0)
     assert [entry[1] for entry in board.taken] == [i % 65_536 for i in range(65_530, 65_550)]
-    assert found[-1].acknowledged in (65_548, 65_549)
+    assert found[-1].acknowledged == 65_549
 
 
 def test_inputs_are_signals(board, opened, eventually):
@@ -153,6 +156,18 @@ def test_stop_ends_motion_and_latches(board, opened, eventually):
     opened.stop()
 
 
+def test_after_a_stop_nothing_is_armed(board, opened):
+    opened.stop()
+    stream(opened, range(5), 1000.0, 1000.0)
+    assert not board.taken and board.output == [None] * 4
+
+
+def test_the_first_message_ends_what_others_began(board, opened):
+    """A byte 0 first, and none between the others."""
+    stream(opened, range(3), 1000.0, 1000.0)
+    assert board.wire[0] == 0 and b"\0\0" not in board.wire
+
+
 def test_a_closed_device_can_be_opened_again(board):
     device = SerialDevice("board", port=board.port)
     for _ in range(3):
@@ -164,11 +179,12 @@ def test_a_closed_device_can_be_opened_again(board):
     assert len(board.taken) == 15
 
 
-def test_a_board_that_stopped_before_is_used_again(board, opened):
+def test_a_board_that_stopped_before_is_used_again(board, opened, eventually):
     stream(opened, range(3), 1000.0, 1000.0)
-    time.sleep(0.15)  # its watchdog
+    board.watchdog = 0.05
+    eventually(lambda: board.stops and board.stops[-1][1] == "watchdog")
     opened.close()
-    assert board.stops[-1][1] == "watchdog"
+    board.watchdog = 2.0
     opened.open([channel(0), channel(2)])
     assert stream(opened, range(5), 1000.0, 1000.0)[-1].stopped == ""
 
@@ -309,7 +325,6 @@ def test_damaged_frames_are_dropped_and_counted(board, opened):
     """A fifth of the frames in both directions; no command with another value is taken."""
     stream(opened, range(5), 1500.0, 1500.0)
     board.flip_sent = board.flip_received = 0.2
-    board.watchdog = 10.0
     found = stream(opened, range(5, 150), 1000.0, 2000.0)
     assert all(entry[2] == {0: 1000, 2: 2000} for entry in board.taken[5:])
     assert len(board.taken) > 80
@@ -321,10 +336,10 @@ def test_damaged_frames_are_dropped_and_counted(board, opened):
 def test_garbage_between_frames_is_dropped(board, opened):
     found = []
     for sequence in range(30):
-        if sequence % 3 == 0:
+        if sequence % 3 == 1:
             board.garbage(20)  # spoils the next frame as well
         found += stream(opened, [sequence], 1000.0, 1000.0)
-    assert len(board.taken) == 30 and found[-1].acknowledged in (28, 29)
+    assert len(board.taken) == 30 and found[-1].acknowledged == 29
     assert found[-1].signals["frames_dropped"] > 0
 
 
@@ -334,7 +349,7 @@ def test_a_lost_first_command_arms_later(board, opened):
     stream(opened, range(3), 1000.0, 1000.0)
     board.dead = False
     found = stream(opened, range(3, 10), 1000.0, 1000.0)
-    assert found[-1].acknowledged in (8, 9) and found[-1].stopped == ""
+    assert found[-1].acknowledged == 9 and found[-1].stopped == ""
 
 
 def test_a_power_cycle_is_recognised(board, opened):
@@ -343,6 +358,15 @@ def test_a_power_cycle_is_recognised(board, opened):
     with pytest.raises(DeviceFailedError, match="was reset or lost its power"):
         stream(opened, range(10, 40), 1000.0, 1000.0)
     assert board.output[0] is None  # nothing was armed again behind the user's back
+
+
+def test_a_board_that_another_program_disarms_is_recognised(board, opened):
+    stream(opened, range(10), 1000.0, 1000.0)
+    with board._lock:
+        board._state = 0
+    with pytest.raises(DeviceFailedError, match="it is no longer armed"):
+        stream(opened, range(10, 40), 1000.0, 1000.0)
+    assert len(board.taken) < 20
 
 
 def test_a_power_cycle_before_the_first_command_is_recognised(board, opened):
@@ -403,7 +427,9 @@ def test_a_board_that_reads_nothing_fills_the_line(board, opened):
 
 def test_the_watchdog_and_the_emergency_input_have_their_reasons(board, opened, eventually):
     stream(opened, range(5), 1000.0, 1000.0)
-    time.sleep(0.2)
+    board.watchdog = 0.05
+    eventually(lambda: board.stops)
+    board.watchdog = 2.0
     assert eventually(lambda: (f := opened.read()) and f.stopped).startswith("its watchdog")
     for press, reason in (("emergency", "emergency input"), ("fault", "fault of its own")):
         opened.close()

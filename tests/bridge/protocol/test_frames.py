@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sofa_softctl.bridge.protocol.frames import FrameParser, decode, encode
@@ -21,6 +21,7 @@ def test_frames_are_those_of_the_protocols_page():
     )
 
 
+@settings(deadline=None)
 @given(messages)
 def test_a_frame_is_what_another_implementation_makes_and_reads(message):
     assert encode(message) == frame(message)
@@ -34,6 +35,7 @@ def test_messages_of_other_lengths_are_no_messages(size):
     assert decode(frame(bytes(size))[:-1]) is None
 
 
+@settings(deadline=None)
 @given(st.lists(messages, max_size=6), st.lists(st.integers(0, 400), max_size=12))
 def test_pieces_of_any_length_give_the_same_messages(sent, cuts):
     stream = b"".join(map(encode, sent))
@@ -46,6 +48,7 @@ def test_pieces_of_any_length_give_the_same_messages(sent, cuts):
     assert parser.received == len(stream)
 
 
+@settings(deadline=None)
 @given(messages, st.binary(max_size=300).map(lambda noise: noise.replace(b"\0", b"x")))
 def test_after_noise_the_next_frame_is_found(message, noise):
     parser = FrameParser()
@@ -63,6 +66,7 @@ def test_a_line_without_zeros_needs_no_memory():
     assert parser.feed(b"\0") == [] and parser.dropped == 1
 
 
+@settings(deadline=None)
 @given(messages, st.data())
 def test_any_error_of_up_to_three_bits_is_found(message, data):
     """The CRC finds all errors of so few bits in so short a message; COBS must not hide them."""

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sofa_softctl.bridge.protocol.json_messages import SIZE_MAX, Inbox, encode
@@ -97,11 +97,13 @@ def test_order_is_kept_within_a_session_and_ended_sessions_stay_ended():
     assert inbox.dropped["old"] == 4
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_random_bytes_are_dropped(data):
     assert accept(data) is None
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(sorted(GOOD)), anything))
 def test_any_json_in_any_place_is_dropped_or_finite(change):
     """`json` writes NaN, which no standard has: it must not come through."""

@@ -4,7 +4,7 @@ import random
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sofa_softctl.bridge.protocol.messages import (
@@ -44,6 +44,7 @@ any_message = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(any_message)
 def test_a_message_survives_its_bytes(message):
     sent = message.to_bytes()
@@ -74,6 +75,7 @@ def test_lengths_of_contents_are_those_of_the_protocols_page():
     }
 
 
+@settings(deadline=None)
 @given(any_message, st.integers(1, 40))
 def test_a_message_of_another_length_is_refused(message, more):
     sent = message.to_bytes()

@@ -19,6 +19,8 @@ from sofa_softctl.bridge.stream.state import StreamState as S
 
 STEP = 0.01
 """Of the scene [s]."""
+LONG = {"command_timeout": 1.0, "feedback_timeout": 0.5, "clock_jump": 0.5}
+"""Timeouts: so long that a busy computer does not reach them by itself [s]."""
 OVER = (S.RESTED, S.STOPPED)
 
 
@@ -68,9 +70,7 @@ def robot_of(
         ),
         sensors=(SensorConfig("tip", names[0], "tip", "length", "mm", 3, LinearMap(2.0), 9),),
         stream=StreamConfig(**{"rate": 200.0, "lookahead": 2, **(stream or {})}),
-        safety=SafetyConfig(
-            **{"command_timeout": 0.3, "hold": 0.03, "feedback_timeout": 0.15, **(safety or {})}
-        ),
+        safety=SafetyConfig(**{**LONG, "hold": 0.03, **(safety or {})}),
     )
 
 

@@ -20,8 +20,8 @@ DEVICE_FAULTS = {
     "write": (DeviceFailedError, "device 'board0': the plug was pulled"),
     "read": (DeviceFailedError, "device 'board0': the line is gone"),
     "bug": (DeviceFailedError, "device 'board0': write() raised KeyError: 'oops'"),
-    "block": (DeviceTimeoutError, "device 'board0': write() did not return within 0.25 s"),
-    "deaf": (DeviceTimeoutError, "device 'board0' has acknowledged no command for 0.1"),
+    "block": (DeviceTimeoutError, "device 'board0': write() did not return within 0.5 s"),
+    "deaf": (DeviceTimeoutError, "device 'board0' has acknowledged no command for 0.5"),
     "stopped": (DeviceFailedError, "device 'board0' stopped: its button was pressed"),
 }
 
@@ -41,8 +41,8 @@ def test_a_device_that_fails_stops_all_devices_where_they_are(record, fault):
         assert wire.values(device)[-1].min() > 1000.0, "it was to stop where it is"
     last = max(wire.times("write", "board0") + wire.times("write", "board1"))
     stopped = max(wire.times("stop", "board0")[0], wire.times("stop", "board1")[0])
-    # at once, or when the call that hangs, or the acknowledgements, are given up; slack: 0.2 s
-    assert stopped - last < (0.45 if fault == "block" else 0.2)
+    # at once, or when the call that hangs is given up; slack for a busy computer: 0.3 s
+    assert stopped - last < (0.8 if fault == "block" else 0.3)
 
 
 def test_the_healthy_devices_are_stopped_first(record):
@@ -80,7 +80,7 @@ def test_a_slow_device_is_named_and_its_periods_are_left_out_not_hurried(record)
 
 
 def test_a_scene_that_falls_silent_is_held_and_brought_to_rest(record):
-    robot = robot_of(record)
+    robot = robot_of(record, safety={"command_timeout": 0.3})
     stream = Stream(robot)
     drive(stream, 25)
     time.sleep(0.6)  # neither sends nor polls: it hangs
@@ -95,15 +95,15 @@ def test_a_scene_that_falls_silent_is_held_and_brought_to_rest(record):
 
 
 def test_a_scene_that_polls_but_sends_nothing_is_a_fault_too(record):
-    stream = Stream(robot_of(record))
+    stream = Stream(robot_of(record, safety={"command_timeout": 0.6}))
     drive(stream, 25)
     until(stream, S.RESTED)
-    assert "no target came from the scene for 0.3 s" in stream.reason
+    assert "no target came from the scene for 0.6 s" in stream.reason
     stream.finish()
 
 
 def test_a_long_soft_start_does_not_count_as_silence(record):
-    robot = robot_of(record, actuator={"soft_start": 0.5})
+    robot = robot_of(record, actuator={"soft_start": 0.9}, safety={"command_timeout": 0.5})
     with Stream(robot) as stream:
         drive(stream, 10)
         assert stream.state is S.STREAMING and stream.reason == ""
@@ -136,7 +136,7 @@ def test_a_stop_file_that_is_there_at_the_start_lets_nothing_move(record, tmp_pa
 
 def test_a_dead_man_file_has_to_be_touched_all_the_time(record, tmp_path):
     path = tmp_path / "held"
-    robot = robot_of(record, safety={"dead_man_file": str(path)})
+    robot = robot_of(record, safety={"dead_man_file": str(path), "command_timeout": 0.5})
 
     def held(index, count):
         path.write_text(str(index))
@@ -183,7 +183,7 @@ def test_a_rate_of_a_few_hertz_does_not_delay_an_emergency_stop(record):
     begin = time.monotonic()
     stream.stop("pressed")
     stream.finish()
-    assert Wire(record).times("stop")[0] - begin < 0.2
+    assert Wire(record).times("stop")[0] - begin < 0.25
 
 
 SIGNALS = {
@@ -225,15 +225,15 @@ def test_a_device_process_that_was_paused_does_not_move_on(record):
     stream = Stream(robot)
     drive(stream, 25)
     os.kill(stream._process.pid, signal.SIGSTOP)
-    time.sleep(0.4)
+    time.sleep(0.7)
     os.kill(stream._process.pid, signal.SIGCONT)
     until(stream, S.STOPPED)
-    assert re.search("a period took 0.[4-9].* s .clock_jump = 0.25 s.: the device", stream.reason)
+    assert re.search("a period took 0.[7-9].* s .clock_jump = 0.5 s.: the device", stream.reason)
     stream.finish()
     wire = Wire(record).assert_safe(robot)
     assert wire.values()[-1].min() > 1000.0
     gaps = np.diff(wire.times("write"))
-    assert gaps.max() < 0.3, "something was written after the pause"
+    assert gaps.max() < 0.5, "something was written after the pause"
 
 
 def test_a_device_process_that_does_not_answer_is_found_and_killed(record):

@@ -146,10 +146,10 @@ def test_a_target_within_the_limits_is_passed_without_lag(limiter, shares):
 
 
 def test_a_target_that_runs_into_a_limit_and_stops_there_is_left_in_time_to_brake():
-    """At full speed to either end of the range: the target itself could not brake like that."""
+    """It is followed exactly, until it is about to stop at a limit as no actuator could."""
     for end in (0.0, 60.0):
-        one = limiter(0.0, 60.0, 100.0, 500.0, 30.0)
-        ramp = np.clip(30.0 + np.arange(100) * np.sign(end - 30.0), 0.0, 60.0)
+        one = limiter(0.0, 60.0, 100.0, 1000.0, 30.0)
+        ramp = np.clip(30.0 + 0.4 * np.arange(120) * np.sign(end - 30.0), 0.0, 60.0)
         positions = run(one, ramp)
         assert_within_limits(one, positions)
         assert abs(positions[-1] - end) < 1e-9

@@ -17,8 +17,8 @@ UNKNOWN = np.full(2, np.nan)
 class Run:
     """A supervisor with a clock of its own; it sends a target every fourth period."""
 
-    def __init__(self, measured=UNKNOWN, **options):
-        self.robot = robot_of("", **options)
+    def __init__(self, measured=UNKNOWN, safety=None, **options):
+        self.robot = robot_of("", safety={"command_timeout": 0.3, **(safety or {})}, **options)
         self.supervisor = Supervisor(self.robot, np.full(2, 0.005))
         self.now, self.measured = 100.0, np.asarray(measured, dtype=float)
         self.commands, self.states, self.sent = [], [], 0

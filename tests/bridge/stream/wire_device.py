@@ -19,7 +19,7 @@ class WireDevice(Device):
     """Writes a line for each call that could move something: what, when, and the values.
 
     `fault` begins with the write of number `after`: 'write' or 'read' raises, 'bug' raises what is
-    no DeviceError, 'block' waits 300 ms in a write, 'slow' 7 ms in each; 'deaf'
+    no DeviceError, 'block' waits 2 s in a write, 'slow' 7 ms in each; 'deaf'
     acknowledges nothing more, 'stopped' says that it was stopped, 'strain' measures effort 9.
     'open' refuses to open. `start`: where it is before the first command.
     """
@@ -73,7 +73,7 @@ class WireDevice(Device):
         if fault == "slow":
             time.sleep(0.007)
         if fault == "block" and self.written == self.after + 1:
-            time.sleep(0.3)
+            time.sleep(2.0)
         if fault == "deaf":
             return
         numbers = [channel.number for channel in self.channels]

@@ -17,7 +17,8 @@ stop_file = "stop"
 
 [devices.motors]
 type = "writer"
-file = "{file}"   # more
+file = "{file}"
+at = [1000.0]
 
 [actuators.left]
 device = "motors"

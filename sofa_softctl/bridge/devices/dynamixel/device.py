@@ -22,7 +22,7 @@ from sofa_softctl.errors import (
 
 _IDLE_PERIOD = 0.02
 """Between two readings before the first command [s]."""
-_FIRST_READ = 0.05
+_FIRST_READ = 0.2
 """Longest time for the positions at which the torque is switched on [s]."""
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
-from typing import TypeVar
 
 import numpy as np
 
@@ -14,12 +14,13 @@ from sofa_softctl.bridge.devices.dynamixel.registers import Motion, Register, St
 from sofa_softctl.errors import DeviceFailedError, DeviceTimeoutError
 
 _REFUSALS = 3
-"""Commands in a row that a motor has not taken; one may be lost by noise."""
-_Value = TypeVar("_Value")
+"""Answers in a row without a goal that was commanded; one command may be lost by noise."""
+_REMEMBERED = 16
+"""Commands that an answer is compared with: adapters hand answers on late."""
 
 
 class Reading:
-    """Answers of the motors, one question at a time.
+    """Answers of the motors, and what was asked of them.
 
     Args:
         where: Device and port, for messages.
@@ -33,14 +34,12 @@ class Reading:
         self.where, self.names, self.current_units = where, names, current_units
         self.wants_state = False
         """Whether the next question is for the state."""
-        self._asked: Register | None = None
         self._motion: dict[int, Motion] = {}
-        self._state: dict[int, State] = {}
+        self._missing = set(names)  # motors that have not answered since the last feedback
         self._unanswered: dict[int, float] = {}  # since when [s]
-        self._refused: dict[int, int] = {}
-        self._command: tuple[int, dict[int, int]] | None = None
-        self._compared: tuple[int, dict[int, int]] | None = None
-        self._positions: dict[int, int] = {}
+        self._commands: deque[tuple[int, dict[int, int]]] = deque(maxlen=_REMEMBERED)
+        self._taken = dict.fromkeys(names, -1)
+        self._refused = dict.fromkeys(names, 0)
         self._position_time = -float("inf")
         self._clock = 0.0
         self._tick: int | None = None
@@ -48,37 +47,37 @@ class Reading:
         self._stopped = ""
 
     def command(self, sequence: int, goals: dict[int, int]) -> None:
-        """A command was sent; the next answers are compared with it."""
-        self._command = (sequence, goals)
+        """A command was sent; answers are compared with it."""
+        self._commands.append((sequence, goals))
 
     def ask(self, now: float) -> Register:
         """What to ask all motors for."""
-        self._asked = table.STATE if self.wants_state else table.MOTION
+        register = table.STATE if self.wants_state else table.MOTION
         self.wants_state = False
-        self._motion, self._state, self._compared = {}, {}, self._command
         for motor in self.names:
             self._unanswered.setdefault(motor, now)
-        return self._asked
+        return register
 
     def answer(self, answer: Answer, now: float) -> None:
-        """Take an answer in.
+        """Take an answer in, to this question or an earlier one.
 
         Raises:
             DeviceFailedError: A motor has shut down, lost its torque, or takes no positions.
         """
         motor = answer.id
-        if self._asked is None or motor not in self.names or len(answer.data) != self._asked.size:
+        if motor not in self.names:
             return
-        self._unanswered.pop(motor, None)
-        if self._asked is table.STATE:
-            self._state[motor] = table.state(answer.data)
-            self._check_state(motor, self._state[motor])
-            return
-        if answer.error & ALERT:
-            self.wants_state = True
-        self._motion[motor] = table.motion(answer.data)
-        if len(self._motion) == len(self.names):
-            self._complete(now)
+        if len(answer.data) == table.STATE.size:
+            self._unanswered.pop(motor, None)
+            self._check_state(motor, table.state(answer.data))
+        elif len(answer.data) == table.MOTION.size:
+            self._unanswered.pop(motor, None)
+            self.wants_state |= bool(answer.error & ALERT)
+            self._motion[motor] = table.motion(answer.data)
+            self._compare(motor, self._motion[motor].goal)
+            self._missing.discard(motor)
+            if not self._missing:
+                self._complete(now)
 
     def take(self) -> Feedback | None:
         """The newest feedback, once."""
@@ -87,7 +86,9 @@ class Reading:
 
     def newest(self, since: float) -> dict[int, int] | None:
         """Positions of all motors, if they are not older than `since` [s]."""
-        return self._positions if self._position_time >= since else None
+        if self._position_time < since:
+            return None
+        return {motor: self._motion[motor].position for motor in self.names}
 
     def check_silence(self, now: float, longest: float) -> None:
         """Whether every motor has answered.
@@ -104,33 +105,37 @@ class Reading:
             )
 
     def _complete(self, now: float) -> None:
-        """Every motor has said how it moves."""
-        self._positions = {motor: found.position for motor, found in self._ordered(self._motion)}
+        """Every motor has said how it moves, since it was last complete."""
+        self._missing = set(self.names)
         self._position_time = now
+        found = [self._motion[motor] for motor in self.names]
+        units = [self.current_units[motor] or 1.0 for motor in self.names]
+        taken = min(self._taken.values())
         self._feedback = Feedback(
             time=now,
-            positions={motor: float(position) for motor, position in self._positions.items()},
+            positions={m: float(each.position) for m, each in zip(self.names, found, strict=True)},
             efforts={
-                motor: found.current * (self.current_units[motor] or 1.0)
-                for motor, found in self._ordered(self._motion)
+                motor: each.current * unit
+                for motor, each, unit in zip(self.names, found, units, strict=True)
             },
-            signals={"velocity": self._velocities()},
-            acknowledged=self._acknowledged(),
-            device_time=self._device_time(),
+            signals={"velocity": table.VELOCITY_UNIT * np.array([each.velocity for each in found])},
+            acknowledged=taken if taken >= 0 else None,
+            device_time=self._device_time(found[0].tick),
             stopped=self._stopped,
         )
 
-    def _acknowledged(self) -> int | None:
-        """The command that all motors have taken, if they have."""
-        if self._compared is None:
-            return None
-        sequence, goals = self._compared
-        for motor, found in self._motion.items():
-            taken = found.goal == goals[motor]
-            self._refused[motor] = 0 if taken else self._refused.get(motor, 0) + 1
-            if self._refused[motor] >= _REFUSALS:
-                self.wants_state = True
-        return sequence if not any(self._refused.values()) else None
+    def _compare(self, motor: int, goal: int) -> None:
+        """Which command a motor has taken: the oldest with that goal that it had not yet.
+
+        The oldest, as one answer comes for each command, in their order, however late.
+        """
+        for sequence, goals in self._commands:
+            if sequence > self._taken[motor] and goals[motor] == goal:
+                self._taken[motor], self._refused[motor] = sequence, 0
+                return
+        if self._commands and self._taken[motor] < self._commands[-1][0]:
+            self._refused[motor] += 1
+            self.wants_state |= self._refused[motor] >= _REFUSALS
 
     def _check_state(self, motor: int, state: State) -> None:
         what = f"{self.where}: motor {motor} '{self.names[motor]}'"
@@ -144,24 +149,15 @@ class Reading:
             self._stopped = self._stopped or f"{who} was stopped by its Bus Watchdog"
         elif not state.torque:
             raise DeviceFailedError(f"{what} has no torque: did it lose power for a moment?")
-        elif self._refused.get(motor, 0) >= _REFUSALS and self._compared is not None:
+        elif self._refused[motor] >= _REFUSALS:
             raise DeviceFailedError(
-                f"{what} does not take the position {self._compared[1][motor]}: another program "
-                "on the line, or limits in the motor that are narrower?"
+                f"{what} does not take the position {self._commands[-1][1][motor]}: another "
+                "program on the line, or limits in the motor that are narrower?"
             )
 
-    def _velocities(self) -> np.ndarray:
-        found = [motion.velocity for _, motion in self._ordered(self._motion)]
-        return np.array(found, float) * table.VELOCITY_UNIT
-
-    def _device_time(self) -> float:
+    def _device_time(self, tick: int) -> float:
         """Clock of the first motor, which counts milliseconds modulo 2^15 [s]."""
-        tick = self._ordered(self._motion)[0][1].tick
         if self._tick is not None:
             self._clock += ((tick - self._tick) % 2**15) * 1e-3
         self._tick = tick
         return self._clock
-
-    def _ordered(self, found: Mapping[int, _Value]) -> list[tuple[int, _Value]]:
-        """In the order of the channels."""
-        return [(motor, found[motor]) for motor in self.names]

@@ -4,6 +4,7 @@ import builtins
 import logging
 import os
 import select
+import time
 import tty
 
 import pytest
@@ -104,6 +105,18 @@ def test_a_byte_is_received_in_each_step(root, line, serial):
     step(root, line)
     assert component.packetIn.value.tolist() == [7]  # the first; SOFA throws the others away
     step(root, line)
+    assert component.packetIn.value.tolist() == [0]
+
+
+def test_what_comes_during_a_step_is_thrown_away_as_in_sofa(root, line, serial):
+    class Late(Controller):
+        def onAnimateEndEvent(self, event):
+            os.write(line[0], b"\x09")
+            time.sleep(0.05)
+
+    root.addObject(Late(name="late"))
+    component = serial(packetOut=[1, 2, 3], receive=True)
+    simulation.animateNSteps(root, 2)
     assert component.packetIn.value.tolist() == [0]
 
 

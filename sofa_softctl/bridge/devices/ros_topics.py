@@ -1,0 +1,190 @@
+"""Topics of a ROS device: which it publishes and reads, and what came."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Feedback
+from sofa_softctl.bridge.devices import ros_messages as messages
+from sofa_softctl.errors import ConfigError, DeviceOpenError, DeviceTimeoutError
+
+STOP_TYPE = "std_msgs/Bool"
+_KEPT = 1000
+"""Messages that wait to be read at most."""
+
+
+class Topics:
+    """Options of both ROS devices, checked, and the messages that arrived.
+
+    Args:
+        where: The device, for messages.
+        topic: Topic of commands; empty: it only reads.
+        type: Its type.
+        joints: Name of each value by its channel; empty: names of the actuators.
+        feedback_topic: Topic with positions; empty: there is none.
+        feedback_type: Its type.
+        signals: Topic and type of each signal, as 'TOPIC TYPE'.
+        answer_timeout: Longest silence of the feedback's topic [s].
+
+    Raises:
+        ConfigError: A type that is not known, or a signal without one.
+    """
+
+    def __init__(
+        self,
+        where: str,
+        topic: str,
+        type: str,
+        joints: Sequence[str],
+        feedback_topic: str,
+        feedback_type: str,
+        signals: Mapping[str, str],
+        answer_timeout: float,
+    ) -> None:
+        self.where, self.topic, self.joints = where, topic, list(joints)
+        self.answer_timeout = answer_timeout
+        self.type = messages.checked("type", type, messages.COMMANDS)
+        self.read: dict[str, tuple[str, str]] = {}
+        """Topic and type of everything that is read; the key '' is the feedback's."""
+        if feedback_topic:
+            kind = messages.checked("feedback_type", feedback_type, messages.COMMANDS)
+            self.read[""] = (feedback_topic, kind)
+        for name, text in signals.items():
+            place, _, kind = text.partition(" ")
+            found = messages.checked(f"signals.{name}", kind.strip(), tuple(messages.SIGNALS))
+            self.read[name] = (place, found)
+        if "" in signals:
+            raise ConfigError("signals: a signal needs a name")
+        self.count = 0
+        """Messages that have arrived."""
+        self._arrived: deque[tuple[str, Any, float]] = deque(maxlen=_KEPT)
+        self._numbers: list[int] = []
+
+    def open(self, channels: Sequence[ChannelSetup]) -> None:
+        """Channels and names of their joints.
+
+        Raises:
+            DeviceOpenError: A place in the message has no channel, or no name.
+        """
+        if channels and not self.topic:
+            raise DeviceOpenError(
+                f"{self.where}: actuators use it, and it has no `topic` for commands."
+            )
+        by_number = {channel.number: channel for channel in channels}
+        missing = sorted(set(range(len(by_number))) - by_number.keys())
+        if missing:
+            raise DeviceOpenError(
+                f"{self.where}: no actuator uses channel {missing[0]}, and a message on "
+                f"{self.topic} has a value for each from 0 to {max(by_number)}."
+            )
+        if self.joints and len(self.joints) != len(channels):
+            raise DeviceOpenError(
+                f"{self.where}: {len(self.joints)} joints ({', '.join(self.joints)}) for "
+                f"{len(channels)} channels: give one name a channel."
+            )
+        self._order = [channel.number for channel in channels]
+        self._numbers = sorted(by_number)
+        self.names = self.joints or [by_number[number].name for number in self._numbers]
+        self._arrived.clear()
+        self._positions: dict[int, float] = {}
+        self._heard = monotonic()
+
+    def command(self, values: np.ndarray) -> dict[str, Any]:
+        """Fields of the message with the values of the channels, in the order of `open`."""
+        by_number = dict(zip(self._order, values.tolist(), strict=True))
+        return self._message(by_number)
+
+    def hold(self) -> dict[str, Any] | None:
+        """Fields of a command that holds the measured positions, if all are known."""
+        if len(self._positions) < len(self._numbers) or not self._numbers:
+            return None
+        return self._message(self._positions)
+
+    def put(self, name: str, message: Any) -> None:
+        """Keep a message that arrived; from any thread."""
+        self._arrived.append((name, message, monotonic()))
+        self.count += 1
+
+    def wait(self, longest: float, spin: Callable[[], None]) -> None:
+        """Until positions of all channels have come, if they are to come.
+
+        Args:
+            longest: Time [s].
+            spin: Called again and again; returns soon.
+
+        Raises:
+            DeviceTimeoutError: They did not come.
+        """
+        end = monotonic() + longest
+        while "" in self.read and len(self._positions) < len(self._numbers):
+            if monotonic() > end:
+                missing = [n for i, n in enumerate(self.names) if i not in self._positions]
+                raise DeviceTimeoutError(
+                    f"{self.where}: no position of {', '.join(missing)} on {self.read[''][0]} "
+                    f"within {longest:g} s: does the node that publishes it run, with these names?"
+                )
+            spin()
+            self.take()
+        self._heard = monotonic()
+
+    def take(self) -> Feedback | None:
+        """What arrived since the last call."""
+        found: dict[int, float] = {}
+        efforts: dict[int, float] = {}
+        signals: dict[str, np.ndarray] = {}
+        last = None
+        while self._arrived:
+            name, message, last = self._arrived.popleft()
+            try:
+                if name:
+                    signals[name] = messages.SIGNALS[self.read[name][1]](message)
+                    continue
+                values, forces = messages.positions(self.read[""][1], self.names, message)
+            except (KeyError, AttributeError, TypeError, ValueError):
+                continue  # of another type, or not complete
+            found.update(values)
+            efforts.update(forces)
+            self._heard = last
+        self._positions.update(found)
+        return None if last is None else Feedback(last, found, efforts, signals)
+
+    def check_silence(self) -> None:
+        """Whether feedback still comes.
+
+        Raises:
+            DeviceTimeoutError: Its topic is silent.
+        """
+        silence = monotonic() - self._heard
+        if "" in self.read and silence > self.answer_timeout:
+            raise DeviceTimeoutError(
+                f"{self.where}: nothing on {self.read[''][0]} for {silence:.2g} s: does the node "
+                "that publishes it still run?"
+            )
+
+    def capabilities(self, name: str, what: str, unit: str, watchdog: float) -> Capabilities:
+        """Of either device; what is behind a topic is not known."""
+        if not self.topic:
+            what, watchdog = f"{what}, reads {len(self.read)} topics", 0.0
+        note = (
+            f"device '{name}': what is behind {self.topic} is said to have no watchdog. Where it "
+            "has one, give its time as `watchdog`."
+        )
+        return Capabilities(
+            description=f"{what}, {self.type} on {self.topic}" if self.topic else what,
+            unit=unit,
+            resolution=0.0,
+            range=(-float("inf"), float("inf")),
+            rate_max=float("inf"),
+            watchdog=watchdog or None,
+            acknowledges=False,
+            moves=bool(self.topic),
+            notes=() if watchdog or not self.topic else (note,),
+        )
+
+    def _message(self, values: Mapping[int, float]) -> dict[str, Any]:
+        return messages.command(self.type, self.names, [values[n] for n in self._numbers])

@@ -1,0 +1,197 @@
+"""ROS 1 or 2 on another computer or in a container, through rosbridge, by roslibpy."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from functools import partial
+from time import sleep
+from typing import Any
+
+from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
+from sofa_softctl.bridge.devices.ros_topics import STOP_TYPE, Topics
+from sofa_softctl.errors import (
+    DeviceError,
+    DeviceFailedError,
+    DeviceOpenError,
+    DeviceTimeoutError,
+    DeviceUnavailableError,
+)
+
+_BACKLOG = 65536
+"""Bytes that may wait to be sent; then the other side does not read."""
+_CLOSE = 1.0
+"""Longest time to close the connection [s]."""
+
+
+class RosbridgeDevice(Device):
+    """Publishes commands to a topic, and reads positions and signals from others.
+
+    roslibpy runs on a thread of its own, with asyncio: Twisted is not loaded.
+
+    Args:
+        name: Name of its table in the configuration file.
+        host: Computer on which rosbridge runs.
+        port: Its port.
+        topic: Topic of commands; empty: it only reads, such as a camera.
+        type: 'std_msgs/Float64MultiArray': value c is that of channel c; or
+            'sensor_msgs/JointState', with names. In this short form types fit ROS 1 and 2.
+        joints: Names of the joints by channel; by default those of the actuators.
+        feedback_topic: Topic with positions; empty: none is read.
+        feedback_type: Its type, one of those of `type`.
+        signals: Other topics that are read: name = "TOPIC TYPE", such as
+            tip = "/camera/tip geometry_msgs/PoseStamped".
+        stop_topic: Topic of a std_msgs/Bool, true at a stop; empty: none.
+        unit: Unit of the values, for messages.
+        watchdog: Silence after which what is behind the topic stops [s]; 0: it does not.
+        open_timeout: Longest time until the first feedback [s].
+        answer_timeout: Longest silence of the feedback later [s].
+    """
+
+    modules = ("roslibpy",)
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        host: str = "localhost",
+        port: int = 9090,
+        topic: str = "",
+        type: str = "std_msgs/Float64MultiArray",
+        joints: Sequence[str] = (),
+        feedback_topic: str = "",
+        feedback_type: str = "sensor_msgs/JointState",
+        signals: Mapping[str, str] | None = None,
+        stop_topic: str = "",
+        unit: str = "rad",
+        watchdog: float = 0.0,
+        open_timeout: float = 3.0,
+        answer_timeout: float = 0.5,
+    ) -> None:
+        super().__init__(name)
+        self.host, self.port, self.stop_topic = host, port, stop_topic
+        self.unit, self.watchdog, self.open_timeout = unit, watchdog, open_timeout
+        self._where = f"device '{name}', rosbridge at {host}:{port}"
+        self._type, self._feedback_type = type, feedback_type
+        self._signals = dict(signals or {})
+        self.topics = Topics(
+            self._where,
+            topic,
+            type,
+            joints,
+            feedback_topic,
+            feedback_type,
+            self._signals,
+            answer_timeout,
+        )
+        self._ros: Any = None
+
+    def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
+        """See `Device.open`."""
+        self.topics.open(channels)
+        self._ros = self._connect()
+        try:
+            self._set_up()
+            self.topics.wait(self.open_timeout, lambda: sleep(2e-3))
+        except DeviceError:
+            self.close()
+            raise
+        return self.topics.capabilities(
+            self.name, f"rosbridge at {self.host}:{self.port}", self.unit, self.watchdog
+        )
+
+    def write(self, command: Command) -> None:
+        """See `Device.write`."""
+        self._check_connection()
+        if self.topics.topic:
+            self._command.publish(self.topics.command(command.values))
+
+    def read(self) -> Feedback | None:
+        """See `Device.read`."""
+        if self._ros is None:
+            return None
+        found = self.topics.take()
+        if found is None:
+            self._check_connection()
+            self.topics.check_silence()
+        return found
+
+    def stop(self) -> None:
+        """See `Device.stop`: true on `stop_topic`, and the measured positions as a command."""
+        if self._ros is None:
+            return
+        self._check_connection()
+        if self.stop_topic:
+            self._stop.publish({"data": True})
+        if (fields := self.topics.hold()) is not None:
+            self._command.publish(fields)
+
+    def close(self) -> None:
+        """See `Device.close`."""
+        ros, self._ros = self._ros, None
+        if ros is None:
+            return
+        closed = threading.Event()
+        ros.on("close", lambda _: closed.set())
+        try:
+            if ros.is_connected:
+                ros.close(timeout=_CLOSE)
+                closed.wait(_CLOSE)
+        except Exception:  # it is gone: there is nothing left to close
+            pass
+
+    def _connect(self) -> Any:
+        try:
+            import roslibpy
+        except ImportError as error:
+            raise DeviceUnavailableError(
+                "the Python package roslibpy is not installed: pip install 'sofa-softctl[ros]'"
+            ) from error
+        logging.getLogger("roslibpy").setLevel(logging.CRITICAL)  # its errors are raised here
+        start = (
+            "ros2 launch rosbridge_server rosbridge_websocket_launch.xml (ROS 1: roslaunch "
+            "rosbridge_server rosbridge_websocket.launch)"
+        )
+        try:  # roslibpy itself does not say why it cannot connect
+            socket.create_connection((self.host, self.port), self.open_timeout).close()
+        except (OSError, OverflowError) as error:
+            raise DeviceOpenError(
+                f"{self._where}: no connection: {error}. Start it there: {start}"
+            ) from error
+        ros = roslibpy.Ros(self.host, self.port, transport="asyncio")
+        ros.factory.maxRetries = 0  # a motor must not start again by itself
+        try:
+            ros.run(timeout=self.open_timeout)
+        except roslibpy.core.RosTimeoutError as error:
+            raise DeviceTimeoutError(
+                f"{self._where}: no answer within {self.open_timeout:g} s: something else than "
+                f"rosbridge listens there? {start}"
+            ) from error
+        return ros
+
+    def _set_up(self) -> None:
+        from roslibpy import Topic
+
+        def topic(name: str, kind: str) -> Any:
+            return Topic(self._ros, name, kind, queue_size=1, reconnect_on_close=False)
+
+        if self.topics.topic:
+            self._command = topic(self.topics.topic, self._type)
+            self._command.advertise()
+        if self.stop_topic:
+            self._stop = topic(self.stop_topic, STOP_TYPE)
+            self._stop.advertise()
+        for name, (place, kind) in self.topics.read.items():
+            given = self._signals[name].partition(" ")[2].strip() if name else self._feedback_type
+            topic(place, given or kind).subscribe(partial(self.topics.put, name))
+
+    def _check_connection(self) -> None:
+        if self._ros is None:
+            raise DeviceFailedError(f"{self._where} is not open.")
+        connection = self._ros.factory._proto
+        if connection is None or not self._ros.is_connected:
+            raise DeviceFailedError(f"{self._where}: the connection is lost.")
+        if connection.transport.get_write_buffer_size() > _BACKLOG:
+            raise DeviceTimeoutError(f"{self._where}: it does not read what is sent.")
