@@ -200,6 +200,8 @@ class Supervisor:
                 f"nothing came from the scene for {timeout:g} s (command_timeout): it hangs, was "
                 "paused, or its steps take longer"
             )
+        elif self.state is StreamState.SOFT_START:
+            self._target_came = now  # none is owed yet
         elif self.state is StreamState.WAITING and now - self._target_came > timeout:
             self.fault(f"no target came from the scene for {timeout:g} s (command_timeout)")
 

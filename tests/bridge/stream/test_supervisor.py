@@ -163,6 +163,16 @@ def test_a_scene_that_falls_silent_is_a_fault_unless_it_shows_that_it_lives():
     assert run.supervisor.state is S.HOLDING
 
 
+def test_a_scene_owes_no_target_during_a_soft_start_that_is_longer_than_the_timeout():
+    run = Run(actuator={"soft_start": 0.5})
+    for _ in range(4):
+        run.send()
+    while run.supervisor.state is not S.WAITING:  # the scene lives, and waits for the robot
+        run.supervisor.hear(run.now)
+        run.step()
+    assert run.now > 100.0 + 0.3 + 4 * STEP and run.step(10).supervisor.reason == ""
+
+
 def test_a_scene_with_many_targets_ahead_that_falls_silent_is_a_fault_too():
     run = Run()
     for _ in range(100):
