@@ -128,7 +128,7 @@ def compare(board, record, robot):
         count, between = count + len(widths), between + np.count_nonzero(on_the_way)
         np.minimum.at(first, newest, starts)
     print(
-        f"{count} pulses, each that of the last command or the one before, but for {between}, where "
+        f"{count} pulses, each that of the last command or the one before, but for {between} where "
         f"the rate was limited: between the two, or {beyond} up to {off:.3f} us further behind"
     )
     at_line = times[: len(clock)] + board.base - clock
