@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +149,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = build(Path(name), "atmega328p-servo", "emulator")
         with Emulator(folder / "atmega328p-servo.elf", folder, wire=True) as board:
+            with suppress(PermissionError):  # a board has a processor of its own
+                os.sched_setscheduler(board.pid, os.SCHED_FIFO, os.sched_param(20))
             summary, record, robot = run(board, folder, options.minutes, options.stall)
             statistics = board.statistics()
             compare(board, record, robot)
