@@ -10,7 +10,7 @@ from sofa_softctl.status import ExitStatus, Status, Verdict
 
 PACKAGE = Path(sofa_softctl.__file__).parent
 DOCS = PACKAGE.parent / "docs" / "reference"
-NO_ENDINGS = {"Correction", "InverseRole", "Method", "Mode", "Termination"}
+NO_ENDINGS = {"Correction", "InverseRole", "Method", "Mode", "StreamState", "Termination"}
 """Enums of the package that say something else than how a thing ended."""
 
 

@@ -1,10 +1,7 @@
 """How regularly the device process sends commands on this computer.
 
-    python -m sofa_softctl.bench.stream_timing
-
-prints, for a robot of eight actuators on a loopback device, percentiles of the jitter of periods
-and of the latency of targets, on an idle computer and with a busy process on each core, and with
-the scene itself stalled now and then.
+Eight actuators on a loopback device: on an idle computer, with a busy process on each core, and
+with the scene itself stalled now and then.
 """
 
 from __future__ import annotations
@@ -16,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -105,32 +103,48 @@ def _load(busy: bool) -> Iterator[None]:
             process.wait()
 
 
-def main(seconds: float = 20.0) -> None:
-    """Print the table."""
-    print(f"{'rate':>5} {'computer':>9} {'priority':>9}   {'jitter [us]':>22} ", end="")
-    print(f"  {'latency [ms]':>22}   missed  waited")
-    print(f"{'':>27} {'p50':>7} {'p99':>7} {'worst':>7}   {'p50':>7} {'p99':>7} {'worst':>7}")
-    for rate in (100.0, 500.0):
-        for busy, stalls, realtime in (
-            (False, False, True),
-            (True, False, True),
-            (True, False, False),
-            (True, True, True),
-        ):
-            found = stream_timing(rate, seconds, busy=busy, stalls=stalls, realtime=realtime)
-            given = not any("priority" in note for note in found.notes)
-            jitter, latency = 1e6 * found.jitter[[0, 2, 4]], 1e3 * found.latency[[0, 2, 4]]
-            computer = "stalls" if stalls else "busy" if busy else "idle"
-            priority = "FIFO" if realtime and given else "normal"
-            print(
-                f"{rate:5.0f} {computer:>9} {priority:>9}   "
-                + " ".join(f"{value:7.0f}" for value in jitter)
-                + "   "
-                + " ".join(f"{value:7.2f}" for value in latency)
-                + f"   {found.missed:6d} {found.waited:7.3f}",
-                flush=True,
-            )
+@dataclass(frozen=True)
+class Timing:
+    """One case of the study."""
+
+    rate: float
+    """Commands in a second [Hz]."""
+    computer: str
+    """'idle'; 'busy', with a process on each core; or 'stalls', of the scene, besides."""
+    priority: str
+    """'real-time', or 'normal' where it was not asked for or not permitted."""
+    jitter: tuple[float, float, float]
+    """Median, 99 % and worst of |start - deadline| of a period [s]."""
+    latency: tuple[float, float, float]
+    """The same from the scene to the wire, without the delay by `lookahead` [s]."""
+    missed: int
+    """Periods that were left out."""
+    waited: float
+    """Time for which the robot's clock waited for the scene [s]."""
 
 
-if __name__ == "__main__":
-    main()
+CASES = tuple(
+    (rate, *case)
+    for rate in (100.0, 500.0)
+    for case in (
+        ("idle", True),
+        ("busy", True),
+        ("busy", False),
+        ("stalls", True),
+    )
+)
+"""Rate [Hz], what the computer does, and whether real-time priority is asked for."""
+
+
+def study(seconds: float) -> Iterator[Timing]:
+    """Measure all cases, each so long [s]."""
+    for rate, computer, realtime in CASES:
+        busy, stalls = computer != "idle", computer == "stalls"
+        found = stream_timing(rate, seconds, busy=busy, stalls=stalls, realtime=realtime)
+        given = realtime and not any("priority" in note for note in found.notes)
+        jitter, latency = (
+            (float(times[0]), float(times[2]), float(times[4]))
+            for times in (found.jitter, found.latency)
+        )
+        priority = "real-time" if given else "normal"
+        yield Timing(rate, computer, priority, jitter, latency, found.missed, found.waited)

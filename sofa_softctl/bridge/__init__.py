@@ -5,6 +5,10 @@ from sofa_softctl._internal.public import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        "config.file": ["read_robot"],
+        "config.robot": ["RobotConfig"],
         "device": ["Capabilities", "ChannelSetup", "Command", "Device", "Feedback"],
+        "stream.client": ["Stream"],
+        "stream.state": ["Sample", "Statistics", "StreamState"],
     },
 )

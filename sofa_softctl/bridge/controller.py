@@ -27,7 +27,7 @@ from sofa_softctl.bridge.stream.client import Stream
 from sofa_softctl.bridge.stream.state import OVER, Sample, StreamState
 from sofa_softctl.bridge.summary import BridgeSummary, summarise
 from sofa_softctl.bridge.targets import Targets
-from sofa_softctl.errors import ConfigError, DeviceError
+from sofa_softctl.errors import ConfigError, DeviceError, DeviceFailedError
 from sofa_softctl.scene import options
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.declared_units import declared_units
@@ -111,6 +111,7 @@ class HardwareBridge(SceneController):
         self.stream: Stream | None = None
         self.samples: deque[Sample] = deque(maxlen=KEPT)
         """Those that no recording has asked for."""
+        self.stop_asked = False
         self._open_until = ExitStack()
         self._forget()
 
@@ -179,10 +180,14 @@ class HardwareBridge(SceneController):
             self._take_in()
 
     def _open(self) -> None:
+        if self.stop_asked:
+            raise DeviceFailedError(f"{self.robot.name}: emergency stop before anything moved.")
         self.keep(
             stream=Stream(self.robot, dry_run=self.dry_run),
             targets=Targets(self.root, self.controller, self.components, self.fit.matches),
         )
+        if self.stop_asked:
+            self.stream.stop_now()
         atexit.register(self.cleanup)  # of scripts that do not close their session
         self._open_until.callback(atexit.unregister, self.cleanup)
         self._open_until.enter_context(ended_by_signals())
@@ -195,6 +200,12 @@ class HardwareBridge(SceneController):
 
     def hold(self) -> None:
         """Send nothing more: the device process holds the robot, and brings it to rest."""
+
+    def stop_now(self) -> None:
+        """Emergency stop from any thread: all devices stop where they are, and the run ends."""
+        self.keep(stop_asked=True)  # before or while the devices are opened: see `_open`
+        if self.stream is not None:
+            self.stream.stop_now()
 
     def cleanup(self) -> None:
         """Bring the robot to rest within its limits, stop the motors, close the devices.

@@ -113,3 +113,30 @@ def compare(
     exit_if_stopped(found.steps, total, "steps")
     if found.deviation_max > tolerance:
         raise typer.Exit(ExitStatus.FAILED)
+
+
+@bench.command(epilog="Example:\n\n  softctl bench bridge --seconds 10")
+def bridge(
+    seconds: Annotated[float, typer.Option(help="Length of each case [s].", min=1.0)] = 20.0,
+    as_json: Json = False,
+) -> None:
+    """Measure how regularly the hardware bridge sends commands on this computer.
+
+    Eight actuators on a loopback device, at 100 and 500 Hz: on an idle computer, with a busy
+    process on each core, and with a scene that stalls. Nothing moves.
+    """
+    from dataclasses import asdict
+
+    from sofa_softctl.bench.stream_timing import CASES, study
+    from sofa_softctl.view.terminal import bench as tables
+    from sofa_softctl.view.terminal.run import Terminal
+
+    found = []
+    with Terminal(quiet=as_json).bar("Measuring", len(CASES)) as advance:
+        for timing in study(seconds):
+            found.append(timing)
+            advance(len(found))
+    if as_json:
+        print_json({"cases": [asdict(timing) for timing in found]})
+    else:
+        tables.show_timings(found)

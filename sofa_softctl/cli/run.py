@@ -11,7 +11,7 @@ import typer
 
 from sofa_softctl._internal.interrupt import ended_by_signals
 from sofa_softctl.bridge.dry_run import DRY_RUN, noted
-from sofa_softctl.cli.bridge.in_scene import adding_bridge
+from sofa_softctl.cli.bridge.in_scene import adding_bridge, stopped_by_key
 from sofa_softctl.cli.files import check_name, check_outputs
 from sofa_softctl.cli.options import (
     BackendName,
@@ -103,6 +103,7 @@ def run(
         add = adding_bridge(bridge, dry_run)
         silent = quiet or as_json
         session = stack.enter_context(open_session(scene, backend, set_, quiet=silent, add=add))
+        stack.enter_context(stopped_by_key(session, show))
         summary = show.run(session, steps, duration, record=file, plot=plot, movie=movie, view=view)
     if as_json:
         print_json(summary.to_dict())

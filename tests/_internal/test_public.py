@@ -13,6 +13,7 @@ import sofa_softctl
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
+    "bridge",
     "identification",
     "identification.fem",
     "identification.mechanism",

@@ -38,6 +38,7 @@ def test_old_forms_become_new_ones_with_a_warning(old, new, capsys):
         "bench",
         "bench scene s.py",
         "bench compare s.py",
+        "bench bridge",
         "bench --help",
         "papers robust --only ring",
         "papers --help",

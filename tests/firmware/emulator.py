@@ -84,6 +84,11 @@ class Emulator:
         self.port = self._answer("line")[0]
         """Path of the pseudo terminal."""
 
+    @property
+    def pid(self):
+        """Its process."""
+        return self._process.pid
+
     def __enter__(self):
         return self
 

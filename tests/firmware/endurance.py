@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -114,7 +115,7 @@ def compare(board, record, robot):
         f"{np.abs(error).max():.4f} mm; 1 us is {resolution.min():.4f} mm"
     )
 
-    first, count, between, off = np.full(len(values), np.inf), 0, 0, 0.0
+    first, count, between, beyond, off = np.full(len(values), np.inf), 0, 0, 0, 0.0
     for channel in range(8):
         starts, widths = board.pulses(FIRST_PIN + channel)
         newest = np.searchsorted(times, starts) - 1
@@ -123,12 +124,13 @@ def compare(board, record, robot):
         last, before = values[newest, channel], values[newest - 1, channel]
         on_the_way = (widths != last) & (widths != before)
         low, high = np.minimum(last, before), np.maximum(last, before)
-        off = max(off, (low - widths).max(), (widths - high).max())
+        outside = np.maximum(low - widths, widths - high)
+        off, beyond = max(off, outside.max()), beyond + np.count_nonzero(outside > 0.5)
         count, between = count + len(widths), between + np.count_nonzero(on_the_way)
         np.minimum.at(first, newest, starts)
     print(
-        f"{count} pulses, each that of the last command or the one before, but for {between} "
-        f"between the two, where the rate was limited; outside the two: {off:.3f} us at most"
+        f"{count} pulses, each that of the last command or the one before, but for {between} where "
+        f"the rate was limited: between the two, or {beyond} up to {off:.3f} us further behind"
     )
     at_line = times[: len(clock)] + board.base - clock
     percentiles("from the start of a period to the end of its frame at the firmware", at_line)
@@ -147,6 +149,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = build(Path(name), "atmega328p-servo", "emulator")
         with Emulator(folder / "atmega328p-servo.elf", folder, wire=True) as board:
+            with suppress(PermissionError):  # a board has a processor of its own
+                os.sched_setscheduler(board.pid, os.SCHED_FIFO, os.sched_param(20))
             summary, record, robot = run(board, folder, options.minutes, options.stall)
             statistics = board.statistics()
             compare(board, record, robot)

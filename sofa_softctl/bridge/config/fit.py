@@ -49,6 +49,15 @@ class Fit:
     warnings: list[str] = field(default_factory=list)
     """What users should know, in sentences."""
 
+    def warn(self, name: str, text: str) -> None:
+        """Add a warning of an actuator; those of the same text share one."""
+        for number, known in enumerate(self.warnings):
+            names, same, rest = known.partition(f": {text}")
+            if same and not rest:
+                self.warnings[number] = f"{names}, '{name}': {text}"
+                return
+        self.warnings.append(f"'{name}': {text}")
+
     def raise_errors(self) -> None:
         """Raise what must be changed.
 
@@ -157,24 +166,27 @@ def _compare_limits(found: Fit, actuator: ActuatorConfig, low: float, high: floa
         return
     slack = TOLERANCE * (greatest - least)
     if low < least - slack or high > greatest + slack:
-        found.warnings.append(
-            f"'{actuator.name}': the scene's limits are wider than the robot's: "
+        found.warn(
+            actuator.name,
+            f"the scene's limits are wider than the robot's: "
             f"{limits_text(low, high, unit)}; the robot has {least:g} to {greatest:g} {unit}. A "
-            "target beyond is a fault, at which the robot is held."
+            "target beyond is a fault, at which the robot is held.",
         )
 
 
 def _compare_steps(found: Fit, actuator: ActuatorConfig, change: float, step: float) -> None:
     unit, speed = actuator.unit, change / step
     if speed > actuator.rate * (1.0 + TOLERANCE):
-        found.warnings.append(
-            f"'{actuator.name}': the scene may ask for {speed:.4g} {unit}/s, the robot moves at "
-            f"most {actuator.rate:.4g}: it lags behind in fast motions."
+        found.warn(
+            actuator.name,
+            f"the scene may ask for {speed:.4g} {unit}/s, the robot moves at "
+            f"most {actuator.rate:.4g}: it lags behind in fast motions.",
         )
     if change > actuator.jump * (1.0 + TOLERANCE):
-        found.warnings.append(
-            f"'{actuator.name}': the scene may ask for {change:.4g} {unit} in a step, which is "
-            f"more than 'jump', {actuator.jump:.4g} {unit}: a fault, at which the robot is held."
+        found.warn(
+            actuator.name,
+            f"the scene may ask for {change:.4g} {unit} in a step, which is "
+            f"more than 'jump', {actuator.jump:.4g} {unit}: a fault, at which the robot is held.",
         )
 
 

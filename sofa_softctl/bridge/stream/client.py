@@ -19,6 +19,7 @@ from sofa_softctl.bridge.stream.checks import check_robot
 from sofa_softctl.bridge.stream.launch import launch
 from sofa_softctl.bridge.stream.move import longest
 from sofa_softctl.bridge.stream.port import OPENS_WITHIN, STOPS_WITHIN
+from sofa_softctl.bridge.stream.signals import EMERGENCY_STOP
 from sofa_softctl.bridge.stream.state import Sample, Statistics, StreamState
 from sofa_softctl.errors import DeviceError, DeviceFailedError, DeviceOpenError, DeviceTimeoutError
 
@@ -139,6 +140,11 @@ class Stream:
             self.reason = self.reason or f"emergency stop: {reason}"
             self._asked = True
         self._link.send(messages.pickled(messages.STOP, reason))
+
+    def stop_now(self) -> None:
+        """As `stop`, by a signal to the device process: from any thread, without any wait."""
+        if self._process.poll() is None:
+            self._process.send_signal(EMERGENCY_STOP)
 
     def finish(self) -> Statistics:
         """Bring the robot to its rest pose, stop and close the devices, end the process.

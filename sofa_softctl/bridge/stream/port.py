@@ -121,8 +121,8 @@ class Port:
             self.failed = True
             raise DeviceTimeoutError(
                 f"device '{self.name}' has acknowledged no command for {silence:.3g} s "
-                f"(feedback_timeout = {self._safety.feedback_timeout:g} s). Is it connected and "
-                "powered?"
+                f"(feedback_timeout = {self._safety.feedback_timeout:g} s). Check its cable "
+                "and its supply"
             )
 
     def stop(self) -> None:

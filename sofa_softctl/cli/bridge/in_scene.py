@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from sofa_softctl.cli.bridge.stop_key import HELP, stop_key
 from sofa_softctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from sofa_softctl.scene.session import Session
+    from sofa_softctl.view.terminal.run import Terminal
 
 
 def adding_bridge(config: Path | None, dry_run: bool) -> Callable[[Any], None] | None:
@@ -38,3 +44,26 @@ def adding_bridge(config: Path | None, dry_run: bool) -> Callable[[Any], None] |
             bridge.keep(dry_run=dry_run or bridge.dry_run)
 
     return add
+
+
+@contextmanager
+def stopped_by_key(session: Session, show: Terminal) -> Iterator[None]:
+    """Space stops the motors of all bridges of a scene while this is open, and users are shown so.
+
+    See `stop_key`; nothing is shown and done in scenes without a bridge.
+    """
+    from sofa_softctl.bridge.controller import HardwareBridge
+
+    bridges = [one for one in session.controllers if isinstance(one, HardwareBridge)]
+
+    def stop() -> None:
+        for bridge in bridges:
+            bridge.stop_now()
+
+    if not bridges:
+        yield
+        return
+    with stop_key(stop) as works:
+        if works:
+            show.note(HELP)
+        yield

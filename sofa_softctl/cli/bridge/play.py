@@ -13,6 +13,7 @@ import typer
 from sofa_softctl._internal.interrupt import ended_by_signals
 from sofa_softctl.bridge.dry_run import DRY_RUN, noted
 from sofa_softctl.cli.bridge.group import DryRun, bridge, load_robot
+from sofa_softctl.cli.bridge.stop_key import HELP, stop_key
 from sofa_softctl.cli.options import Force, Json, Plugin, Quiet, print_json
 
 if TYPE_CHECKING:
@@ -122,6 +123,8 @@ def _played(
         stream = Stream(robot, dry_run=dry_run)
         stack.callback(lambda: keep(stream.poll()))  # the way to the rest pose, however it ends
         stack.enter_context(stream)
+        if stack.enter_context(stop_key(stream.stop_now)):
+            show.note(HELP)
         advance = stack.enter_context(show.bar("Playing", len(motion.time)))
         for done, samples in play(stream, motion):
             advance(done)

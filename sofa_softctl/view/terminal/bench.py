@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from sofa_softctl.bench.stream_timing import Timing
 
 
 def show_profile(profile: Any) -> None:
@@ -56,6 +60,30 @@ def show_comparison(comparison: Any, tolerance: float) -> None:
         highlight=False,
         soft_wrap=True,
     )
+
+
+def show_timings(timings: Sequence[Timing]) -> None:
+    """Print how regularly the hardware bridge sends commands."""
+    table = Table(
+        title="Hardware bridge: median, 99 % and worst",
+        caption="Jitter: start of a period, off its deadline. Latency: from the scene to the wire, "
+        "without the look-ahead. The robot waits for a scene that stalls.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    for column in ("Hz", "computer", "priority", "jitter (us)", "latency (ms)", "missed", "waited"):
+        table.add_column(column, justify="left" if column[0] in "cp" else "right")
+    for timing in timings:
+        table.add_row(
+            f"{timing.rate:g}",
+            timing.computer,
+            timing.priority,
+            "/".join(f"{1e6 * value:.0f}" for value in timing.jitter),
+            "/".join(f"{1e3 * value:.1f}" for value in timing.latency),
+            str(timing.missed),
+            f"{timing.waited:.3g} s",
+        )
+    Console().print(table)
 
 
 def _ratio(first: float, second: float) -> str:

@@ -106,6 +106,18 @@ def test_what_users_should_know_is_a_warning(changes, dt, says):
     assert len(found.warnings) == 1 and says in found.warnings[0]
 
 
+def test_actuators_with_the_same_warning_share_it():
+    found = fit(robot(), scene(left={}, right={}), MM, 0.01)
+    for name in ("left", "right"):
+        found.warn(name, "one thing.")
+        found.warn(name, f"another, of {name}.")
+    assert found.warnings == [
+        "'left', 'right': one thing.",
+        "'left': another, of left.",
+        "'right': another, of right.",
+    ]
+
+
 def cables(root, beam):
     """A scene with two cables under inverse control, whose names are those of their nodes."""
     import numpy as np
