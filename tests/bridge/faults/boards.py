@@ -112,8 +112,10 @@ class RealBoard:
             elif len(widths):
                 assert widths.min() >= robot.ZERO + robot.SLOPE * robot.LOW - 0.5
                 assert widths.max() <= robot.ZERO + robot.SLOPE * robot.HIGH + 0.5
-                most = robot.SLOPE * robot.RATE * PULSE + 1.5  # two roundings, and rate rounded up
-                assert np.abs(np.diff(widths)).max(initial=0.0) <= most
+                # ticks and pulses are not in step; two roundings, and a rate that is rounded up
+                most = robot.SLOPE * robot.RATE * (PULSE + TICK) + 1.5
+                change = np.abs(np.diff(widths)).max(initial=0.0)
+                assert change <= most, f"{change} us from one pulse to the next"
         since = self.stopped_by_itself()
         assert not since > WATCHDOG + TICK, f"stopped {since} s after the last command"
 
