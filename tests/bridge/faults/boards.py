@@ -69,6 +69,12 @@ class RealBoard:
         self.emulator.close()
         Path(self.emulator.record).unlink()
 
+    def settle(self):
+        """Wait until the watchdog has had its time."""
+        end, cap = self.emulator.time() + WATCHDOG + TICK, time.monotonic() + 5.0
+        while self.emulator.time() < end and time.monotonic() < cap:
+            time.sleep(0.01)
+
     def disturbed(self):
         """Whether this machine was too busy to run the processor in real time."""
         return len(self.emulator.events(emulator.LAG)[0]) > 0
@@ -150,16 +156,21 @@ class EmulatedBoard:
     def close(self):
         self.board.close()
 
+    def settle(self):
+        time.sleep(WATCHDOG + 0.05)
+
     def disturbed(self):
         return False
 
     def commands(self):
         taken = [(when, number, values) for when, number, values, _ in self.board.taken]
         refused = [entry[:3] for entry in self.board.refused_commands]
-        return [Sent(when, n % 65536, values) for when, n, values in sorted_by_time(taken + refused)]
+        return [
+            Sent(when, n % 65536, values) for when, n, values in sorted_by_time(taken + refused)
+        ]
 
     def still(self):
-        taken = [entry for entry in self.board.taken]
+        taken = list(self.board.taken)
         values = [[entry[2][channel] for channel in robot.CHANNELS] for entry in taken]
         return last_change([entry[0] for entry in taken], values)
 
@@ -174,8 +185,3 @@ class EmulatedBoard:
 
 def sorted_by_time(entries):
     return sorted(entries, key=lambda entry: entry[0])
-
-
-def now():
-    """The monotonic clock [s]."""
-    return time.monotonic()

@@ -10,26 +10,31 @@ PAGE = Path(__file__).parents[3] / "docs" / "reference" / "bridge-faults.md"
 HEAD = f"""\
 # Faults of the bridge, and what comes of them
 
-Each row is a fault that is put into the whole chain, and a test: a scene in `softctl run --bridge`, its device process, the
-[serial protocol](bridge-protocol.md), a board. Both processes are real, and so are the signals that end them. The board is
-the firmware of `hardware/firmware/` for the ATmega328P, which runs in simavr with its serial line on a pseudo terminal;
-where the last column says so it is a program of the tests instead. What a fault does to the line is done by a program
+Each row is a fault that is put into the whole chain, and a test: a scene in `softctl run --bridge`,
+its device process, the [serial protocol](bridge-protocol.md), a board. Both processes are real, and
+so are the signals that end them. The board is the firmware of `hardware/firmware/` for the
+ATmega328P, which runs in simavr with its serial line on a pseudo terminal; where the last column
+says so it is a program of the tests instead. What a fault does to the line is done by a program
 between the two.
 
-A recorder on the board's side of the wire has every byte, and every edge on the pins, in the processor's own time. In each run:
+A recorder on the board's side of the wire has every byte, and every edge on the pins, in the
+processor's own time. In each run:
 
-- no command was ever out of range, faster or more sudden than the robot may move, or for a channel that it does not use;
-  neither was any pulse on a pin;
-- the board stopped by itself at most {1e3 * WATCHDOG:.0f} ms after the last command that it got, if no command to stop came;
-- the user read the words of the second column ("…" stands for what varies), and the exit status was that of an error, or of
-  the signal;
-- the recording is there and readable, and what it says was sent is what was on the wire.
+- no command was out of range, faster or more sudden than the robot may move, or for a channel that
+  it does not use; neither was any pulse on a pin;
+- the board stopped by itself at most {1e3 * WATCHDOG:.0f} ms after the last command that it got,
+  if no command to stop came;
+- the user read the words of the second column ("…" stands for what varies), and the exit status was
+  that of an error, or of the signal;
+- the recording can be read, and what it says was sent is what was on the wire.
 
-**Times** are from the fault to the last change of an output, the worst of RUNS runs on a computer with two cores and without
-real-time priority; of watchdogs, from the last command to the moment when the board disarms itself. **Bounds** follow from the
-robot's file: `hold = {robot.HOLD}` s, `command_timeout = {robot.COMMAND_TIMEOUT}` s, `feedback_timeout = {robot.FEEDBACK_TIMEOUT}` s,
-{1e3 * robot.PERIOD:.0f} ms a period, and from {robot.FARTHEST:g} mm to rest at {robot.RATE:g} mm/s and {robot.ACCELERATION:g} mm/s2. The
-scene moves at {robot.SPEED:g} mm/s. A device process that is late by itself is stopped by the watchdog, too: therefore each bound contains it.
+**Times** are from the fault to the last change of an output, the worst of RUNS runs on a computer
+with two cores and without real-time priority; of watchdogs, from the last command to the moment
+when the board disarms itself. **Bounds** follow from the robot's file: `hold = {robot.HOLD}` s,
+`command_timeout = {robot.COMMAND_TIMEOUT}` s, `feedback_timeout = {robot.FEEDBACK_TIMEOUT}` s,
+{1e3 * robot.PERIOD:.0f} ms a period, and {robot.FARTHEST:g} mm to rest at {robot.RATE:g} mm/s and
+{robot.ACCELERATION:g} mm/s2; the scene moves at {robot.SPEED:g} mm/s. A device process that comes
+too late for its next period is stopped by the watchdog: therefore each bound contains it.
 
 `python -m tests.bridge.faults` runs them all and writes this page.
 """

@@ -9,7 +9,7 @@ import pytest
 
 from tests.bridge.faults import of_processes, of_the_line, of_the_scene
 from tests.bridge.faults.boards import EmulatedBoard, RealBoard
-from tests.bridge.faults.fault import check_end, check_wire
+from tests.bridge.faults.fault import WATCHDOG, check_end, check_wire
 from tests.bridge.faults.programs import Program, Recorder, Talker
 from tests.bridge.faults.relay import Relay
 from tests.bridge.faults.trial import Trial
@@ -21,7 +21,13 @@ SECTIONS = {
     "The scene, the disk, the robot's file": of_the_scene.FAULTS,
 }
 FAULTS = {fault.name: fault for faults in SECTIONS.values() for fault in faults}
-BUSY = ("its watchdog stopped it", "a period took", "acknowledged no command", "held up the loop", "nothing came from")
+BUSY = (
+    "its watchdog stopped it",
+    "a period took",
+    "acknowledged no command",
+    "held up the loop",
+    "nothing came from",
+)
 """What a machine that is too busy does to a robot."""
 
 
@@ -75,6 +81,8 @@ def _once(fault, server, firmware, folder, last):
         if fault.inject is not None and not trial.host.ended():
             trial.inject(fault.inject)
         status = trial.end()
+        if fault.bound is WATCHDOG:
+            board.settle()
         check_wire(fault, trial)
         disturbed = board.disturbed() or any(word in trial.host.words for word in BUSY)
         try:
