@@ -37,11 +37,22 @@ def wrong(name, sees):
     )
 
 
+AT_REST = "At the end: The robot is in its rest pose, and its devices are stopped."
+
 FAULTS = [
     wrong("NaN", "is nan"),
     wrong("inf", "is inf"),
     wrong("over-range", "is 26 mm, above the greatest position, 25"),
     wrong("jump", "jumps from ... to 9 mm, by more than jump = 3"),
+    Fault(
+        name="the controller asks for a step that is less than `jump`, and back",
+        inject=None,
+        sees=AT_REST,
+        does="goes on; goes there no faster than it may",
+        end="done",
+        status=0,
+        trial={"scene": "step"},
+    ),
     Fault(
         name="the controller raises an error",
         inject=None,
@@ -94,7 +105,7 @@ FAULTS = [
     Fault(
         name="the robot's file is edited while it moves",
         inject=edit,
-        sees="",
+        sees=AT_REST,
         does="goes on, with the limits that it began with",
         end="done",
         status=0,
@@ -102,7 +113,7 @@ FAULTS = [
     Fault(
         name="the robot's file is deleted while it moves",
         inject=delete,
-        sees="",
+        sees=AT_REST,
         does="goes on, with the limits that it began with",
         end="done",
         status=0,

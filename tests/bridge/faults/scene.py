@@ -16,7 +16,7 @@ DURATION = float(os.environ.get("DURATION", 0.5))
 MOMENT = float(os.environ.get("MOMENT", 0.2))
 """At which something happens [s]."""
 FAULT = os.environ.get("FAULT", "")
-WRONG = {"NaN": math.nan, "inf": math.inf, "over-range": 26.0, "jump": 9.0}
+WRONG = {"NaN": math.nan, "inf": math.inf, "over-range": 26.0, "jump": 9.0, "step": 7.5}
 """What the first cable is to do at the moment, instead of 5 mm [mm]."""
 
 
