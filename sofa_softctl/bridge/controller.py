@@ -24,7 +24,7 @@ from sofa_softctl.bridge.plot import draw_bridge
 from sofa_softctl.bridge.rows import SampleRows
 from sofa_softctl.bridge.source import find_source
 from sofa_softctl.bridge.stream.client import Stream
-from sofa_softctl.bridge.stream.state import Sample, StreamState
+from sofa_softctl.bridge.stream.state import OVER, Sample, StreamState
 from sofa_softctl.bridge.summary import BridgeSummary, summarise
 from sofa_softctl.bridge.targets import Targets
 from sofa_softctl.errors import ConfigError, DeviceError, DeviceFailedError
@@ -228,7 +228,7 @@ class HardwareBridge(SceneController):
             self._take_in()
             self.keep(end_state=self.stream.state, stream=None)
             self._open_until.close()
-            if self.fault:
+            if self.fault and self.end_state in OVER:  # otherwise nobody knows what it does
                 words = f"{DRY_RUN}. " if self.dry_run else ""
                 Sofa.msg_warning(self, f"{words}{self.robot.name}: {self.end_state.value}")
 

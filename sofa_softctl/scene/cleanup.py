@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sofa_softctl._internal.interrupt import interrupted_after
+from sofa_softctl.errors import SoftctlError
 
 
 def clean_up(Sofa: Any, controllers: Iterable[Any]) -> BaseException | None:
@@ -28,10 +29,14 @@ def clean_up(Sofa: Any, controllers: Iterable[Any]) -> BaseException | None:
                 controller.cleanup()
             except BaseException as error:
                 first = first or error
-                frame = traceback.extract_tb(error.__traceback__)[-1]
-                Sofa.msg_error(
-                    controller.getPathName(),
-                    f"cleanup() failed at {frame.filename}:{frame.lineno}: "
-                    f"{type(error).__name__}: {error}. The other controllers are cleaned up.",
-                )
+                said = f"{_described(error).rstrip('.')}. The other controllers are cleaned up."
+                Sofa.msg_error(controller.getPathName(), said)
     return first
+
+
+def _described(error: BaseException) -> str:
+    if isinstance(error, SoftctlError):  # it says itself what to do
+        return str(error)
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{frame.filename}:{frame.lineno}"
+    return f"cleanup() failed at {where}: {type(error).__name__}: {error}"

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from sofa_softctl.errors import SceneError
+from sofa_softctl.errors import DeviceFailedError, SceneError
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.cleanup import clean_up
 from sofa_softctl.scene.controller import SceneController
@@ -107,6 +107,17 @@ def test_an_error_in_it_is_said_and_does_not_keep_others_from_theirs(motors, cal
     assert "[/motor] cleanup() failed at " in caplog.text
     assert "test_cleanup.py:" in caplog.text
     assert "ValueError: port of motor" in caplog.text
+
+
+def test_an_error_of_this_package_in_it_needs_no_place_in_the_code(Sofa, caplog):
+    class Motor(Sofa.Core.Controller):
+        def cleanup(self):
+            raise DeviceFailedError("The motor is gone.")
+
+    with pytest.raises(DeviceFailedError):
+        Session(lambda root: root.addObject(Motor(name="motor")), backend="embedded").close()
+    said = "[/motor] The motor is gone. The other controllers are cleaned up."
+    assert said in caplog.text and "cleanup() failed" not in caplog.text
 
 
 def test_an_error_in_it_does_not_hide_the_first_one(motors, calls, caplog):

@@ -29,7 +29,6 @@ class Conversation:
         self.refused = 0
         """Messages with another version, an unknown type, or a wrong length."""
         self._next = 0
-        self._clean = False
 
     def send(self, *messages: Message) -> None:
         """Send messages with the sequence that they have, in one piece.
@@ -38,11 +37,8 @@ class Conversation:
             DeviceError: See `SerialPort.write`.
         """
         frames = b"".join(encode(message.to_bytes()) for message in messages)
-        # A byte 0 ends whatever the board has read before: noise, or a part of a message.
-        data = frames if self._clean else b"\0" + frames
-        self._clean = False
-        self.port.write(data)
-        self._clean = True
+        # The byte 0 ends whatever the board has read before: noise, or a part of a message.
+        self.port.write(b"\0" + frames)
 
     def send_next(self, message: Message) -> int:
         """Send a message with the next sequence of those that are no commands; returns it."""

@@ -65,10 +65,11 @@ class Reports:
         Raises:
             DeviceFailedError: The board was reset, or refuses a command that it should take.
         """
-        self._follow_clock(report.time)
         stopped = self._reason(report)
-        if not stopped and not self.stopped_by_us:
-            self._check(report)
+        if not stopped:  # a processor that its own watchdog reset says so, and begins its clock anew
+            self._follow_clock(report.time)
+            if not self.stopped_by_us:
+                self._check(report)
         return Feedback(
             time=now,
             positions=self._positions(report),

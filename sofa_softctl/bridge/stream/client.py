@@ -246,9 +246,13 @@ class Stream:
         alone = [
             name for name, found in self.capabilities.items() if found.moves and not found.watchdog
         ]
-        keep = ""
+        keep = "".join(
+            f" The watchdog of {name} stops it {found.watchdog:g} s after the last command."
+            for name, found in self.capabilities.items()
+            if found.moves and found.watchdog
+        )
         if alone:
-            keep = f" Without a watchdog, {', '.join(alone)} may keep the last command: switch off."
+            keep += f" Without a watchdog, {', '.join(alone)} may keep the last command: switch off."
         return DeviceFailedError(f"{self.robot.name}: the device process {how}{told}.{keep}")
 
     def _bound(self) -> float:

@@ -165,10 +165,16 @@ class Fleet:
         return found
 
     def notes(self) -> list[str]:
-        """Devices that held up the loop."""
-        return [
+        """Devices that held up the loop, and lines that damage what they carry."""
+        slow = [
             f"device '{port.name}' is slow: {port.slow_calls} of its calls took longer than half a "
             f"period, the longest {1e3 * port.slowest:.3g} ms. The contract asks it not to wait."
             for port in self.ports
             if port.slow_calls
+        ]
+        return slow + [
+            f"device '{port.name}': {port.dropped} messages on its line were dropped: damaged, late "
+            "or repeated. Look at its cable or network."
+            for port in self.ports
+            if port.dropped
         ]

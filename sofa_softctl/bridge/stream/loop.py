@@ -20,13 +20,11 @@ from sofa_softctl.bridge.stream.histogram import Histogram
 from sofa_softctl.bridge.stream.link import Link
 from sofa_softctl.bridge.stream.log import say
 from sofa_softctl.bridge.stream.signals import EMERGENCY_STOP, Signals
-from sofa_softctl.bridge.stream.state import Sample, Statistics, StreamState
+from sofa_softctl.bridge.stream.state import OVER, Sample, Statistics, StreamState
 from sofa_softctl.bridge.stream.supervisor import MOVING, Supervisor
 from sofa_softctl.bridge.stream.watch import Watch
 from sofa_softctl.errors import DeviceError, DeviceTimeoutError
 
-OVER = (StreamState.RESTED, StreamState.STOPPED)
-"""States in which the devices are stopped."""
 UNREAD = 50_000
 """Samples that may wait for a scene that does not read; further ones are lost."""
 

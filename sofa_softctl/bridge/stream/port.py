@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
@@ -20,6 +21,8 @@ OPENS_WITHIN = 30.0
 """Time after which opening a device is given up [s]."""
 STOPS_WITHIN = 0.5
 """Time after which `stop` or `close` of a device is given up [s]."""
+DROPPED = ("frames_dropped", "messages_dropped")
+"""Signals by which devices say how much they could not use."""
 ROUNDING = 1e-9
 """Of conversions, relative to a channel's range."""
 
@@ -60,6 +63,8 @@ class Port:
         """Calls that took longer than half a period."""
         self.last_calls = 0.0
         """Time of its calls since this was set to 0 [s]."""
+        self.dropped = 0
+        """Damaged or stray frames or messages on its line since the first feedback."""
         self.failed = False
         """Whether a call raised an error."""
         self._maps = [actuator.map for actuator in actuators]
@@ -69,6 +74,7 @@ class Port:
         self._period, self._safety = period, safety
         self._values = np.full(len(actuators), np.nan)
         self._sequence = 0
+        self._least = sys.maxsize
         self._written: dict[int, float] = {}
         self._acknowledged: int | None = None
         self._answered = math.nan
@@ -164,12 +170,19 @@ class Port:
                 self.efforts[index] = feedback.efforts[channel.number]
         for name, signal in feedback.signals.items():
             self.signals[name] = np.ravel(np.asarray(signal, dtype=float))
+            if name in DROPPED:
+                self._count_dropped(int(self.signals[name][0]))
         if feedback.acknowledged is not None and feedback.acknowledged != self._acknowledged:
             self._acknowledged = feedback.acknowledged
             self._answered = monotonic()
             self._forget(feedback)
         if feedback.stopped:
             raise DeviceFailedError(f"device '{self.name}' stopped: {feedback.stopped}")
+
+    def _count_dropped(self, count: int) -> None:
+        """Count from the least on: boards begin anew when they are armed."""
+        self._least = min(self._least, count)
+        self.dropped = count - self._least
 
     def _forget(self, feedback: Feedback) -> None:
         """Count the round trip of what is acknowledged; what is older is answered, too."""

@@ -22,6 +22,10 @@ class StreamState(Enum):
     STOPPED = "Emergency stop: the devices were stopped where the robot was."
 
 
+OVER = (StreamState.RESTED, StreamState.STOPPED)
+"""States in which the devices are stopped."""
+
+
 @dataclass(frozen=True)
 class Sample:
     """One period of the device process."""

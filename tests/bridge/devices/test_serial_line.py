@@ -360,6 +360,24 @@ def test_a_power_cycle_is_recognised(board, opened):
     assert board.output[0] is None  # nothing was armed again behind the user's back
 
 
+def test_noise_between_commands_costs_none_of_them(board, opened):
+    for sequence in range(10):
+        with board._lock:
+            board._rest += b"\x17"  # what its receiver took for a byte
+        stream(opened, [sequence], 1000.0, 1000.0)
+    assert [entry[1] for entry in board.taken] == list(range(10))
+
+
+def test_a_board_that_restarts_by_a_fault_of_its_own_says_so(board, opened):
+    """As when its firmware hung: its clock begins anew, too."""
+    stream(opened, range(10), 1000.0, 1000.0)
+    with board._lock:
+        board.reset()
+        board.fail()
+    found = stream(opened, range(10, 13), 1000.0, 1000.0)
+    assert found[-1].stopped == "it stopped by a fault of its own"
+
+
 def test_a_board_that_another_program_disarms_is_recognised(board, opened):
     stream(opened, range(10), 1000.0, 1000.0)
     with board._lock:

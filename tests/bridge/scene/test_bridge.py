@@ -1,5 +1,7 @@
 """A bridge in a scene: targets in the robot's units, real time, the record, the way to rest."""
 
+import os
+import signal
 import time
 
 import numpy as np
@@ -130,6 +132,16 @@ def test_a_device_that_fails_ends_the_run_once(bar, robot, wire, caplog):
     assert "cleanup() failed" not in caplog.text
     assert "Bar: Emergency stop: the devices were stopped where the robot was." in caplog.text
     assert len(wire.values()) == 21
+
+
+def test_of_a_robot_whose_device_process_is_gone_no_state_is_said(bar, robot, wire, caplog):
+    session = bar(config=robot(device=wire.table))
+    with pytest.raises(DeviceFailedError, match="was killed by SIGKILL while the robot was"):
+        with session:
+            session.step(20)
+            os.kill(bridge_of(session).stream._process.pid, signal.SIGKILL)
+            session.step(200)
+    assert "Bar: " not in caplog.text, "such as: Commands are sent at the fixed rate"
 
 
 def test_a_device_that_cannot_be_opened_is_said_with_the_line_before_anything_moved(

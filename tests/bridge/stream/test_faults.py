@@ -251,10 +251,13 @@ def test_a_device_process_that_does_not_answer_is_found_and_killed(record):
 
 
 def test_a_device_process_that_is_killed_says_so_at_the_next_target(record):
-    stream = Stream(robot_of(record))
+    stream = Stream(robot_of(record, devices=2, options=[{}, {"watchdog": 0.1}]))
     drive(stream, 25)
     os.kill(stream._process.pid, signal.SIGKILL)
-    said = "was killed by SIGKILL while the robot was STREAMING. Without a watchdog, board0 may"
+    said = (
+        "was killed by SIGKILL while the robot was STREAMING. The watchdog of board1 stops it 0.1 s "
+        "after the last command. Without a watchdog, board0 may keep the last command: switch off."
+    )
     with pytest.raises(DeviceFailedError, match=said):
         drive(stream, 100, first=25)
     for _ in range(2):

@@ -8,6 +8,7 @@ import pytest
 from rig import robot_of
 
 from sofa_softctl.bridge.config.maps import LinearMap
+from sofa_softctl.bridge.device import Feedback
 from sofa_softctl.bridge.devices.loopback import LoopbackDevice
 from sofa_softctl.bridge.stream.call_limit import call_limit
 from sofa_softctl.bridge.stream.fleet import Fleet
@@ -94,3 +95,23 @@ def test_percentiles_are_the_upper_edges_of_bins_and_never_exceed_the_worst():
     times.add(0.0)
     times.add(1e6)
     assert times.counts.sum() == 20_002 and times.percentiles()[4] == 1e6
+
+
+def test_messages_that_a_line_damaged_are_counted_from_the_least_on():
+    """A board begins its count anew when it is armed; what was on the line before is no matter."""
+
+    class Noisy(LoopbackDevice):
+        counts = [7.0, 0.0, 2.0, 5.0]
+
+        def read(self):
+            return Feedback(time.monotonic(), signals={"frames_dropped": [self.counts.pop(0)]})
+
+    one = Fleet(robot_of("", kind="loopback"), {"board0": Noisy("board0")})
+    one.open()
+    one.read()
+    one.read()
+    assert one.notes() == []
+    one.read()
+    one.read()
+    (note,) = one.notes()
+    assert note.startswith("device 'board0': 5 messages on its line were dropped: damaged, late")
