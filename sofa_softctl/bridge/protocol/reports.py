@@ -66,7 +66,9 @@ class Reports:
             DeviceFailedError: The board was reset, or refuses a command that it should take.
         """
         stopped = self._reason(report)
-        if not stopped:  # a processor that its own watchdog reset says so, and begins its clock anew
+        if (
+            not stopped
+        ):  # a processor that its own watchdog reset says so, and begins its clock anew
             self._follow_clock(report.time)
             if not self.stopped_by_us:
                 self._check(report)

@@ -252,7 +252,9 @@ class Stream:
             if found.moves and found.watchdog
         )
         if alone:
-            keep += f" Without a watchdog, {', '.join(alone)} may keep the last command: switch off."
+            keep += (
+                f" Without a watchdog, {', '.join(alone)} may keep the last command: switch off."
+            )
         return DeviceFailedError(f"{self.robot.name}: the device process {how}{told}.{keep}")
 
     def _bound(self) -> float:

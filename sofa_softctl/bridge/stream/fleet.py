@@ -173,8 +173,8 @@ class Fleet:
             if port.slow_calls
         ]
         return slow + [
-            f"device '{port.name}': {port.dropped} messages on its line were dropped: damaged, late "
-            "or repeated. Look at its cable or network."
+            f"device '{port.name}': {port.dropped} messages on its line were dropped: damaged, "
+            "late or repeated. Look at its cable or network."
             for port in self.ports
             if port.dropped
         ]

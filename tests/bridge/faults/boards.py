@@ -154,7 +154,9 @@ class EmulatedBoard:
     def commands(self):
         taken = [(when, number, values) for when, number, values, _ in self.board.taken]
         refused = [entry[:3] for entry in self.board.refused_commands]
-        return [Sent(when, n % 65536, values) for when, n, values in sorted_by_time(taken + refused)]
+        return [
+            Sent(when, n % 65536, values) for when, n, values in sorted_by_time(taken + refused)
+        ]
 
     def still(self):
         taken = [entry for entry in self.board.taken]

@@ -44,7 +44,9 @@ def stays_off(trial):
 GONE = "Error: scene: Bar: device 'board': ...port is gone: it was unplugged, or lost power. Plug it in and start again"
 SILENT = "Error: scene: Bar: device 'board' has acknowledged no command for 0.2... s (feedback_timeout = 0.25 s). Is it connected and powered?"
 DAMAGED = "device 'board': ... messages on its line were dropped: damaged, late or repeated. Look at its cable or network."
-WAS_RESET = "Error: scene: Bar: device 'board' at ...port was reset or lost its power while it was running"
+WAS_RESET = (
+    "Error: scene: Bar: device 'board' at ...port was reset or lost its power while it was running"
+)
 
 FAULTS = [
     Fault(

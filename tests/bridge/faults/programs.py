@@ -122,7 +122,11 @@ class Recorder:
 
     def commands(self):
         return [
-            Sent(float(when), int(number), dict(zip(robot.CHANNELS, map(float.fromhex, v), strict=True)))
+            Sent(
+                float(when),
+                int(number),
+                dict(zip(robot.CHANNELS, map(float.fromhex, v), strict=True)),
+            )
             for when, number, *v in self._lines("write")
         ]
 
