@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.firmware import wire
-from tests.firmware.emulator import CYCLES, TO_FIRMWARE, Emulator
+from tests.firmware.emulator import CYCLES, FROM_FIRMWARE, TO_FIRMWARE, Emulator
 
 PINS = range(4, 12)
 """Of the servos' channels 0 to 7; steppers have STEP on 4 to 7 and DIR on 8 to 11."""
@@ -98,6 +98,15 @@ def test_noise_does_not_feed_the_watchdog(servo):
         line.write(rng.bytes(40) + b"\0" + old + wire.frame(wire.message(wire.PING, 1)))
         line.sleep(0.01)
     assert servo.edges(LED)[1][-1] / CYCLES - sent < 0.0876
+
+
+def test_each_answer_begins_with_a_byte_0_that_ends_noise_before_it(servo):
+    line = wire.Line(servo)
+    for _ in range(3):
+        line.ask(wire.PING)
+    line.close()
+    said = bytes(servo.events(FROM_FIRMWARE)[1].astype(np.uint8))
+    assert said.count(b"\0\0") == 3, "the end of what came before, and the beginning"
 
 
 def test_the_emergency_stop_or_its_broken_wire_stops_at_once(servo):

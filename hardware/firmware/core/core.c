@@ -10,8 +10,8 @@ typedef char off_is_no_value[BOARD_LEAST > OUTPUT_OFF ? 1 : -1];
 
 static void send(const uint8_t *message, uint8_t length)
 {
-    uint8_t wire[FRAME_MAX];
-    board_send(wire, frame_encode(message, length, wire));
+    uint8_t wire[1 + FRAME_MAX] = {0}; /* the 0 ends what noise began */
+    board_send(wire, (uint8_t)(1 + frame_encode(message, length, wire + 1)));
 }
 
 /* End all motion where it is. `reason` is a bit of STATE_STOPPED, or 0: the computer wants it so. */

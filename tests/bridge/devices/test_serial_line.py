@@ -162,12 +162,6 @@ def test_after_a_stop_nothing_is_armed(board, opened):
     assert not board.taken and board.output == [None] * 4
 
 
-def test_the_first_message_ends_what_others_began(board, opened):
-    """A byte 0 first, and none between the others."""
-    stream(opened, range(3), 1000.0, 1000.0)
-    assert board.wire[0] == 0 and b"\0\0" not in board.wire
-
-
 def test_a_closed_device_can_be_opened_again(board):
     device = SerialDevice("board", port=board.port)
     for _ in range(3):

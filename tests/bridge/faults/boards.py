@@ -69,6 +69,12 @@ class RealBoard:
         self.emulator.close()
         Path(self.emulator.record).unlink()
 
+    def settle(self):
+        """Wait until the watchdog has had its time."""
+        end, cap = self.emulator.time() + WATCHDOG + TICK, time.monotonic() + 5.0
+        while self.emulator.time() < end and time.monotonic() < cap:
+            time.sleep(0.01)
+
     def disturbed(self):
         """Whether this machine was too busy to run the processor in real time."""
         return len(self.emulator.events(emulator.LAG)[0]) > 0
@@ -112,8 +118,10 @@ class RealBoard:
             elif len(widths):
                 assert widths.min() >= robot.ZERO + robot.SLOPE * robot.LOW - 0.5
                 assert widths.max() <= robot.ZERO + robot.SLOPE * robot.HIGH + 0.5
-                most = robot.SLOPE * robot.RATE * PULSE + 1.5  # two roundings, and rate rounded up
-                assert np.abs(np.diff(widths)).max(initial=0.0) <= most
+                # ticks and pulses are not in step; two roundings, and a rate that is rounded up
+                most = robot.SLOPE * robot.RATE * (PULSE + TICK) + 1.5
+                change = np.abs(np.diff(widths)).max(initial=0.0)
+                assert change <= most, f"{change} us from one pulse to the next"
         since = self.stopped_by_itself()
         assert not since > WATCHDOG + TICK, f"stopped {since} s after the last command"
 
@@ -148,6 +156,9 @@ class EmulatedBoard:
     def close(self):
         self.board.close()
 
+    def settle(self):
+        time.sleep(WATCHDOG + 0.05)
+
     def disturbed(self):
         return False
 
@@ -159,7 +170,7 @@ class EmulatedBoard:
         ]
 
     def still(self):
-        taken = [entry for entry in self.board.taken]
+        taken = list(self.board.taken)
         values = [[entry[2][channel] for channel in robot.CHANNELS] for entry in taken]
         return last_change([entry[0] for entry in taken], values)
 
@@ -174,8 +185,3 @@ class EmulatedBoard:
 
 def sorted_by_time(entries):
     return sorted(entries, key=lambda entry: entry[0])
-
-
-def now():
-    """The monotonic clock [s]."""
-    return time.monotonic()

@@ -1,4 +1,4 @@
-"""What a fault is, and what must come of it."""
+"""What a fault is, what must come of it, and the check of that."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -35,7 +35,6 @@ TO_REST = Bound(LATE + BRAKE + robot.HOLD + robot.RETURN, "hold, brake, return")
 TO_END = Bound(LATE + BRAKE + robot.RETURN, "a step, brake, return")
 NO_ANSWER = Bound(robot.FEEDBACK_TIMEOUT + LATE, "`feedback_timeout`, next period")
 NO_SCENE = Bound(robot.COMMAND_TIMEOUT + TO_REST.seconds, "`command_timeout`, hold, brake, return")
-GOES_ON = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Fault:
     status: int | tuple[int, ...] = 1
     """Exit status, or those that may be; negative: a signal."""
     board: str = "board"
-    """'board': the real one if it can be built here, 'emulated', 'udp', or a fault of a recorder."""
+    """'board' (real if it can be built), 'real', 'emulated', 'text', 'udp', or a recorder's fault."""
     relay: bool = False
     """Whether a line that may be bad is before the board."""
     board_options: dict[str, Any] = field(default_factory=dict)
@@ -66,6 +65,11 @@ class Fault:
     """Options of the `Trial`."""
     after: Callable[[Any], None] | None = None
     """What is done and checked when the run has ended and was checked."""
+
+    @property
+    def whole_numbers(self):
+        """Whether its device takes whole numbers."""
+        return self.board in ("board", "real", "emulated", "text")
 
     @property
     def where(self):
@@ -80,25 +84,35 @@ class Fault:
         return 0.0 if self.bound is WATCHDOG and self.where == boards.RealBoard.where else SLACK
 
 
-def check(fault, trial, status):
-    """That what came of a fault is safe and what was promised; the time to standstill [s]."""
-    board, sent = trial.board, trial.board.commands()
-    on_line = board.sent() if fault.relay else sent
-    rounding = 0.0 if fault.board not in ("board", "real", "emulated", "text") else 1.0
-    assert_safe(on_line, rounding=rounding)
-    assert_safe(sent, rounding=rounding)
+def check_wire(fault, trial):
+    """Whatever came of a fault: no command, and no output, was ever beyond a limit."""
+    board = trial.board
+    rounding = 1.0 if fault.whole_numbers else 0.0
+    if fault.relay:
+        assert_safe(board.sent(), rounding=rounding)
+    assert_safe(board.commands(), rounding=rounding)
     board.assert_safe()
+
+
+def check_end(fault, trial, status):
+    """That the robot, its user and the recording got what was promised.
+
+    Returns:
+        The time to standstill [s]; None: no such time belongs to the fault.
+    """
+    board = trial.board
     allowed = fault.status if isinstance(fault.status, tuple) else (fault.status,)
     assert status in allowed, (status, trial.host.words)
     assert_said(fault.sees, trial.words)
-    assert "Traceback" not in trial.host.words or fault.name == "the controller raises an error"
+    assert "Traceback" not in trial.host.words or fault.trial.get("scene") == "raises"
+    sent = board.sent() if fault.relay else board.commands()
     if fault.end == "refused":
         assert not sent
         return None
-    first = sessions(on_line)[0]
-    at_rest = [value == robot.ZERO for value in first[-1].values.values()]
-    assert all(at_rest) == (fault.end in ("rested", "done")), first[-1]
-    assert_recorded(trial.record(), first, rounding)
+    first = sessions(sent)[0]
+    at_rest = all(value == robot.ZERO for value in first[-1].values.values())
+    assert at_rest == (fault.end in ("rested", "done")), first[-1]
+    assert_recorded(trial.record(), first, 1.0 if fault.whole_numbers else 0.0)
     if fault.bound is None:
         return None
     if fault.bound is WATCHDOG and np.isfinite(board.stopped_by_itself()):

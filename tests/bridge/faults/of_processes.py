@@ -74,7 +74,9 @@ def close_lid(trial):
 def second_host(trial):
     """Another run on the same port."""
     status, trial.words = trial.run_to_end("second")
-    assert status == 1 and "Traceback" not in trial.words
+    assert status == 1 and "Traceback" not in trial.words, trial.words
+    assert not trial.host.ended()
+    trial.host.signal(signal.SIGTERM)
 
 
 def stop_file(trial):
@@ -89,7 +91,10 @@ def stop_command(trial):
 
 
 STOPPED_FILE = "Error: scene: Bar: emergency stop: the file '...stop' exists"
-PAUSED = "Error: scene: Bar: a period took 0... s (clock_jump = 0.25 s): the device process was paused, or the computer was asleep or overloaded"
+PAUSED = (
+    "Error: scene: Bar: a period took 0... s (clock_jump = 0.25 s): the device process was "
+    "paused, or the computer was asleep or overloaded"
+)
 
 FAULTS = [
     Fault(
@@ -131,7 +136,8 @@ FAULTS = [
     Fault(
         name="SIGKILL of the scene",
         inject=to_scene(signal.SIGKILL),
-        sees="softctl device process: the process of the scene ended without finishing the stream; robot 'Bar': HOLDING. ... robot 'Bar' RESTED",
+        sees="softctl device process: the process of the scene ended without finishing the "
+        "stream; robot 'Bar': HOLDING. ... robot 'Bar' RESTED",
         does="is held, goes to rest",
         end="rested",
         bound=TO_REST,
@@ -141,7 +147,8 @@ FAULTS = [
     Fault(
         name="SIGKILL of the device process",
         inject=to_device(signal.SIGKILL),
-        sees="Error: scene: Bar: the device process was killed by SIGKILL while the robot was STREAMING. The watchdog of board stops it ... s after the last command.",
+        sees="Error: scene: Bar: the device process was killed by SIGKILL while the robot was "
+        "STREAMING. The watchdog of board stops it ... s after the last command.",
         does="stops where it is",
         end="stopped",
         bound=WATCHDOG,
@@ -176,7 +183,8 @@ FAULTS = [
     Fault(
         name="SIGKILL of the device process on the way to rest, after Ctrl-C",
         inject=kill_on_the_way,
-        sees="Error: Bar: the device process was killed by SIGKILL while the robot was RETURNING. The watchdog of board stops it",
+        sees="Error: Bar: the device process was killed by SIGKILL while the robot was "
+        "RETURNING. The watchdog of board stops it",
         does="stops where it is",
         end="stopped",
         bound=WATCHDOG,
@@ -184,7 +192,8 @@ FAULTS = [
     Fault(
         name="the plug is pulled on the way to rest, after Ctrl-C",
         inject=unplug_on_the_way,
-        sees="Error: Bar: device 'board': ...port is gone: it was unplugged, or lost power. Plug it in and start again",
+        sees="Error: Bar: device 'board': ...port is gone: it was unplugged, or lost power. Plug"
+        " it in and start again",
         does="stops where it is",
         end="stopped",
         bound=WATCHDOG,
@@ -192,7 +201,8 @@ FAULTS = [
     Fault(
         name="the scene's process is paused (SIGSTOP, Ctrl-Z) and goes on after 1.5 s",
         inject=pause_scene,
-        sees="Error: scene: Bar: nothing came from the scene for 0.5 s (command_timeout): it hangs, was paused, or its steps take longer",
+        sees="Error: scene: Bar: nothing came from the scene for 0.5 s (command_timeout): it "
+        "hangs, was paused, or its steps take longer",
         does="is held, goes to rest",
         end="rested",
         bound=NO_SCENE,
@@ -218,9 +228,9 @@ FAULTS = [
         inject=second_host,
         sees="Error: ...port is in use",
         does="goes on; the second run moves nothing",
-        end="done",
-        status=0,
-        trial={"duration": 2.0},
+        end="rested",
+        status=143,
+        trial={"duration": 60.0},
     ),
     Fault(
         name="the stop file appears",

@@ -41,9 +41,18 @@ def stays_off(trial):
             assert starts.max() < trial.moment + 0.05
 
 
-GONE = "Error: scene: Bar: device 'board': ...port is gone: it was unplugged, or lost power. Plug it in and start again"
-SILENT = "Error: scene: Bar: device 'board' has acknowledged no command for 0.2... s (feedback_timeout = 0.25 s). Is it connected and powered?"
-DAMAGED = "device 'board': ... messages on its line were dropped: damaged, late or repeated. Look at its cable or network."
+GONE = (
+    "Error: scene: Bar: device 'board': ...port is gone: it was unplugged, or lost power. Plug "
+    "it in and start again"
+)
+SILENT = (
+    "Error: scene: Bar: device 'board' has acknowledged no command for 0.2... s "
+    "(feedback_timeout = 0.25 s). Check its cable and its supply"
+)
+DAMAGED = (
+    "device 'board': ... messages on its line were dropped: damaged, late or repeated. Look at "
+    "its cable or network."
+)
 WAS_RESET = (
     "Error: scene: Bar: device 'board' at ...port was reset or lost its power while it was running"
 )
@@ -86,7 +95,7 @@ FAULTS = [
     ),
     Fault(
         name="nothing but noise from the board",
-        inject=set_line(noise=[(0, 0.0), (20, 0.5)]),
+        inject=set_line(noise=[(0, 0.0), (20, 0.5)], cut=[False, True]),
         sees=SILENT,
         does="stops where it is",
         end="stopped",
@@ -95,7 +104,7 @@ FAULTS = [
     ),
     Fault(
         name="nothing but noise to the board",
-        inject=set_line(noise=[(20, 0.5), (0, 0.0)]),
+        inject=set_line(noise=[(20, 0.5), (0, 0.0)], cut=[True, False]),
         sees=SILENT,
         does="stops where it is",
         end="stopped",
@@ -220,7 +229,9 @@ FAULTS = [
     Fault(
         name="firmware with another version of the protocol",
         inject=None,
-        sees="Error: scene: device 'board' at ...port speaks version 2 of the protocol, this program version 1: load the firmware that belongs to this program (hardware/firmware).",
+        sees="Error: scene: device 'board' at ...port speaks version 2 of the protocol, this "
+        "program version 1: load the firmware that belongs to this program "
+        "(hardware/firmware).",
         does="nothing moves",
         end="refused",
         board="emulated",
@@ -229,7 +240,8 @@ FAULTS = [
     Fault(
         name="firmware of something else, which sends text",
         inject=None,
-        sees="Error: scene: device 'board' at ... sends text, 'ok\\r\\n...', no frames: it has other firmware. Load one that speaks the protocol (hardware/firmware).",
+        sees="Error: scene: device 'board' at ... sends text, 'ok\\r\\n...', no frames: it has "
+        "other firmware. Load one that speaks the protocol (hardware/firmware).",
         does="nothing moves",
         end="refused",
         board="text",

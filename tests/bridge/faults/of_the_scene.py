@@ -45,7 +45,8 @@ FAULTS = [
     Fault(
         name="the controller raises an error",
         inject=None,
-        sees="RuntimeError: the goal is lost ... The recording of the ... steps before is kept: 'run.mcap'.",
+        sees="RuntimeError: the goal is lost ... The recording of the ... steps before is kept: "
+        "'run.mcap'.",
         does="goes to rest",
         end="rested",
         bound=TO_END,
@@ -54,7 +55,8 @@ FAULTS = [
     Fault(
         name="a step of the scene takes 2 s",
         inject=None,
-        sees="Error: scene: Bar: nothing came from the scene for 0.5 s (command_timeout): it hangs, was paused, or its steps take longer",
+        sees="Error: scene: Bar: nothing came from the scene for 0.5 s (command_timeout): it "
+        "hangs, was paused, or its steps take longer",
         does="is held, goes to rest",
         end="rested",
         bound=NO_SCENE,
@@ -63,7 +65,8 @@ FAULTS = [
     Fault(
         name='the scene becomes slower than real time, with `slow_scene = "refuse"`',
         inject=None,
-        sees='Error: scene: Bar: the scene fell behind real time by more than a step, 0.01 s, and slow_scene = "refuse"',
+        sees="Error: scene: Bar: the scene fell behind real time by more than a step, 0.01 s, "
+        'and slow_scene = "refuse"',
         does="is held, goes to rest",
         end="rested",
         bound=TO_REST,
@@ -81,7 +84,8 @@ FAULTS = [
     Fault(
         name="the disk is full while recording",
         inject=wait_until_full,
-        sees="Error: Cannot write 'run.mcap' any more: File too large. The first ... steps are safe in 'run.mcap.part'",
+        sees="Error: Cannot write 'run.mcap' any more: File too large. The first ... steps are "
+        "safe in 'run.mcap.part'",
         does="goes to rest",
         end="rested",
         bound=TO_END,

@@ -122,12 +122,9 @@ class Recorder:
 
     def commands(self):
         return [
-            Sent(
-                float(when),
-                int(number),
-                dict(zip(robot.CHANNELS, map(float.fromhex, v), strict=True)),
-            )
-            for when, number, *v in self._lines("write")
+            Sent(float(when), int(number), dict(zip(robot.CHANNELS, values, strict=True)))
+            for when, number, *words in self._lines("write")
+            if (values := list(map(float.fromhex, words)))
         ]
 
     @property

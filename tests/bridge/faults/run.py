@@ -9,18 +9,25 @@ import pytest
 
 from tests.bridge.faults import of_processes, of_the_line, of_the_scene
 from tests.bridge.faults.boards import EmulatedBoard, RealBoard
-from tests.bridge.faults.fault import check
+from tests.bridge.faults.fault import WATCHDOG, check_end, check_wire
 from tests.bridge.faults.programs import Program, Recorder, Talker
 from tests.bridge.faults.relay import Relay
 from tests.bridge.faults.trial import Trial
 from tests.firmware.emulator import build
 
-FAULTS = {
-    fault.name: fault
-    for module in (of_the_line, of_processes, of_the_scene)
-    for fault in module.FAULTS
+SECTIONS = {
+    "The line and the board": of_the_line.FAULTS,
+    "Processes, signals, emergency stops": of_processes.FAULTS,
+    "The scene, the disk, the robot's file": of_the_scene.FAULTS,
 }
-BUSY = ("its watchdog stopped it", "a period took", "acknowledged no command", "held up the loop")
+FAULTS = {fault.name: fault for faults in SECTIONS.values() for fault in faults}
+BUSY = (
+    "its watchdog stopped it",
+    "a period took",
+    "acknowledged no command",
+    "held up the loop",
+    "nothing came from",
+)
 """What a machine that is too busy does to a robot."""
 
 
@@ -74,11 +81,15 @@ def _once(fault, server, firmware, folder, last):
         if fault.inject is not None and not trial.host.ended():
             trial.inject(fault.inject)
         status = trial.end()
+        if fault.bound is WATCHDOG:
+            board.settle()
+        check_wire(fault, trial)
         disturbed = board.disturbed() or any(word in trial.host.words for word in BUSY)
         try:
-            time = check(fault, trial, status)
+            time = check_end(fault, trial, status)
             if fault.after is not None:
                 fault.after(trial)
+                check_wire(fault, trial)
             return time
         except AssertionError as error:
             if disturbed and not last:

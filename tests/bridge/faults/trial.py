@@ -116,6 +116,7 @@ class Trial:
             if pid and alive(pid):
                 for number in (signal.SIGCONT, signal.SIGKILL):
                     os.kill(pid, number)
+        self.until(self.host.ended)
         self.board.close()
 
 

@@ -58,7 +58,7 @@ def assert_safe(sent, *, channels=robot.CHANNELS, rounding=1.0):
     Args:
         sent: The commands, in the order of the wire.
         channels: Those that the robot uses.
-        rounding: Of values [device unit]: of two whole ones that follow each other, half a unit each.
+        rounding: Of values: 1 for whole numbers, which are half a unit off [device unit].
     """
     half = 0.5 * rounding
     for session in sessions(sent):

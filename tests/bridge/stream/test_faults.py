@@ -255,8 +255,9 @@ def test_a_device_process_that_is_killed_says_so_at_the_next_target(record):
     drive(stream, 25)
     os.kill(stream._process.pid, signal.SIGKILL)
     said = (
-        "was killed by SIGKILL while the robot was STREAMING. The watchdog of board1 stops it 0.1 s "
-        "after the last command. Without a watchdog, board0 may keep the last command: switch off."
+        "was killed by SIGKILL while the robot was STREAMING. The watchdog of board1 stops it "
+        "0.1 s after the last command. Without a watchdog, board0 may keep the last command: "
+        "switch off."
     )
     with pytest.raises(DeviceFailedError, match=said):
         drive(stream, 100, first=25)
