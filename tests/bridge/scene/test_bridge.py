@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl import controller
-from sofa_softctl.errors import DeviceFailedError, DeviceError, DeviceOpenError
+from sofa_softctl.errors import DeviceError, DeviceFailedError, DeviceOpenError
 from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.devices import keep_devices_closed
 from sofa_softctl.scene.rollout.recipe import recipe_of
