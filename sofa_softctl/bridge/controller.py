@@ -50,7 +50,8 @@ class HardwareBridge(SceneController):
     is exceeded and an emergency stop end the run with DeviceError. The robot goes to its rest pose
     when the session ends, in whatever way: see `cleanup`.
 
-    After a reset, and where a snapshot goes back in time, the robot goes to rest, and begins anew.
+    After a reset, and where a snapshot goes back in time, the robot goes to rest, and begins anew;
+    not after a fault or a stop, which are final: each further step raises DeviceError.
     In copies of a scene and in benchmarks it does nothing.
 
     Args:
@@ -111,14 +112,12 @@ class HardwareBridge(SceneController):
         self.stream: Stream | None = None
         self.samples: deque[Sample] = deque(maxlen=KEPT)
         """Those that no recording has asked for."""
-        self.stop_asked = False
+        self.stop_asked, self.fault = False, ""
         self._open_until = ExitStack()
         self._forget()
 
     def _forget(self) -> None:
-        self.keep(
-            targets=None, last_time=-np.inf, failed=False, steps=0, late=0, fault="", ended=None
-        )
+        self.keep(targets=None, last_time=-np.inf, failed=False, steps=0, late=0, ended=None)
 
     def _read(self, config: Any) -> RobotConfig:
         if isinstance(config, RobotConfig):
@@ -151,14 +150,29 @@ class HardwareBridge(SceneController):
             "config_text": self.robot.text,
         }
 
-    @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
-        """Open the devices, before the first step; take in what the robot did."""
+        """Open the devices, before the first step; take in what the robot did.
+
+        Raises:
+            DeviceError: A fault or a stop is final: in each further step, after a reset too.
+        """
+        if self.fault:
+            raise DeviceFailedError(
+                f"{self.made_at}: {self.fault} This is final: make a new session, or run again."
+            )
+        self._begin(event)
+
+    @pauses_on_error
+    def _begin(self, event: Any) -> None:
         del event
         if self.time.value < self.last_time:  # SOFA does not notify controllers of a reset
             self.reset()
         if self.stream is None and not devices_stay_closed(self.root):
-            self._open()
+            try:
+                self._open()
+            except (ConfigError, DeviceError) as error:
+                self.keep(fault=str(error))
+                raise
         self._take_in()  # other controllers read it in the step
 
     @pauses_on_error

@@ -114,6 +114,12 @@ class Device(ABC):
     modules: ClassVar[tuple[str, ...]] = ()
     """Modules of optional packages that it needs, such as 'serial', for `softctl bridge list`."""
 
+    identity: ClassVar[tuple[str, ...]] = ()
+    """Options that say which one it is, such as its port: one run at a time may move it; empty:
+    all options."""
+    shared: ClassVar[bool] = False
+    """Whether several runs may use it at once, since nothing real moves."""
+
     def __init__(self, name: str) -> None:
         self.name = name
 

@@ -8,9 +8,9 @@ from sofa_softctl.errors import DeviceError
 
 
 def test_the_study_measures_each_case_and_shows_it(monkeypatch, capsys):
-    """At 500 Hz for a second, on a loopback device; times are positive and in order."""
+    """At 500 Hz for two seconds, on a loopback device; times are positive and in order."""
     monkeypatch.setattr(stream_timing, "CASES", ((500.0, "stalls", False),))
-    app(["bench", "bridge", "--seconds", "1", "--json"], standalone_mode=False)
+    app(["bench", "bridge", "--seconds", "2", "--json"], standalone_mode=False)
     (case,) = json.loads(capsys.readouterr().out)["cases"]
     assert (case["rate"], case["computer"], case["priority"]) == (500.0, "stalls", "normal")
     for times in (case["jitter"], case["latency"]):

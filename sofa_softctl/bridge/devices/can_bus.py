@@ -56,6 +56,7 @@ class CanDevice(Device):
         answer_timeout: Longest silence of a node with feedback while it gets commands [s].
     """
 
+    identity = ("interface", "channel", "command_id")
     modules = ("can",)
 
     def __init__(

@@ -18,6 +18,8 @@ class LoopbackDevice(Device):
         resolution: Smallest change of a value [unit]; 0: none.
     """
 
+    shared = True
+
     def __init__(self, name: str, *, unit: str = "", resolution: float = 0.0) -> None:
         super().__init__(name)
         self.unit, self.resolution = unit, resolution

@@ -44,6 +44,7 @@ class Ros2Device(Device):
         answer_timeout: Longest silence of the feedback later [s].
     """
 
+    identity = ("topic",)
     modules = ("rclpy",)
 
     def __init__(

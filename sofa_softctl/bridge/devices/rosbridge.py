@@ -50,6 +50,7 @@ class RosbridgeDevice(Device):
         answer_timeout: Longest silence of the feedback later [s].
     """
 
+    identity = ("host", "port", "topic")
     modules = ("roslibpy",)
 
     def __init__(

@@ -58,6 +58,7 @@ class SerialDevice(Device):
         answer_timeout: Time in which it must answer later [s].
     """
 
+    identity = ("port",)
     modules = ("serial",)
 
     def __init__(

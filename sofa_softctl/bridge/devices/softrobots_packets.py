@@ -38,6 +38,7 @@ class SoftRobotsDevice(Device):
         settle: Time to wait after the port was opened, as an Arduino restarts then [s].
     """
 
+    identity = ("port",)
     modules = ("serial",)
 
     def __init__(

@@ -34,6 +34,8 @@ class UdpDevice(PeerDevice):
         answer_timeout: Time in which it must answer later [s].
     """
 
+    identity = ("host", "port")
+
     def __init__(
         self,
         name: str,

@@ -39,6 +39,7 @@ class ZeroMqDevice(PeerDevice):
         answer_timeout: Time in which it must answer later [s].
     """
 
+    identity = ("send",)
     modules = ("zmq",)
 
     def __init__(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from time import monotonic
+from typing import IO
 
 import numpy as np
 
 from sofa_softctl.bridge.config.robot import RobotConfig
 from sofa_softctl.bridge.device import Capabilities, Device
 from sofa_softctl.bridge.stream.checks import check_capabilities
+from sofa_softctl.bridge.stream.device_lock import lock_device
 from sofa_softctl.bridge.stream.histogram import Histogram
 from sofa_softctl.bridge.stream.port import Port
 from sofa_softctl.errors import ConfigError, SoftctlError
@@ -27,6 +29,7 @@ class Fleet:
         self._robot = robot
         self.stopped = False
         """Whether all devices were stopped: nothing is written to them or read any more."""
+        self._locks: list[IO[bytes]] = []
         self.ports = []
         for name, device in devices.items():
             places = np.array(
@@ -44,7 +47,9 @@ class Fleet:
             ConfigError: One does not fit the configuration.
         """
         try:
-            for port in self.ports:
+            for config, port in zip(self._robot.devices, self.ports, strict=True):
+                if port.channels and (lock := lock_device(config, port.device, self._robot.name)):
+                    self._locks.append(lock)
                 for place in port.places:
                     actuator = self._robot.actuators[place]
                     known = port.device.quantities
@@ -96,7 +101,10 @@ class Fleet:
 
     def close(self) -> list[str]:
         """Close all devices; what could not be closed, in words."""
-        return self._try_all("close")
+        problems = self._try_all("close")
+        while self._locks:
+            self._locks.pop().close()
+        return problems
 
     def _try_all(self, what: str) -> list[str]:
         problems = []

@@ -31,6 +31,11 @@ PLAYING = (StreamState.SOFT_START, StreamState.STREAMING, StreamState.WAITING)
 """States in which targets are awaited and used."""
 MOVING = (*PLAYING, StreamState.HOLDING, StreamState.RETURNING)
 """States in which commands are sent."""
+SAYS_WITHIN = 0.3
+"""Time in which devices that measure positions have said where the robot is [s]."""
+OUTSIDE = 0.01
+"""How far outside its range a robot may be measured to be before it moves, as a share of the range:
+so far the first command may be from where the robot is."""
 QUEUE = 10_000
 """Targets that may wait; more come from a scene that does not keep to the robot's clock."""
 
@@ -68,6 +73,8 @@ class Supervisor:
         self._hold = 0.0
         self._stay = False
         self._target_came = self._heard = 0.0
+        self.says_within = SAYS_WITHIN
+        self._since = np.inf
 
     def receive(self, now: float, sent: float, time: float, target: np.ndarray) -> None:
         """Take a target of the scene in, or refuse it; `sent` and `now`: monotonic clock [s]."""
@@ -126,8 +133,11 @@ class Supervisor:
             now: This computer's monotonic clock [s].
             measured: Measured positions, NaN where there is none [unit], shape (n,).
         """
-        if self.state is StreamState.READY and self.playout.ready:
-            self._start(now, measured)
+        if self.state is StreamState.READY:
+            self._since = min(self._since, now)
+            known = np.isfinite(measured).all() or now - self._since >= self.says_within
+            if known and self.playout.ready:
+                self._start(now, measured)
         if self.state in PLAYING:
             self._find_silence(now)
         if self.state in (StreamState.STREAMING, StreamState.WAITING):
@@ -175,14 +185,13 @@ class Supervisor:
         self.assumed = [
             one.name for one, is_known in zip(actuators, known, strict=True) if not is_known
         ]
-        for index, actuator in enumerate(self._robot.actuators):
-            low, high = actuator.position_min - actuator.jump, actuator.position_max + actuator.jump
-            if not low <= start[index] <= high:
+        for index, one in enumerate(actuators):
+            slack = OUTSIDE * (one.position_max - one.position_min)
+            if not one.position_min - slack <= start[index] <= one.position_max + slack:
                 self.stop(
-                    f"'{actuator.name}' is measured at {start[index]:.6g} {actuator.unit}, far "
-                    f"outside its range from {actuator.position_min:g} to "
-                    f"{actuator.position_max:g}: nothing was moved. Check its map and zero, or "
-                    "bring it into its range"
+                    f"'{one.name}' is measured at {start[index]:.6g} {one.unit}, outside its range "
+                    f"from {one.position_min:g} to {one.position_max:g}: nothing was moved. Check "
+                    "its map and zero, or bring it into its range"
                 )
                 return
         self._limiter = self._limiter_at(start)

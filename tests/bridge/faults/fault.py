@@ -56,7 +56,7 @@ class Fault:
     status: int | tuple[int, ...] = 1
     """Exit status, or those that may be; negative: a signal."""
     board: str = "board"
-    """'board' (real where that can be built), 'real', 'emulated', 'text', 'udp', or a recorder's."""
+    """'board' (real if it can be built), 'real', 'emulated', 'text', 'udp'; or a recorder's."""
     relay: bool = False
     """Whether a line that may be bad is before the board."""
     board_options: dict[str, Any] = field(default_factory=dict)

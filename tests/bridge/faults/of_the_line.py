@@ -108,7 +108,7 @@ FAULTS = [
         sees=SILENT,
         does="stops where it is",
         end="stopped",
-        bound=NO_ANSWER,
+        bound=WATCHDOG,
         relay=True,
     ),
     Fault(
@@ -144,7 +144,7 @@ FAULTS = [
         sees=SILENT,
         does="stops where it is",
         end="stopped",
-        bound=NO_ANSWER,
+        bound=WATCHDOG,
         relay=True,
     ),
     Fault(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl import controller
-from sofa_softctl.errors import DeviceFailedError, DeviceOpenError
+from sofa_softctl.errors import DeviceError, DeviceFailedError, DeviceOpenError
 from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.devices import keep_devices_closed
 from sofa_softctl.scene.rollout.recipe import recipe_of
@@ -164,6 +164,33 @@ def test_a_reset_brings_the_robot_to_rest_and_the_next_step_begins_anew(bar, rob
     session.step(20)
     session.close()
     assert wire.calls() == ["open", "write", "stop", "close"] * 2
+
+
+@pytest.mark.parametrize("again", ["step", "reset", "restore"])
+def test_a_stop_is_final_whatever_the_session_does(bar, robot, wire, again):
+    session = bar(config=robot(device=wire.table))
+    session.step(5)
+    before = session.snapshot()
+    session.step(5)
+    bridge_of(session).stop_now()
+    with pytest.raises(DeviceError, match="emergency stop"):
+        session.step(50)
+    sent = len(wire.values())
+    if again != "step":
+        session.reset() if again == "reset" else session.restore(before)
+    for _ in range(3):
+        with pytest.raises(DeviceError, match="emergency stop: .*final: make a new session"):
+            session.step()
+    session.close()
+    assert len(wire.values()) == sent and wire.calls()[-1] == "close"
+
+
+def test_a_device_that_did_not_open_lets_no_later_step_pass(bar, robot, wire):
+    session = bar(config=robot(device=f'{wire.table}\nfault = "open"'))
+    for _ in range(3):
+        with pytest.raises(DeviceError, match="the port is busy"):
+            session.step()
+    assert "write" not in wire.calls()
 
 
 def test_a_snapshot_that_goes_back_in_time_begins_anew_too(bar, robot, wire):

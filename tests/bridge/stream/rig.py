@@ -55,12 +55,13 @@ def robot_of(
         "line": 1,
         **(actuator or {}),
     }
+    wire = {"record": str(record)}
     return RobotConfig(
         path=path,
         text="",
         name="Test",
         devices=tuple(
-            DeviceConfig(name, kind, {"record": str(record), **own} if kind == "wire" else own, 3)
+            DeviceConfig(name, kind, {**wire, "label": name, **own} if kind == "wire" else own, 3)
             for name, own in zip(names, of, strict=True)
         ),
         actuators=tuple(

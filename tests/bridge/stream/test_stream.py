@@ -181,7 +181,7 @@ def test_a_device_whose_module_cannot_be_imported_without_a_scene(record, monkey
 def test_a_slow_scene_is_waited_for_and_counted(record):
     robot = robot_of(record, stream={"lookahead": 3})
     with Stream(robot) as stream:
-        for index in range(14):
+        for index in range(24):
             stream.send(index * STEP, wave(index))
             time.sleep(3.0 * STEP)
         assert stream.state in (S.WAITING, S.STREAMING)

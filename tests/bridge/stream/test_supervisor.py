@@ -17,9 +17,10 @@ UNKNOWN = np.full(2, np.nan)
 class Run:
     """A supervisor with a clock of its own; it sends a target every fourth period."""
 
-    def __init__(self, measured=UNKNOWN, safety=None, **options):
+    def __init__(self, measured=UNKNOWN, safety=None, says_within=0.0, **options):
         self.robot = robot_of("", safety={"command_timeout": 0.3, **(safety or {})}, **options)
         self.supervisor = Supervisor(self.robot, np.full(2, 0.005))
+        self.supervisor.says_within = says_within
         self.now, self.measured = 100.0, np.asarray(measured, dtype=float)
         self.commands, self.states, self.sent = [], [], 0
 
@@ -98,13 +99,39 @@ def test_the_soft_start_begins_where_the_robot_is_and_takes_its_time(measured):
     np.testing.assert_allclose(commands[80], [25.0, 8.0], atol=1e-9)
 
 
-def test_a_robot_far_outside_its_range_is_not_moved():
-    run = Run([12.0, 81.0]).step(2)
+def test_devices_that_measure_are_waited_for_before_the_first_command():
+    """They answer some periods after they were opened: a light scene is ready before."""
+    run = Run(says_within=0.3)
+    for _ in range(4):
+        run.send()
+    run.step(20)
+    assert run.states == [S.READY] * 20
+    run.measured = np.array([30.0, 20.0])
+    run.step(5)
+    assert run.commands[0].tolist() == [30.0, 20.0] and run.supervisor.assumed == []
+
+
+def test_devices_that_measure_nothing_are_not_waited_for_for_ever():
+    run = Run(says_within=0.3, safety={"command_timeout": 10.0})
+    for _ in range(4):
+        run.send()
+    run.step(70)  # 0.35 s
+    assert run.states.count(S.READY) in (60, 61)
+    assert run.commands[0].tolist() == [0.0, 0.0] and len(run.supervisor.assumed) == 2
+
+
+def test_a_robot_a_little_outside_its_range_is_moved_into_it():
+    run = Run([12.0, 60.5]).step(40, sending=True)
+    assert run.commands[0].tolist() == [12.0, 60.0] and run.supervisor.reason == ""
+
+
+def test_a_robot_outside_its_range_is_not_moved():
+    run = Run([12.0, 61.0]).step(2)
     for _ in range(3):
         run.send()
     run.step(5)
     assert run.course() == [S.READY, S.STOPPED] and not run.commands
-    assert "'cable1' is measured at 81 mm, far outside its range from 0 to 60" in (
+    assert "'cable1' is measured at 61 mm, outside its range from 0 to 60" in (
         run.supervisor.reason
     )
 

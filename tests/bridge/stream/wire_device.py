@@ -35,7 +35,9 @@ class WireDevice(Device):
         resolution: float = 0.0,
         watchdog: float = 0.0,
         rate_max: float = float("inf"),
+        label: str = "",
     ) -> None:
+        del label  # several devices write one record: it says that they are not the same
         super().__init__(name)
         self.record, self.fault, self.after, self.start = record, fault, after, start
         self.resolution, self.watchdog, self.rate_max = resolution, watchdog, rate_max

@@ -49,6 +49,7 @@ class DynamixelDevice(Device):
         answer_timeout: Longest silence of a motor [s].
     """
 
+    identity = ("port",)
     quantities = ("length", "angle")
     modules = ("dynamixel_sdk", "serial")
 
