@@ -62,8 +62,6 @@ def scale_positive(axes: Axes, values: np.ndarray) -> None:
 
     Logarithmic where they span more than a factor of 30, over at most `DECADES`; else from zero.
     """
-    from matplotlib.ticker import LogLocator, NullFormatter
-
     positive = values[values > 0.0]
     if not positive.size or positive.max() < 30.0 * positive.min():
         axes.set_ylim(bottom=0.0)
@@ -72,12 +70,23 @@ def scale_positive(axes: Axes, values: np.ndarray) -> None:
     least = max(least, most * 10.0**-DECADES)
     axes.set_yscale("log")
     axes.set_ylim(0.7 * least, 1.5 * most)
-    axes.yaxis.set_major_locator(
-        LogLocator(subs=(1.0,) if most > 300.0 * least else (1.0, 2.0, 5.0))
-    )
+    label_logarithmic(axes.yaxis, least, most)
+
+
+def label_logarithmic(axis: Any, least: float, most: float) -> None:
+    """Few labels on a logarithmic axis, such as 0.01, 0.1, 1; also 2 and 5 on a short one.
+
+    Args:
+        axis: Of matplotlib; its scale is set already.
+        least: Least value on it, above 0.
+        most: Greatest one.
+    """
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0,) if most > 300.0 * least else (1.0, 2.0, 5.0)))
     if least > 1e-4:
-        axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter(NullFormatter())
+        axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def plane_of(*paths: np.ndarray) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sofa_softctl._internal import colors
-from sofa_softctl._internal.axes import Axes, Figure, legend_beside
+from sofa_softctl._internal.axes import Axes, Figure, label_logarithmic, legend_beside
 from sofa_softctl.bridge.stream.state import Statistics
 from sofa_softctl.scene.report import History
 from sofa_softctl.units import symbol
@@ -86,7 +86,7 @@ def _plot_histogram(axes: Axes, title: str, counts: np.ndarray, edges: np.ndarra
         axes.stairs(counts[first:last], 1e3 * edges[first : last + 1], fill=True, color=colors.GRAY)
         axes.set_xscale("log")
         axes.set_yscale("log")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter("{x:g}")
+        label_logarithmic(axes.xaxis, 1e3 * float(edges[first]), 1e3 * float(edges[last]))
+        label_logarithmic(axes.yaxis, 1.0, float(counts.max()))
     axes.set_xlabel(title)
     axes.set_ylabel("how often [-]")
