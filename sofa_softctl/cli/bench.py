@@ -117,7 +117,7 @@ def compare(
 
 @bench.command(epilog="Example:\n\n  softctl bench bridge --seconds 10")
 def bridge(
-    seconds: Annotated[float, typer.Option(help="Length of each case [s].", min=1.0)] = 20.0,
+    seconds: Annotated[float, typer.Option(help="Length of each case in s.", min=1.0)] = 20.0,
     as_json: Json = False,
 ) -> None:
     """Measure how regularly the hardware bridge sends commands on this computer.

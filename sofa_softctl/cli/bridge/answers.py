@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 from collections.abc import Callable, Iterator
@@ -32,14 +33,12 @@ class Answers:
         return first.strip()
 
     def key(self) -> str | None:
-        """The next key: a character, or 'up', 'down', 'left', 'right'; None: there is none yet."""
+        """The next key: a character, 'up', 'down', or 'other'; None: there is none yet."""
         self._read()
-        for code, name in _ARROWS.items():
-            if self._waiting.startswith(code):
-                self._waiting = self._waiting[len(code) :]
-                return name
-        begun = any(code.startswith(self._waiting) for code in _ARROWS)  # also if nothing came
-        if not self._waiting or (begun and not self.ended):
+        if found := _SPECIAL.match(self._waiting):
+            self._waiting = self._waiting[found.end() :]
+            return _ARROWS.get(found[0], "other")
+        if not self._waiting or (_BEGUN.fullmatch(self._waiting) and not self.ended):
             return None
         first, self._waiting = self._waiting[0], self._waiting[1:]
         return first
@@ -54,11 +53,10 @@ class Answers:
             self._waiting += raw.decode(errors="replace")
 
 
-_ARROWS = {
-    f"\x1b{start}{letter}": name
-    for start in "[O"
-    for letter, name in zip("ABCD", ("up", "down", "right", "left"), strict=True)
-}
+_SPECIAL = re.compile(r"\x1b(\[[0-9;]*[A-Za-z~]|O[A-Za-z])")
+"""What a terminal sends for a key without a character, such as an arrow or F9."""
+_BEGUN = re.compile(r"\x1b(\[[0-9;]*|O)?")
+_ARROWS = {"\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down"}
 
 
 def ask(answers: Answers, while_waiting: Callable[[], None]) -> str | None:

@@ -30,16 +30,16 @@ def jog(
     config: Config,
     actuator: Annotated[str, typer.Argument(help="Name of the actuator.")],
     by: Annotated[
-        float | None, typer.Option(help="Move by this much [the actuator's unit].")
+        float | None, typer.Option(help="Move by this much, in the actuator's unit.")
     ] = None,
     to: Annotated[
-        float | None, typer.Option(help="Move to this position [the actuator's unit].")
+        float | None, typer.Option(help="Move to this position, in the actuator's unit.")
     ] = None,
     speed: Annotated[
         float, typer.Option(min=0.1, max=100.0, help="Greatest speed, in percent of its rate.")
     ] = 10.0,
     hold: Annotated[
-        float, typer.Option(min=0.0, max=3600.0, help="Time to stay there, with --by or --to [s].")
+        float, typer.Option(min=0.0, max=3600.0, help="Time to stay there in s, with --by or --to.")
     ] = 1.0,
     dry_run: DryRun = False,
     plugin: Plugin = None,
@@ -142,10 +142,10 @@ def _by_keys(hand: Hand, index: int) -> None:
         while True:
             hand.tick()
             match answers.key():
-                case "up" | "+" | "right":
+                case "up" | "+":
                     goal = hand.go(index, float(hand.goal[index]) + step)
                     typer.echo(f"to {goal:.4g} {actuator.unit}")
-                case "down" | "-" | "left":
+                case "down" | "-":
                     goal = hand.go(index, float(hand.goal[index]) - step)
                     typer.echo(f"to {goal:.4g} {actuator.unit}")
                 case "]" | "[" as key:

@@ -20,7 +20,7 @@ def stop(
         bool, typer.Option("--clear", help="Remove the file, so that the robot may move again.")
     ] = False,
 ) -> None:
-    """Stop a running robot at once, from another terminal: make the file `stop_file` of [safety].
+    """Stop a running robot at once, from another terminal: make the file `stop_file`.
 
     Its device process looks for that file in every period. Nothing moves while it exists.
     """
@@ -30,12 +30,14 @@ def stop(
 
     file: Path = stop_file_of(config)
     with writing(file, ConfigError):
+        there = file.exists()
         if clear:
             file.unlink(missing_ok=True)
         else:
             file.touch()
     if clear:
-        typer.echo(f"Removed: {file}. The robot may move again.")
+        done = "Removed" if there else "Nothing to remove, there is no file"
+        typer.echo(f"{done}: {file}. The robot may move again.")
     else:
         typer.echo(
             f"Emergency stop: {file} is there. The robot stays where it is. "

@@ -51,6 +51,15 @@ def test_keys_move_by_steps(robot, bridge):
     assert out.count("to 0 mm") == 2  # below the limit it stays at the limit
 
 
+@pytest.mark.parametrize("key", ["\x1b[C", "\x1b[D", "\x1bOC", "\x1b[20~", "\x1b[1;5A", "x"])
+def test_other_keys_do_nothing(robot, bridge, key):
+    """Right, left, F9, Ctrl-up: none of the characters that a terminal sends for them is a key."""
+    status, out, _ = bridge("jog", robot.path, "left", answers=f"{key}q")
+    assert status == 0
+    assert "to " not in out.partition("Step:")[2] and "step" not in out.partition("Step:")[2]
+    assert set(robot.sent()[1]) == {1000.0}
+
+
 def test_space_stops_at_once(robot, bridge):
     status, _, err = bridge("jog", robot.path, "left", "--speed", "100", answers="]]]]]++ ++")
     assert status == 130 and "Stopped: all motors stay where they are." in err
