@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from time import monotonic, sleep
@@ -10,9 +10,10 @@ from time import monotonic, sleep
 import numpy as np
 
 from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
+from sofa_softctl.bridge.device import Capabilities
 from sofa_softctl.bridge.stream.client import Stream
 from sofa_softctl.bridge.stream.state import Sample
-from sofa_softctl.errors import ConfigError, DeviceError
+from sofa_softctl.errors import DeviceError
 
 PERIOD = 0.02
 """Time between two targets [s]; no shorter than a period of the stream."""
@@ -20,23 +21,48 @@ FIRST = 0.5
 """Time in which devices that measure positions say where the robot is [s]."""
 
 
-def slow_robot(robot: RobotConfig, speed: float, beyond: float = 0.0) -> RobotConfig:
+def slow_robot(robot: RobotConfig, speed: float) -> RobotConfig:
     """The same robot, to be moved by hand.
 
     Args:
         robot: The robot.
         speed: Share of each actuator's rate that it may have, from above 0 to 1.
-        beyond: Share of each actuator's range by which it may leave it at both ends, while its
-            zero is not known yet.
     """
-    actuators = []
-    for actuator in robot.actuators:
-        more = beyond * (actuator.position_max - actuator.position_min)
-        low, high = actuator.position_min - more, actuator.position_max + more
-        rate = speed * actuator.rate
-        actuators.append(replace(actuator, position_min=low, position_max=high, rate=rate))
+    actuators = tuple(replace(each, rate=speed * each.rate) for each in robot.actuators)
     stream = replace(robot.stream, interpolation="linear", lookahead=2, slow_scene="wait")
-    return replace(robot, actuators=tuple(actuators), stream=stream)
+    return replace(robot, actuators=actuators, stream=stream)
+
+
+def widened(
+    robot: RobotConfig, beyond: float, capabilities: Mapping[str, Capabilities]
+) -> RobotConfig:
+    """The same robot with wider limits, while its zeros are not known yet.
+
+    Args:
+        robot: The robot.
+        beyond: Share of each actuator's range by which it may leave it at both ends, as far as its
+            device takes such values.
+        capabilities: Of each device, by its name.
+    """
+    return replace(
+        robot,
+        actuators=tuple(
+            _widened(actuator, beyond, capabilities[actuator.device])
+            for actuator in robot.actuators
+        ),
+    )
+
+
+def _widened(actuator: ActuatorConfig, beyond: float, device: Capabilities) -> ActuatorConfig:
+    low, high = actuator.position_min, actuator.position_max
+    more = beyond * (high - low)
+    wide = np.array([low - more, high + more])
+    values = actuator.map.to_device(wide)
+    taken = np.clip(values, *device.range)
+    inside = 1e-6 * more * np.array([1.0, -1.0])  # rounding must not lead out of the range again
+    wide = np.where(taken == values, wide, actuator.map.from_device(taken) + inside)
+    least, most = min(low, float(wide[0])), max(high, float(wide[1]))
+    return replace(actuator, position_min=least, position_max=most)
 
 
 class Hand:
@@ -63,6 +89,8 @@ class Hand:
         start = np.where(known, self.measured_at_start, rest)
         self.goal = np.clip(start, self.low, self.high)
         """Where the actuators are to go [unit], shape (n,)."""
+        self.rest = rest
+        """Where they go at the end [unit], shape (n,)."""
         self._target = self.goal.copy()
         self._count = 0
 
@@ -114,30 +142,23 @@ class Hand:
 
 
 @contextmanager
-def hand_on(
-    robot: RobotConfig, *, dry_run: bool = False, or_else: RobotConfig | None = None
-) -> Iterator[Hand]:
-    """A hand on a `slow_robot`, which goes to its rest pose at the end.
+def hand_on(robot: RobotConfig, *, dry_run: bool = False) -> Iterator[Hand]:
+    """A hand on a `slow_robot`, which goes to `Hand.rest` at the end.
 
     Whatever the block raises, Ctrl-C too, stops all devices at once, where they are.
 
     Args:
         robot: The robot.
         dry_run: Whether loopback devices stand in for all devices.
-        or_else: The robot where the devices cannot do what `robot` asks of them.
 
     Raises:
         DeviceError: See `Stream`.
         ConfigError: See `Stream`.
     """
+    stream = Stream(robot, dry_run=dry_run)
     try:
-        stream = Stream(robot, dry_run=dry_run)
-    except ConfigError:
-        if or_else is None:
-            raise
-        stream = Stream(or_else, dry_run=dry_run)
-    try:
-        yield Hand(stream)
+        hand = Hand(stream)
+        yield hand
     except BaseException as error:
         with suppress(DeviceError):
             stream.stop("stopped by hand")
@@ -145,4 +166,4 @@ def hand_on(
         if isinstance(error, KeyboardInterrupt):
             error.add_note("All motors were stopped where they were.")
         raise
-    stream.finish()
+    stream.finish(hand.rest)

@@ -146,12 +146,15 @@ class Stream:
         if self._process.poll() is None:
             self._process.send_signal(EMERGENCY_STOP)
 
-    def finish(self) -> Statistics:
+    def finish(self, rest: np.ndarray | None = None) -> Statistics:
         """Bring the robot to its rest pose, stop and close the devices, end the process.
 
         Takes as long as the limits need to reach the rest pose, and no longer than a bound that
         follows from them. After a fault or a stop it ends at once. Targets that were not played
         are dropped. A second call gives the same. Samples remain for `poll`.
+
+        Args:
+            rest: Another rest pose than that of the configuration [actuators' units], shape (n,).
 
         Raises:
             DeviceError: The process did not end in time, or a device failed on the way.
@@ -160,7 +163,7 @@ class Stream:
             self._finishing = True
             self._receive()
             known = self.reason
-            self._link.send(messages.FINISH)
+            self._link.send(messages.finish(rest))
             self._await_end(self._bound())
             self._end()
             if self.statistics is None and self._failure is None:

@@ -105,7 +105,7 @@ class Loop:
                 supervisor.stop(f"emergency stop: {messages.read_pickled(message)}")
             elif kind == messages.FINISH:
                 self._ending = True
-                supervisor.finish()
+                supervisor.finish(rest=messages.read_finish(message))
         for received in self.signals.take():
             if received is EMERGENCY_STOP:
                 supervisor.stop(f"emergency stop: signal {received.name}")

@@ -3,7 +3,7 @@
 The first byte is the type. Targets and samples are packed numbers, of this computer's byte order;
 what is rare is pickled. Both ends are this package.
 
-    from the scene   T time sent, time of the scene, values     F finish
+    from the scene   T time sent, time of the scene, values     F finish, another rest pose or none
                      H a sign of life                           S reason: emergency stop
     to the scene     P a sample                                 O opened: capabilities, notes
                      R state, reason, class of the error        E error while opening
@@ -41,6 +41,16 @@ def read_target(message: bytes) -> tuple[float, float, np.ndarray]:
     """What `target` was given."""
     _, sent, time = _TARGET.unpack_from(message)
     return sent, time, np.frombuffer(message, offset=_TARGET.size)
+
+
+def finish(rest: np.ndarray | None) -> bytes:
+    """The end, at another rest pose than that of the configuration, or not."""
+    return FINISH if rest is None else FINISH + np.asarray(rest, dtype=float).tobytes()
+
+
+def read_finish(message: bytes) -> np.ndarray | None:
+    """What `finish` was given."""
+    return np.frombuffer(message, offset=1) if len(message) > 1 else None
 
 
 def sample(of: Sample) -> bytes:

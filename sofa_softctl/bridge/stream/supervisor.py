@@ -115,10 +115,16 @@ class Supervisor:
             self.note(reason)
             self.state = StreamState.STOPPED
 
-    def finish(self, reason: str = "") -> None:
-        """Bring the robot to rest without waiting, or stop where the state does not permit it."""
+    def finish(self, reason: str = "", rest: np.ndarray | None = None) -> None:
+        """Bring the robot to rest without waiting, or stop where the state does not permit it.
+
+        Args:
+            reason: Why, if that is not the usual end.
+            rest: Another rest pose than that of the configuration [unit], shape (n,).
+        """
         if self.state in PLAYING:
             self.note(reason)
+            self._rest = self._rest if rest is None else self._in_range(rest)
             self.state, self._move = StreamState.RETURNING, None
         elif self.state is StreamState.HOLDING:
             self._hold = 0.0

@@ -79,35 +79,41 @@ def _calibrated(
 ) -> dict[str, Calibration]:
     """New calibrations by actuator, as far as they differ and the user wants them."""
     from sofa_softctl.bridge.calibration import present
-    from sofa_softctl.bridge.hand import hand_on, slow_robot
+    from sofa_softctl.bridge.hand import hand_on, slow_robot, widened
 
-    answers, first, used = Answers(), present(robot), robot
-    while True:
-        wide, narrow = slow_robot(used, speed, BEYOND), slow_robot(used, speed)
-        with hand_on(wide, dry_run=dry_run, or_else=narrow) as hand:
-            dialogue = Dialogue(hand, answers)
-            show_notes(hand)
-            shifted = _with_zeros_of_now(dialogue, used)
-            if shifted is not used:  # nothing has moved yet
-                used = shifted
-                continue
-            found = present(used)
-            for index in indices:
-                _calibrate(dialogue, used, index, found)
-            new = {name: each for name, each in found.items() if each != first[name]}
-            return new if _confirmed(dialogue, first, new) else {}
+    answers, first = Answers(), present(robot)
+    with hand_on(slow_robot(robot, speed), dry_run=dry_run) as hand:  # nothing moves yet
+        show_notes(hand)
+        capabilities = hand.stream.capabilities
+        used = _with_zeros_of_now(
+            Dialogue(hand, answers), robot, widened(robot, BEYOND, capabilities)
+        )
+    wide = widened(slow_robot(used, speed), BEYOND, capabilities)
+    with hand_on(wide, dry_run=dry_run) as hand:
+        dialogue, start = Dialogue(hand, answers), present(used)
+        found = dict(start)
+        for index in indices:
+            _calibrate(dialogue, used, index, found)
+        new = {name: each for name, each in found.items() if each != first[name]}
+        if not _confirmed(dialogue, first, new):
+            return {}
+        for index, actuator in enumerate(used.actuators):
+            if found[actuator.name] != start[actuator.name]:
+                hand.rest[index] = hand.goal[index]  # by the old zero, which this stream has
+        return new
 
 
-def _with_zeros_of_now(dialogue: Dialogue, robot: RobotConfig) -> RobotConfig:
+def _with_zeros_of_now(dialogue: Dialogue, robot: RobotConfig, wide: RobotConfig) -> RobotConfig:
     """The robot with zeros such that actuators which measure nonsense are at rest now."""
     from sofa_softctl.bridge.calibration import calibrated, present
     from sofa_softctl.bridge.config.file import parse_robot
     from sofa_softctl.bridge.config.write import changed_text
 
     found = {}
-    measured, hand = dialogue.hand.measured_at_start.tolist(), dialogue.hand
-    for index, actuator in enumerate(robot.actuators):
-        if not (measured[index] < hand.low[index] or measured[index] > hand.high[index]):
+    measured = dialogue.hand.measured_at_start.tolist()
+    for index, (actuator, limits) in enumerate(zip(robot.actuators, wide.actuators, strict=True)):
+        low, high = limits.position_min, limits.position_max
+        if not (measured[index] < low or measured[index] > high):
             continue
         question = (
             f"'{actuator.name}' measures {measured[index]:.4g} {actuator.unit}, outside its limits:"
@@ -149,12 +155,14 @@ def _one(dialogue: Dialogue, robot: RobotConfig, index: int, old: Calibration) -
 
     actuator, hand = robot.actuators[index], dialogue.hand
     unit, rate = actuator.unit, hand.actuators[index].rate
+    low, high = actuator.position_min, actuator.position_max
     typer.echo(
-        f"\n'{actuator.name}' ({actuator.quantity}): {actuator.position_min:g} to "
-        f"{actuator.position_max:g} {unit}, {actuator.rest:g} at rest, at most {rate:.3g} {unit}/s."
+        f"\n'{actuator.name}' ({actuator.quantity}): {low:g} to {high:g} {unit}, "
+        f"{actuator.rest:g} at rest, at most {rate:.3g} {unit}/s. Until its zero is known "
+        f"it may go from {hand.low[index]:.4g} to {hand.high[index]:.4g} {unit}."
     )
     while True:
-        when = "first" if dialogue.show(index) else "on its way back"
+        when = "first" if dialogue.show(index, low, high) else "on its way back"
         question = f"It moved and came back. {QUESTIONS[actuator.quantity]} {when}?"
         answer = dialogue.choose(f"{question} y/n, r: again, s: skip, q: end", "ynrs")
         if answer == "s":

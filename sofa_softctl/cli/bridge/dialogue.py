@@ -75,17 +75,22 @@ class Dialogue:
         sleep(self.hand.period)
 
     def go(self, index: int, position: float) -> None:
-        """Move an actuator, and wait until it is there."""
-        goal = self.hand.go(index, position)
-        if goal != position:
-            typer.echo(f"It may go to {goal:.4g} {self.hand.actuators[index].unit} only.")
-        while not self.hand.arrived:
-            self.hand.tick()
+        """Move an actuator, and wait until it is there; beyond its limits it is not moved."""
+        hand = self.hand
+        low, high, unit = hand.low[index], hand.high[index], hand.actuators[index].unit
+        if not low <= position <= high:
+            typer.echo(
+                f"It may go from {low:.4g} to {high:.4g} {unit}, not to {position:.4g}: it stays "
+                f"at {hand.goal[index]:.4g}."
+            )
+            return
+        hand.go(index, position)
+        while not hand.arrived:
+            hand.tick()
 
-    def show(self, index: int) -> bool:
-        """Move an actuator a little and back; whether its position grew first."""
+    def show(self, index: int, low: float, high: float) -> bool:
+        """Move an actuator a little and back, within limits; whether its position grew first."""
         start = float(self.hand.goal[index])
-        low, high = float(self.hand.low[index]), float(self.hand.high[index])
         move = MOVE * (high - low)
         there = start + move if start + move <= high else start - move
         self.go(index, there)

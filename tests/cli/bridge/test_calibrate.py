@@ -24,10 +24,11 @@ def test_sign_and_zero_are_found_and_written(robot, bridge):
     assert robot.path.with_name("robot.toml.1").read_text() == before
     (left,) = parse_robot(after, "r").actuators
     assert left.map.to_device(np.array([0.0, 20.0])).tolist() == [850.0, -1150.0]
+    assert robot.sent()[1][-1] == pytest.approx(850.0)  # it stays at the rest pose that was found
 
 
 def test_motors_never_move_faster_than_the_speed_allows(robot, bridge):
-    bridge("calibrate", robot.path, "--speed", "5", answers="y\n-1\n4\n-9.5\nok\ny\n")
+    bridge("calibrate", robot.path, "--speed", "5", answers="y\n-1\n4\n-5\nok\ny\n")
     times, values = robot.sent()
     assert min(values) == pytest.approx(800.0)  # -2 mm: a tenth of the range beyond it
     assert max(values) <= 1000.0 + 100.0 * 4.0
@@ -75,12 +76,32 @@ def test_values_that_do_not_fit_are_not_taken(robot, bridge):
     assert "This does not fit" in out and "the servo's pulses, 900 to 3100 us" in out
 
 
-def test_a_device_without_reserve_is_moved_within_its_limits(robot, bridge):
-    robot.edit("at = [1000.0]", "low = 1000.0")
+def test_a_move_beyond_the_widened_limits_is_refused_and_not_counted(robot, bridge):
+    status, out, _ = bridge("calibrate", robot.path, answers="y\n-1\n-9\n-0.5\nok\ny\n")
+    assert status == 0
+    assert "Until its zero is known it may go from -2 to 22 mm." in out
+    assert "It may go from -2 to 22 mm, not to -10: it stays at -1." in out
+    assert min(robot.sent()[1]) == pytest.approx(850.0)
+    assert "zero 1000 -> 850" in out
+
+
+@pytest.mark.parametrize(("low", "least"), [(1000.0, 0.0), (930.0, -0.7)])
+def test_limits_are_widened_as_far_as_the_device_takes_the_values(robot, bridge, low, least):
+    """A board refuses to be opened with limits beyond its own, as this device does."""
+    robot.edit("at = [1000.0]", f"low = {low}\nstrict = true")
     status, out, _ = bridge("calibrate", robot.path, answers="y\n-1\nok\n")
     assert status == 0
-    assert "It may go to 0 mm only." in out
+    assert f"it may go from {least:g} to 22 mm." in out
+    assert f"It may go from {least:g} to 22 mm, not to -1: it stays at 0." in out
     assert min(robot.sent()[1]) == 1000.0
+
+
+def test_it_shows_the_direction_within_the_limits_of_the_file(robot, bridge):
+    robot.edit("rest = 0.0", "rest = 20.0")
+    robot.edit("at = [1000.0]", "at = [3000.0]")
+    assert bridge("calibrate", robot.path, answers="n\nok\nn\n")[0] == 0
+    values = robot.sent()[1]
+    assert max(values) == pytest.approx(3000.0) and min(values) == pytest.approx(2900.0)
 
 
 def test_a_motor_that_measures_nonsense_may_be_at_rest_now(robot, bridge):

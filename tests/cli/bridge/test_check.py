@@ -44,7 +44,7 @@ def test_list_names_devices_of_plugins(bridge):
     found = {device["name"]: device for device in json.loads(out)}
     assert status == 0
     assert found["writer"]["plugin"] == str(PLUGIN)
-    file, at, low = found["writer"]["options"]
+    file, at, low, _ = found["writer"]["options"]
     assert file == {"name": "file", "type": "a text", "default": None}
     assert at == {"name": "at", "type": "a list of a finite number", "default": "()"}
     assert found["loopback"]["plugin"] == "" and found["loopback"]["missing"] == []
@@ -112,9 +112,11 @@ def test_stop_makes_and_removes_the_file(robot, bridge, softctl):
     assert status == 0 and file.exists() and "Emergency stop" in out
     status, _, err = bridge("jog", robot.path, "left", "--by", "1")
     assert status == 1 and "the file" in err and "exists" in err
-    assert softctl("bridge", "stop", robot.path, "--clear")[0] == 0
+    status, out, _ = softctl("bridge", "stop", robot.path, "--clear")
+    assert status == 0 and out.startswith(f"Removed: {file}.")
     assert not file.exists()
-    assert softctl("bridge", "stop", robot.path, "--clear")[0] == 0
+    status, out, _ = softctl("bridge", "stop", robot.path, "--clear")
+    assert status == 0 and out.startswith(f"Nothing to remove, there is no file: {file}.")
 
 
 def test_stop_works_with_a_file_that_was_damaged_meanwhile(robot, softctl):

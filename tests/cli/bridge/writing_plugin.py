@@ -4,6 +4,7 @@ from time import monotonic
 
 from sofa_softctl import hookimpl
 from sofa_softctl.bridge import Capabilities, Device, Feedback
+from sofa_softctl.errors import DeviceOpenError
 
 
 class Writer(Device):
@@ -14,13 +15,20 @@ class Writer(Device):
         file: Where it writes.
         at: Where its only channel is when it is opened; an empty list: it does not say.
         low: Least value that it takes.
+        strict: Whether `open` refuses limits below it, as a board does.
     """
 
-    def __init__(self, name: str, *, file: str, at: list[float] = (), low: float = -1e9):
+    def __init__(
+        self, name: str, *, file: str, at: list[float] = (), low: float = -1e9, strict: bool = False
+    ):
         super().__init__(name)
         self.path, self.at, self.low, self.file = file, at, low, None
+        self.strict = strict
 
     def open(self, channels):
+        for channel in channels:
+            if self.strict and channel.low < self.low:
+                raise DeviceOpenError(f"{channel.name}: {channel.low} is below {self.low}.")
         self.file = open(self.path, "a")
         self.numbers = [channel.number for channel in channels]
         self.now = dict(zip(self.numbers, self.at, strict=False))
