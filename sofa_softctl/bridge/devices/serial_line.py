@@ -39,6 +39,7 @@ _SETUP, _ATTEMPT = 1.0, 0.25
 """Time for a question when the device is opened, and for each attempt [s]."""
 _IDLE = 0.1
 """Without commands the board is asked for a report that often [s]."""
+_ARM = "to begin; is its emergency input pressed, or not wired (D2 to GND on the ATmega328P)?"
 _STOP, _STOP_AGAIN = 0.3, 0.05
 """Time in which STOP must be acknowledged, and until it is repeated [s]."""
 
@@ -98,7 +99,7 @@ class SerialDevice(Device):
         for limits in self._limits:
             self._acknowledged(limits, f"the limits of channel {limits.channel}")
         if self._limits:
-            self._acknowledged(Arm(0, 1), "to begin; is its emergency input pressed?")
+            self._acknowledged(Arm(0, 1), _ARM)
             self._acknowledged(Arm(0, 0), "to wait")
 
     def _acknowledged(self, question: Message, what: str) -> None:

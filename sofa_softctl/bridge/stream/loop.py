@@ -201,8 +201,9 @@ class Loop:
     def statistics(self, notes: tuple[str, ...]) -> Statistics:
         """How regular it was; `notes`: what was known before."""
         assumed = (
-            f"{', '.join(self.supervisor.assumed)} did not say where they were: the soft start "
-            "began at their rest pose."
+            f"{', '.join(self.supervisor.assumed)} did not say where "
+            f"{'it was' if len(self.supervisor.assumed) == 1 else 'they were'}: the soft start "
+            "began at the rest pose."
         )
         lost = f"{self.lost} samples were lost: the scene did not read them in time."
         round_trip = self.fleet.round_trip()

@@ -302,7 +302,10 @@ def test_channels_and_limits_must_be_those_of_the_board(board):
 
 def test_a_pressed_emergency_input_is_found_before_anything_moves(board):
     board.emergency = True
-    with pytest.raises(DeviceOpenError, match="refuses to begin; is its emergency input pressed"):
+    with pytest.raises(
+        DeviceOpenError,
+        match=r"is its emergency input pressed, or not wired \(D2 to GND on the ATmega328P\)",
+    ):
         SerialDevice("board", port=board.port).open([channel()])
 
 
