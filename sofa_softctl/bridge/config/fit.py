@@ -131,7 +131,8 @@ def _check_times(found: Fit, robot: RobotConfig, step: float) -> None:
         found.warnings.append(
             f"[stream] lookahead = {steps}: {steps} steps of {step:g} s are a reserve of less than "
             f"two periods of the robot, {2.0 / rate:g} s: it waits for the scene even "
-            f"that is. Write lookahead = {math.ceil(2.0 / (step * rate) - 1e-6)}."
+            "where that is fast enough. "
+            f"Write lookahead = {math.ceil(2.0 / (step * rate) - 1e-6)}."
         )
 
 

@@ -55,6 +55,8 @@ class Loop:
         """When the targets were sent that no command could contain yet [s]."""
         self._ending = self._orphaned = False
         self._reported = ""
+        self._silent: list[str] = []
+        """Sensors that were silent when the devices were stopped."""
 
     def run(self) -> None:
         """See the class."""
@@ -165,6 +167,7 @@ class Loop:
 
     def _stop_devices(self) -> None:
         if self.supervisor.state in OVER and not self.fleet.stopped:
+            self._silent = self.fleet.silent_sensors()
             for problem in self.fleet.stop():
                 self.supervisor.note(problem)
                 say(problem)
@@ -220,6 +223,7 @@ class Loop:
                 *notes,
                 *([assumed] if self.supervisor.assumed else []),
                 *self.fleet.notes(),
+                *self._silent,
                 *([lost] if self.lost else []),
             ),
         )

@@ -51,6 +51,8 @@ class Port:
         """Measured efforts, NaN where there is none [as the device measures], shape (n,)."""
         self.signals: dict[str, np.ndarray] = {}
         """The newest of each signal [device's unit]."""
+        self.signal_times: dict[str, tuple[float, float, int]] = {}
+        """When each signal arrived first and last [s], and how often."""
         self.heard = math.nan
         """When its newest feedback arrived; NaN: none yet [s]."""
         self.round_trip = Histogram()
@@ -164,6 +166,8 @@ class Port:
                 self.efforts[index] = feedback.efforts[channel.number]
         for name, signal in feedback.signals.items():
             self.signals[name] = np.ravel(np.asarray(signal, dtype=float))
+            first, _, count = self.signal_times.get(name, (feedback.time, 0.0, 0))
+            self.signal_times[name] = first, feedback.time, count + 1
         if feedback.acknowledged is not None and feedback.acknowledged != self._acknowledged:
             self._acknowledged = feedback.acknowledged
             self._answered = monotonic()
