@@ -116,8 +116,8 @@ class PeerDevice(Device):
         notes = [] if self.answers or not channels else [
             f"{self._where} does not answer (answers = false): that it takes commands is not known."
         ]  # fmt: skip
-        known = self._first.positions if self._first else {}
-        measures = bool(channels) and len(known) == len(channels)
+        known = len(self._first.positions) if self._first else 0
+        measures = bool(channels) and known == len(channels)
         if self.answers and channels and not measures:
             notes.append(
                 f"{self._where}: its answer to 'hello' did not say where the motors are: motion "
