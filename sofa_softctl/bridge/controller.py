@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 from collections import deque
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -242,7 +243,8 @@ class HardwareBridge(SceneController):
             self._take_in()
             self.keep(end_state=self.stream.state, stream=None)
             self._open_until.close()
-            if self.fault and self.end_state in OVER:  # otherwise nobody knows what it does
+            lost = self.end_state not in OVER  # nobody knows what the robot does
+            if not lost and (self.fault or isinstance(sys.exception(), Exception)):
                 words = f"{DRY_RUN}. " if self.dry_run else ""
                 Sofa.msg_warning(self, f"{words}{self.robot.name}: {self.end_state.value}")
 

@@ -63,6 +63,9 @@ class Capabilities:
     """Whether its feedback says which command it took last."""
     moves: bool = True
     """Whether something real moves; False: it is a simulation or a recorder."""
+    measures: bool = True
+    """Whether its positions are measured, and known before the first command; False: it has none,
+    or they follow from the commands, as the pulses of a hobby servo do."""
     notes: tuple[str, ...] = ()
     """What users should know, in sentences, such as a latency timer that slows the line down."""
 
@@ -127,6 +130,9 @@ class Device(ABC):
     def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
         """Connect, check that all channels are there, and set the limits. Nothing moves yet.
 
+        A device that measures positions has them when this returns: motion begins where the first
+        `read` says that the robot is, and at the rest pose if it does not say.
+
         Raises:
             DeviceUnavailableError: A library or the kernel lacks something.
             DeviceOpenError: Missing, busy, no permission, other firmware, no such channel.
@@ -145,6 +151,9 @@ class Device(ABC):
     @abstractmethod
     def read(self) -> Feedback | None:
         """Newest feedback since the last call; None: nothing arrived. Does not wait.
+
+        The first call after `open` gives the positions of all channels, where the device measures
+        them: they are needed before the first `write`.
 
         Raises:
             DeviceFailedError: It is gone.

@@ -109,8 +109,8 @@ def bridge_report(summary: BridgeSummary) -> Report:
         f"Hardware bridge {summary.name}: {summary.robot}{words}",
         ("time (ms)", "p50", "p99", "worst"),
         rows,
-        f"{summary.periods} commands, {summary.missed} periods missed; the robot waited "
-        f"{summary.waited:.3g} s for the scene, in {summary.late} of {summary.steps} steps.",
+        f"{summary.periods} commands, {summary.missed} periods missed; the robot waited for the "
+        f"scene in {summary.late} of {summary.steps} steps, {summary.waited:.3g} s in all.",
     )
     end = StreamState[summary.state]
     good = end is StreamState.RESTED and not summary.faults

@@ -34,8 +34,9 @@ def check_device(
     It takes its options by keyword, with types; making it opens nothing. Opened, it says what it is
     and can do. Commands of a slow motion about the rest values, within the channels' limits and
     rates, are written and feedback is read without waiting; times and acknowledged numbers of
-    the feedback increase. A device that acknowledges takes the last command, and its positions
-    come to that within its resolution. `stop` and `close` may be repeated; a closed device refuses
+    the feedback increase. A device that measures positions gives them before the first
+    command. One that acknowledges takes the last command, and its positions come to that within
+    its resolution. `stop` and `close` may be repeated; a closed device refuses
     commands, lets go of its files, and can be opened again. Whatever it raises is one of the four
     situations of `DeviceError`.
 
@@ -82,9 +83,10 @@ def _session(device: Device, channels: Sequence[ChannelSetup], first: int) -> Ca
     """Open, stream, stop and close."""
     kind = type(device).__name__
     try:
+        began = monotonic()
         found = _called(kind, "open", lambda: device.open(channels))
         check_capabilities(kind, found, channels)
-        run = DeviceRun(device, channels, found, first)
+        run = DeviceRun(device, channels, found, first, began)
         _called(kind, "write and read", run.stream)
         for number in ("first", "second"):
             began = monotonic()

@@ -28,6 +28,7 @@ class DeviceRun:
         channels: Its channels.
         capabilities: What it said when it was opened.
         first: Number of the first command.
+        began: When opening it began [s].
     """
 
     def __init__(
@@ -36,13 +37,14 @@ class DeviceRun:
         channels: Sequence[ChannelSetup],
         capabilities: Capabilities,
         first: int,
+        began: float,
     ) -> None:
         self.device, self.channels, self.capabilities = device, channels, capabilities
         self.kind = type(device).__name__
         self.period = 1.0 / min(RATE, capabilities.rate_max)
         self.sent = range(first, first)
         self.durations: list[float] = []
-        self.began = monotonic()
+        self.began = began
         self.check = FeedbackCheck(self.kind, [c.number for c in channels], capabilities)
         low, high, self.rest, rate = (
             np.array([getattr(channel, name) for channel in channels])
@@ -60,6 +62,8 @@ class DeviceRun:
         Raises:
             AssertionError: What is wrong.
         """
+        self._read()
+        before = set(self.check.positions)
         for step in range(COMMANDS):
             share = 0.5 - 0.5 * math.cos(2.0 * math.pi * step / COMMANDS)
             self._period(self.rest + share * self.way)
@@ -69,6 +73,7 @@ class DeviceRun:
         while not self._arrived(last) and monotonic() < deadline:
             self._period(last)
         self._check_arrived(last)
+        self._check_before(before)
 
     def read_after_stop(self) -> None:
         """A stopped device may go on saying where it is; it need not."""
@@ -126,6 +131,17 @@ class DeviceRun:
 
     def _tolerance(self, value: float) -> float:
         return max(self.capabilities.resolution, 1e-6 * abs(value), 1e-9)
+
+    def _check_before(self, before: set[int]) -> None:
+        late = sorted(self.check.positions.keys() - before)
+        if late and self.capabilities.measures:
+            raise AssertionError(
+                f"{self.kind}: expected the positions of channels {late} from the first `read`, "
+                "before the first `write`; they came only after commands, so that the robot would "
+                "begin at its rest pose, with a jump. Keep the first positions of `open` for the "
+                "first `read`; of a device that cannot measure them, set Capabilities.measures to "
+                "False."
+            )
 
     def _check_arrived(self, last: np.ndarray) -> None:
         if not self._taken():

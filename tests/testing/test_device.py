@@ -272,6 +272,18 @@ def test_each_mistake_is_found_and_said(wrong):
         check_device(wrong)
 
 
+def test_positions_that_come_only_after_commands_are_found_and_said():
+    """It would begin to move at its rest pose, with a jump."""
+
+    class Late(Capable):
+        changes = {"measures": True}
+
+    with pytest.raises(
+        AssertionError, match=r"(?s)channels \[0, 1\] from the first `read`.*Keep the"
+    ):
+        check_device(Late)
+
+
 def test_an_option_that_does_not_exist_is_said():
     with pytest.raises(
         AssertionError, match=r"no option 'units'. It has: \['unit', 'resolution'\]"

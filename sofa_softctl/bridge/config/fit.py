@@ -126,6 +126,14 @@ def _check_times(found: Fit, robot: RobotConfig, step: float) -> None:
             f"The scene makes {1 / step:.4g} steps a second, the robot takes {rate:.4g} commands: "
             "what lies between them is left out."
         )
+    steps = robot.stream.lookahead
+    if steps * step * rate < 2.0 - 1e-6:
+        found.warnings.append(
+            f"[stream] lookahead = {steps}: {steps} steps of {step:g} s are a reserve of less than "
+            f"two periods of the robot, {2.0 / rate:g} s: it waits for the scene even "
+            "where that is fast enough. "
+            f"Write lookahead = {math.ceil(2.0 / (step * rate) - 1e-6)}."
+        )
 
 
 def _match(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import math
 from collections.abc import Sequence
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ _BUS_OFF = 0x40
 """Class of error frames of Linux: the controller is off the bus (linux/can/error.h)."""
 _FRAME_BITS = 67.0
 """Bits of a frame without data: header, CRC, end, pause, and a fifth more for stuffing."""
+_LISTEN = 0.2
+"""Time in which nodes that send feedback on their own are heard when the bus is opened [s]."""
 _READ_MAX = 1000
 """Frames that one `read` takes at most."""
 
@@ -101,6 +103,11 @@ class CanDevice(Device):
         self._stopped, self._owed = "", dict[int, float]()
         self._first = self._sent = -1
         self._taken = dict[int, int]()
+        self._listened = self._listen()
+        measures = len(self._positions) == len(channels)
+        notes = [] if self.watchdog else [f"device '{self.name}': {_NO_WATCHDOG}"]
+        if self.feedback_id >= 0 and not measures:
+            notes.append(f"device '{self.name}': {_NO_POSITIONS}")
         low, high = self.frames.limits()
         frames = len(places) * (2 if self.feedback_id >= 0 else 1)
         bits = _FRAME_BITS + 9.6 * self.frames.length
@@ -113,7 +120,8 @@ class CanDevice(Device):
             rate_max=0.5 * self.bitrate / (bits * max(1, frames)) if self.bitrate else math.inf,
             watchdog=self.watchdog or None,
             acknowledges=self.frames.sequence and self.feedback_id >= 0,
-            notes=() if self.watchdog else (f"device '{self.name}': {_NO_WATCHDOG}",),
+            measures=measures,
+            notes=tuple(notes),
         )
 
     def write(self, command: Command) -> None:
@@ -133,7 +141,8 @@ class CanDevice(Device):
         """See `Device.read`."""
         if self._bus is None:
             return None
-        arrived = sum(self._take(message) for message in self._received())
+        arrived = sum(self._take(message) for message in self._received()) + self._listened
+        self._listened = 0
         now = monotonic()
         for frame, since in self._owed.items():
             if now - since > self.answer_timeout:
@@ -162,6 +171,19 @@ class CanDevice(Device):
                 bus.shutdown()
             except Exception:  # an adapter that is gone: there is nothing left to release
                 pass
+
+    def _listen(self) -> int:
+        """Wait for the first feedback of all nodes, which those that send on their own give."""
+        end, arrived = monotonic() + _LISTEN, 0
+        wanted = len(self._numbers) if self.feedback_id >= 0 else 0
+        try:
+            while len(self._positions) < wanted and monotonic() < end:
+                arrived += sum(self._take(message) for message in self._received())
+                sleep(1e-3)
+        except DeviceError:
+            self.close()
+            raise
+        return arrived
 
     def _check_ids(self, places: dict[int, list[int]]) -> None:
         most = 0x1FFFFFFF if self.extended else 0x7FF
@@ -294,6 +316,10 @@ class CanDevice(Device):
         return True
 
 
+_NO_POSITIONS = (
+    "the nodes did not say where they are before the first command, so that motion begins at the "
+    "rest pose. Let them send their feedback frames on their own, such as every 50 ms."
+)
 _NO_WATCHDOG = (
     "the nodes are said to have no watchdog: they keep their last value when this computer "
     "stops. Where they have one, give its time as `watchdog`."

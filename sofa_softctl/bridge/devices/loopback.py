@@ -39,6 +39,7 @@ class LoopbackDevice(Device):
             watchdog=None,
             acknowledges=True,
             moves=False,
+            measures=False,
         )
 
     def write(self, command: Command) -> None:

@@ -58,6 +58,7 @@ class PeerDevice(Device):
         self.timeout, self.answer_timeout = timeout, answer_timeout
         self._where = f"device '{name}'"
         self._is_open = False
+        self._first: Feedback | None = None
 
     # -- what carries the messages -----------------------------------------------------------
 
@@ -105,6 +106,7 @@ class PeerDevice(Device):
         )
         self._with = self._connect()
         self._is_open = True
+        self._first = None
         try:
             self._greet()
         except DeviceError:
@@ -114,6 +116,13 @@ class PeerDevice(Device):
         notes = [] if self.answers or not channels else [
             f"{self._where} does not answer (answers = false): that it takes commands is not known."
         ]  # fmt: skip
+        known = len(self._first.positions) if self._first else 0
+        measures = bool(channels) and known == len(channels)
+        if self.answers and channels and not measures:
+            notes.append(
+                f"{self._where}: its answer to 'hello' did not say where the motors are: motion "
+                "begins at the rest pose. Where they measure it, let the answer have `positions`."
+            )
         return Capabilities(
             description=f"{self._with}, JSON messages of version {VERSION}",
             unit=self.unit,
@@ -123,6 +132,7 @@ class PeerDevice(Device):
             watchdog=self.watchdog or None,
             acknowledges=self.answers and bool(channels),
             moves=bool(channels),
+            measures=measures,
             notes=tuple(notes),
         )
 
@@ -143,7 +153,7 @@ class PeerDevice(Device):
     def read(self) -> Feedback | None:
         """See `Device.read`. Greets the program when it got no command for a while."""
         self._check_open()
-        feedback = self._newest()
+        feedback, self._first = self._newest() or self._first, None
         if feedback is not None:
             self._unanswered = math.inf
         now = monotonic()
@@ -197,7 +207,8 @@ class PeerDevice(Device):
                 if self.can_send and monotonic() > again:
                     again = monotonic() + _GREET
                     self._send(self._hello)
-                if self._newest() is not None:
+                if (found := self._newest()) is not None:
+                    self._first = found
                     return
             except (DeviceFailedError, DeviceTimeoutError) as error:  # it may just be starting
                 trouble = str(error)

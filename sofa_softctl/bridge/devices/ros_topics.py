@@ -93,6 +93,7 @@ class Topics:
         self._arrived.clear()
         self._positions: dict[int, float] = {}
         self._heard = monotonic()
+        self._first = False
 
     def command(self, values: np.ndarray) -> dict[str, Any]:
         """Fields of the message with the values of the channels, in the order of `open`."""
@@ -131,13 +132,15 @@ class Topics:
             spin()
             self.take()
         self._heard = monotonic()
+        self._first = bool(self._positions)
 
     def take(self) -> Feedback | None:
         """What arrived since the last call."""
-        found: dict[int, float] = {}
+        found: dict[int, float] = dict(self._positions) if self._first else {}
         efforts: dict[int, float] = {}
         signals: dict[str, np.ndarray] = {}
-        last = None
+        last = self._heard if self._first else None
+        self._first = False
         while self._arrived:
             name, message, last = self._arrived.popleft()
             try:
@@ -183,6 +186,7 @@ class Topics:
             watchdog=watchdog or None,
             acknowledges=False,
             moves=bool(self.topic),
+            measures="" in self.read,
             notes=() if watchdog or not self.topic else (note,),
         )
 

@@ -39,6 +39,7 @@ _SETUP, _ATTEMPT = 1.0, 0.25
 """Time for a question when the device is opened, and for each attempt [s]."""
 _IDLE = 0.1
 """Without commands the board is asked for a report that often [s]."""
+_ARM = "to begin; is its emergency input pressed, or not wired (D2 to GND on the ATmega328P)?"
 _STOP, _STOP_AGAIN = 0.3, 0.05
 """Time in which STOP must be acknowledged, and until it is repeated [s]."""
 
@@ -75,6 +76,7 @@ class SerialDevice(Device):
         self.timeout, self.answer_timeout = timeout, answer_timeout
         self._where = f"device '{name}' at {port}"
         self._talk: Conversation | None = None
+        self._first: Feedback | None = None
 
     def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
         """See `Device.open`."""
@@ -87,6 +89,7 @@ class SerialDevice(Device):
             self._limits = whole_limits(channels, info, self._where)
             self._watchdog = info.watchdog * 1e-3
             self._configure()
+            self._first = self._present()
         except DeviceError:
             self.close()
             raise
@@ -99,8 +102,17 @@ class SerialDevice(Device):
         for limits in self._limits:
             self._acknowledged(limits, f"the limits of channel {limits.channel}")
         if self._limits:
-            self._acknowledged(Arm(0, 1), "to begin; is its emergency input pressed?")
+            self._acknowledged(Arm(0, 1), _ARM)
             self._acknowledged(Arm(0, 0), "to wait")
+
+    def _present(self) -> Feedback:
+        """Where its motors are, before the first command."""
+        assert self._talk is not None
+        report = self._talk.ask(Ping(0), Report, within=_SETUP, every=_ATTEMPT)
+        if report is None:
+            raise DeviceTimeoutError(f"{self._where} did not answer a request in {_SETUP:g} s.")
+        dropped = self._talk.parser.dropped + self._talk.refused
+        return self._reports.feedback(report, monotonic(), dropped)
 
     def _acknowledged(self, question: Message, what: str) -> None:
         assert self._talk is not None
@@ -127,7 +139,7 @@ class SerialDevice(Device):
     def read(self) -> Feedback | None:
         """See `Device.read`. Asks for a report when no command did."""
         talk = self._opened()
-        feedback = None
+        feedback, self._first = self._first, None
         for message in talk.receive():
             if isinstance(message, Report):
                 dropped = talk.parser.dropped + talk.refused
@@ -201,6 +213,14 @@ class SerialDevice(Device):
         n, m = info.channels, info.inputs
         longest = max(4 + 6 + 4 * min(n, CHANNELS_MAX), 18 + 4 * n + 2 * m) + 6
         notes = []
+        known = self._first.positions if self._first else {}
+        measures = len(known) >= len(self._numbers)
+        if not measures:
+            notes.append(
+                f"{self._where}: its motors do not say where they are before the first command, as "
+                "hobby servos do not: motion begins at the rest pose, and what they are said to "
+                "measure is what was asked of them."
+            )
         if not 0.0 < self._watchdog <= 0.1:
             notes.append(
                 f"{self._where}: its watchdog has {info.watchdog} ms; the protocol asks for at "
@@ -215,5 +235,6 @@ class SerialDevice(Device):
             rate_max=min(float(info.rate) or math.inf, self.baud_rate / 10.0 / longest),
             watchdog=self._watchdog or None,
             acknowledges=True,
+            measures=measures,
             notes=tuple(notes),
         )

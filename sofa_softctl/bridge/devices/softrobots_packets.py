@@ -89,6 +89,7 @@ class SoftRobotsDevice(Device):
             rate_max=self.baud_rate / 10.0 / length,
             watchdog=None,
             acknowledges=False,
+            measures=False,
             notes=(
                 f"{self._where}: packets of SoftRobots have no checksum, no answer and no watchdog."
                 " A damaged packet moves motors to a wrong place, and they do not stop by "

@@ -16,6 +16,9 @@ from sofa_softctl.bridge.stream.histogram import Histogram
 from sofa_softctl.bridge.stream.port import Port
 from sofa_softctl.errors import ConfigError, SoftctlError
 
+SILENT = 1.0
+"""Age at the end from which a sensor is said to be silent [s]."""
+
 
 class Fleet:
     """The devices, opened, written to and read from in the order of the configuration.
@@ -150,6 +153,21 @@ class Fleet:
                 numbers[: said.size] = sensor.map.from_device(said)
             found.append(numbers)
         return np.concatenate(found)
+
+    def silent_sensors(self) -> list[str]:
+        """Sensors whose signal stays out: for a second at least, and ten of its intervals."""
+        now, found = monotonic(), []
+        for sensor in self._robot.sensors:
+            times = self._by_name[sensor.device].signal_times.get(sensor.signal)
+            if times is None:
+                continue
+            first, last, count = times
+            interval = (last - first) / max(count - 1, 1)
+            if now - last > max(SILENT, 10.0 * interval):
+                found.append(
+                    f"sensor '{sensor.name}': no message for {now - last:.2g} s at the end."
+                )
+        return found
 
     def ages(self) -> np.ndarray:
         """Age of each device's feedback, NaN before the first [s], shape (n_devices,)."""

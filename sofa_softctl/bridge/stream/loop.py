@@ -53,6 +53,8 @@ class Loop:
         """When the targets were sent that no command could contain yet [s]."""
         self._ending = self._orphaned = False
         self._reported = ""
+        self._silent: list[str] = []
+        """Sensors that were silent when the devices were stopped."""
 
     def run(self) -> None:
         """See the class."""
@@ -163,6 +165,7 @@ class Loop:
 
     def _stop_devices(self) -> None:
         if self.supervisor.state in OVER and not self.fleet.stopped:
+            self._silent = self.fleet.silent_sensors()
             for problem in self.fleet.stop():
                 self.supervisor.note(problem)
                 say(problem)
@@ -199,8 +202,9 @@ class Loop:
     def statistics(self, notes: tuple[str, ...]) -> Statistics:
         """How regular it was; `notes`: what was known before."""
         assumed = (
-            f"{', '.join(self.supervisor.assumed)} did not say where they were: the soft start "
-            "began at their rest pose."
+            f"{', '.join(self.supervisor.assumed)} did not say where "
+            f"{'it was' if len(self.supervisor.assumed) == 1 else 'they were'}: the soft start "
+            "began at the rest pose."
         )
         lost = f"{self.lost} samples were lost: the scene did not read them in time."
         round_trip = self.fleet.round_trip()
@@ -217,6 +221,7 @@ class Loop:
                 *notes,
                 *([assumed] if self.supervisor.assumed else []),
                 *self.fleet.notes(),
+                *self._silent,
                 *([lost] if self.lost else []),
             ),
         )

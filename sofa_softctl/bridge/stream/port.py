@@ -54,6 +54,8 @@ class Port:
         """Measured efforts, NaN where there is none [as the device measures], shape (n,)."""
         self.signals: dict[str, np.ndarray] = {}
         """The newest of each signal [device's unit]."""
+        self.signal_times: dict[str, tuple[float, float, int]] = {}
+        """When each signal arrived first and last [s], and how often."""
         self.heard = math.nan
         """When its newest feedback arrived; NaN: none yet [s]."""
         self.round_trip = Histogram()
@@ -172,6 +174,8 @@ class Port:
             self.signals[name] = np.ravel(np.asarray(signal, dtype=float))
             if name in DROPPED:
                 self._count_dropped(int(self.signals[name][0]))
+            first, _, count = self.signal_times.get(name, (feedback.time, 0.0, 0))
+            self.signal_times[name] = first, feedback.time, count + 1
         if feedback.acknowledged is not None and feedback.acknowledged != self._acknowledged:
             self._acknowledged = feedback.acknowledged
             self._answered = monotonic()

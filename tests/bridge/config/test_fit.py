@@ -101,9 +101,22 @@ def test_what_does_not_fit_is_an_error(actuators, units, dt, says):
     ],
 )
 def test_what_users_should_know_is_a_warning(changes, dt, says):
-    found = fit(robot(), scene(left=changes), MM, dt)
+    found = fit(robot(("lookahead = 2", "lookahead = 4")), scene(left=changes), MM, dt)
     assert found.errors == []
     assert len(found.warnings) == 1 and says in found.warnings[0]
+
+
+@pytest.mark.parametrize(("lookahead", "dt", "write"), [(2, 0.005, 4), (1, 0.01, 2), (2, 0.003, 7)])
+def test_a_reserve_of_less_than_two_periods_is_a_warning(lookahead, dt, write):
+    """At 100 Hz; what it says to write is enough."""
+
+    def warnings(steps):
+        found = fit(robot(("lookahead = 2", f"lookahead = {steps}")), scene(), MM, dt)
+        return [text for text in found.warnings if "less than two periods" in text]
+
+    assert len(warnings(lookahead)) == 1
+    assert warnings(lookahead)[0].endswith(f"Write lookahead = {write}.")
+    assert warnings(write) == [] and len(warnings(write - 1)) == 1
 
 
 def test_actuators_with_the_same_warning_share_it():

@@ -1,6 +1,7 @@
 """The CAN device with an emulated node on python-can's virtual bus."""
 
 import struct
+import threading
 import time
 
 import numpy as np
@@ -76,7 +77,7 @@ def test_it_passes_the_contract_test(layout, format, per_frame, sequence):
         )
     assert found.acknowledges is sequence
     assert node.stops, "it was stopped at the end"
-    assert found.notes == ()
+    assert not found.measures and "rest pose" in found.notes[0], "it only answers"
     bits = 67 + 9.6 * node.layout.size  # of a frame, with stuffing; both ways, half of the bus
     assert found.rate_max == pytest.approx(500_000 / bits / (2 * frames) / 2)
 
@@ -176,9 +177,23 @@ def test_stop_sends_the_stop_frame_and_nodes_stay():
 def test_without_a_watchdog_it_says_what_happens_at_a_crash():
     with CanNode("plain"):
         device = CanDevice("valves", channel="plain", **VIRTUAL)
-        (note,) = device.open([channel(0)]).notes
+        note, _ = device.open([channel(0)]).notes
         device.close()
     assert "keep their last value when this computer stops" in note
+
+
+def test_nodes_that_speak_on_their_own_give_their_positions_before_the_first_command():
+    with CanNode("speaks") as node:
+        device = CanDevice("valves", channel="speaks", **VIRTUAL)
+        said = threading.Timer(
+            0.05, lambda: [node.say(0x280 + i, struct.pack("<f", 7.0 + i)) for i in (0, 1)]
+        )
+        said.start()
+        assert device.open([channel(0), channel(1)]).measures
+        assert device.read().positions == {0: 7.0, 1: 8.0}
+        assert device.read() is None
+        device.close()
+        said.join()
 
 
 def test_bus_off_is_a_failure_with_what_to_do(opened):

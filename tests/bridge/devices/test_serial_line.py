@@ -74,7 +74,8 @@ def test_a_board_says_what_it_is(board):
     assert "emulated, firmware 1.0" in found.description and board.port in found.description
     assert (found.unit, found.resolution, found.range) == ("us", 1.0, (500.0, 2500.0))
     assert found.watchdog == pytest.approx(0.1)
-    assert found.acknowledges and found.moves and not found.notes
+    assert found.acknowledges and found.moves and not found.measures
+    assert len(found.notes) == 1 and "as hobby servos do not" in found.notes[0]
     assert found.rate_max == 200.0
 
 
@@ -118,6 +119,7 @@ def test_sequences_go_on_beyond_16_bits(board, opened):
 
 def test_inputs_are_signals(board, opened, eventually):
     board.inputs = [100, 65535]
+    assert opened.read().signals["input0"] == 0.0  # as it was when it was opened
     feedback = eventually(opened.read)
     assert feedback.signals["input0"] == 100.0 and feedback.signals["input1"] == 65535.0
     assert feedback.positions == {}  # off: no command has switched them on
@@ -296,7 +298,10 @@ def test_channels_and_limits_must_be_those_of_the_board(board):
 
 def test_a_pressed_emergency_input_is_found_before_anything_moves(board):
     board.emergency = True
-    with pytest.raises(DeviceOpenError, match="refuses to begin; is its emergency input pressed"):
+    with pytest.raises(
+        DeviceOpenError,
+        match=r"is its emergency input pressed, or not wired \(D2 to GND on the ATmega328P\)",
+    ):
         SerialDevice("board", port=board.port).open([channel()])
 
 

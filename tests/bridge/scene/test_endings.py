@@ -103,6 +103,7 @@ def test_a_signal_ends_softctl_run_and_the_record_has_the_way_to_rest(
     process.send_signal(number)
     found, out = finished(process)
     assert found == status, out
+    assert out.count("The robot is in its rest pose") <= 1  # in the table
     wire.assert_rested()
     record = read_record(begun.folder / "run.mcap")
     assert record.status == "interrupted"
@@ -112,6 +113,7 @@ def test_a_signal_ends_softctl_run_and_the_record_has_the_way_to_rest(
 def test_an_error_of_the_scene_ends_it_the_same_way(begun, plugin, wire):
     status, out = finished(softctl_run(begun, plugin, "--bridge", "bar.toml", FAILS="1"))
     assert status == 1 and "RuntimeError: mine" in out
+    assert out.count("The robot is in its rest pose, and its devices are stopped.") == 1
     wire.assert_rested()
     record = read_record(begun.folder / "run.mcap")
     assert record.status == "stopped: RuntimeError: mine"

@@ -191,6 +191,30 @@ def test_a_slow_scene_is_waited_for_and_counted(record):
     Wire(record).assert_safe(robot)
 
 
+@pytest.mark.parametrize(
+    ("options", "silent"), [({"fault": "blind", "after": 60}, True), ({}, False)]
+)
+def test_a_sensor_that_has_died_is_in_the_closing_lines(record, options, silent):
+    with Stream(robot_of(record, options=[options])) as stream:
+        for index in range(150):
+            stream.send(index * STEP, wave(index))
+            stream.pace()
+        notes = [note for note in stream.finish().notes if note.startswith("sensor 'tip'")]
+    assert len(notes) == silent
+    assert all("no message for 1." in note and "s at the end" in note for note in notes)
+
+
+def test_an_actuator_that_says_not_where_it_is_is_named_in_the_singular(record):
+    robot = robot_of(record)
+    robot = replace(robot, actuators=robot.actuators[:1])
+    with Stream(robot) as stream:
+        for index in range(10):
+            stream.send(index * STEP, wave(index, 1))
+            stream.pace()
+        notes = stream.finish().notes
+    assert any("cable0 did not say where it was: the soft start" in note for note in notes)
+
+
 def test_a_slow_scene_is_refused_before_anything_moves_where_that_is_chosen(record):
     stream = Stream(robot_of(record, stream={"lookahead": 3, "slow_scene": "refuse"}))
     with pytest.raises(DeviceFailedError, match="of real time.*nothing was moved"):

@@ -102,14 +102,15 @@ class DynamixelDevice(Device):
             setup = Setup(self._bus, self._where, channels)
             motors = setup.find(self.model)
             setup.configure(channels, self.mode, self.return_delay, self.current_limit)
+            self._channels = tuple(channels)
+            self._names = {channel.number: channel.name for channel in channels}
+            self._ids = list(self._names)
+            self._reading = Reading(self._where, self._names, motors.current_units)
+            self._present(self._bus, self._reading)
         except DeviceError:
             self.close()
             raise
-        self._channels = tuple(channels)
-        self._names = {channel.number: channel.name for channel in channels}
-        self._ids = list(self._names)
-        self._reading = Reading(self._where, self._names, motors.current_units)
-        self._state, self._asked_at = "ready", 0.0
+        self._state = "ready"
         return self._capabilities(motors)
 
     def _check_channels(self, channels: Sequence[ChannelSetup]) -> None:
@@ -213,21 +214,26 @@ class DynamixelDevice(Device):
 
     def _begin(self, bus: Bus, reading: Reading) -> None:
         """Torque on where the motors are, then the watchdog. Waits for the positions, once."""
-        self._wait_for_line(bus)
-        asked = monotonic()
-        self._ask(bus, reading)
-        while (positions := reading.newest(asked)) is None:
-            if monotonic() > asked + self.exchange_time() + _FIRST_READ:
-                reading.check_silence(float("inf"), 0.0)
-                raise DeviceTimeoutError(f"{self._where}: no positions for the torque.")
-            sleep(2e-4)
-            self._collect(bus, reading)
+        positions = self._present(bus, reading)
         self._check_within_limits(positions)
         bus.sync_write(table.GOAL_POSITION, positions)
         bus.sync_write(table.TORQUE_ENABLE, dict.fromkeys(self._ids, 1))
         bus.sync_write(table.BUS_WATCHDOG, dict.fromkeys(self._ids, self._ticks))
         self._state = "running"
         reading.wants_state = True
+
+    def _present(self, bus: Bus, reading: Reading) -> dict[int, int]:
+        """Where the motors are now. Waits for their answers."""
+        self._wait_for_line(bus)
+        asked = monotonic()
+        self._ask(bus, reading)
+        while (positions := reading.newest(asked)) is None:
+            if monotonic() > asked + self.exchange_time() + _FIRST_READ:
+                reading.check_silence(float("inf"), 0.0)
+                raise DeviceTimeoutError(f"{self._where}: no positions of the motors.")
+            sleep(2e-4)
+            self._collect(bus, reading)
+        return positions
 
     def _check_within_limits(self, positions: dict[int, int]) -> None:
         """In one turn a motor outside its limits refuses its own position, and would jump."""
