@@ -21,7 +21,7 @@ A recorder on the board's side of the wire has every byte, and every edge on the
 processor's own time. In each run:
 
 - no command was out of range, faster or more sudden than the robot may move, or for a channel that
-  it does not use; neither was any pulse on a pin;
+  it does not use; no pulse on a pin was out of range or faster, or on a pin of another channel;
 - the board stopped by itself at most {1e3 * WATCHDOG:.0f} ms after the last command that it got,
   if no command to stop came;
 - the user read the words of the second column ("…" stands for what varies), and the exit status was
