@@ -217,8 +217,8 @@ class SerialDevice(Device):
         measures = len(known) >= len(self._numbers)
         if not measures:
             notes.append(
-                f"{self._where}: its motors do not say where they are before the first command, as "
-                "hobby servos do not: motion begins at the rest pose, and what they are said to "
+                f"at {self.port}: its motors do not say where they are before the first command, "
+                "as hobby servos do not: motion begins at the rest pose, and what they are said to "
                 "measure is what was asked of them."
             )
         if not 0.0 < self._watchdog <= 0.1:

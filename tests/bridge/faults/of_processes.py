@@ -226,7 +226,8 @@ FAULTS = [
     Fault(
         name="a second run on the same port",
         inject=second_host,
-        sees="Error: ...port is in use",
+        sees="Error: scene: device 'board' (serial) is in use by process ..., robot 'Bar': another "
+        "run moves it",
         does="goes on; the second run moves nothing",
         end="rested",
         status=143,

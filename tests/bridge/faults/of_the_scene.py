@@ -86,7 +86,7 @@ FAULTS = [
     Fault(
         name='the same, with `slow_scene = "wait"`',
         inject=None,
-        sees="the robot waited ... s for the scene, in ... steps",
+        sees="the robot waited for the scene in ... of ... steps",
         does="goes on, as slowly as the scene",
         end="done",
         status=0,
