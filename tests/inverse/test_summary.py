@@ -54,6 +54,7 @@ def summed_up(
         problem=SimpleNamespace(contacts=()),
         searched=list(search),
         fallback="",
+        measured=None,
     )
     return summarise(controller, History(np.arange(1.0, steps + 1), values))
 
