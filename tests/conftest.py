@@ -4,6 +4,7 @@ import importlib
 import itertools
 import os
 import re
+import signal
 import subprocess
 import sys
 import textwrap
@@ -233,3 +234,10 @@ def _check_readable(figure):
         if title:
             text = axes._left_title.get_window_extent()
             assert not (legend.overlaps(text) and legend.y0 >= panel.y1 - 1.0), "title, legend"
+
+
+# What nohup and shells in the background ignore is inherited by the processes of the tests.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
