@@ -118,7 +118,8 @@ class HardwareBridge(SceneController):
         self._forget()
 
     def _forget(self) -> None:
-        self.keep(targets=None, last_time=-np.inf, failed=False, steps=0, late=0, ended=None)
+        self.keep(targets=None, last_time=-np.inf, failed=False, ended=None)
+        self.keep(steps=0, late=0, paced=0.0)
 
     def _read(self, config: Any) -> RobotConfig:
         if isinstance(config, RobotConfig):
@@ -203,8 +204,8 @@ class HardwareBridge(SceneController):
         )
         if self.stop_asked:
             self.stream.stop_now()
-        atexit.register(self.cleanup)  # of scripts that do not close their session
-        self._open_until.callback(atexit.unregister, self.cleanup)
+        atexit.register(self._end_with_python)
+        self._open_until.callback(atexit.unregister, self._end_with_python)
         self._open_until.enter_context(ended_by_signals())
 
     def _take_in(self) -> None:
@@ -241,12 +242,21 @@ class HardwareBridge(SceneController):
                 raise
         finally:
             self._take_in()
-            self.keep(end_state=self.stream.state, stream=None)
+            self.keep(end_state=self.stream.state, paced=self.stream.paced, stream=None)
             self._open_until.close()
             lost = self.end_state not in OVER  # nobody knows what the robot does
             if not lost and (self.fault or isinstance(sys.exception(), Exception)):
-                words = f"{DRY_RUN}. " if self.dry_run else ""
-                Sofa.msg_warning(self, f"{words}{self.robot.name}: {self.end_state.value}")
+                Sofa.msg_warning(self, self._end_in_words())
+
+    def _end_with_python(self) -> None:
+        """Clean up for scripts that do not close their session."""
+        self.cleanup()
+        if not self.fault:
+            Sofa.msg_warning(self, f"the session was not closed. {self._end_in_words()}")
+
+    def _end_in_words(self) -> str:
+        words = f"{DRY_RUN}. " if self.dry_run else ""
+        return f"{words}{self.robot.name}: {self.end_state.value}"
 
     def reset(self) -> None:
         """Bring the robot to rest; the next step begins anew, as the first one did."""
@@ -273,6 +283,7 @@ class HardwareBridge(SceneController):
             statistics=self.ended,
             steps=self.steps,
             late=self.late,
+            paced=self.paced,
             faults=[self.fault] if self.fault else [],
         )
 

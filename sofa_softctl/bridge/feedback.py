@@ -38,7 +38,6 @@ class FeedbackData:
         self._factor = np.array([match.factor for match in matches])
         devices = [device.name for device in robot.devices]
         self._device = [devices.index(actuator.device) for actuator in robot.actuators]
-        self._device_of_sensor = [devices.index(sensor.device) for sensor in robot.sensors]
         self._split = SampleRows(robot).split
         self._outputs = bridge.outputs
         self.recorded: dict[str, tuple[str, str]] = {}
@@ -80,7 +79,8 @@ class FeedbackData:
             sample: The sample.
             now: This computer's monotonic clock [s].
         """
-        age = sample.age + (now - sample.clock)
+        passed = now - sample.clock
+        age = sample.age + passed
         fresh = age[self._device] <= self.robot.safety.feedback_timeout
         self._put("command", sample.command / self._factor)
         self._put("measured", np.where(fresh, sample.measured, np.nan) / self._factor)
@@ -89,7 +89,7 @@ class FeedbackData:
         for sensor, numbers in zip(self.robot.sensors, self._split(sample.sensors), strict=True):
             self._outputs[sensor.name].value = numbers / self._of_sensor(sensor)
         if self.robot.sensors:
-            self._outputs["sensor_age"].value = age[self._device_of_sensor]
+            self._outputs["sensor_age"].value = sample.sensor_age + passed
         self._outputs["state"].value = sample.state.name
 
     def _put(self, name: str, values: np.ndarray) -> None:

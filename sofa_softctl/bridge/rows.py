@@ -41,6 +41,11 @@ class SampleRows:
             ("measured", unit, "Measured positions, NaN where there is none"),
             ("effort", "", "Measured efforts, as the devices measure them"),
             ("age", "s", "Age of the feedback of each device"),
+            *(
+                [("sensor_age", "s", "Age of the numbers of each sensor")]
+                if self.robot.sensors
+                else []
+            ),
         ):
             values = np.array([getattr(sample, name) for sample in samples])
             yield StreamRows(f"robot.{name}", time, clock, values, of, help)

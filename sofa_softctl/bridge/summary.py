@@ -53,6 +53,8 @@ class BridgeSummary(Summary):
     """Of these, those for which the robot waited."""
     waited: float
     """Time for which the robot's clock waited for the scene [s]."""
+    paced: float
+    """Time for which the scene waited for the robot's clock [s]."""
     faults: tuple[str, ...]
     """Why the robot was held or stopped."""
     notes: tuple[str, ...]
@@ -73,6 +75,7 @@ def summarise(
     statistics: Statistics,
     steps: int = 0,
     late: int = 0,
+    paced: float = 0.0,
     faults: Sequence[str] = (),
 ) -> BridgeSummary:
     """Summary of a stream that has finished."""
@@ -89,6 +92,7 @@ def summarise(
         steps=steps,
         late=late,
         waited=statistics.waited,
+        paced=paced,
         faults=tuple(faults),
         notes=statistics.notes,
     )
@@ -110,7 +114,8 @@ def bridge_report(summary: BridgeSummary) -> Report:
         ("time (ms)", "p50", "p99", "worst"),
         rows,
         f"{summary.periods} commands, {summary.missed} periods missed; the robot waited for the "
-        f"scene in {summary.late} of {summary.steps} steps, {summary.waited:.3g} s in all.",
+        f"scene in {summary.late} of {summary.steps} steps, {summary.waited:.3g} s in all; the "
+        f"scene waited for the robot for {summary.paced:.3g} s.",
     )
     end = StreamState[summary.state]
     good = end is StreamState.RESTED and not summary.faults

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.bridge.config.fit import Match
+from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.constraints.system import effort_factor
 
 DISPLACEMENTS = ("displacement", "volumeGrowth")
@@ -36,7 +37,11 @@ class Targets:
         self._sources = [_reader(root, controller, components, match) for match in matches]
 
     def read(self) -> np.ndarray:
-        """Targets at the end of the step [the robot's units], shape (n_actuators,)."""
+        """Targets at the end of the step [the robot's units], shape (n_actuators,).
+
+        Raises:
+            SceneError: Data has fewer numbers than actuators.
+        """
         found: np.ndarray = np.array([read() for read in self._sources]) * self._factors
         return found
 
@@ -47,16 +52,26 @@ def _reader(
     component, index = components[match.index], match.index
     output = getattr(controller, "outputs", {}).get(match.source)
     if output is not None and np.shape(output.value) == (len(components),):
-        return lambda: float(output.value[index])
+        return lambda: _number(output, index)
     effort = match.source == "effort"
     scale = 1.0 / effort_factor(root, component) if effort else 1.0
     kind = next(name for name in (EFFORTS if effort else DISPLACEMENTS) if _has(component, name))
     if _has(component, "valueType") and component.valueType.value == kind:
         chosen = component.findData("valueIndex")
         place = 0 if chosen is None else int(chosen.value)
-        return lambda: scale * float(np.ravel(component.value.value)[place])
+        return lambda: scale * _number(component.value, place)
     data = component.findData(kind)
-    return lambda: scale * float(np.ravel(data.value)[0])
+    return lambda: scale * _number(data, 0)
+
+
+def _number(data: Any, index: int) -> float:
+    values = np.ravel(data.value)
+    if index >= len(values):
+        raise SceneError(
+            f"{data.getPathName()}: expected {index + 1} numbers or more, one an actuator, got "
+            f"{len(values)}: what writes it must give each its target in every step."
+        )
+    return float(values[index])
 
 
 def _has(component: Any, name: str) -> bool:

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterable
 from typing import Any
 
-from sofa_softctl._internal.interrupt import interrupted_after
+from sofa_softctl._internal.interrupt import interrupted_after, stopped_by
 from sofa_softctl.errors import SoftctlError
 
 
@@ -37,6 +37,8 @@ def clean_up(Sofa: Any, controllers: Iterable[Any]) -> BaseException | None:
 def _described(error: BaseException) -> str:
     if isinstance(error, SoftctlError):  # it says itself what to do
         return str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return f"{stopped_by(error)} came again: its clean-up is cut short"
     frame = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{frame.filename}:{frame.lineno}"
     return f"cleanup() failed at {where}: {type(error).__name__}: {error}"

@@ -109,6 +109,26 @@ def test_an_error_in_it_is_said_and_does_not_keep_others_from_theirs(motors, cal
     assert "ValueError: port of motor" in caplog.text
 
 
+def test_a_second_signal_in_it_is_named_and_keeps_no_other_from_theirs(Sofa, calls, caplog):
+    class Motor(Sofa.Core.Controller):
+        def cleanup(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    class Other(Sofa.Core.Controller):
+        def cleanup(self):
+            calls.append("other")
+
+    def scene(root):
+        root.addObject(Motor(name="motor"))
+        root.addObject(Other(name="other"))
+
+    with pytest.raises(KeyboardInterrupt):
+        Session(scene, backend="embedded").close()
+    assert calls == ["other"]
+    assert "[/motor] Ctrl-C came again: its clean-up is cut short. The other" in caplog.text
+
+
 def test_an_error_of_this_package_in_it_needs_no_place_in_the_code(Sofa, caplog):
     class Motor(Sofa.Core.Controller):
         def cleanup(self):

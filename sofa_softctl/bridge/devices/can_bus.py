@@ -105,9 +105,9 @@ class CanDevice(Device):
         self._taken = dict[int, int]()
         self._listened = self._listen()
         measures = len(self._positions) == len(channels)
-        notes = [] if self.watchdog else [f"device '{self.name}': {_NO_WATCHDOG}"]
+        notes = [] if self.watchdog else [_NO_WATCHDOG]
         if self.feedback_id >= 0 and not measures:
-            notes.append(f"device '{self.name}': {_NO_POSITIONS}")
+            notes.append(_NO_POSITIONS)
         low, high = self.frames.limits()
         frames = len(places) * (2 if self.feedback_id >= 0 else 1)
         bits = _FRAME_BITS + 9.6 * self.frames.length
@@ -317,10 +317,7 @@ class CanDevice(Device):
 
 
 _NO_POSITIONS = (
-    "the nodes did not say where they are before the first command, so that motion begins at the "
-    "rest pose. Let them send their feedback frames on their own, such as every 50 ms."
+    "its nodes sent no feedback while it was opened. Let them send their feedback frames on their "
+    "own, such as every 50 ms."
 )
-_NO_WATCHDOG = (
-    "the nodes are said to have no watchdog: they keep their last value when this computer "
-    "stops. Where they have one, give its time as `watchdog`."
-)
+_NO_WATCHDOG = "its nodes are said to have no watchdog. Where they have one, give it as `watchdog`."

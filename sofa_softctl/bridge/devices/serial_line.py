@@ -105,7 +105,7 @@ class SerialDevice(Device):
             self._acknowledged(Arm(0, 1), _ARM)
             self._acknowledged(Arm(0, 0), "to wait")
 
-    def _present(self) -> Feedback:
+    def _present(self) -> Feedback | None:
         """Where its motors are, before the first command."""
         assert self._talk is not None
         report = self._talk.ask(Ping(0), Report, within=_SETUP, every=_ATTEMPT)
@@ -143,7 +143,7 @@ class SerialDevice(Device):
         for message in talk.receive():
             if isinstance(message, Report):
                 dropped = talk.parser.dropped + talk.refused
-                feedback = self._reports.feedback(message, monotonic(), dropped)
+                feedback = self._reports.feedback(message, monotonic(), dropped) or feedback
                 self._unanswered = math.inf
             elif isinstance(message, Ack) and message.answers == Arm.type and message.result:
                 reason = result_text(message.result)
@@ -217,9 +217,8 @@ class SerialDevice(Device):
         measures = len(known) >= len(self._numbers)
         if not measures:
             notes.append(
-                f"at {self.port}: its motors do not say where they are before the first command, "
-                "as hobby servos do not: motion begins at the rest pose, and what they are said to "
-                "measure is what was asked of them."
+                f"at {self.port}: what its motors are said to measure is what was asked of them, "
+                "as hobby servos do not measure."
             )
         if not 0.0 < self._watchdog <= 0.1:
             notes.append(

@@ -27,6 +27,8 @@ _REASONS = {
 }
 _TAKEN, _STOPPED_RESULT, _NOT_NEWER = 0, 5, 7
 _HALF = 2**31
+_REPEATED = 100_000
+"""A report that is older than the last by less is one that the line repeated [us]."""
 
 
 class Reports:
@@ -54,8 +56,8 @@ class Reports:
             self._first = sequence
         self._sent = sequence
 
-    def feedback(self, report: Report, now: float, dropped: int) -> Feedback:
-        """The feedback of a report.
+    def feedback(self, report: Report, now: float, dropped: int) -> Feedback | None:
+        """The feedback of a report; None: an old one came again.
 
         Args:
             report: What arrived.
@@ -66,10 +68,9 @@ class Reports:
             DeviceFailedError: The board was reset, or refuses a command that it should take.
         """
         stopped = self._reason(report)
-        if (
-            not stopped
-        ):  # a processor that its own watchdog reset says so, and begins its clock anew
-            self._follow_clock(report.time)
+        if not stopped:  # a processor that its own watchdog reset says so, with a new clock
+            if not self._follow_clock(report.time):
+                return None
             if not self.stopped_by_us:
                 self._check(report)
         return Feedback(
@@ -85,14 +86,17 @@ class Reports:
         outputs = {c: report.outputs[c] for c in self._channels if c < len(report.outputs)}
         return {c: float(value) for c, value in outputs.items() if value != OFF}
 
-    def _follow_clock(self, time: int) -> None:
+    def _follow_clock(self, time: int) -> bool:
+        """Whether the time of a report is not before that of the last."""
         if self._time is None:
             self._time = time
-            return
         passed = (time - self._time) % 2**32
+        if passed >= 2**32 - _REPEATED:
+            return False
         if passed >= _HALF:
             raise DeviceFailedError(self._was_reset("its clock began anew"))
         self._time += passed
+        return True
 
     def _reason(self, report: Report) -> str:
         """Why it stopped by itself; what it says before the first command is an old matter."""

@@ -60,6 +60,8 @@ class Stream:
         """Why the robot is held, returning, rested or stopped; empty: nothing is wrong."""
         self.time = float("nan")
         """The robot's clock when `poll` was last called; NaN before the first target [s]."""
+        self.paced = 0.0
+        """Time for which `pace` has waited [s]."""
         self._error: type[DeviceError] = DeviceFailedError
         self._samples: list[Sample] = []
         self._sent: list[float] = []
@@ -124,6 +126,7 @@ class Stream:
             DeviceError: As for `send`.
         """
         kept: list[Sample] = []
+        start = monotonic()
         try:
             while True:
                 kept += self.poll()
@@ -132,6 +135,7 @@ class Stream:
                     return
                 self._link.wait(0.25 * self.robot.safety.command_timeout)
         finally:
+            self.paced += monotonic() - start
             self._samples = kept + self._samples
 
     def stop(self, reason: str) -> None:
@@ -243,9 +247,8 @@ class Stream:
         how = "closed its end of the link" if status is None else f"ended with status {status}"
         if status is not None and status < 0:
             how = f"was killed by {signal.Signals(-status).name}"
-        told = (
-            "" if self.state is StreamState.OPENING else f" while the robot was {self.state.name}"
-        )
+        opening = self.state is StreamState.OPENING
+        when = "" if opening else f" while the robot was {self.state.name}"
         alone = [
             name for name, found in self.capabilities.items() if found.moves and not found.watchdog
         ]
@@ -258,7 +261,7 @@ class Stream:
             keep += (
                 f" Without a watchdog, {', '.join(alone)} may keep the last command: switch off."
             )
-        return DeviceFailedError(f"{self.robot.name}: the device process {how}{told}.{keep}")
+        return DeviceFailedError(f"{self.robot.name}: the device process {how}{when}.{keep}")
 
     def _bound(self) -> float:
         """Time that the end may take: hold, brake, return, hold, stop and close [s]."""

@@ -8,7 +8,7 @@ from typing import IO
 
 import numpy as np
 
-from sofa_softctl.bridge.config.robot import RobotConfig
+from sofa_softctl.bridge.config.robot import RobotConfig, SensorConfig
 from sofa_softctl.bridge.device import Capabilities, Device
 from sofa_softctl.bridge.stream.checks import check_capabilities
 from sofa_softctl.bridge.stream.device_lock import lock_device
@@ -122,6 +122,12 @@ class Fleet:
         """Measured positions, NaN where there is none [actuators' units], shape (n,)."""
         return self._gathered("positions")
 
+    @property
+    def measured_by_devices(self) -> list[str]:
+        """Actuators whose devices say that they measure positions."""
+        measuring = [port.name for port in self.ports if port.capabilities.measures]
+        return [one.name for one in self._robot.actuators if one.device in measuring]
+
     def efforts(self) -> np.ndarray:
         """Measured efforts, NaN where there is none [devices' units], shape (n,)."""
         return self._gathered("efforts")
@@ -155,11 +161,18 @@ class Fleet:
         return np.concatenate(found)
 
     def silent_sensors(self) -> list[str]:
-        """Sensors whose signal stays out: for a second at least, and ten of its intervals."""
+        """Sensors that said nothing, or whose signal stays out.
+
+        That is: for a second at least, and ten of its intervals.
+        """
         now, found = monotonic(), []
         for sensor in self._robot.sensors:
-            times = self._by_name[sensor.device].signal_times.get(sensor.signal)
+            times = self._signal_times(sensor)
             if times is None:
+                found.append(
+                    f"sensor '{sensor.name}': no message came with the signal '{sensor.signal}' of "
+                    f"device '{sensor.device}'."
+                )
                 continue
             first, last, count = times
             interval = (last - first) / max(count - 1, 1)
@@ -172,6 +185,14 @@ class Fleet:
     def ages(self) -> np.ndarray:
         """Age of each device's feedback, NaN before the first [s], shape (n_devices,)."""
         return monotonic() - np.array([port.heard for port in self.ports])
+
+    def sensor_ages(self) -> np.ndarray:
+        """Age of each sensor's numbers, NaN before the first [s], shape (n_sensors,)."""
+        times = [self._signal_times(sensor) for sensor in self._robot.sensors]
+        return monotonic() - np.array([np.nan if each is None else each[1] for each in times])
+
+    def _signal_times(self, sensor: SensorConfig) -> tuple[float, float, int] | None:
+        return self._by_name[sensor.device].signal_times.get(sensor.signal)
 
     def slowest_of_period(self) -> tuple[str, float]:
         """Name of the device whose calls took longest since the last question, and how long [s]."""

@@ -189,6 +189,7 @@ class Loop:
             effort=self.fleet.efforts(),
             sensors=self.fleet.sensors(),
             age=self.fleet.ages(),
+            sensor_age=self.fleet.sensor_ages(),
         )
         self.link.send(messages.sample(found))
 
@@ -201,10 +202,12 @@ class Loop:
 
     def statistics(self, notes: tuple[str, ...]) -> Statistics:
         """How regular it was; `notes`: what was known before."""
+        silent = [
+            name for name in self.supervisor.assumed if name in self.fleet.measured_by_devices
+        ]
         assumed = (
-            f"{', '.join(self.supervisor.assumed)} did not say where "
-            f"{'it was' if len(self.supervisor.assumed) == 1 else 'they were'}: the soft start "
-            "began at the rest pose."
+            f"{', '.join(silent)} did not say where {'it was' if len(silent) == 1 else 'they were'}: "
+            "the soft start began at the rest pose."
         )
         lost = f"{self.lost} samples were lost: the scene did not read them in time."
         round_trip = self.fleet.round_trip()
@@ -219,7 +222,7 @@ class Loop:
             waited=self.supervisor.playout.waited,
             notes=(
                 *notes,
-                *([assumed] if self.supervisor.assumed else []),
+                *([assumed] if silent else []),
                 *self.fleet.notes(),
                 *self._silent,
                 *([lost] if self.lost else []),

@@ -28,7 +28,7 @@ LONGEST = 1 << 17
 """Of a message [bytes]."""
 
 _TARGET = struct.Struct("=cdd")
-_SAMPLE = struct.Struct("=cddBHHH")
+_SAMPLE = struct.Struct("=cddBHHHH")
 _STATES = tuple(StreamState)
 
 
@@ -63,16 +63,17 @@ def sample(of: Sample) -> bytes:
         len(of.command),
         len(of.sensors),
         len(of.age),
+        len(of.sensor_age),
     )
-    arrays = (of.target, of.command, of.measured, of.effort, of.sensors, of.age)
+    arrays = (of.target, of.command, of.measured, of.effort, of.sensors, of.age, of.sensor_age)
     return head + np.concatenate(arrays).tobytes()
 
 
 def read_sample(message: bytes) -> Sample:
     """What `sample` was given; its arrays are read-only."""
-    _, time, clock, state, actuators, sensors, devices = _SAMPLE.unpack_from(message)
+    _, time, clock, state, actuators, *others = _SAMPLE.unpack_from(message)
     numbers = np.frombuffer(message, offset=_SAMPLE.size)
-    ends = np.cumsum([actuators] * 4 + [sensors, devices])
+    ends = np.cumsum([actuators] * 4 + others)
     return Sample(time, clock, _STATES[state], *np.split(numbers, ends[:-1]))
 
 

@@ -51,10 +51,16 @@ def main() -> int:
         return 1
     notes = [DRY_RUN] if dry_run else []
     for name, found in capabilities.items():
-        notes += [f"device '{name}': {note}" for note in found.notes]
+        where = f"device '{name}'"
+        notes += [note if where in note else f"{where}: {note}" for note in found.notes]
+        if found.moves and not found.measures:
+            notes.append(
+                f"{where} does not say where its motors are before the first command: "
+                "motion begins at the rest pose."
+            )
         if found.moves and found.watchdog is None:
             notes.append(
-                f"device '{name}' has no watchdog: it keeps its last command if this process or "
+                f"{where} has no watchdog: it keeps its last command if this process or "
                 "the computer fails. Have an emergency stop at hand."
             )
     notes += realtime.ask(robot.stream.realtime)

@@ -48,6 +48,8 @@ class Sample:
     """Numbers of all sensors one after another, NaN before the first [sensors' units]."""
     age: np.ndarray
     """Age of the feedback of each device, NaN before the first [s], shape (n_devices,)."""
+    sensor_age: np.ndarray
+    """Age of the numbers of each sensor, NaN before the first [s], shape (n_sensors,)."""
 
 
 @dataclass(frozen=True)

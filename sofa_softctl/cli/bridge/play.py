@@ -137,6 +137,7 @@ def _played(
         state=stream.state,
         statistics=statistics,
         steps=len(motion.time),
+        paced=stream.paced,
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from sofa_softctl.bridge.device import ChannelSetup, Command
 from sofa_softctl.bridge.devices.serial_line import SerialDevice
+from sofa_softctl.bridge.protocol.messages import ARMED, Report
 from sofa_softctl.errors import DeviceFailedError, DeviceOpenError, DeviceTimeoutError
 from tests.bridge.board import Board, frame
 
@@ -357,6 +358,22 @@ def test_a_power_cycle_is_recognised(board, opened):
     with pytest.raises(DeviceFailedError, match="was reset or lost its power"):
         stream(opened, range(10, 40), 1000.0, 1000.0)
     assert board.output[0] is None  # nothing was armed again behind the user's back
+
+
+def test_reports_that_come_twice_are_no_power_cycle(board, opened):
+    """As a line that repeats what it carried: [1, 2, 1, 2]."""
+    talk = opened._talk
+    once = talk.receive
+    talk.receive = lambda: 2 * once()
+    found = stream(opened, range(20), 1000.0, 1000.0)
+    assert found[-1].acknowledged == 19 and found[-1].stopped == ""
+    opened._reports.sent(20)
+    newer, older = (
+        Report(20, ARMED, 0, 20, time, 0, 0, (1000, 1000), ())
+        for time in (opened._reports._time + 20_000, opened._reports._time + 10_000)
+    )
+    assert opened._reports.feedback(newer, 1.0, 0) is not None
+    assert opened._reports.feedback(older, 1.0, 0) is None
 
 
 def test_noise_between_commands_costs_none_of_them(board, opened):

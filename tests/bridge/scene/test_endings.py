@@ -143,6 +143,7 @@ def test_a_script_that_ends_without_closing_its_session(script, wire):
     """It waits for the robot, which the device process would bring to rest after a fault."""
     status, out = finished(script(30))
     assert status == 0 and "ended without finishing" not in out, out
+    assert out.count("the session was not closed. Bar: The robot is in its rest pose") == 1
     wire.assert_rested()
 
 

@@ -55,6 +55,24 @@ def test_a_sensor_is_a_data_in_the_scenes_units(bar, robot, wire):
     assert outputs["sensor_age"].value[0] < 0.25
 
 
+def test_each_sensor_has_an_age_of_its_own(bar, robot, wire, tmp_path):
+    """The device goes on to speak, but not of 'tip', and never of 'nose'."""
+    nose = SENSOR.replace("tip_length", "nose_length").replace('"tip"', '"nose"')
+    blind = f'{wire.table}\nfault = "blind"\nafter = 30'
+    session = bar(config=robot(device=blind, more=SENSOR + nose))
+    outputs = bridge_of(session).outputs
+    with session, session.recording(tmp_path / "run.mcap"):
+        session.step(60)
+        assert (outputs["age"].value < 0.2).all() and outputs["sensor_age"].value[0] > 0.2
+        assert np.isnan(outputs["sensor_age"].value[1])
+    record = read_record(tmp_path / "run.mcap")
+    assert record.streams["bridge.robot.sensor_age"].values.shape[1] == 2
+    notes = bridge_of(session).ended.notes
+    assert (
+        "sensor 'nose_length': no message came with the signal 'nose' of device 'board'." in notes
+    )
+
+
 def test_a_sensor_with_the_name_of_a_data_is_refused(bar, robot, wire):
     with pytest.raises(ConfigError, match="the sensor 'measured' has the name of a Data"):
         bar(config=robot(device=wire.table, more=SENSOR.replace("tip_length", "measured")))
@@ -74,6 +92,7 @@ def test_what_is_too_old_is_nan(bar, robot):
             effort=numbers,
             sensors=np.empty(0),
             age=np.array([0.1]),
+            sensor_age=np.empty(0),
         )
         bridge.feedback.write(sample, 100.0 + waited)
         expected = [10.0, 10.0] if known else [np.nan, np.nan]

@@ -123,6 +123,27 @@ def test_multipliers_of_force_driven_cables_become_forces(driven, robot):
     assert bridge_of(session).components[0].force.value == pytest.approx(0.03)
 
 
+def test_an_output_that_becomes_empty_is_named(driven, robot):
+    class Forgets(SceneController):
+        def __init__(self, *, cables, **options):
+            super().__init__(**options)
+            self.lines = cables
+            self.add_output("displacement", np.zeros(2), "Of each cable.")
+
+        def onAnimateEndEvent(self, event):
+            if self.time.value > 0.025:
+                self.outputs["displacement"].value = np.empty(0)
+
+    def add(scene):
+        scene.root.addObject(Forgets(name="forgets", root=scene.root, cables=list(scene.cables)))
+        bridge_to(scene, robot())
+
+    session = driven(add)
+    session.step(2)
+    with pytest.raises(SceneError, match="forgets.displacement: expected 1 numbers or more.*got 0"):
+        session.step(3)
+
+
 def test_lengths_of_force_driven_cables_are_what_sofa_measured(driven, robot):
     def add(scene):
         scene.cables[1].value.value = [1.0]
