@@ -120,8 +120,8 @@ class PeerDevice(Device):
         measures = bool(channels) and known == len(channels)
         if self.answers and channels and not measures:
             notes.append(
-                f"{self._where}: its answer to 'hello' does not have the `positions` of all motors. "
-                "Where they are measured, let it have them."
+                f"{self._where}: its answer to 'hello' lacks `positions` of all motors. Where they "
+                "are measured, let it have them."
             )
         return Capabilities(
             description=f"{self._with}, JSON messages of version {VERSION}",

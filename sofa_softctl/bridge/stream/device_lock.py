@@ -73,6 +73,13 @@ def _no_link(create: int, path: str, flags: int) -> int:
     return os.open(path, flags | create | os.O_NOFOLLOW, 0o644)
 
 
+def _one_name(value: object) -> object:
+    """An option; of a path, such as a port's, without links."""
+    if isinstance(value, str) and value.startswith("/"):
+        return os.path.realpath(value)
+    return value
+
+
 def _digest(config: DeviceConfig, device: Device) -> str:
     parameters = inspect.signature(type(device).__init__).parameters
     options = {
@@ -81,5 +88,5 @@ def _digest(config: DeviceConfig, device: Device) -> str:
         if entry.kind is entry.KEYWORD_ONLY
     }
     names = device.identity or tuple(sorted(options))
-    text = repr([type(device).__qualname__, *(options.get(name) for name in names)])
+    text = repr([type(device).__qualname__, *(_one_name(options.get(name)) for name in names)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]

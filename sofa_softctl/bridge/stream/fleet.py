@@ -122,7 +122,6 @@ class Fleet:
         """Measured positions, NaN where there is none [actuators' units], shape (n,)."""
         return self._gathered("positions")
 
-    @property
     def measured_by_devices(self) -> list[str]:
         """Actuators whose devices say that they measure positions."""
         measuring = [port.name for port in self.ports if port.capabilities.measures]

@@ -202,12 +202,12 @@ class Loop:
 
     def statistics(self, notes: tuple[str, ...]) -> Statistics:
         """How regular it was; `notes`: what was known before."""
-        silent = [
-            name for name in self.supervisor.assumed if name in self.fleet.measured_by_devices
-        ]
+        measuring = self.fleet.measured_by_devices()
+        silent = [name for name in self.supervisor.assumed if name in measuring]
         assumed = (
-            f"{', '.join(silent)} did not say where {'it was' if len(silent) == 1 else 'they were'}: "
-            "the soft start began at the rest pose."
+            f"{', '.join(silent)} did not say where "
+            f"{'it was' if len(silent) == 1 else 'they were'}: the soft start began at the rest "
+            "pose."
         )
         lost = f"{self.lost} samples were lost: the scene did not read them in time."
         round_trip = self.fleet.round_trip()

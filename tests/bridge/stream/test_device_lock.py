@@ -9,6 +9,7 @@ from rig import robot_of
 from sofa_softctl.bridge.config.robot import DeviceConfig
 from sofa_softctl.bridge.devices.loopback import LoopbackDevice
 from sofa_softctl.bridge.devices.udp import UdpDevice
+from sofa_softctl.bridge.registry import find
 from sofa_softctl.bridge.stream.client import Stream
 from sofa_softctl.bridge.stream.device_lock import lock_device
 from sofa_softctl.errors import DeviceOpenError
@@ -21,7 +22,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def lock(kind=UdpDevice, name="lab", **options):
-    return lock_device(DeviceConfig(name, "udp", options, 1), kind(name, **options), "Arm")
+    return lock_device(DeviceConfig(name, "kind", options, 1), kind(name, **options), "Arm")
 
 
 def test_a_second_run_on_a_device_is_refused_and_named(record):
@@ -53,6 +54,40 @@ def test_the_same_device_in_another_configuration_is_the_same():
     first.close()
     lock(host="10.0.0.1", port=5000).close()
     other.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "same", "other"),
+    [
+        (
+            "can",
+            {"channel": "can0", "command_id": 0x200},
+            {"bitrate": 125000},
+            {"command_id": 0x300},
+        ),
+        ("dynamixel", {"port": "/dev/ttyUSB0"}, {"baud_rate": 57600}, {"port": "/dev/ttyUSB1"}),
+        ("ros2", {"topic": "/arm"}, {"unit": "m"}, {"topic": "/leg"}),
+        ("rosbridge", {"topic": "/arm"}, {"unit": "m"}, {"host": "10.0.0.2"}),
+        ("serial", {"port": "/dev/ttyUSB0"}, {"timeout": 9.0}, {"port": "/dev/ttyUSB1"}),
+        ("softrobots", {"port": "/dev/ttyUSB0"}, {"precise": True}, {"port": "/dev/ttyUSB1"}),
+        ("zeromq", {"send": "tcp://10.0.0.1:1"}, {"unit": "m"}, {"send": "tcp://10.0.0.1:2"}),
+    ],
+)
+def test_what_makes_a_device_the_same(kind, options, same, other):
+    first = lock(find(kind), **options)
+    with pytest.raises(DeviceOpenError, match="in use by process"):
+        lock(find(kind), **(options | same))
+    lock(find(kind), **(options | other)).close()
+    first.close()
+
+
+def test_a_link_to_a_port_is_the_same_port(tmp_path):
+    (tmp_path / "port").touch()
+    (tmp_path / "by-id").symlink_to(tmp_path / "port")
+    first = lock(find("serial"), port=str(tmp_path / "port"))
+    with pytest.raises(DeviceOpenError, match="in use by process"):
+        lock(find("serial"), port=str(tmp_path / "by-id"))
+    first.close()
 
 
 def test_loopbacks_are_shared():
