@@ -145,6 +145,7 @@ class HardwareBridge(SceneController):
         """See SceneController."""
         return {
             "actuators": list(self.names),
+            "source": _path(self.controller),
             "robot.actuators": [actuator.name for actuator in self.robot.actuators],
             "robot": self.robot.name,
             "dry_run": self.dry_run,
@@ -294,3 +295,9 @@ class HardwareBridge(SceneController):
         words = DRY_RUN if self.dry_run else ""
         draw_bridge(figure, self.names, self.quantities, history, self.ended, title=words)
         return True
+
+
+def _path(controller: Any) -> str:
+    """As it stands in recordings; empty: the actuators have no controller."""
+    path = getattr(controller, "getPathName", None)
+    return "" if path is None else str(path()).lstrip("/")

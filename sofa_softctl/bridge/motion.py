@@ -29,8 +29,6 @@ class Motion:
     """Time of each target, from 0 [s], shape (n,)."""
     targets: np.ndarray
     """Targets in the order of the robot's actuators [their units], shape (n, n_actuators)."""
-    notes: tuple[str, ...] = ()
-    """What users should know of it."""
 
 
 def motion_of(
@@ -38,6 +36,7 @@ def motion_of(
     record: Record,
     *,
     channel: str | None = None,
+    columns: Sequence[str] = (),
     units: Units | None = None,
     speed: float = 1.0,
 ) -> Motion:
@@ -48,6 +47,7 @@ def motion_of(
         record: The recording.
         channel: Its channel with a column for each actuator; None: `inverse.displacement` for
             actuators in lengths, angles or volumes, `inverse.effort` for others.
+        columns: Name of the actuator in each column; empty: those that the recording names.
         units: Units of the recorded scene; None: those that the recording names.
         speed: How many times faster than recorded.
 
@@ -63,17 +63,17 @@ def motion_of(
         units = Units.parse(record.metadata["units"])
     if not len(record.time):
         raise RecordError("The recording has no steps.")
-    columns, notes = [], []
-    for number, actuator in enumerate(robot.actuators):
+    found = []
+    for actuator in robot.actuators:
         name = channel or (
             "inverse.displacement" if actuator.quantity in DISPLACEMENTS else "inverse.effort"
         )
         table = _table(record, name, actuator, units)
-        column, note = _column(record, name, robot, number)
-        columns.append(table[:, column] * from_scene(actuator.quantity, actuator.unit, units))
-        notes.append(note)
+        names = list(columns) or _names(record, name)
+        column = _column(names, name, table.shape[1], actuator)
+        found.append(table[:, column] * from_scene(actuator.quantity, actuator.unit, units))
     time = (record.time - record.time[0]) * units.in_si("time") / speed
-    return Motion(time, np.column_stack(columns), tuple(filter(None, dict.fromkeys(notes))))
+    return Motion(time, np.column_stack(found))
 
 
 def _table(record: Record, name: str, actuator: ActuatorConfig, units: Units) -> np.ndarray:
@@ -109,28 +109,32 @@ def _table(record: Record, name: str, actuator: ActuatorConfig, units: Units) ->
     return values
 
 
-def _column(record: Record, name: str, robot: RobotConfig, number: int) -> tuple[int, str]:
-    """Column of an actuator, and what users should know of that choice."""
-    actuator, shape = robot.actuators[number], record.channels[name].shape
-    count = shape[1] if len(shape) > 1 else 1
-    path = name.rpartition(".")[0]
-    names = json.loads(record.metadata.get(f"{path}.actuators", "[]"))
-    if len(names) == count:
-        if actuator.name not in names:
-            raise RecordError(
-                f"The recording has no actuator '{actuator.name}'."
-                f"{did_you_mean(actuator.name, names)} '{name}' has: {', '.join(names)}."
-            )
-        return names.index(actuator.name), ""
-    if count != len(robot.actuators):
+def _names(record: Record, channel: str) -> list[str]:
+    """Names of a channel's columns: those of its controller, or of a bridge that followed it."""
+    path = channel.rpartition(".")[0]
+    if names := json.loads(record.metadata.get(f"{path}.actuators", "[]")):
+        return list(names)
+    for key, source in record.metadata.items():
+        if key.endswith(".source") and source == path:
+            return list(json.loads(record.metadata[f"{key.removesuffix('.source')}.actuators"]))
+    return []
+
+
+def _column(names: Sequence[str], channel: str, count: int, actuator: ActuatorConfig) -> int:
+    if not names and count == 1:
+        names = [actuator.name]
+    if len(names) != count:
+        said = f"{len(names)} names" if names else "none of their names"
         raise RecordError(
-            f"The channel '{name}' has {count} columns without names, the robot "
-            f"{len(robot.actuators)} actuators."
+            f"The channel '{channel}' has {count} columns, and {said} are known. Name the actuator "
+            "of each column: --columns upper,lower."
         )
-    return number, (
-        f"The recording does not name the columns of '{name}': they are taken in the order of "
-        f"{robot.path}."
-    )
+    if actuator.name not in names:
+        raise RecordError(
+            f"The recording has no actuator '{actuator.name}'."
+            f"{did_you_mean(actuator.name, names)} '{channel}' has: {', '.join(names)}."
+        )
+    return names.index(actuator.name)
 
 
 def check_motion(robot: RobotConfig, motion: Motion) -> list[str]:
@@ -164,11 +168,18 @@ def check_motion(robot: RobotConfig, motion: Motion) -> list[str]:
         beyond, limit = _over(faster, actuator.acceleration), f"{actuator.acceleration:g}"
         text = _text(actuator.name, motion.time, beyond, faster, "accelerates by", f"{unit}/s2")
         warnings += [f"{text}; allowed: {limit}. The robot rounds this off."] if text else []
+    if not np.isfinite(motion.targets).all():
+        advice = (
+            "Choose a --channel that has a number in every row: what a controller asked for, such "
+            "as inverse.displacement, not what a bridge sent."
+        )
+    else:
+        advice = "Play it slower (--speed 0.5) where it is too fast, or change the limits."
     if errors:
         listed = "\n".join(errors)
         raise RecordError(
             f"The recording exceeds the limits of {robot.path}, nothing was moved:\n{listed}\n"
-            "Play it slower (--speed 0.5) where it is too fast, or change the limits."
+            f"{advice}"
         )
     return warnings
 

@@ -91,7 +91,7 @@ def summarise(
         round_trip=_times(statistics.round_trip),
         steps=steps,
         late=late,
-        waited=statistics.waited,
+        waited=round(statistics.waited, 9),
         paced=paced,
         faults=tuple(faults),
         notes=statistics.notes,

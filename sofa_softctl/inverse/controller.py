@@ -447,7 +447,7 @@ class InverseController(SceneController):
             self.outputs["status"].value = solution.status.name
             if solution.status is not Status.SOLVED:
                 relaxed = "; ".join(solution.relaxed)
-                parts = (solution.status.value, relaxed, solution.message)
+                parts = (solution.status.value, relaxed and f"{relaxed}.", solution.message)
                 Sofa.msg_warning(self, " ".join(filter(None, parts)))
         if solution.status is Status.FALLBACK:
             self.keep(fallback=solution.message)

@@ -35,7 +35,7 @@ class RunSummary:
     ms_per_step: float
     """Wall time of a step, median [ms]."""
     real_time_factor: float
-    """Simulated time of a step by its median wall time."""
+    """Simulated time by wall time, over the steps after the first, which compiles."""
     phases: dict[str, float]
     """Wall time of each phase, mean over the steps after the first, which compiles [ms]."""
     controllers: dict[str, Summary] = field(default_factory=dict)
@@ -178,7 +178,7 @@ def run(
         steps=steps,
         time=session.time,
         ms_per_step=1e3 * median,
-        real_time_factor=session.dt / median,
+        real_time_factor=session.dt / float(np.mean(seconds[1:] or seconds)),
         phases={
             name: 1e3 * (value - first.get(name, 0.0)) / counted
             for name, value in session.phases().items()

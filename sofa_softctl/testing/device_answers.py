@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.bridge.capability_rules import capability_fault
 from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Feedback
 
 
@@ -46,32 +47,9 @@ def check_capabilities(kind: str, found: Any, channels: Sequence[ChannelSetup]) 
     Raises:
         AssertionError: Which field, what was expected, what came.
     """
-    if not isinstance(found, Capabilities):
-        raise AssertionError(f"{kind}: expected Capabilities from open, got {found!r}.")
+    if fault := capability_fault(found):
+        raise AssertionError(f"{kind}: {fault}.")
     low, high = found.range
-    notes = found.notes
-    rules = {
-        "description": (isinstance(found.description, str) and bool(found.description), "a text"),
-        "unit": (isinstance(found.unit, str), "a text"),
-        "resolution": (0.0 <= found.resolution < math.inf, "a number from 0"),
-        "range": (low < high, "the least value and a greater one"),
-        "rate_max": (found.rate_max > 0.0, "more than 0"),
-        "watchdog": (
-            found.watchdog is None or 0.0 < found.watchdog < math.inf,
-            "seconds, more than 0, or None",
-        ),
-        "acknowledges": (isinstance(found.acknowledges, bool), "True or False"),
-        "moves": (isinstance(found.moves, bool), "True or False"),
-        "notes": (
-            isinstance(notes, tuple) and all(isinstance(note, str) and note for note in notes),
-            "a tuple of sentences",
-        ),
-    }
-    for name, (right, expected) in rules.items():
-        if not right:
-            raise AssertionError(
-                f"{kind}: Capabilities.{name}: expected {expected}, got {getattr(found, name)!r}."
-            )
     for channel in channels:
         if not low <= channel.low <= channel.high <= high:
             raise AssertionError(

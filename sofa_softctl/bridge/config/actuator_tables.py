@@ -88,10 +88,22 @@ _POSITIVE = (
 )
 
 
+TAKEN = (
+    "target", "command", "measured", "effort", "age", "sensor_age", "state", "robot_time", "name",
+)  # fmt: skip
+"""Names that a bridge's Data and its streams in recordings have already."""
+
+
 def read_sensor(faults: Faults, name: str, values: Any, devices: Devices) -> SensorConfig | None:
     """A table [sensors.NAME]; None: something is wrong with it."""
     before = len(faults.found)
     fields = Fields(faults, ("sensors", name), values)
+    if name in TAKEN:
+        faults.add(
+            ("sensors", name),
+            f"expected a name of its own, got '{name}', which the bridge has itself, as it has "
+            f"{', '.join(other for other in TAKEN if other != name)}. Rename it.",
+        )
     device = _device(fields, devices)
     signal = fields.text("signal", "a signal of the device", example='signal = "tip"')
     if signal == "" and fields.values.get("signal") == "":

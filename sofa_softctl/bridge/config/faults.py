@@ -56,14 +56,15 @@ def place(path: Path) -> str:
     if not path:
         return ""
     split = 2 if path[0] in ("devices", "actuators", "sensors") else 1
-    table, keys = ".".join(map(_quoted, path[:split])), path[split:]
+    table, keys = ".".join(map(toml_key, path[:split])), path[split:]
     if split == 1 and path[0] not in ("stream", "safety"):
         return f"{table}: "
-    inner = "".join(f"[{k}]" if isinstance(k, int) else f".{_quoted(k)}" for k in keys)
+    inner = "".join(f"[{k}]" if isinstance(k, int) else f".{toml_key(k)}" for k in keys)
     return f"[{table}]{' ' * bool(keys)}{inner.lstrip('.')}: "
 
 
-def _quoted(key: str | int) -> str:
+def toml_key(key: str | int) -> str:
+    """A key as TOML has it: with quotes where it needs them."""
     text = str(key)
     plain = text.isascii() and text.replace("_", "").replace("-", "").isalnum()
     return text if plain else repr(text)

@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.bridge.config.faults import toml_key
 from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
 from sofa_softctl.bridge.config.scene_actuators import SceneActuator, actuators_of
 from sofa_softctl.bridge.quantities import from_scene
@@ -48,6 +49,8 @@ class Fit:
     """What must be changed before the scene can drive the robot, in sentences."""
     warnings: list[str] = field(default_factory=list)
     """What users should know, in sentences."""
+    unlimited: list[str] = field(default_factory=list)
+    """Actuators whose speed the scene does not limit: whether they can follow is not known."""
 
     def warn(self, name: str, text: str) -> None:
         """Add a warning of an actuator; those of the same text share one."""
@@ -109,7 +112,8 @@ def _check_names(found: Fit, robot: RobotConfig, names: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             found.errors.append(
-                f"{robot.path}: the scene's actuator '{name}' has no table. Add [actuators.{name}]."
+                f"{robot.path}: the scene's actuator '{name}' has no table. Add "
+                f"[actuators.{toml_key(name)}]."
             )
 
 
@@ -161,6 +165,8 @@ def _match(
     change = of_scene.step(quantity) * factor
     if math.isfinite(change):
         _compare_steps(found, actuator, change, step)
+    else:
+        found.unlimited.append(actuator.name)
 
 
 def _compare_limits(found: Fit, actuator: ActuatorConfig, low: float, high: float) -> None:
@@ -208,7 +214,7 @@ def limits_text(low: float, high: float, unit: str) -> str:
 
 
 def _at(robot: RobotConfig, actuator: ActuatorConfig) -> str:
-    return f"{robot.path}:{actuator.line}: [actuators.{actuator.name}]: "
+    return f"{robot.path}:{actuator.line}: [actuators.{toml_key(actuator.name)}]: "
 
 
 def fit_scene(robot: RobotConfig, session: Any, *, steps: int = 20) -> tuple[Fit, float]:

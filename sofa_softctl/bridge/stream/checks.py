@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sofa_softctl.bridge.capability_rules import capability_fault
 from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
 from sofa_softctl.bridge.device import Capabilities, ChannelSetup
-from sofa_softctl.errors import ConfigError
+from sofa_softctl.errors import ConfigError, DeviceOpenError
 
 
 def check_robot(robot: RobotConfig) -> None:
@@ -50,9 +51,15 @@ def check_capabilities(
     """Check that a device can do what the configuration asks of it.
 
     Raises:
+        DeviceOpenError: They are not as `Capabilities` wants them.
         ConfigError: Values beyond its range, more commands than its line carries, or so few that
             its watchdog stops it.
     """
+    if fault := capability_fault(found):
+        raise DeviceOpenError(
+            f"device '{name}': {fault}. This is an error of its class, which "
+            "sofa_softctl.testing.check_device checks."
+        )
     where = f"device '{name}' ({found.description})"
     for channel in channels:
         low, high = found.range

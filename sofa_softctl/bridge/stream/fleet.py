@@ -14,10 +14,8 @@ from sofa_softctl.bridge.stream.checks import check_capabilities
 from sofa_softctl.bridge.stream.device_lock import lock_device
 from sofa_softctl.bridge.stream.histogram import Histogram
 from sofa_softctl.bridge.stream.port import Port
+from sofa_softctl.bridge.stream.signal_times import SignalTimes
 from sofa_softctl.errors import ConfigError, SoftctlError
-
-SILENT = 1.0
-"""Age at the end from which a sensor is said to be silent [s]."""
 
 
 class Fleet:
@@ -160,25 +158,18 @@ class Fleet:
         return np.concatenate(found)
 
     def silent_sensors(self) -> list[str]:
-        """Sensors that said nothing, or whose signal stays out.
-
-        That is: for a second at least, and ten of its intervals.
-        """
+        """Sensors that said nothing, or were silent for long, in sentences."""
         now, found = monotonic(), []
         for sensor in self._robot.sensors:
             times = self._signal_times(sensor)
             if times is None:
-                found.append(
-                    f"sensor '{sensor.name}': no message came with the signal '{sensor.signal}' of "
-                    f"device '{sensor.device}'."
+                silence = (
+                    f"no message came with the signal '{sensor.signal}' of device '{sensor.device}'"
                 )
-                continue
-            first, last, count = times
-            interval = (last - first) / max(count - 1, 1)
-            if now - last > max(SILENT, 10.0 * interval):
-                found.append(
-                    f"sensor '{sensor.name}': no message for {now - last:.2g} s at the end."
-                )
+            else:
+                silence = times.silence(now)
+            if silence:
+                found.append(f"sensor '{sensor.name}': {silence}.")
         return found
 
     def ages(self) -> np.ndarray:
@@ -188,9 +179,9 @@ class Fleet:
     def sensor_ages(self) -> np.ndarray:
         """Age of each sensor's numbers, NaN before the first [s], shape (n_sensors,)."""
         times = [self._signal_times(sensor) for sensor in self._robot.sensors]
-        return monotonic() - np.array([np.nan if each is None else each[1] for each in times])
+        return monotonic() - np.array([np.nan if each is None else each.last for each in times])
 
-    def _signal_times(self, sensor: SensorConfig) -> tuple[float, float, int] | None:
+    def _signal_times(self, sensor: SensorConfig) -> SignalTimes | None:
         return self._by_name[sensor.device].signal_times.get(sensor.signal)
 
     def slowest_of_period(self) -> tuple[str, float]:

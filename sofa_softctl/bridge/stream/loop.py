@@ -17,6 +17,7 @@ from sofa_softctl.bridge.config.robot import RobotConfig
 from sofa_softctl.bridge.stream import messages
 from sofa_softctl.bridge.stream.fleet import Fleet
 from sofa_softctl.bridge.stream.histogram import Histogram
+from sofa_softctl.bridge.stream.lag import Lag
 from sofa_softctl.bridge.stream.link import Link
 from sofa_softctl.bridge.stream.log import say
 from sofa_softctl.bridge.stream.signals import EMERGENCY_STOP, Signals
@@ -49,6 +50,7 @@ class Loop:
         self.period = 1.0 / robot.stream.rate
         self.periods = self.missed = self.lost = 0
         self.jitter, self.latency = Histogram(), Histogram()
+        self.lag = Lag(robot.actuators)
         self._unwritten: list[float] = []
         """When the targets were sent that no command could contain yet [s]."""
         self._ending = self._orphaned = False
@@ -158,6 +160,7 @@ class Loop:
             return None
         now = monotonic()
         if self.supervisor.state in (StreamState.STREAMING, StreamState.WAITING):
+            self.lag.add(self.supervisor.target, command)
             for sent in self._unwritten:
                 self.latency.add(now - sent)
         self._unwritten.clear()
@@ -223,6 +226,7 @@ class Loop:
             notes=(
                 *notes,
                 *([assumed] if silent else []),
+                *self.lag.notes(),
                 *self.fleet.notes(),
                 *self._silent,
                 *([lost] if self.lost else []),

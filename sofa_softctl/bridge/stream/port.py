@@ -15,6 +15,7 @@ from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Devi
 from sofa_softctl.bridge.stream.call_limit import call_limit
 from sofa_softctl.bridge.stream.histogram import Histogram
 from sofa_softctl.bridge.stream.messages import described
+from sofa_softctl.bridge.stream.signal_times import SignalTimes
 from sofa_softctl.errors import DeviceFailedError, DeviceOpenError, DeviceTimeoutError
 
 OPENS_WITHIN = 30.0
@@ -54,8 +55,8 @@ class Port:
         """Measured efforts, NaN where there is none [as the device measures], shape (n,)."""
         self.signals: dict[str, np.ndarray] = {}
         """The newest of each signal [device's unit]."""
-        self.signal_times: dict[str, tuple[float, float, int]] = {}
-        """When each signal arrived first and last [s], and how often."""
+        self.signal_times: dict[str, SignalTimes] = {}
+        """When each signal arrived."""
         self.heard = math.nan
         """When its newest feedback arrived; NaN: none yet [s]."""
         self.round_trip = Histogram()
@@ -174,8 +175,7 @@ class Port:
             self.signals[name] = np.ravel(np.asarray(signal, dtype=float))
             if name in DROPPED:
                 self._count_dropped(int(self.signals[name][0]))
-            first, _, count = self.signal_times.get(name, (feedback.time, 0.0, 0))
-            self.signal_times[name] = first, feedback.time, count + 1
+            self.signal_times.setdefault(name, SignalTimes(feedback.time)).add(feedback.time)
         if feedback.acknowledged is not None and feedback.acknowledged != self._acknowledged:
             self._acknowledged = feedback.acknowledged
             self._answered = monotonic()

@@ -40,6 +40,13 @@ def play(
             "for actuators that are commanded in forces, torques or pressures.",
         ),
     ] = None,
+    columns: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,...",
+            help="Actuator of each column of a channel whose columns the recording does not name.",
+        ),
+    ] = "",
     speed: Annotated[
         float, typer.Option(min=0.001, max=1000.0, help="How many times faster than recorded.")
     ] = 1.0,
@@ -81,9 +88,10 @@ def play(
         stack.enter_context(noted(words))
         robot = load_robot(config, plugin)
         known = None if units is None else Units.parse(units)
-        motion = motion_of(robot, read_record(record), channel=channel, units=known, speed=speed)
-        for note in motion.notes:
-            show.note(note)
+        names = [name.strip() for name in columns.split(",") if name.strip()]
+        motion = motion_of(
+            robot, read_record(record), channel=channel, columns=names, units=known, speed=speed
+        )
         for warning in check_motion(robot, motion):
             show.note(warning, doubt=True)
         file = None if to is None else stack.enter_context(RecordFile(to, overwrite=force))

@@ -113,6 +113,13 @@ def show_fit(fit: Any, speed: float) -> None:
     ):
         for text in sentences:
             console.print(f"[{style}]{name}:[/] {escape(text)}", highlight=False, soft_wrap=True)
+    if fit.unlimited:
+        names = ", ".join(map(repr, fit.unlimited))
+        text = (
+            f"note: the scene sets no limit on the speed of {names}: whether the robot can follow "
+            "is seen in a run, whose table says how far it was behind."
+        )
+        console.print(escape(text), highlight=False, soft_wrap=True)
     if speed == speed:
         console.print(f"The scene runs at {speed:.3g} times real time here.", highlight=False)
     console.print("The robot does not fit." if fit.errors else "The robot fits the scene.")

@@ -1,6 +1,7 @@
 """Does a robot fit a scene?"""
 
 import math
+import tomllib
 from dataclasses import replace
 
 import pytest
@@ -38,10 +39,19 @@ def test_a_scene_with_the_same_limits_fits():
     found = fit(robot(), scene(), MM, 0.01)
     assert (found.errors, found.warnings) == ([], [])
     left, right, bend = found.matches
+    assert found.unlimited == ["right", "bend"]
     assert (left.source, left.factor, left.index) == ("displacement", 1.0, 0)
     assert (right.source, right.factor) == ("effort", 1.0)
     assert bend.factor == pytest.approx(180.0 / math.pi)
     assert (bend.low, bend.high) == pytest.approx((-0.1 * bend.factor, 0.5 * bend.factor))
+
+
+def test_a_name_that_toml_must_quote_is_quoted():
+    found = fit(robot(), [*scene(), replace(scene("left")[0], name="arm/j0")], MM, 0.01)
+    (error,) = found.errors
+    assert error.endswith("Add [actuators.'arm/j0'].")
+    table = error.partition("Add ")[2].rstrip(".")
+    assert "actuators" in tomllib.loads(table)
 
 
 def test_units_of_the_scene_are_converted():

@@ -162,6 +162,7 @@ def test_what_exceeds_limits_is_listed_with_times_before_anything_moves(
     assert "'cable_1' jumps by 31 mm at t = 0.25 s; allowed: 10 mm" in err
     assert "'cable_1' moves at 620 mm/s at t = 0.25 s; allowed: 200" in err
     assert "'cable_0' is nan at t = 0.75 s" in err
+    assert "Choose a --channel that has a number in every row" in err
     assert "'cable_0' jumps" not in err and "'cable_0' moves" not in err
     assert "nothing was moved" in err and not wire.path.exists()
 
@@ -199,9 +200,27 @@ def test_recordings_that_do_not_fit(softctl, motion, robot_file, record, options
     assert status == 1 and message in " ".join(err.split())
 
 
-def test_columns_without_names_are_taken_in_the_order_of_the_file(softctl, motion, robot_file):
-    path = motion(RAMP, **{"inverse.actuators": ""})
-    status, out, _ = play(softctl, path, robot_file(), "--dry-run", "--speed", "2")
-    assert status == 0 and "they are taken in the order of" in " ".join(out.split())
-    status, _, err = play(softctl, motion(RAMP[:, :1], **{"inverse.actuators": ""}), robot_file())
-    assert status == 1 and "has 1 columns without names, the robot 2 actuators" in err
+def test_columns_without_names_are_not_guessed(softctl, motion, robot_file, wire):
+    path, config = motion(RAMP, **{"inverse.actuators": ""}), robot_file(device=wire.table)
+    status, _, err = play(softctl, path, config)
+    assert status == 1 and "has 2 columns, and none of their names are known" in err
+    status, _, err = play(softctl, path, config, "--columns", "cable_1")
+    assert status == 1 and "has 2 columns, and 1 names are known" in err
+    assert not wire.path.exists()
+    status, _, err = play(softctl, path, config, "--columns", "cable_1, cable_0")
+    assert status == 0, err
+    # the ramp to 5 mm is that of cable_1, at 10 device units a mm
+    assert wire.values().max(axis=0) == pytest.approx([80.0, 50.0], abs=0.5)
+
+
+def test_columns_of_a_controller_have_the_names_of_the_bridge_that_followed_it(
+    softctl, motion, robot_file
+):
+    about = {"bridge.source": "inverse", "bridge.actuators": '["cable_1", "cable_0"]'}
+    path = motion(RAMP, **{"inverse.actuators": ""}, **about)
+    status, _, err = play(softctl, path, robot_file(), "--dry-run", "--speed", "2")
+    assert status == 0, err
+    about["bridge.actuators"] = '["cable_1", "other"]'
+    path = motion(RAMP, **{"inverse.actuators": ""}, **about)
+    status, _, err = play(softctl, path, robot_file(), "--dry-run", "--speed", "2")
+    assert status == 1 and "no actuator 'cable_0'" in err

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl import HardwareBridge, InverseController, add_effector
+from sofa_softctl.bridge.config.actuator_tables import TAKEN
 from sofa_softctl.bridge.stream.state import Sample, StreamState
 from sofa_softctl.errors import ConfigError
 from sofa_softctl.record.record import read_record
@@ -73,9 +74,20 @@ def test_each_sensor_has_an_age_of_its_own(bar, robot, wire, tmp_path):
     )
 
 
+def test_names_that_the_bridge_has_are_known_when_the_file_is_read(bar, robot, tmp_path):
+    session = bar(config=robot(more=SENSOR))
+    bridge = bridge_of(session)
+    with session, session.recording(tmp_path / "run.mcap"):
+        session.step(30)
+    streams = (name.rpartition(".")[2] for name in read_record(tmp_path / "run.mcap").streams)
+    assert {*bridge.outputs, *streams} - {"tip_length"} <= set(TAKEN)
+    with pytest.raises(ConfigError, match="expected a name of its own, got 'effort'"):
+        robot(more=SENSOR.replace("tip_length", "effort"))
+
+
 def test_a_sensor_with_the_name_of_a_data_is_refused(bar, robot, wire):
-    with pytest.raises(ConfigError, match="the sensor 'measured' has the name of a Data"):
-        bar(config=robot(device=wire.table, more=SENSOR.replace("tip_length", "measured")))
+    with pytest.raises(ConfigError, match="the sensor 'listening' has the name of a Data"):
+        bar(config=robot(device=wire.table, more=SENSOR.replace("tip_length", "listening")))
 
 
 def test_what_is_too_old_is_nan(bar, robot):

@@ -2,18 +2,20 @@
 
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from rig import robot_of
 
 from sofa_softctl.bridge.config.maps import LinearMap
-from sofa_softctl.bridge.device import Feedback
+from sofa_softctl.bridge.device import Capabilities, Feedback
 from sofa_softctl.bridge.devices.loopback import LoopbackDevice
 from sofa_softctl.bridge.stream.call_limit import call_limit
+from sofa_softctl.bridge.stream.checks import check_capabilities
 from sofa_softctl.bridge.stream.fleet import Fleet
 from sofa_softctl.bridge.stream.histogram import Histogram
-from sofa_softctl.errors import DeviceFailedError, DeviceTimeoutError
+from sofa_softctl.errors import DeviceFailedError, DeviceOpenError, DeviceTimeoutError
 
 
 def fleet(**actuator):
@@ -115,3 +117,22 @@ def test_messages_that_a_line_damaged_are_counted_from_the_least_on():
     one.read()
     (note,) = one.notes()
     assert note.startswith("device 'board0': 5 messages on its line were dropped: damaged, late")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("rate_max", None),
+        ("range", 5.0),
+        ("resolution", "fine"),
+        ("watchdog", -1.0),
+        ("notes", ["a list"]),
+        ("measures", 1),
+    ],
+)
+def test_capabilities_of_a_class_that_are_wrong_are_named(field, value):
+    found = Capabilities("a board", "us", 1.0, (0.0, 10.0), 100.0, None, False)
+    check_capabilities("board", found, (), 100.0)
+    wrong = replace(found, **{field: value})
+    with pytest.raises(DeviceOpenError, match=rf"device 'board': Capabilities.{field}: expected"):
+        check_capabilities("board", wrong, (), 100.0)

@@ -204,6 +204,18 @@ def test_a_sensor_that_has_died_is_in_the_closing_lines(record, options, silent)
     assert all("no message for 1." in note and "s at the end" in note for note in notes)
 
 
+def test_an_actuator_that_its_rate_holds_back_is_in_the_closing_lines(record):
+    robot = robot_of(record)
+    slow = replace(robot.actuators[0], rate=0.05 * robot.actuators[0].rate)
+    robot = replace(robot, actuators=(slow, *robot.actuators[1:]))
+    with Stream(robot) as stream:
+        for index in range(60):
+            stream.send(index * STEP, wave(index))
+            stream.pace()
+        notes = [note for note in stream.finish().notes if "could not follow" in note]
+    assert len(notes) == 1 and notes[0].startswith("'cable0' could not follow the scene within its")
+
+
 def test_an_actuator_that_says_not_where_it_is_is_named_in_the_singular(record):
     robot = robot_of(record)
     robot = replace(robot, actuators=robot.actuators[:1])

@@ -89,6 +89,7 @@ def test_check_says_what_fits_a_scene(robot, bridge, scene):
     assert status == 0
     assert "The robot fits the scene." in out and "times real time here" in out
     assert "warning: 'left': the scene's limits are wider" in out
+    assert "note: the scene sets no limit on the speed of 'left'" in out
     status, out, _ = bridge("check", robot.path, "--scene", scene("lefty"))
     assert status == 1
     assert "error:" in out and "Did you mean 'lefty'?" in out and "does not fit" in out
