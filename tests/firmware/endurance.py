@@ -75,17 +75,20 @@ def percentiles(name, values):
     print(f"{name}: p50 {1e3 * p50:.3f}, p99 {1e3 * p99:.3f}, worst {1e3 * worst:.3f} ms")
 
 
-def run(board, folder, minutes, stall):
+def run(board, folder, minutes, stall, rate, values):
     """Run the scene. Returns its JSON, its record and the robot."""
     config, record = folder / "trunk.toml", folder / "trunk.mcap"
     text = (ROOT / "hardware" / "trunk_servos.toml").read_text()
-    config.write_text(text.replace("/dev/ttyACM0", board.port))
+    text = text.replace("/dev/ttyACM0", board.port).replace("rate = 100 ", f"rate = {rate:g} ", 1)
+    assert f"rate = {rate:g} " in text
+    config.write_text(text)
     scene = ROOT / "scenes" / "trunk.py"
     if stall:
         scene = folder / "stalling.py"
         scene.write_text(STALLING.format(trunk=str(ROOT / "scenes" / "trunk.py")))
     command = [sys.executable, "-m", "sofa_softctl.cli", "run", scene, "--bridge", config]
     command += ["--duration", f"{60 * minutes:g}", "--record", record, "--json"]
+    command += [word for value in values for word in ("--set", value)]
     done = subprocess.run(command, stdout=subprocess.PIPE, cwd=ROOT, text=True)
     assert done.returncode in (0, 3), done.returncode
     return json.loads(done.stdout), read_record(record), read_robot(config)
@@ -145,13 +148,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--stall", action="store_true", help="stop the scene now and then")
+    parser.add_argument("--rate", type=float, default=100.0, help="commands a second")
+    parser.add_argument("--set", action="append", default=[], help="NAME=VALUE of the scene")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = build(Path(name), "atmega328p-servo", "emulator")
         with Emulator(folder / "atmega328p-servo.elf", folder, wire=True) as board:
             with suppress(PermissionError):  # a board has a processor of its own
                 os.sched_setscheduler(board.pid, os.SCHED_FIFO, os.sched_param(20))
-            summary, record, robot = run(board, folder, options.minutes, options.stall)
+            summary, record, robot = run(
+                board, folder, options.minutes, options.stall, options.rate, options.set
+            )
             statistics = board.statistics()
             compare(board, record, robot)
     print(f"emulator: {statistics}; load {os.getloadavg()}")
