@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from time import monotonic
-from typing import IO
 
 import numpy as np
 
 from sofa_softctl.bridge.config.robot import RobotConfig, SensorConfig
 from sofa_softctl.bridge.device import Capabilities, Device
 from sofa_softctl.bridge.stream.checks import check_capabilities
-from sofa_softctl.bridge.stream.device_lock import lock_device
+from sofa_softctl.bridge.stream.device_lock import DeviceLock, lock_device
 from sofa_softctl.bridge.stream.histogram import Histogram
 from sofa_softctl.bridge.stream.port import Port
 from sofa_softctl.errors import ConfigError, SoftctlError
@@ -32,7 +31,7 @@ class Fleet:
         self._robot = robot
         self.stopped = False
         """Whether all devices were stopped: nothing is written to them or read any more."""
-        self._locks: list[IO[bytes]] = []
+        self._locks: list[DeviceLock] = []
         self.ports = []
         for name, device in devices.items():
             places = np.array(
@@ -51,8 +50,8 @@ class Fleet:
         """
         try:
             for config, port in zip(self._robot.devices, self.ports, strict=True):
-                if port.channels and (lock := lock_device(config, port.device, self._robot.name)):
-                    self._locks.append(lock)
+                if port.channels:
+                    self._locks.append(lock_device(config, port.device, self._robot.name))
                 for place in port.places:
                     actuator = self._robot.actuators[place]
                     known = port.device.quantities
@@ -67,6 +66,10 @@ class Fleet:
             self.close()
             raise
         return {port.name: port.capabilities for port in self.ports}
+
+    def lock_notes(self) -> list[str]:
+        """Devices that another run could move, too."""
+        return [lock.note for lock in self._locks if lock.note]
 
     def tolerance(self) -> np.ndarray:
         """Half a device's resolution, or what rounding needs [actuators' units], shape (n,)."""
@@ -106,7 +109,7 @@ class Fleet:
         """Close all devices; what could not be closed, in words."""
         problems = self._try_all("close")
         while self._locks:
-            self._locks.pop().close()
+            self._locks.pop().release()
         return problems
 
     def _try_all(self, what: str) -> list[str]:

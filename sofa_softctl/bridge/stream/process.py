@@ -49,7 +49,7 @@ def main() -> int:
         link.send(messages.pickled(messages.ERROR, (kind and kind.__name__, text)))
         link.flush_within(SENDS_WITHIN)
         return 1
-    notes = [DRY_RUN] if dry_run else []
+    notes = [*([DRY_RUN] if dry_run else []), *fleet.lock_notes()]
     for name, found in capabilities.items():
         where = f"device '{name}'"
         notes += [note if where in note else f"{where}: {note}" for note in found.notes]

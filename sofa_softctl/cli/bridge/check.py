@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,19 +48,21 @@ def check(
 
 
 def _opened(robot: RobotConfig) -> dict[str, Any]:
-    """Capabilities of each device, which was opened, checked and closed."""
+    """Capabilities of each device, which was opened, checked and closed: no other run may use it."""
     from sofa_softctl.bridge.config.setup import channels
     from sofa_softctl.bridge.registry import find
     from sofa_softctl.bridge.stream.checks import check_capabilities
+    from sofa_softctl.bridge.stream.device_lock import lock_device
 
     found = {}
     setups = channels(robot)
     for device in robot.devices:
         made = find(device.type)(device.name, **device.options)
-        try:
+        with ExitStack() as stack:
+            if setups[device.name]:
+                stack.callback(lock_device(device, made, robot.name).release)
+            stack.callback(made.close)
             found[device.name] = made.open(setups[device.name])
-        finally:
-            made.close()
         check_capabilities(device.name, found[device.name], setups[device.name], robot.stream.rate)
     return found
 
