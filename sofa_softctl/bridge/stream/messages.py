@@ -90,9 +90,11 @@ def read_pickled(message: bytes) -> Any:
 def described(error: BaseException) -> tuple[type[SoftctlError] | None, str]:
     """Class and text of an error that another process is to raise; None: a foreign one.
 
-    A subclass that is not this package's becomes the class from which it is derived.
+    A subclass that is not this package's becomes the class from which it is derived. Half a
+    character, which no terminal takes, becomes '?'.
     """
+    text = str(error).encode(errors="replace").decode()
     for kind in type(error).__mro__:
         if getattr(errors, kind.__name__, None) is kind and issubclass(kind, SoftctlError):
-            return kind, str(error)
-    return None, f"{type(error).__name__}: {error}"
+            return kind, text
+    return None, f"{type(error).__name__}: {text}"

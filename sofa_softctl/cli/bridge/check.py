@@ -48,7 +48,7 @@ def check(
 
 
 def _opened(robot: RobotConfig) -> dict[str, Any]:
-    """Capabilities of each device, which was opened, checked and closed: no other run may use it."""
+    """Capabilities of each device, opened, checked and closed; no other run may use it."""
     from sofa_softctl.bridge.config.setup import channels
     from sofa_softctl.bridge.registry import find
     from sofa_softctl.bridge.stream.checks import check_capabilities

@@ -21,7 +21,7 @@ from sofa_softctl.errors import DeviceOpenError
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """Where the locks are that this process takes; device processes keep theirs at the usual place."""
+    """Where this process takes locks; device processes do so at the usual place."""
     tmp_path.chmod(0o1777)
     monkeypatch.setattr(device_lock, "FOLDERS", (str(tmp_path),))
     return tmp_path / "softctl-devices"

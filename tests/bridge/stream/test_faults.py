@@ -10,6 +10,7 @@ import pytest
 from rig import OVER, STEP, Wire, drive, robot_of, until, wave
 
 from sofa_softctl.bridge.stream.client import Stream
+from sofa_softctl.bridge.stream.log import say
 from sofa_softctl.bridge.stream.state import StreamState as S
 from sofa_softctl.errors import DeviceError, DeviceFailedError, DeviceTimeoutError
 
@@ -22,7 +23,7 @@ DEVICE_FAULTS = {
     "bug": (DeviceFailedError, "device 'board0': write() raised KeyError: 'oops'"),
     "block": (DeviceTimeoutError, "device 'board0': write() did not return within 0.5 s"),
     "deaf": (DeviceTimeoutError, "device 'board0' has acknowledged no command for 0.5"),
-    "stopped": (DeviceFailedError, "device 'board0' stopped: its button was pressed"),
+    "stopped": (DeviceFailedError, "device 'board0' stopped: its button ? was pressed"),
 }
 
 
@@ -43,6 +44,11 @@ def test_a_device_that_fails_stops_all_devices_where_they_are(record, fault):
     stopped = max(wire.times("stop", "board0")[0], wire.times("stop", "board1")[0])
     # at once, or when the call that hangs is given up; slack for a busy computer: 0.3 s
     assert stopped - last < (0.8 if fault == "block" else 0.3)
+
+
+def test_what_no_terminal_takes_is_said_all_the_same(capfd):
+    say("half a character: \ud800")
+    assert capfd.readouterr().err == "softctl device process: half a character: ?\n"
 
 
 def test_the_healthy_devices_are_stopped_first(record):

@@ -86,7 +86,7 @@ class WireDevice(Device):
             dict.fromkeys(numbers, 9.0 if fault == "strain" else 1.0),
             {} if fault == "blind" else {"tip": command.values[:1] * 2.0},
             acknowledged=command.sequence % 65536,
-            stopped="its button was pressed" if fault == "stopped" else "",
+            stopped="its button \ud800 was pressed" if fault == "stopped" else "",
         )
 
     def read(self):
