@@ -66,6 +66,9 @@ class Capabilities:
     measures: bool = True
     """Whether its positions are measured, and known before the first command; False: it has none,
     or they follow from the commands, as the pulses of a hobby servo do."""
+    measures_effort: bool | None = None
+    """Whether its feedback has efforts, which `effort_max` of an actuator bounds; None: what comes
+    will show it."""
     notes: tuple[str, ...] = ()
     """What users should know, in sentences, such as a latency timer that slows the line down."""
 

@@ -123,6 +123,7 @@ class CanDevice(Device):
             watchdog=self.watchdog or None,
             acknowledges=self.frames.sequence and self.feedback_id >= 0,
             measures=measures,
+            measures_effort=False,
             notes=tuple(notes),
         )
 

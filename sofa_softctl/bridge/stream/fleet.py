@@ -9,7 +9,7 @@ import numpy as np
 
 from sofa_softctl.bridge.config.robot import RobotConfig, SensorConfig
 from sofa_softctl.bridge.device import Capabilities, Device
-from sofa_softctl.bridge.stream.checks import check_capabilities
+from sofa_softctl.bridge.stream.checks import TOLERANCE, check_capabilities, effort_note
 from sofa_softctl.bridge.stream.device_lock import DeviceLock, lock_device
 from sofa_softctl.bridge.stream.histogram import Histogram
 from sofa_softctl.bridge.stream.port import Port
@@ -79,7 +79,8 @@ class Fleet:
                 actuator = self._robot.actuators[place]
                 low, high = actuator.position_min, actuator.position_max
                 slope = actuator.map.slope_range(low, high)[1]
-                found[place] = max(0.5 * port.capabilities.resolution / slope, 1e-9 * (high - low))
+                half = 0.5 * port.capabilities.resolution / slope
+                found[place] = max(half, TOLERANCE * (high - low))
         return found
 
     def read(self) -> None:
@@ -138,6 +139,15 @@ class Fleet:
         found = np.full(len(self._robot.actuators), np.nan)
         for port in self.ports:
             found[port.places] = getattr(port, what)
+        return found
+
+    def without_effort(self) -> list[str]:
+        """Devices from which no effort came of actuators with `effort_max`; but for known ones."""
+        found = []
+        for port in self.ports:
+            if port.capabilities.measures_effort is not False:
+                silent = port.places[np.isnan(port.efforts)]
+                found += effort_note(port.name, [self._robot.actuators[place] for place in silent])
         return found
 
     def excess(self) -> str:

@@ -16,6 +16,7 @@ from sofa_softctl.bridge.config.robot import RobotConfig
 from sofa_softctl.bridge.device import Device
 from sofa_softctl.bridge.devices.loopback import LoopbackDevice
 from sofa_softctl.bridge.stream import messages, realtime
+from sofa_softctl.bridge.stream.checks import effort_note
 from sofa_softctl.bridge.stream.fleet import Fleet
 from sofa_softctl.bridge.stream.homes import load
 from sofa_softctl.bridge.stream.link import Link
@@ -58,6 +59,8 @@ def main() -> int:
                 f"{where} does not say where its motors are before the first command: "
                 "motion begins at the rest pose."
             )
+        if found.measures_effort is False and not dry_run:
+            notes += effort_note(name, [one for one in robot.actuators if one.device == name])
         if found.moves and found.watchdog is None:
             notes.append(
                 f"{where} has no watchdog: it keeps its last command if this process or "

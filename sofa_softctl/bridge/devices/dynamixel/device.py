@@ -154,6 +154,7 @@ class DynamixelDevice(Device):
             rate_max=0.5 / self.exchange_time(),
             watchdog=self._ticks * table.WATCHDOG_UNIT,
             acknowledges=True,
+            measures_effort=True,
             notes=(f"device '{self.name}': {note}",) if note else (),
         )
 
