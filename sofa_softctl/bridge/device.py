@@ -20,7 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -66,6 +66,9 @@ class Capabilities:
     measures: bool = True
     """Whether its positions are measured, and known before the first command; False: it has none,
     or they follow from the commands, as the pulses of a hobby servo do."""
+    measures_effort: bool | None = None
+    """Whether its feedback has efforts, which `effort_max` of an actuator bounds; None: what comes
+    will show it."""
     notes: tuple[str, ...] = ()
     """What users should know, in sentences, such as a latency timer that slows the line down."""
 
@@ -118,13 +121,24 @@ class Device(ABC):
     """Modules of optional packages that it needs, such as 'serial', for `softctl bridge list`."""
 
     identity: ClassVar[tuple[str, ...]] = ()
-    """Options that say which one it is, such as its port: one run at a time may move it; empty:
-    all options."""
+    """Options that say which one it is, such as its port; empty: all. See `identify`."""
     shared: ClassVar[bool] = False
     """Whether several runs may use it at once, since nothing real moves."""
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+    @classmethod
+    def identify(cls, options: Mapping[str, Any]) -> tuple[object, ...]:
+        """What says which one it is: one run at a time may move it.
+
+        To be overridden where an option has several ways to write the same, such as a computer's.
+        Paths need not be: links in them are followed.
+
+        Args:
+            options: All options of its class by their names, defaults too.
+        """
+        return tuple(options[name] for name in cls.identity or sorted(options))
 
     @abstractmethod
     def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:

@@ -11,14 +11,13 @@ import numpy as np
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
 from sofa_softctl.bridge.quantities import from_scene
+from sofa_softctl.bridge.stream.checks import TOLERANCE
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import Record
 from sofa_softctl.units import Units
 
 DISPLACEMENTS, EFFORTS = ("length", "angle", "volume"), ("force", "torque", "pressure")
 """Quantities that channels hold: displacements of actuators, or their efforts."""
-TOLERANCE = 1e-6
-"""Share of a limit by which rounding may exceed it."""
 
 
 @dataclass(frozen=True)
@@ -155,10 +154,10 @@ def check_motion(robot: RobotConfig, motion: Motion) -> list[str]:
         faster = np.abs(np.diff(np.diff(x) / steps)) / (0.5 * (steps[1:] + steps[:-1]))
         low, high = actuator.position_min, actuator.position_max
         slack = TOLERANCE * (high - low)
-        out = np.maximum(low - x, x - high)
+        out = (x < low - slack) | (x > high + slack)
         found = (
             (~np.isfinite(x), x, "is", "", f"from {low:g} to {high:g} {unit}"),
-            (out > slack, x, "is at", unit, f"from {low:g} to {high:g} {unit}"),
+            (out, x, "is at", unit, f"from {low:g} to {high:g} {unit}"),
             (_over(moved, actuator.jump), moved, "jumps by", unit, f"{actuator.jump:g} {unit}"),
             (_over(speed, actuator.rate), speed, "moves at", f"{unit}/s", f"{actuator.rate:g}"),
         )

@@ -98,6 +98,8 @@ class CanDevice(Device):
         self._numbers = [channel.number for channel in channels]
         places = self.frames.places(channels, self._where)
         self._check_ids(places)
+        limits = [self.frames.inside(channel, self._where) for channel in channels]
+        self._low, self._high = np.array(limits).reshape(-1, 2).T
         self._bus = self._connect()
         self._places, self._positions = places, dict[int, float]()
         self._stopped, self._owed = "", dict[int, float]()
@@ -121,13 +123,15 @@ class CanDevice(Device):
             watchdog=self.watchdog or None,
             acknowledges=self.frames.sequence and self.feedback_id >= 0,
             measures=measures,
+            measures_effort=False,
             notes=tuple(notes),
         )
 
     def write(self, command: Command) -> None:
         """See `Device.write`."""
         self._opened()
-        values = dict(zip(self._numbers, command.values.tolist(), strict=True))
+        inside = np.clip(command.values, self._low, self._high)  # rounding must not pass a limit
+        values = dict(zip(self._numbers, inside.tolist(), strict=True))
         self._sent = command.sequence
         self._first = command.sequence if self._first < 0 else self._first
         now = monotonic()

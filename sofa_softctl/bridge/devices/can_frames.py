@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 
@@ -64,6 +65,24 @@ class FrameMap:
             (float(np.spacing(kind(max(abs(c.low), abs(c.high))))) for c in channels), default=0.0
         )
 
+    def inside(self, channel: ChannelSetup, where: str) -> tuple[float, float]:
+        """Least and greatest value that a frame can hold within a channel's limits.
+
+        Raises:
+            DeviceOpenError: There is none.
+        """
+        low, high = channel.low, channel.high
+        if self._whole:
+            low, high = float(math.ceil(low)), float(math.floor(high))
+        elif self._single:
+            low, high = _single_from(low), -_single_from(-high)
+        if low > high:
+            raise DeviceOpenError(
+                f"{where}: actuator '{channel.name}' goes from {channel.low:g} to "
+                f"{channel.high:g}, where the format of frames has no value: change its map."
+            )
+        return low, high
+
     def places(self, channels: Sequence[ChannelSetup], where: str) -> dict[int, list[int]]:
         """Numbers of the channels in each frame, by the frame's number from 0.
 
@@ -94,3 +113,9 @@ class FrameMap:
         values = [float(value) for value in self._struct.unpack(data[: self._struct.size])]
         number = struct.unpack("<H", data[self._struct.size :])[0] if self.sequence else None
         return values, number
+
+
+def _single_from(low: float) -> float:
+    """Least number of single precision that is not below."""
+    found = np.float32(low)
+    return float(found if float(found) >= low else np.nextafter(found, np.float32(np.inf)))

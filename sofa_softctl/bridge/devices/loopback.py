@@ -40,6 +40,7 @@ class LoopbackDevice(Device):
             acknowledges=True,
             moves=False,
             measures=False,
+            measures_effort=False,
         )
 
     def write(self, command: Command) -> None:

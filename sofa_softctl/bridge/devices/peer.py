@@ -235,18 +235,19 @@ class PeerDevice(Device):
             number = said.acknowledged
             if number is not None and said.to == self._session and number <= self._sent:
                 self._acknowledged = number
-            self._stop_seen = self._stop_seen or (self._stopped_here and bool(said.stopped))
         dropped = float(sum(self._inbox.dropped.values()))
         signals = {name: value for said in found for name, value in said.signals.items()}
-        last = found[-1]
+        heard = found if self._sent >= 0 else found[-1:]  # before, it may mean an earlier run
+        stopped = next((said.stopped for said in heard if said.stopped), "")
+        self._stop_seen = self._stop_seen or (self._stopped_here and bool(stopped))
         return Feedback(
             time=monotonic(),
             positions={c: value for said in found for c, value in said.positions.items()},
             efforts={c: value for said in found for c, value in said.efforts.items()},
             signals=signals | {"messages_dropped": np.array([dropped])},
             acknowledged=self._acknowledged,
-            device_time=last.time,
-            stopped="" if self._stopped_here else last.stopped,
+            device_time=found[-1].time,
+            stopped="" if self._stopped_here else stopped,
         )
 
     def _check_open(self) -> None:

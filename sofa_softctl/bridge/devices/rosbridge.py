@@ -11,6 +11,7 @@ from time import sleep
 from typing import Any
 
 from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
+from sofa_softctl.bridge.devices.computers import one_name
 from sofa_softctl.bridge.devices.ros_topics import STOP_TYPE, Topics
 from sofa_softctl.errors import (
     DeviceError,
@@ -50,7 +51,6 @@ class RosbridgeDevice(Device):
         answer_timeout: Longest silence of the feedback later [s].
     """
 
-    identity = ("host", "port", "topic")
     modules = ("roslibpy",)
 
     def __init__(
@@ -88,6 +88,11 @@ class RosbridgeDevice(Device):
             answer_timeout,
         )
         self._ros: Any = None
+
+    @classmethod
+    def identify(cls, options: Mapping[str, Any]) -> tuple[object, ...]:
+        """See `Device.identify`."""
+        return one_name(options["host"]), options["port"], options["topic"]
 
     def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
         """See `Device.open`."""

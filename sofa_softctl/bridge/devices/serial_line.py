@@ -235,5 +235,6 @@ class SerialDevice(Device):
             watchdog=self._watchdog or None,
             acknowledges=True,
             measures=measures,
+            measures_effort=False,
             notes=tuple(notes),
         )

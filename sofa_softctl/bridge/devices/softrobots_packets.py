@@ -90,6 +90,7 @@ class SoftRobotsDevice(Device):
             watchdog=None,
             acknowledges=False,
             measures=False,
+            measures_effort=False,
             notes=(
                 f"{self._where}: packets of SoftRobots have no checksum, no answer and no watchdog."
                 " A damaged packet moves motors to a wrong place, and they do not stop by "

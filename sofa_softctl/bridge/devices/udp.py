@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import socket
+from collections.abc import Mapping
+from typing import Any
 
+from sofa_softctl.bridge.devices.computers import one_name
 from sofa_softctl.bridge.devices.peer import PeerDevice
 from sofa_softctl.bridge.protocol.json_messages import SIZE_MAX
 from sofa_softctl.errors import DeviceFailedError, DeviceOpenError, DeviceTimeoutError
@@ -34,8 +37,6 @@ class UdpDevice(PeerDevice):
         answer_timeout: Time in which it must answer later [s].
     """
 
-    identity = ("host", "port")
-
     def __init__(
         self,
         name: str,
@@ -59,6 +60,11 @@ class UdpDevice(PeerDevice):
         )
         self.host, self.port, self.bind = host, port, bind
         self._socket: socket.socket | None = None
+
+    @classmethod
+    def identify(cls, options: Mapping[str, Any]) -> tuple[object, ...]:
+        """See `Device.identify`."""
+        return one_name(options["host"]), options["port"]
 
     @property
     def can_send(self) -> bool:

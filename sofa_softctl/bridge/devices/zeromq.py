@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from sofa_softctl.bridge.devices.computers import one_name
 from sofa_softctl.bridge.devices.peer import PeerDevice
 from sofa_softctl.errors import (
     DeviceFailedError,
@@ -39,7 +41,6 @@ class ZeroMqDevice(PeerDevice):
         answer_timeout: Time in which it must answer later [s].
     """
 
-    identity = ("send",)
     modules = ("zmq",)
 
     def __init__(
@@ -67,6 +68,15 @@ class ZeroMqDevice(PeerDevice):
         self._context: Any = None
         self._out: Any = None
         self._in: Any = None
+
+    @classmethod
+    def identify(cls, options: Mapping[str, Any]) -> tuple[object, ...]:
+        """See `Device.identify`."""
+        transport, _, place = options["send"].partition("://")
+        if transport != "tcp":
+            return transport, place
+        host, _, port = place.rpartition(";")[2].rpartition(":")  # behind ';': not our own end
+        return transport, one_name(host.strip("[]")), port
 
     @property
     def can_send(self) -> bool:

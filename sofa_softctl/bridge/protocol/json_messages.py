@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ VERSION = 1
 SIZE_MAX = 8192
 """Most bytes of a message."""
 _TEXT_MAX = 200
+"""Most characters of a name; why something stopped is cut."""
 _NUMBERS_MAX = 1024
 _SESSIONS = 16
 """Earlier sessions of a sender that are remembered, so that a late message opens none again."""
@@ -86,25 +88,34 @@ class Inbox:
     def _parse(self, data: bytes) -> PeerFeedback:
         if len(data) > SIZE_MAX:
             raise _Refused("oversized")
-        said = json.loads(data.decode(), parse_constant=_no_number)
+        said = json.loads(data.decode())
         version = said["softctl"]
         if type(version) is not int or version != VERSION:
             self.other_version = version
             raise _Refused("version")
         if said["type"] != "feedback":
             raise ValueError
+        stopped = _reason(said.get("stopped"))
+        try:
+            found = self._content(said, stopped)
+        except _NONSENSE:  # whatever else is wrong with it, a program that stopped is heard
+            if not stopped:
+                raise
+            found = PeerFeedback(None, None, "", {}, {}, {}, stopped)
+        self._check_newer(_text(said.get("session", "")), _whole(said["sequence"]))
+        return found
+
+    def _content(self, said: dict[str, Any], stopped: str) -> PeerFeedback:
         acknowledged = said.get("acknowledged")
-        found = PeerFeedback(
+        return PeerFeedback(
             time=None if said.get("time") is None else _number(said["time"]),
             acknowledged=None if acknowledged is None else _whole(acknowledged),
             to="" if acknowledged is None else _text(said["to"]),
             positions=self._by_channel(said.get("positions", {})),
             efforts=self._by_channel(said.get("efforts", {})),
             signals={_text(name): _array(one) for name, one in said.get("signals", {}).items()},
-            stopped=_text(said.get("stopped", "")),
+            stopped=stopped,
         )
-        self._check_newer(_text(said.get("session", "")), _whole(said["sequence"]))
-        return found
 
     def _check_newer(self, session: str, sequence: int) -> None:
         if session != self._session:
@@ -155,12 +166,15 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+def _reason(value: Any) -> str:
+    """Why it stopped, whatever that is; empty: false, null, 0 or nothing."""
+    if not value:
+        return ""
+    return (value if type(value) is str else reprlib.repr(value))[:_TEXT_MAX]
+
+
 def _array(value: Any) -> np.ndarray:
     numbers = value if type(value) is list else [value]
     if not 0 < len(numbers) <= _NUMBERS_MAX:
         raise ValueError
     return np.array([_number(entry) for entry in numbers])
-
-
-def _no_number(text: str) -> Any:
-    raise ValueError(text)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from sofa_softctl.bridge.capability_rules import capability_fault
 from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
+from sofa_softctl.bridge.config.stop_file import why_never
 from sofa_softctl.bridge.device import Capabilities, ChannelSetup
 from sofa_softctl.errors import ConfigError, DeviceOpenError
+
+TOLERANCE = 1e-6
+"""Share of a limit by which the rounding of what computes a target may exceed it."""
 
 
 def check_robot(robot: RobotConfig) -> None:
@@ -37,6 +41,13 @@ def check_robot(robot: RobotConfig) -> None:
     stream = robot.stream
     if not (math.isfinite(stream.rate) and stream.rate > 0.0):
         raise ConfigError(f"'{robot.path}': rate must be a number above 0, got {stream.rate}.")
+    for name in ("stop_file", "dead_man_file"):
+        file = getattr(robot.safety, name)
+        if file and (why := why_never(file)):
+            raise ConfigError(
+                f"'{robot.path}': {name} = '{file}' can never be there: {why}. Make its folder, or "
+                "name another file, so that it can stop the robot."
+            )
     for name, value, known in (
         ("interpolation", stream.interpolation, ("linear", "hold")),
         ("slow_scene", stream.slow_scene, ("wait", "refuse")),
@@ -81,6 +92,15 @@ def check_capabilities(
         )
 
 
+def effort_note(device: str, actuators: Iterable[ActuatorConfig]) -> list[str]:
+    """That no efforts of actuators come from a device; empty: none of them needs any."""
+    names = [one.name for one in actuators if math.isfinite(one.effort_max)]
+    if not names:
+        return []
+    which = f"no effort of {', '.join(names)} comes from device '{device}'"
+    return [f"{which}: effort_max has no effect."]
+
+
 class TargetCheck:
     """Finds what is wrong with a target.
 
@@ -123,7 +143,7 @@ class TargetCheck:
                 return self._of(int(np.argmax(bad)), target, what, at)
         if self._last is not None:
             moved = np.abs(target - self._last)
-            if (moved > self._jump).any():
+            if (moved > self._jump * (1.0 + TOLERANCE)).any():
                 worst = int(np.argmax(moved / self._jump))
                 return self._of(
                     worst,

@@ -6,9 +6,10 @@ import fcntl
 import hashlib
 import inspect
 import os
+import stat
 import tempfile
 from contextlib import suppress
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -16,61 +17,114 @@ from sofa_softctl.bridge.config.robot import DeviceConfig
 from sofa_softctl.bridge.device import Device
 from sofa_softctl.errors import DeviceOpenError
 
+FOLDERS = ("/run/lock", "/tmp")
+"""Where locks are: the first into which everybody may write, whoever asks; else temporary files."""
 
-def lock_device(config: DeviceConfig, device: Device, robot: str) -> IO[bytes] | None:
-    """Lock a device for this process, until the file that is returned is closed.
 
-    It is the same device where its class and the options that `Device.identity` names are the same,
-    whatever the configuration that it stands in. Without a folder for temporary files there is no
-    lock.
+@dataclass
+class DeviceLock:
+    """Held until `release`, or until its process ends."""
+
+    file: IO[bytes] | None = None
+    """The file that is locked; None: there is no lock."""
+    note: str = ""
+    """Why other runs are not kept away, for users; empty: they are, or need not be."""
+
+    def release(self) -> None:
+        """Let other runs have the device."""
+        file, self.file = self.file, None
+        if file is not None:
+            with suppress(OSError):  # another user's file stays
+                os.unlink(file.name)
+            file.close()
+
+
+def lock_device(config: DeviceConfig, device: Device, robot: str) -> DeviceLock:
+    """Lock a device for this process.
+
+    It is the same device where its class is, and what `Device.identify` says, whatever the
+    configuration that it stands in.
 
     Args:
         config: Its table.
         device: The device.
         robot: Name of the robot, which those who come later are shown.
 
-    Returns:
-        The file; None: the device may be shared, or there is no folder.
-
     Raises:
         DeviceOpenError: Another run uses it, or still brings it to rest.
     """
     if device.shared:
-        return None
-    folder = Path(tempfile.gettempdir()) / "softctl-devices"
+        return DeviceLock()
     try:
-        file = _open(folder, f"{config.type}-{_digest(config, device)}")
-    except OSError:
-        return None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = file.read(200).decode(errors="replace") or "another process"
-        file.close()
+        file = _locked(_folder(), f"{config.type}-{_digest(config, device)}")
+    except BlockingIOError as error:
         raise DeviceOpenError(
-            f"device '{config.name}' ({config.type}) is in use by {holder}: another run moves it, "
+            f"device '{config.name}' ({config.type}) is in use by {error}: another run moves it, "
             "or still brings it to rest after its scene was killed. Wait until it ends, or stop it."
         ) from None
+    except OSError as error:
+        return DeviceLock(
+            note=f"device '{config.name}' could not be locked ({error}): nothing keeps another run "
+            "from moving it, too. Make sure that there is none."
+        )
     with suppress(OSError):  # of another user's file, who is not named then
         own = os.open(file.name, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)
-        os.write(own, f"process {os.getpid()}, robot '{robot}'".encode())
+        os.write(own, f"process {os.getpid()}, robot '{robot}'".encode(errors="replace"))
         os.close(own)
-    return file
+    return DeviceLock(file)
 
 
-def _open(folder: Path, name: str) -> IO[bytes]:
-    """The file, which any user may lock and only its owner may write."""
+def _folder() -> Path:
+    for name in FOLDERS:
+        with suppress(OSError):
+            if os.stat(name).st_mode & stat.S_IWOTH:
+                return Path(name) / "softctl-devices"
+    return Path(tempfile.gettempdir()) / "softctl-devices"
+
+
+def _locked(folder: Path, name: str) -> IO[bytes]:
+    """The file, locked; any user may lock it, and only its owner may write it.
+
+    Raises:
+        BlockingIOError: Another process has locked it; the argument names that.
+        OSError: It cannot be opened or locked.
+    """
     with suppress(FileExistsError):
         folder.mkdir()
         folder.chmod(0o1777)
+    while True:
+        file = _opened(folder / name)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(file.name)):
+                    return file
+        except BlockingIOError:
+            holder = file.read(200).decode(errors="replace") or "another process"
+            file.close()
+            raise BlockingIOError(holder) from None
+        except OSError:
+            file.close()
+            raise
+        file.close()  # it was released and removed meanwhile: another one counts now
+
+
+def _opened(path: Path) -> IO[bytes]:
     try:
-        return open(folder / name, "rb", opener=partial(_no_link, 0))
+        return open(path, "rb", opener=_no_link)
     except FileNotFoundError:
-        return open(folder / name, "rb", opener=partial(_no_link, os.O_CREAT))
+        file = open(path, "rb", opener=_created)
+    with suppress(PermissionError):  # another user made it meanwhile
+        os.fchmod(file.fileno(), 0o644)  # whatever the umask
+    return file
 
 
-def _no_link(create: int, path: str, flags: int) -> int:
-    return os.open(path, flags | create | os.O_NOFOLLOW, 0o644)
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW)
+
+
+def _created(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CREAT, 0o644)
 
 
 def _one_name(value: object) -> object:
@@ -87,6 +141,5 @@ def _digest(config: DeviceConfig, device: Device) -> str:
         for name, entry in parameters.items()
         if entry.kind is entry.KEYWORD_ONLY
     }
-    names = device.identity or tuple(sorted(options))
-    text = repr([type(device).__qualname__, *(_one_name(options.get(name)) for name in names)])
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    text = repr([type(device).__qualname__, *map(_one_name, device.identify(options))])
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]

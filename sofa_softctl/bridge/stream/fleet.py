@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from time import monotonic
-from typing import IO
 
 import numpy as np
 
 from sofa_softctl.bridge.config.robot import RobotConfig, SensorConfig
 from sofa_softctl.bridge.device import Capabilities, Device
-from sofa_softctl.bridge.stream.checks import check_capabilities
-from sofa_softctl.bridge.stream.device_lock import lock_device
+from sofa_softctl.bridge.stream.checks import TOLERANCE, check_capabilities, effort_note
+from sofa_softctl.bridge.stream.device_lock import DeviceLock, lock_device
 from sofa_softctl.bridge.stream.histogram import Histogram
 from sofa_softctl.bridge.stream.port import Port
 from sofa_softctl.bridge.stream.signal_times import SignalTimes
@@ -30,7 +29,7 @@ class Fleet:
         self._robot = robot
         self.stopped = False
         """Whether all devices were stopped: nothing is written to them or read any more."""
-        self._locks: list[IO[bytes]] = []
+        self._locks: list[DeviceLock] = []
         self.ports = []
         for name, device in devices.items():
             places = np.array(
@@ -49,8 +48,8 @@ class Fleet:
         """
         try:
             for config, port in zip(self._robot.devices, self.ports, strict=True):
-                if port.channels and (lock := lock_device(config, port.device, self._robot.name)):
-                    self._locks.append(lock)
+                if port.channels:
+                    self._locks.append(lock_device(config, port.device, self._robot.name))
                 for place in port.places:
                     actuator = self._robot.actuators[place]
                     known = port.device.quantities
@@ -66,6 +65,10 @@ class Fleet:
             raise
         return {port.name: port.capabilities for port in self.ports}
 
+    def lock_notes(self) -> list[str]:
+        """Devices that another run could move, too."""
+        return [lock.note for lock in self._locks if lock.note]
+
     def tolerance(self) -> np.ndarray:
         """Half a device's resolution, or what rounding needs [actuators' units], shape (n,)."""
         found = np.zeros(len(self._robot.actuators))
@@ -74,7 +77,8 @@ class Fleet:
                 actuator = self._robot.actuators[place]
                 low, high = actuator.position_min, actuator.position_max
                 slope = actuator.map.slope_range(low, high)[1]
-                found[place] = max(0.5 * port.capabilities.resolution / slope, 1e-9 * (high - low))
+                half = 0.5 * port.capabilities.resolution / slope
+                found[place] = max(half, TOLERANCE * (high - low))
         return found
 
     def read(self) -> None:
@@ -104,7 +108,7 @@ class Fleet:
         """Close all devices; what could not be closed, in words."""
         problems = self._try_all("close")
         while self._locks:
-            self._locks.pop().close()
+            self._locks.pop().release()
         return problems
 
     def _try_all(self, what: str) -> list[str]:
@@ -133,6 +137,15 @@ class Fleet:
         found = np.full(len(self._robot.actuators), np.nan)
         for port in self.ports:
             found[port.places] = getattr(port, what)
+        return found
+
+    def without_effort(self) -> list[str]:
+        """Devices from which no effort came of actuators with `effort_max`; but for known ones."""
+        found = []
+        for port in self.ports:
+            if port.capabilities.measures_effort is not False:
+                silent = port.places[np.isnan(port.efforts)]
+                found += effort_note(port.name, [self._robot.actuators[place] for place in silent])
         return found
 
     def excess(self) -> str:

@@ -8,11 +8,16 @@ from collections import deque
 from contextlib import suppress
 from time import monotonic
 
-from sofa_softctl.bridge.stream.messages import LONGEST
+_LONGEST = 1 << 16
+"""Of a part of a message [bytes]: the kernel refuses packets that are longer than its buffer."""
+_MORE, _LAST = b"+", b"."
+"""First byte of a part."""
 
 
 class Link:
-    """Sends and receives whole messages; what the kernel does not take yet is kept, in order.
+    """Sends and receives whole messages, of any length but 0, in parts that the kernel takes.
+
+    What it does not take yet is kept, in order.
 
     Args:
         end: One end of a pair of sockets of the kind SOCK_SEQPACKET.
@@ -24,11 +29,12 @@ class Link:
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
         self._end = end
         self._kept: deque[bytes] = deque()
+        self._begun = b""
         self.closed = False
         """Whether the other end is gone; what it sent before was received."""
 
     def __len__(self) -> int:
-        """How many messages are kept."""
+        """How many messages are kept, or parts of long ones."""
         return len(self._kept)
 
     def fileno(self) -> int:
@@ -37,7 +43,9 @@ class Link:
 
     def send(self, message: bytes) -> None:
         """Send, or keep for later."""
-        self._kept.append(message)
+        for start in range(0, len(message), _LONGEST):
+            end = start + _LONGEST
+            self._kept.append((_MORE if end < len(message) else _LAST) + message[start:end])
         self.flush()
 
     def flush(self) -> None:
@@ -57,14 +65,16 @@ class Link:
         found: list[bytes] = []
         while not self.closed:
             try:
-                message = self._end.recv(LONGEST)
+                part = self._end.recv(1 + _LONGEST)
             except BlockingIOError:
                 break
             except ConnectionError:
-                message = b""
-            if message:
-                found.append(message)
-            else:
+                part = b""
+            self._begun += part[1:]
+            if part[:1] == _LAST:
+                found.append(self._begun)
+                self._begun = b""
+            elif not part:
                 self.closed = True
         return found
 

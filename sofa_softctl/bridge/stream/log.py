@@ -13,7 +13,7 @@ _AT_ONCE = 4000
 
 def say(text: str) -> None:
     """Write a line on the standard error output, unless that is closed, or would have to wait."""
-    line = f"softctl device process: {text}\n".encode()[:_AT_ONCE]
+    line = f"softctl device process: {text}\n".encode(errors="replace")[:_AT_ONCE]
     with suppress(OSError, ValueError):
         if select.select([], [_STDERR], [], 0.0)[1]:
             os.write(_STDERR, line)

@@ -22,7 +22,7 @@ from sofa_softctl.bridge.stream.link import Link
 from sofa_softctl.bridge.stream.log import say
 from sofa_softctl.bridge.stream.signals import EMERGENCY_STOP, Signals
 from sofa_softctl.bridge.stream.state import OVER, Sample, Statistics, StreamState
-from sofa_softctl.bridge.stream.supervisor import MOVING, Supervisor
+from sofa_softctl.bridge.stream.supervisor import MOVING, SAYS_WITHIN, Supervisor
 from sofa_softctl.bridge.stream.watch import Watch
 from sofa_softctl.errors import DeviceError, DeviceTimeoutError
 
@@ -57,6 +57,8 @@ class Loop:
         self._reported = ""
         self._silent: list[str] = []
         """Sensors that were silent when the devices were stopped."""
+        self._effortless: list[str] | None = None
+        """Devices without efforts that were to be bounded; None: not known yet."""
 
     def run(self) -> None:
         """See the class."""
@@ -91,6 +93,7 @@ class Loop:
         command = self.supervisor.step(now, self.fleet.measured())
         if command is not None:
             command = self._write(command)
+        self._look_for_efforts()
         self._stop_devices()
         self._report(now, command)
 
@@ -166,6 +169,14 @@ class Loop:
         self._unwritten.clear()
         return command
 
+    def _look_for_efforts(self) -> None:
+        """Say once, after the soft start, where a bound of efforts does nothing."""
+        playing = self.supervisor.state in (StreamState.STREAMING, StreamState.WAITING)
+        if self._effortless is None and playing and self.periods * self.period > SAYS_WITHIN:
+            self._effortless = self.fleet.without_effort()
+            for note in self._effortless:
+                say(note)
+
     def _stop_devices(self) -> None:
         if self.supervisor.state in OVER and not self.fleet.stopped:
             self._silent = self.fleet.silent_sensors()
@@ -229,6 +240,7 @@ class Loop:
                 *self.lag.notes(),
                 *self.fleet.notes(),
                 *self._silent,
+                *(self._effortless or []),
                 *([lost] if self.lost else []),
             ),
         )

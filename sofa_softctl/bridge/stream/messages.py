@@ -1,4 +1,4 @@
-"""Messages between the scene's process and the device process, one a packet of their socket.
+"""Messages between the scene's process and the device process, see `link`.
 
 The first byte is the type. Targets and samples are packed numbers, of this computer's byte order;
 what is rare is pickled. Both ends are this package.
@@ -24,11 +24,9 @@ from sofa_softctl.errors import SoftctlError
 
 TARGET, ALIVE, FINISH, STOP = b"T", b"H", b"F", b"S"
 SAMPLE, OPENED, REASON, ERROR, STATISTICS = b"P", b"O", b"R", b"E", b"Z"
-LONGEST = 1 << 17
-"""Of a message [bytes]."""
 
 _TARGET = struct.Struct("=cdd")
-_SAMPLE = struct.Struct("=cddBHHHH")
+_SAMPLE = struct.Struct("=cddBIIII")
 _STATES = tuple(StreamState)
 
 
@@ -90,9 +88,11 @@ def read_pickled(message: bytes) -> Any:
 def described(error: BaseException) -> tuple[type[SoftctlError] | None, str]:
     """Class and text of an error that another process is to raise; None: a foreign one.
 
-    A subclass that is not this package's becomes the class from which it is derived.
+    A subclass that is not this package's becomes the class from which it is derived. Half a
+    character, which no terminal takes, becomes '?'.
     """
+    text = str(error).encode(errors="replace").decode()
     for kind in type(error).__mro__:
         if getattr(errors, kind.__name__, None) is kind and issubclass(kind, SoftctlError):
-            return kind, str(error)
-    return None, f"{type(error).__name__}: {error}"
+            return kind, text
+    return None, f"{type(error).__name__}: {text}"

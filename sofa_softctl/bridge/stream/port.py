@@ -169,8 +169,9 @@ class Port:
             if channel.number in feedback.positions:
                 value = np.asarray(feedback.positions[channel.number], dtype=float)
                 self.positions[index] = self._maps[index].from_device(value)
-            if channel.number in feedback.efforts:
-                self.efforts[index] = feedback.efforts[channel.number]
+            effort = feedback.efforts.get(channel.number, math.nan)
+            if not math.isnan(effort):
+                self.efforts[index] = effort
         for name, signal in feedback.signals.items():
             self.signals[name] = np.ravel(np.asarray(signal, dtype=float))
             if name in DROPPED:

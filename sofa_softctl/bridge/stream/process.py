@@ -16,6 +16,7 @@ from sofa_softctl.bridge.config.robot import RobotConfig
 from sofa_softctl.bridge.device import Device
 from sofa_softctl.bridge.devices.loopback import LoopbackDevice
 from sofa_softctl.bridge.stream import messages, realtime
+from sofa_softctl.bridge.stream.checks import effort_note
 from sofa_softctl.bridge.stream.fleet import Fleet
 from sofa_softctl.bridge.stream.homes import load
 from sofa_softctl.bridge.stream.link import Link
@@ -49,7 +50,7 @@ def main() -> int:
         link.send(messages.pickled(messages.ERROR, (kind and kind.__name__, text)))
         link.flush_within(SENDS_WITHIN)
         return 1
-    notes = [DRY_RUN] if dry_run else []
+    notes = [*([DRY_RUN] if dry_run else []), *fleet.lock_notes()]
     for name, found in capabilities.items():
         where = f"device '{name}'"
         notes += [note if where in note else f"{where}: {note}" for note in found.notes]
@@ -58,6 +59,8 @@ def main() -> int:
                 f"{where} does not say where its motors are before the first command: "
                 "motion begins at the rest pose."
             )
+        if found.measures_effort is False and not dry_run:
+            notes += effort_note(name, [one for one in robot.actuators if one.device == name])
         if found.moves and found.watchdog is None:
             notes.append(
                 f"{where} has no watchdog: it keeps its last command if this process or "

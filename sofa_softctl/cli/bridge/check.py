@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,9 +39,11 @@ def check(
     Nothing moves. Ends with status 1 when something does not fit.
     """
     from sofa_softctl.bridge.config.setup import channels
+    from sofa_softctl.bridge.stream.checks import check_robot
     from sofa_softctl.view.terminal import bridge as tables
 
     robot = load_robot(config, plugin)
+    check_robot(robot)
     opened = _opened(robot) if open_ else {}
     tables.show_robot(robot, channels(robot), opened)
     if scene is not None and not _fits(robot, scene, backend, set_):
@@ -47,20 +51,27 @@ def check(
 
 
 def _opened(robot: RobotConfig) -> dict[str, Any]:
-    """Capabilities of each device, which was opened, checked and closed."""
+    """Capabilities of each device, opened, checked and closed; no other run may use it."""
     from sofa_softctl.bridge.config.setup import channels
     from sofa_softctl.bridge.registry import find
-    from sofa_softctl.bridge.stream.checks import check_capabilities
+    from sofa_softctl.bridge.stream.checks import check_capabilities, effort_note
+    from sofa_softctl.bridge.stream.device_lock import lock_device
 
     found = {}
     setups = channels(robot)
     for device in robot.devices:
         made = find(device.type)(device.name, **device.options)
-        try:
+        with ExitStack() as stack:
+            if setups[device.name]:
+                stack.callback(lock_device(device, made, robot.name).release)
+            stack.callback(made.close)
             found[device.name] = made.open(setups[device.name])
-        finally:
-            made.close()
-        check_capabilities(device.name, found[device.name], setups[device.name], robot.stream.rate)
+        one = found[device.name]
+        check_capabilities(device.name, one, setups[device.name], robot.stream.rate)
+        if one.measures_effort is False:
+            own = [actuator for actuator in robot.actuators if actuator.device == device.name]
+            notes = (*one.notes, *effort_note(device.name, own))
+            found[device.name] = replace(one, notes=notes)
     return found
 
 

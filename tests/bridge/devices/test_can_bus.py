@@ -109,6 +109,30 @@ def test_several_channels_share_a_frame():
     assert bytes(message.data) == struct.pack(">3h", 3, -4, 5) + struct.pack("<H", 1)
 
 
+@pytest.mark.parametrize(
+    ("format", "low", "high"), [("<h", -101, 102), ("<f", -101.9, 102.6), ("<d", -101.9, 102.6)]
+)
+def test_rounding_passes_no_limit(format, low, high):
+    """Half a value beyond a limit is beyond it; in single precision -101.9 is 1.5e-6 less."""
+    with CanNode("round", format, 1, False) as node:
+        device = CanDevice("valves", channel="round", format=format, **VIRTUAL)
+        device.open([channel(0, -101.9, 102.6)])
+        for number, value in enumerate((-101.9, 102.6, 50.6)):
+            send(device, number, value)
+        time.sleep(0.05)
+        device.close()
+    sent = [struct.unpack(format, message.data)[0] for message in node.received[:3]]
+    assert sent[:2] == pytest.approx([low, high], rel=1e-6)
+    assert -101.9 <= sent[0] and sent[1] <= 102.6
+    assert sent[2] == pytest.approx(51 if format == "<h" else 50.6, rel=1e-6)
+
+
+def test_limits_without_a_whole_value_are_refused():
+    device = CanDevice("valves", format="<h", **VIRTUAL)
+    with pytest.raises(DeviceOpenError, match=r"'valve_0' goes from 10\.2 to 10\.8, where the"):
+        device.open([channel(0, 10.2, 10.8)])
+
+
 def test_a_place_without_an_actuator_is_refused():
     device = CanDevice("valves", per_frame=2, **VIRTUAL)
     with pytest.raises(DeviceOpenError, match="holds the channels 2 to 3, and no actuator uses 3"):

@@ -84,6 +84,10 @@ def eventually(found, within=5.0):
     raise AssertionError(f"not within {within} s")
 
 
+def goals_of(bus):
+    return tuple(bus.motors[motor].get(GOAL, 4) for motor in (1, 2))
+
+
 def next_feedback(device):
     return eventually(device.read)
 
@@ -219,6 +223,15 @@ def test_in_one_turn_the_motor_has_the_limits_too(bus, make):
     with pytest.raises(DeviceFailedError, match="motor 1 'cable_1' stands at 3500, outside its"):
         send(device, 0, 2000, 2000)
     assert bus.motors[1].get(TORQUE) == 0
+
+
+def test_rounding_passes_no_limit(bus, make):
+    device = make(channel(1, 1000.6, 2999.6), channel(2, 1000.6, 2999.6))
+    goals = [(2999.6, 1000.6), (2000.6, 2000.4)]
+    for number, values in enumerate(goals):
+        send(device, number, *values)
+        wanted = [(2999, 1001), (2001, 2000)][number]
+        eventually(lambda wanted=wanted: goals_of(bus) == wanted)
 
 
 def test_the_current_is_limited_in_its_mode(bus, make):
@@ -422,6 +435,12 @@ def test_channels_that_cannot_be_are_refused(number, low, words):
     device = DynamixelDevice("arm", port="/dev/none", mode="position")
     with pytest.raises(DeviceOpenError, match=words):
         device.open([channel(number, low=low)])
+
+
+def test_a_channel_without_a_whole_count_is_refused():
+    device = DynamixelDevice("arm", port="/dev/none")
+    with pytest.raises(DeviceOpenError, match=r"there is no count from 10\.2 to 10\.8"):
+        device.open([channel(1, 10.2, 10.8)])
 
 
 def test_a_slow_latency_timer_is_said_with_what_to_do(tmp_path):

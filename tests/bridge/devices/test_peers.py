@@ -113,6 +113,32 @@ def test_a_program_that_stops_by_itself_says_why(opened, eventually):
     assert stream(device, range(5, 10), 1.0, 0.0)[-1].stopped == "a finger in the gripper"
 
 
+def test_a_stop_counts_whatever_comes_after_it(opened, eventually):
+    device, peer = opened
+    stream(device, range(3), 1.0, 0.0)
+    peer.silent = True
+    time.sleep(0.02)
+    device.read()
+    peer.send(peer.feedback(stopped="a finger in the gripper"))
+    peer.send(peer.feedback(stopped=""))
+    peer.send(peer.feedback(signals={"end": 1.0}))
+    time.sleep(0.05)
+    found = eventually(device.read)
+    assert found.stopped == "a finger in the gripper" and "end" in found.signals
+
+
+def test_a_stop_of_an_earlier_run_is_none(pair):
+    """A program that sends on its own says that it stopped until the greeting reaches it."""
+    device, peer = pair
+    made = device("lab", **peer.options)
+    send = peer.send
+    peer.send = lambda _: [send(peer.feedback(stopped=why)) for why in ("the run before", "")]
+    made.open([LEFT])
+    time.sleep(0.02)
+    assert not made.read().stopped
+    made.close()
+
+
 def test_without_commands_it_is_asked_all_the_same(opened, eventually):
     device, peer = opened
     for value in (1.0, 2.0):

@@ -70,8 +70,6 @@ def test_little_suffices_and_unknown_content_is_left_alone():
         ({"signals": {"tip": []}}, "malformed"),
         ({"signals": {"tip": [[1]]}}, "malformed"),
         ({"signals": {"tip": [0.0] * 1025}}, "malformed"),
-        ({"stopped": 1}, "malformed"),
-        ({"stopped": "x" * 201}, "malformed"),
         ({"session": 5}, "malformed"),
         ({"more": "x" * SIZE_MAX}, "oversized"),
     ],
@@ -81,6 +79,38 @@ def test_what_is_wrong_is_dropped_by_its_reason(change, reason):
     assert accept(GOOD | change, inbox) is None
     assert inbox.dropped[reason] == sum(inbox.dropped.values()) == 1
     assert accept(GOOD, inbox) is not None  # and it changed nothing
+
+
+@pytest.mark.parametrize(
+    ("stopped", "reason"),
+    [
+        ("a finger", "a finger"),
+        ("x" * 7000, "x" * 200),
+        (True, "True"),
+        (7, "7"),
+        (["fault", 3], "['fault', 3]"),
+        ({"a": [[[[[[[[["deep"]]]]]]]]]}, "{'a': [[[[[[...]]]]]]}"),
+        *((nothing, "") for nothing in (None, False, 0, "", [], {})),
+    ],
+)
+def test_whatever_a_program_calls_stopped_is_a_stop(stopped, reason):
+    assert accept(GOOD | {"stopped": stopped}).stopped == reason
+
+
+@pytest.mark.parametrize(
+    "bad", [{"positions": {"left": float("nan")}}, {"to": 5}, {"signals": 3}, {"time": "x"}]
+)
+def test_a_stop_is_heard_beside_what_cannot_be_used(bad):
+    found = accept(GOOD | bad | {"stopped": "the drive is off"})
+    assert found.stopped == "the drive is off" and not found.positions and not found.signals
+    assert found.acknowledged is None
+
+
+def test_an_old_stop_is_none():
+    """Such as one that comes late, after the program was opened again."""
+    inbox = Inbox({})
+    assert accept(GOOD, inbox) is not None
+    assert accept(GOOD | {"stopped": "then", "sequence": 4}, inbox) is None
 
 
 def test_order_is_kept_within_a_session_and_ended_sessions_stay_ended():

@@ -167,6 +167,17 @@ def test_what_exceeds_limits_is_listed_with_times_before_anything_moves(
     assert "nothing was moved" in err and not wire.path.exists()
 
 
+def test_what_the_check_tolerates_moves_the_robot(softctl, motion, robot_file, wire):
+    """Rounding of what was recorded: 1e-6 of a range, and of a jump; none is sent."""
+    values = np.zeros((20, 2))
+    values[5:, 0] = 10.0 * (1.0 + 9e-7)  # jumps by 10 mm
+    values[10:, 0] = np.minimum(10.0 + 4.0 * np.arange(10), 30.0 + 9e-7 * 40.0)
+    status, _, err = play(softctl, motion(values), robot_file(device=wire.table))
+    assert status == 0, err
+    assert wire.values().max() == 300.0
+    wire.assert_rested()
+
+
 def test_speed_counts(softctl, motion, robot_file):
     values = np.zeros((20, 2))
     values[10:, 1] = 9.0

@@ -1,5 +1,6 @@
 """Devices that fail, and what else stops a robot: real processes, and what reached the wire."""
 
+import math
 import os
 import re
 import signal
@@ -9,9 +10,14 @@ import numpy as np
 import pytest
 from rig import OVER, STEP, Wire, drive, robot_of, until, wave
 
+from sofa_softctl.bridge.device import Feedback
+from sofa_softctl.bridge.devices.loopback import LoopbackDevice
+from sofa_softctl.bridge.stream.checks import check_robot
 from sofa_softctl.bridge.stream.client import Stream
+from sofa_softctl.bridge.stream.fleet import Fleet
+from sofa_softctl.bridge.stream.log import say
 from sofa_softctl.bridge.stream.state import StreamState as S
-from sofa_softctl.errors import DeviceError, DeviceFailedError, DeviceTimeoutError
+from sofa_softctl.errors import ConfigError, DeviceError, DeviceFailedError, DeviceTimeoutError
 
 AFTER = 60
 """Writes before a device fails: the robot is in motion."""
@@ -22,7 +28,7 @@ DEVICE_FAULTS = {
     "bug": (DeviceFailedError, "device 'board0': write() raised KeyError: 'oops'"),
     "block": (DeviceTimeoutError, "device 'board0': write() did not return within 0.5 s"),
     "deaf": (DeviceTimeoutError, "device 'board0' has acknowledged no command for 0.5"),
-    "stopped": (DeviceFailedError, "device 'board0' stopped: its button was pressed"),
+    "stopped": (DeviceFailedError, "device 'board0' stopped: its button ? was pressed"),
 }
 
 
@@ -45,6 +51,11 @@ def test_a_device_that_fails_stops_all_devices_where_they_are(record, fault):
     assert stopped - last < (0.8 if fault == "block" else 0.3)
 
 
+def test_what_no_terminal_takes_is_said_all_the_same(capfd):
+    say("half a character: \ud800")
+    assert capfd.readouterr().err == "softctl device process: half a character: ?\n"
+
+
 def test_the_healthy_devices_are_stopped_first(record):
     robot = robot_of(record, devices=2, options=[{"fault": "write", "after": AFTER}])
     stream = Stream(robot)
@@ -65,6 +76,35 @@ def test_too_great_an_effort_brings_the_robot_to_rest(record):
     until(stream, S.RESTED)
     stream.finish()
     assert Wire(record).assert_safe(robot).values()[-1].tolist() == [1000.0, 1000.0]
+
+
+def test_efforts_that_never_come_are_said(record, capfd):
+    """Of 'numb' each effort is NaN, which bounds nothing; board1 measures its efforts."""
+    with Stream(robot_of(record, devices=2, options=[{"fault": "numb"}])) as stream:
+        drive(stream, 60)
+        found = stream.finish().notes
+    note = "no effort of cable0, cable1 comes from device 'board0': effort_max has no effect."
+    assert [one for one in found if "effort" in one] == [note]
+    assert f"device process: {note}" in capfd.readouterr().err
+
+
+def test_an_effort_that_is_no_number_lifts_no_bound():
+    port = Fleet(robot_of("wire.txt"), {"board0": LoopbackDevice("board0")}).ports[0]
+    port._take(Feedback(0.0, efforts={0: 9.0, 1: 1.0}))
+    port._take(Feedback(0.0, efforts={0: math.nan, 1: math.nan}))
+    assert port.efforts.tolist() == [9.0, 1.0]
+
+
+def test_a_device_that_measures_no_effort_is_said_before_anything_moves():
+    with Stream(robot_of("", kind="loopback")) as stream:
+        assert "no effort of cable0, cable1 comes from device 'board0'" in "".join(stream.notes)
+        drive(stream, 60)
+        notes = stream.finish().notes
+    assert sum("effort" in note for note in notes) == 1
+    with Stream(robot_of("", kind="loopback", actuator={"effort_max": math.inf})) as stream:
+        assert "effort" not in "".join(stream.notes)
+    with Stream(robot_of("", kind="loopback"), dry_run=True) as stream:
+        assert "effort" not in "".join(stream.notes)
 
 
 def test_a_slow_device_is_named_and_its_periods_are_left_out_not_hurried(record):
@@ -121,6 +161,24 @@ def test_a_stop_file_stops_at_once(record, tmp_path):
     stream.finish()
     path.unlink()
     assert Wire(record).assert_safe(robot).values()[-1].min() > 1000.0
+
+
+@pytest.mark.parametrize("key", ["stop_file", "dead_man_file"])
+def test_a_file_that_can_never_be_there_is_refused(tmp_path, key):
+    (tmp_path / "file").touch()
+    (tmp_path / "dangling").symlink_to(tmp_path / "none" / "stop")
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    (tmp_path / "made by touch").symlink_to(tmp_path / "stop")
+    for name, why in (
+        ("none/stop", "there is no folder '.*none'"),
+        ("dangling", "there is no folder '.*none'"),
+        ("file/stop", "Not a directory"),
+        ("circle", "Too many levels of symbolic links"),
+    ):
+        with pytest.raises(ConfigError, match=f"{key} = '.*{name}' can never be there: {why}"):
+            check_robot(robot_of("", safety={key: str(tmp_path / name)}))
+    for name in ("stop", "made by touch"):
+        check_robot(robot_of("", safety={key: str(tmp_path / name)}))
 
 
 def test_a_stop_file_that_is_there_at_the_start_lets_nothing_move(record, tmp_path):

@@ -18,6 +18,33 @@ from sofa_softctl.bridge.stream.state import StreamState as S
 from sofa_softctl.errors import ConfigError, DeviceError, DeviceFailedError, DeviceOpenError
 
 
+def test_a_robot_with_many_numbers(record):
+    """70,000 in each sample: more than the kernel takes in a packet."""
+    robot = robot_of(record, stream={"rate": 50.0})
+    many = replace(robot.sensors[0], size=70_000)
+    with Stream(replace(robot, sensors=(many,))) as stream:
+        drive(stream, 20)
+        stream.finish()
+        samples = stream.poll()
+    assert {len(sample.sensors) for sample in samples} == {70_000}
+    last = samples[-1]
+    np.testing.assert_allclose(last.measured, 0.0, atol=1e-6)
+    assert np.isfinite(last.sensors[0]) and np.isnan(last.sensors[1:]).all()
+
+
+def test_a_robot_with_many_actuators():
+    robot = robot_of("", kind="loopback", stream={"rate": 5.0}, actuator={"rate": 4.0})
+    one, count = robot.actuators[0], 9000
+    actuators = (replace(one, name=f"cable{i}", channel=i) for i in range(count))
+    with Stream(replace(robot, actuators=tuple(actuators), sensors=())) as stream:
+        for index in range(3):
+            stream.send(float(index), np.full(count, 0.01 * index))
+        sample = until(stream, S.SOFT_START, S.STREAMING)[-1]
+        stream.stop("enough")
+        until(stream, S.STOPPED)
+    assert sample.command.shape == (count,)
+
+
 def test_targets_arrive_interpolated_in_real_time_and_the_robot_returns_to_rest(record):
     robot = robot_of(record)
     with Stream(robot) as stream:

@@ -21,7 +21,7 @@ class WireDevice(Device):
     `fault` begins with the write of number `after`: 'write' or 'read' raises, 'bug' raises what is
     no DeviceError, 'block' waits 2 s in a write, 'slow' 7 ms in each; 'deaf'
     acknowledges nothing more, 'blind' measures no 'tip' any more, 'stopped' says that it was
-    stopped, 'strain' measures effort 9.
+    stopped, 'strain' measures effort 9, 'numb' NaN.
     'open' refuses to open. `start`: where it is before the first command.
     """
 
@@ -83,10 +83,10 @@ class WireDevice(Device):
         self.waiting = Feedback(
             time.monotonic(),
             dict(zip(numbers, command.values.tolist(), strict=True)),
-            dict.fromkeys(numbers, 9.0 if fault == "strain" else 1.0),
+            dict.fromkeys(numbers, {"strain": 9.0, "numb": float("nan")}.get(fault, 1.0)),
             {} if fault == "blind" else {"tip": command.values[:1] * 2.0},
             acknowledged=command.sequence % 65536,
-            stopped="its button was pressed" if fault == "stopped" else "",
+            stopped="its button \ud800 was pressed" if fault == "stopped" else "",
         )
 
     def read(self):

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.bridge import registry
+from sofa_softctl.bridge.config.robot import DeviceConfig
+from sofa_softctl.bridge.stream.device_lock import lock_device
 from tests.cli.bridge.conftest import PLUGIN
 
 SCENE = """
@@ -124,6 +127,52 @@ def test_stop_works_with_a_file_that_was_damaged_meanwhile(robot, softctl):
     robot.edit("rate = 400.0", "rate = -1\nnonsense = 3")
     assert softctl("bridge", "stop", robot.path)[0] == 0
     assert robot.path.with_name("stop").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("position = [0.0, 20.0]", "position = [0.0, 20"),
+        ('[safety]\nhold = 0.05\nstop_file = "stop"', "safety = {hold=0, stop_file = 'stop' "),
+        ("[safety]", '# stop_file = "old"\n[safety'),
+    ],
+)
+def test_stop_works_while_the_file_is_edited(robot, softctl, old, new):
+    robot.edit(old, new)
+    status, out, err = softctl("bridge", "stop", robot.path)
+    assert status == 0, err
+    assert robot.path.with_name("stop").exists()
+
+
+def test_stop_says_what_else_stops_where_no_file_is_named(robot, softctl):
+    robot.edit('stop_file = "stop"', "")
+    robot.edit("position = [0.0, 20.0]", "position = [0.0, 20")
+    status, _, err = softctl("bridge", "stop", robot.path)
+    assert status == 1 and f"{robot.path}:" in err and "No line names a stop_file" in err
+    assert "pkill -USR1 -f sofa_softctl.bridge.stream.process" in err
+
+
+def test_check_says_that_a_stop_file_can_never_be_there(robot, bridge):
+    robot.edit('stop_file = "stop"', 'stop_file = "none/stop"')
+    status, _, err = bridge("check", robot.path)
+    assert status == 1 and "none/stop' can never be there: there is no folder" in err
+
+
+def test_check_opens_no_device_that_a_run_uses(robot, bridge):
+    options = {"file": str(robot.log), "at": [1000.0]}
+    made = import_file(PLUGIN, "writing", folder_too=False).Writer("motors", **options)
+    lock = lock_device(DeviceConfig("motors", "writer", options, 1), made, "Arm")
+    status, _, err = bridge("check", robot.path, "--open")
+    lock.release()
+    assert status == 1 and "is in use by process" in err and not robot.log.exists()
+
+
+def test_check_says_that_efforts_are_not_measured(robot, bridge):
+    robot.edit('type = "writer"', 'type = "loopback" #')
+    robot.edit(f'file = "{robot.log}"\nat = [1000.0]', "")
+    robot.edit("rest = 0.0", "rest = 0.0\neffort_max = 5.0")
+    status, out, _ = bridge("check", robot.path, "--open")
+    assert status == 0 and "no effort of left comes from device 'motors'" in out
 
 
 def test_stop_says_that_there_is_no_file_to_make(robot, softctl):

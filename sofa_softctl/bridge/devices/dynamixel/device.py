@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from time import monotonic, sleep
 from typing import Literal
+
+import numpy as np
 
 from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
 from sofa_softctl.bridge.devices.dynamixel import registers as table
@@ -103,6 +106,8 @@ class DynamixelDevice(Device):
             motors = setup.find(self.model)
             setup.configure(channels, self.mode, self.return_delay, self.current_limit)
             self._channels = tuple(channels)
+            self._low = np.array([math.ceil(channel.low) for channel in channels])
+            self._high = np.array([math.floor(channel.high) for channel in channels])
             self._names = {channel.number: channel.name for channel in channels}
             self._ids = list(self._names)
             self._reading = Reading(self._where, self._names, motors.current_units)
@@ -126,6 +131,11 @@ class DynamixelDevice(Device):
                     f"{what}: it may go from {channel.low:g} to {channel.high:g}, mode = "
                     f"'{self.mode}' from {low} to {high} counts. Change its map or its position."
                 )
+            if math.ceil(channel.low) > math.floor(channel.high):
+                raise DeviceOpenError(
+                    f"{what}: there is no count from {channel.low:g} to {channel.high:g}. Change "
+                    "its map or its position."
+                )
 
     def _range(self) -> tuple[int, int]:
         if self.mode == "position":
@@ -144,6 +154,7 @@ class DynamixelDevice(Device):
             rate_max=0.5 / self.exchange_time(),
             watchdog=self._ticks * table.WATCHDOG_UNIT,
             acknowledges=True,
+            measures_effort=True,
             notes=(f"device '{self.name}': {note}",) if note else (),
         )
 
@@ -168,7 +179,8 @@ class DynamixelDevice(Device):
             self._begin(bus, reading)
         elif monotonic() - self._asked_at > self._ticks * table.WATCHDOG_UNIT:
             reading.wants_state = True  # a watchdog that stopped a motor leaves its goal as it was
-        goals = dict(zip(self._ids, command.values.round().astype(int).tolist(), strict=True))
+        whole = np.clip(command.values.round(), self._low, self._high).astype(int)
+        goals = dict(zip(self._ids, whole.tolist(), strict=True))
         self._wait_for_line(bus)
         bus.sync_write(table.GOAL_POSITION, goals)
         reading.command(command.sequence, goals)
