@@ -47,16 +47,39 @@ def interrupted_after() -> Iterator[None]:
     """Postpone Ctrl-C to the end of the block, and raise KeyboardInterrupt there.
 
     CasADi turns the exception into a failed solve, so that Ctrl-C would be lost, and SofaPython3
-    prints it; a step of a simulation would be half done. Pressed again, it is raised at once.
-    Inside another such block it waits for the end of that one. So do the signals of
-    `ended_by_signals`.
+    prints it; a step of a simulation would be half done. Pressed again, it is raised at once, and
+    further ones wait, so that what it interrupts can put things in order. Inside another such block
+    it waits for the end of that one. So do the signals of `ended_by_signals`.
     """
-    inside = isinstance(signal.getsignal(signal.SIGINT), _Postponed)
-    if inside or not _in_main_thread():  # it alone gets signals
+    with _postponed(raises=True):
+        yield
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """As `interrupted_after`, but the second one waits as well: for what must be completed.
+
+    A block of `interrupted_after` inside it lets the second one through.
+    """
+    with _postponed(raises=False):
+        yield
+
+
+@contextmanager
+def _postponed(raises: bool) -> Iterator[None]:
+    if not _in_main_thread():  # it alone gets signals
         yield
         return
-    waiting = _Postponed()
-    before = signal.signal(signal.SIGINT, waiting)
+    before = signal.getsignal(signal.SIGINT)
+    if isinstance(before, _Postponed):
+        outside, before.raises = before.raises, raises
+        try:
+            yield
+        finally:
+            before.raises = outside
+        return
+    waiting = _Postponed(raises)
+    signal.signal(signal.SIGINT, waiting)
     try:
         yield
     finally:
@@ -66,15 +89,16 @@ def interrupted_after() -> Iterator[None]:
 
 
 class _Postponed:
-    """A handler that remembers the first signal, and raises at the second."""
+    """A handler that remembers the first signal, and raises at the second where it is to."""
 
-    def __init__(self) -> None:
-        self.number = 0
+    def __init__(self, raises: bool) -> None:
+        self.number, self.raises = 0, raises
 
     def __call__(self, number: int, _: object) -> None:
-        if self.number:
+        if self.number and self.raises:
+            self.raises = False
             _stop(number)
-        self.number = number
+        self.number = self.number or number
 
 
 def _terminate(number: int, frame: object) -> None:

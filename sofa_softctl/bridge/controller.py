@@ -30,6 +30,7 @@ from sofa_softctl.bridge.summary import BridgeSummary, summarise
 from sofa_softctl.bridge.targets import Targets
 from sofa_softctl.errors import ConfigError, DeviceError, DeviceFailedError
 from sofa_softctl.scene import options
+from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.declared_units import declared_units
 from sofa_softctl.scene.devices import devices_stay_closed
@@ -227,6 +228,7 @@ class HardwareBridge(SceneController):
     def cleanup(self) -> None:
         """Bring the robot to rest within its limits, stop the motors, close the devices.
 
+        The robots of all bridges of the scene go at the same time.
         Called at the end of a session, at errors, Ctrl-C, SIGTERM and SIGHUP, and when Python ends.
         Where nothing is called, since the process is killed or hangs, the device process does so.
 
@@ -236,7 +238,7 @@ class HardwareBridge(SceneController):
         if self.stream is None:
             return
         try:
-            self.keep(ended=self.stream.finish())
+            self.keep(ended=self.stream.finish(meanwhile=self._end_others))
         except DeviceError as error:
             if not self.fault:
                 self.keep(fault=str(error))
@@ -248,6 +250,14 @@ class HardwareBridge(SceneController):
             lost = self.end_state not in OVER  # nobody knows what the robot does
             if not lost and (self.fault or isinstance(sys.exception(), Exception)):
                 Sofa.msg_warning(self, self._end_in_words())
+
+    def _end_others(self) -> None:
+        """Let the robots of the scene's other bridges go to rest too: nobody feeds them now."""
+        for node in nodes_of(self.root):
+            for entry in node.objects:
+                if isinstance(entry, HardwareBridge) and entry is not self and entry.stream:
+                    entry.stream.begin_finish()
+                    entry._take_in()
 
     def _end_with_python(self) -> None:
         """Clean up for scripts that do not close their session."""

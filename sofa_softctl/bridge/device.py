@@ -1,6 +1,7 @@
 """The contract of devices: what the bridge asks of a motor controller, a pump or a sensor.
 
-A device is opened, written to and read from by one thread of one process, at a fixed rate:
+A device is opened, written to and read from by one thread of one process, at a fixed rate. `stop`
+is called from another thread, so that no device waits for another, but never during another call:
 
     device = LoopbackDevice("left", **options)   # cheap: nothing is opened yet
     capabilities = device.open(channels)         # may take seconds; checks whatever it can

@@ -145,7 +145,8 @@ class Hand:
 def hand_on(robot: RobotConfig, *, dry_run: bool = False) -> Iterator[Hand]:
     """A hand on a `slow_robot`, which goes to `Hand.rest` at the end.
 
-    Whatever the block raises, Ctrl-C too, stops all devices at once, where they are.
+    Whatever the block raises, and Ctrl-C on the way to rest too, stops all devices at once, where
+    they are.
 
     Args:
         robot: The robot.
@@ -159,6 +160,7 @@ def hand_on(robot: RobotConfig, *, dry_run: bool = False) -> Iterator[Hand]:
     try:
         hand = Hand(stream)
         yield hand
+        stream.finish(hand.rest)
     except BaseException as error:
         with suppress(DeviceError):
             stream.stop("stopped by hand")
@@ -166,4 +168,3 @@ def hand_on(robot: RobotConfig, *, dry_run: bool = False) -> Iterator[Hand]:
         if isinstance(error, KeyboardInterrupt):
             error.add_note("All motors were stopped where they were.")
         raise
-    stream.finish(hand.rest)

@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from sofa_softctl._internal.interrupt import stopped_by
+from sofa_softctl.errors import DeviceError
 from sofa_softctl.status import ExitStatus
 
 
@@ -19,11 +20,22 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stopped:
+            if (failed := _robot_failed(stopped)) is not None:
+                raise failed from None
             by = stopped_by(stopped)
             typer.echo(
                 " ".join([f"Stopped by {by}.", *getattr(stopped, "__notes__", ())]), err=True
             )
             raise typer.Exit(ExitStatus.of_stop(by)) from None
+
+
+def _robot_failed(stopped: BaseException) -> DeviceError | None:
+    """The error of a device that was being handled when a signal came: that one is shown."""
+    while (before := stopped.__context__) is not None:
+        if isinstance(before, DeviceError):
+            return before
+        stopped = before
+    return None
 
 
 app = typer.Typer(

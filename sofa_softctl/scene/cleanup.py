@@ -6,32 +6,40 @@ import traceback
 from collections.abc import Iterable
 from typing import Any
 
-from sofa_softctl._internal.interrupt import interrupted_after, stopped_by
+from sofa_softctl._internal.interrupt import interrupted_after, stopped_by, uninterrupted
 from sofa_softctl.errors import SoftctlError
 
 
 def clean_up(Sofa: Any, controllers: Iterable[Any]) -> BaseException | None:
     """Call `cleanup()` of each controller, whatever the others raise; Ctrl-C waits for them.
 
-    What one raises is reported as an error message; so is a second Ctrl-C or an exit() in one.
+    What one raises is reported as an error message; so is a second Ctrl-C, which cuts the clean-up
+    of one short, or an exit() in one.
 
     Args:
         Sofa: The backend's module.
         controllers: Python controllers, in the order of the graph.
 
     Returns:
-        The first exception; None: there was none.
+        The first exception, errors before Ctrl-C; None: there was none.
     """
-    first = None
-    with interrupted_after():
+    first: BaseException | None = None
+    with uninterrupted():
         for controller in controllers:
             try:
-                controller.cleanup()
+                with interrupted_after():
+                    controller.cleanup()
             except BaseException as error:
-                first = first or error
+                if first is None or (is_interrupt(first) and not is_interrupt(error)):
+                    first = error
                 said = f"{_described(error).rstrip('.')}. The other controllers are cleaned up."
                 Sofa.msg_error(controller.getPathName(), said)
     return first
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether it asks for the end, and says nothing of how things are: Ctrl-C or a signal."""
+    return isinstance(error, KeyboardInterrupt)
 
 
 def _described(error: BaseException) -> str:

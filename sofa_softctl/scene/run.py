@@ -132,7 +132,8 @@ def run(
     """Do some steps and sum them up; the controllers' histories are given too.
 
     Ctrl-C, or a signal of `ended_by_signals`, ends it after the step that is going on, and the
-    session's recording with the status "interrupted".
+    session's recording with the status "interrupted"; so does one while the session is closed,
+    which goes on to its end.
 
     Args:
         session: The session.
@@ -165,7 +166,8 @@ def run(
             raise
         stopped = stopped_by(error)
     if close:
-        session.close()
+        closed = _closed(session)
+        stopped = stopped or closed
     if stopped:
         session.end_recording(INTERRUPTED)
     steps = len(seconds)
@@ -194,3 +196,13 @@ def run(
         provenance=provenance(session),
     )
     return summary, histories
+
+
+def _closed(session: Session) -> str:
+    """Close a session; what asked for the end meanwhile, 'Ctrl-C' or a signal; empty: nothing."""
+    try:
+        session.close()
+    except KeyboardInterrupt as error:
+        session.close()  # where it came before that began
+        return stopped_by(error)
+    return ""

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sofa_softctl._internal.interrupt import interrupted_after
+from sofa_softctl._internal.interrupt import interrupted_after, uninterrupted
 from sofa_softctl.errors import RecordError, SceneError, SoftctlError
 from sofa_softctl.record.file import RecordFile
 from sofa_softctl.record.record import COMPLETE, INTERRUPTED
@@ -21,7 +21,7 @@ from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import DataChannel, channels_of, nodes_of, own_state
-from sofa_softctl.scene.cleanup import clean_up
+from sofa_softctl.scene.cleanup import clean_up, is_interrupt
 from sofa_softctl.scene.loader import arguments_of, build_scene, load_scene, parameters_of
 from sofa_softctl.scene.plausibility import implausible
 from sofa_softctl.scene.plausibility.strict import strict_start
@@ -229,8 +229,9 @@ class Session:
         try:
             yield self._channels
         except BaseException as error:
-            self._fail_recording(error)
-            self._stop_recording(error)
+            with uninterrupted():
+                self._fail_recording(error)
+                self._stop_recording(error)
             raise
         self.end_recording()
 
@@ -240,10 +241,11 @@ class Session:
         Args:
             status: How; where an error ended a step, that is the status.
         """
-        if self._writer is not None:
-            writer, self._writer = self._writer, None
-            failure, self._failure = self._failure, ""
-            writer.close(status=failure or status)
+        with uninterrupted():
+            if self._writer is not None:
+                writer, self._writer = self._writer, None
+                failure, self._failure = self._failure, ""
+                writer.close(status=failure or status)
 
     def _fail_recording(self, error: BaseException) -> None:
         """No further steps because of an error, which gets a note on what is kept."""
@@ -265,8 +267,11 @@ class Session:
     def close(self) -> None:
         """Call `cleanup()` of every controller, once. A second call does nothing.
 
+        Ctrl-C waits for its end; pressed again, it cuts the clean-up of a controller short.
+
         Raises:
             Exception: The first that a `cleanup` raises, after all were called.
+            KeyboardInterrupt: Ctrl-C came, and nothing else was raised.
         """
         error = self._clean_up()
         if error is not None:
@@ -275,11 +280,14 @@ class Session:
     def _clean_up(self) -> BaseException | None:
         if self._closed:
             return None
-        self._closed = True
-        error = clean_up(self.backend.Sofa, [*self.controllers, *self._built_in_controllers()])
+        error = None
         try:
-            self._write_streams()
-        except RecordError as other:
+            with uninterrupted():
+                self._closed = True
+                controllers = [*self.controllers, *self._built_in_controllers()]
+                error = clean_up(self.backend.Sofa, controllers)
+                self._write_streams()
+        except (RecordError, KeyboardInterrupt) as other:
             error = error or other
         return error
 
@@ -294,8 +302,10 @@ class Session:
     ) -> None:
         if error is None:
             self.close()
-        else:
-            self._clean_up()  # its errors are reported, but the first one matters more
+        else:  # its errors are reported, but the first one matters more, unless it is Ctrl-C
+            other = self._clean_up()
+            if is_interrupt(error) and other is not None and not is_interrupt(other):
+                raise other
 
     def _write(self) -> None:
         if self._writer is not None and not self._failure:

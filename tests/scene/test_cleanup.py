@@ -148,6 +148,41 @@ def test_an_error_in_it_does_not_hide_the_first_one(motors, calls, caplog):
     assert "ValueError: port of motor" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("step", "cleanup"),
+    [
+        ("raise DeviceFailedError('It was stopped.')", "signals(1)"),
+        ("raise DeviceFailedError('It was stopped.')", "signals(3)"),
+        ("signals(1)", "raise DeviceFailedError('It was stopped.')"),
+        ("signals(3)", "raise DeviceFailedError('It was stopped.')"),
+        ("stop_and_signals()", "pass"),
+    ],
+)
+def test_a_robot_that_was_stopped_is_shown_where_signals_come_too(softctl, tmp_path, step, cleanup):
+    (tmp_path / "scene.py").write_text(
+        "import os, signal\n"
+        "import Sofa.Core\n"
+        "from sofa_softctl.errors import DeviceFailedError\n"
+        "def signals(count):\n"
+        "    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)[:count]:\n"
+        "        os.kill(os.getpid(), number)\n"
+        "def stop_and_signals():\n"
+        "    try:\n"
+        "        raise DeviceFailedError('It was stopped.')\n"
+        "    finally:\n"
+        "        signals(3)\n"
+        "class Mine(Sofa.Core.Controller):\n"
+        "    def onAnimateBeginEvent(self, event):\n"
+        f"        {step}\n"
+        "    def cleanup(self):\n"
+        f"        {cleanup}\n"
+        "def createScene(root):\n"
+        "    root.addObject(Mine(name='mine'))\n"
+    )
+    status, _, err = softctl("run", tmp_path / "scene.py", "--steps", "3", "--quiet")
+    assert status == 1 and "Error: " in err and "It was stopped." in err, err
+
+
 @pytest.mark.parametrize("status", [0, 1, 130, 143, 129])
 def test_softctl_run_calls_it(softctl, tmp_path, status):
     line = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 from types import TracebackType
@@ -25,6 +26,8 @@ from sofa_softctl.errors import DeviceError, DeviceFailedError, DeviceOpenError,
 
 ANSWERS_WITHIN = 1.0
 """Silence of the device process, which reports every period, after which it hangs [s]."""
+LOOKS = 0.1
+"""Longest wait of `finish` before it does something else meanwhile [s]."""
 KEPT = 10_000
 """Targets that the device process has not read yet; more: it hangs."""
 
@@ -69,6 +72,8 @@ class Stream:
         self.statistics: Statistics | None = None
         """What `finish` returns, also where it raises; None: the process has not ended in order."""
         self._failure: DeviceError | None = None
+        self._raised = ""
+        """The `reason` that was raised last."""
         self._opening: tuple[str | None, str] | None = None
         self._finishing = self._finished = self._asked = False
         self._process, self._link = launch(robot, dry_run)
@@ -150,29 +155,46 @@ class Stream:
         if self._process.poll() is None:
             self._process.send_signal(EMERGENCY_STOP)
 
-    def finish(self, rest: np.ndarray | None = None) -> Statistics:
-        """Bring the robot to its rest pose, stop and close the devices, end the process.
-
-        Takes as long as the limits need to reach the rest pose, and no longer than a bound that
-        follows from them. After a fault or a stop it ends at once. Targets that were not played
-        are dropped. A second call gives the same. Samples remain for `poll`.
+    def begin_finish(self, rest: np.ndarray | None = None) -> None:
+        """Let the robot go to its rest pose, as `finish` does, which is to follow. Does not wait.
 
         Args:
             rest: Another rest pose than that of the configuration [actuators' units], shape (n,).
+        """
+        if not self._finishing:
+            self._link.send(messages.finish(rest))
+            self._finishing = True
+
+    def finish(
+        self, rest: np.ndarray | None = None, *, meanwhile: Callable[[], object] | None = None
+    ) -> Statistics:
+        """Bring the robot to its rest pose, stop and close the devices, end the process.
+
+        Takes as long as the limits need to reach the rest pose, in periods of the device process:
+        one that is slow takes longer. Where it falls silent, or takes far more periods, it is asked
+        for an emergency stop, and then killed. After a fault or a stop it ends at once. Targets
+        that were not played are dropped. A second call gives the same. Samples remain for `poll`.
+
+        Args:
+            rest: Another rest pose than that of the configuration [actuators' units], shape (n,).
+            meanwhile: Called again and again while it waits.
 
         Raises:
-            DeviceError: The process did not end in time, or a device failed on the way.
+            DeviceError: The process did not end in order, or a device failed, or the robot was
+                held or stopped, and that was not raised before.
         """
         if not self._finished:
-            self._finishing = True
-            self._receive()
-            known = self.reason
-            self._link.send(messages.finish(rest))
-            self._await_end(self._bound())
+            self.begin_finish(rest)
+            try:
+                self._await_end(meanwhile or (lambda: None))
+            except Exception:  # of `meanwhile`
+                self.stop_now()
+                self._end()
+                raise
             self._end()
             if self.statistics is None and self._failure is None:
                 self._failure = self._ended()
-            elif self.reason != known and not self._asked and self._failure is None:
+            elif self.reason != self._raised and not self._asked and self._failure is None:
                 self._failure = self._error(f"{self.robot.name}: {self.reason}.")
         if self._failure is not None:
             raise self._failure
@@ -221,6 +243,7 @@ class Stream:
         if self._failure is not None:
             raise self._failure
         if self.reason:
+            self._raised = self.reason
             raise self._failed(self._error(f"{self.robot.name}: {self.reason}."))
         if self._finishing:
             raise DeviceFailedError(f"{self.robot.name}: the stream is finished.")
@@ -263,43 +286,64 @@ class Stream:
             )
         return DeviceFailedError(f"{self.robot.name}: the device process {how}{when}.{keep}")
 
-    def _bound(self) -> float:
-        """Time that the end may take: hold, brake, return, hold, stop and close [s]."""
-        actuators, safety = self.robot.actuators, self.robot.safety
-        span, rate, acceleration = (
-            (
-                np.array(values)
-                for values in zip(
-                    *((a.position_max - a.position_min, a.rate, a.acceleration) for a in actuators),
-                    strict=True,
-                )
-            )
-            if actuators
-            else (np.empty(0),) * 3
-        )
-        brake = float((rate / acceleration).max(initial=0.0))
-        back = brake + longest(span, rate, acceleration) + 2.0 * safety.hold
-        devices = len(self.robot.devices) * (2.0 * safety.clock_jump + 2.0 * STOPS_WITHIN)
-        periods = 10.0 / self.robot.stream.rate
-        return 2.0 * back + devices + periods + 2.0
+    def _most_periods(self) -> float:
+        """Periods that the end may take: hold, brake, return, hold, and the same again."""
+        actuators = self.robot.actuators
+        span = np.array([one.position_max - one.position_min for one in actuators])
+        rate = np.array([one.rate for one in actuators])
+        acceleration = np.array([one.acceleration for one in actuators])
+        with np.errstate(over="ignore"):  # infinitely many are right for limits near 0
+            brake = float((rate / acceleration).max(initial=0.0))
+            back = brake + longest(span, rate, acceleration) + 2.0 * self.robot.safety.hold
+        return 2.0 * back * self.robot.stream.rate + 10.0
 
-    def _await_end(self, seconds: float) -> None:
+    def _longest_silence(self) -> float:
+        """Time in which a process that ends says something, whatever its devices do [s]."""
+        calls = len(self.robot.devices) * 2.0 * (self.robot.safety.clock_jump + STOPS_WITHIN)
+        return calls + 2.0 / self.robot.stream.rate + 2.0
+
+    def _await_end(self, meanwhile: Callable[[], object]) -> None:
+        """Wait for the end of the process, as long as it goes on."""
+        left, silence = self._most_periods(), self._longest_silence()
+        self._heard = monotonic()
+        while not self._link.closed:
+            meanwhile()
+            known = len(self._samples)
+            self._link.wait(min(LOOKS, self._heard + silence - monotonic()))
+            self._receive()
+            left -= len(self._samples) - known
+            silent = monotonic() - self._heard
+            if silent > silence:
+                self._end_by_force(f"has said nothing for {silent:.1f} s", silence)
+            elif left < 0.0:
+                self._end_by_force("does not come to an end", silence)
+
+    def _end_by_force(self, why: str, seconds: float) -> None:
+        """Ask for an emergency stop; a process that does not end then either is killed."""
+        self.stop_now()
         deadline = monotonic() + seconds
         while not self._link.closed and (left := deadline - monotonic()) > 0.0:
             self._link.wait(left)
             self._receive()
-        if not self._link.closed:
-            self._failure = DeviceTimeoutError(
-                f"{self.robot.name}: the device process did not end within {seconds:.1f} s and was "
-                "killed: it was paused, or a device hangs. Switch the robot off."
+        ended = self._link.closed
+        if not ended:
+            self._process.kill()
+            self._link.closed = True
+        self._failure = DeviceTimeoutError(
+            f"{self.robot.name}: the device process {why}: it was asked for an emergency stop, and "
+            + (
+                "stopped the devices."
+                if ended and self.state is StreamState.STOPPED
+                else "was killed: it was paused, or a device hangs. Switch the robot off."
             )
+        )
 
     def _end(self) -> None:
         """Leave nothing behind: a process that did not end by itself is killed."""
         self._finishing = self._finished = True
         self._link.close()
         try:
-            self._process.wait(0.0 if self._failure is not None else 2.0)
+            self._process.wait(2.0)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Thread
 from time import monotonic
 
 import numpy as np
@@ -12,7 +13,7 @@ from sofa_softctl.bridge.device import Capabilities, Device
 from sofa_softctl.bridge.stream.checks import TOLERANCE, check_capabilities, effort_note
 from sofa_softctl.bridge.stream.device_lock import DeviceLock, lock_device
 from sofa_softctl.bridge.stream.histogram import Histogram
-from sofa_softctl.bridge.stream.port import Port
+from sofa_softctl.bridge.stream.port import STOPS_WITHIN, Port
 from sofa_softctl.bridge.stream.signal_times import SignalTimes
 from sofa_softctl.errors import ConfigError, SoftctlError
 
@@ -100,24 +101,45 @@ class Fleet:
             port.write(command)
 
     def stop(self) -> list[str]:
-        """Stop all devices, those that failed last; what could not be stopped, in words."""
+        """Stop all devices at the same time, each in a thread; what could not be, in words."""
         self.stopped = True
-        return self._try_all("stop")
+        problems: list[str] = []
 
-    def close(self) -> list[str]:
-        """Close all devices; what could not be closed, in words."""
-        problems = self._try_all("close")
-        while self._locks:
-            self._locks.pop().release()
-        return problems
-
-    def _try_all(self, what: str) -> list[str]:
-        problems = []
-        for port in sorted(self.ports, key=lambda port: port.failed):
+        def stop(port: Port) -> None:
             try:
-                getattr(port, what)()
+                port.stop()
             except SoftctlError as error:
                 problems.append(str(error))
+
+        threads = []
+        for port in self.ports:
+            thread = Thread(target=stop, args=(port,), daemon=True)
+            try:
+                thread.start()
+                threads.append((thread, port))
+            except RuntimeError:  # the system has no more threads
+                stop(port)
+        deadline = monotonic() + STOPS_WITHIN
+        for thread, port in threads:
+            thread.join(max(deadline - monotonic(), 0.0))
+            if thread.is_alive():
+                port.hangs = True
+                problems.append(
+                    f"device '{port.name}': stop() did not return within {STOPS_WITHIN:g} s"
+                )
+        return problems
+
+    def close(self) -> list[str]:
+        """Close all devices but those that hang, which end with the process; problems, in words."""
+        problems = []
+        for port in self.ports:
+            try:
+                if not port.hangs:
+                    port.close()
+            except SoftctlError as error:
+                problems.append(str(error))
+        while self._locks:
+            self._locks.pop().release()
         return problems
 
     def measured(self) -> np.ndarray:

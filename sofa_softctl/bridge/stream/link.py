@@ -12,6 +12,8 @@ _LONGEST = 1 << 16
 """Of a part of a message [bytes]: the kernel refuses packets that are longer than its buffer."""
 _MORE, _LAST = b"+", b"."
 """First byte of a part."""
+WAITS = 3600.0
+"""Longest wait [s]: `poll` takes no more than 2^31 ms."""
 
 
 class Link:
@@ -79,10 +81,10 @@ class Link:
         return found
 
     def wait(self, seconds: float) -> None:
-        """Wait until something arrives, or what was kept can be sent, but no longer."""
+        """Wait until something arrives, or what was kept can be sent; no longer, and `WAITS`."""
         poll = select.poll()  # `select` fails where a process has many files open
         poll.register(self._end, select.POLLIN | (select.POLLOUT if self._kept else 0))
-        poll.poll(max(1e3 * seconds, 0.0))
+        poll.poll(1e3 * min(max(seconds, 0.0), WAITS))
         self.flush()
 
     def flush_within(self, seconds: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from time import monotonic
 
 import numpy as np
@@ -68,8 +68,8 @@ class Port:
         """Time of its calls since this was set to 0 [s]."""
         self.dropped = 0
         """Damaged or stray frames or messages on its line since the first feedback."""
-        self.failed = False
-        """Whether a call raised an error."""
+        self.hangs = False
+        """Whether its `stop` has not returned."""
         self._maps = [actuator.map for actuator in actuators]
         self._low = np.array([channel.low for channel in self.channels])
         self._high = np.array([channel.high for channel in self.channels])
@@ -121,7 +121,6 @@ class Port:
         silence = monotonic() - self._answered  # NaN before the first command
         longest = self._period + self._safety.feedback_timeout
         if self.capabilities.acknowledges and silence > longest:
-            self.failed = True
             raise DeviceTimeoutError(
                 f"device '{self.name}' has acknowledged no command for {silence:.3g} s "
                 f"(feedback_timeout = {self._safety.feedback_timeout:g} s). Check its cable "
@@ -129,8 +128,8 @@ class Port:
             )
 
     def stop(self) -> None:
-        """See `Device.stop`."""
-        with self._calling("stop", STOPS_WITHIN):
+        """See `Device.stop`. From any thread: who calls it limits the time."""
+        with self._calling("stop", None):
             self.device.stop()
 
     def close(self) -> None:
@@ -200,15 +199,14 @@ class Port:
             del self._written[number]
 
     @contextmanager
-    def _calling(self, what: str, seconds: float) -> Iterator[None]:
+    def _calling(self, what: str, seconds: float | None) -> Iterator[None]:
         """Limit and measure a call; whatever it raises becomes a DeviceError with its name."""
         start = monotonic()
         name = f"device '{self.name}'"
         try:
-            with call_limit(f"{name}: {what}()", seconds):
+            with call_limit(f"{name}: {what}()", seconds) if seconds else nullcontext():
                 yield
         except BaseException as error:  # SystemExit too: the other devices are to be stopped
-            self.failed = True
             kind, text = described(error)
             if kind is None:
                 kind = DeviceOpenError if what == "open" else DeviceFailedError

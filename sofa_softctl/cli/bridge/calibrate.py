@@ -11,6 +11,7 @@ from sofa_softctl.cli.bridge.answers import Answers
 from sofa_softctl.cli.bridge.dialogue import Aborted, Dialogue
 from sofa_softctl.cli.bridge.group import Config, DryRun, bridge, load_robot
 from sofa_softctl.cli.bridge.jog import index_of, show_notes
+from sofa_softctl.cli.bridge.stop_key import space_stops
 from sofa_softctl.cli.options import Plugin
 from sofa_softctl.errors import ConfigError
 from sofa_softctl.status import ExitStatus
@@ -42,7 +43,8 @@ def calibrate(
     """Find direction and zero of each actuator, and write them to the file, of which a copy stays.
 
     Each actuator moves a little, slowly; you say what you saw, and move it to its rest pose. Input
-    that ends, q or Ctrl-C stop all motors at once, and write nothing.
+    that ends, q or Ctrl-C stop all motors at once, and write nothing; so do Ctrl-C and space while
+    it goes to rest at the end.
     """
     from sofa_softctl.bridge.calibration import present
     from sofa_softctl.bridge.config.write import changed_text, write_back
@@ -96,10 +98,12 @@ def _calibrated(
             _calibrate(dialogue, used, index, found)
         new = {name: each for name, each in found.items() if each != first[name]}
         if not _confirmed(dialogue, first, new):
-            return {}
+            new = {}
         for index, actuator in enumerate(used.actuators):
-            if found[actuator.name] != start[actuator.name]:
+            if new and found[actuator.name] != start[actuator.name]:
                 hand.rest[index] = hand.goal[index]  # by the old zero, which this stream has
+        with space_stops(hand):
+            hand.stream.finish(hand.rest)
         return new
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sofa_softctl.cli.bridge.group import Config, DryRun, bridge, load_robot
+from sofa_softctl.cli.bridge.stop_key import STOPPED, space_stops
 from sofa_softctl.cli.options import Plugin
 from sofa_softctl.errors import ConfigError, UsageError
 from sofa_softctl.status import ExitStatus
@@ -46,8 +47,8 @@ def jog(
 ) -> None:
     """Move one actuator by hand, slowly and within its limits; then it goes back to rest.
 
-    By keys, or once with --by or --to. The other actuators stay where they are. Ctrl-C stops all
-    motors at once.
+    By keys, or once with --by or --to. The other actuators stay where they are. Ctrl-C and
+    space stop all motors at once.
     """
     from sofa_softctl.bridge.hand import hand_on, slow_robot
 
@@ -62,12 +63,16 @@ def jog(
         show_notes(hand)
         if by is None and to is None:
             _by_keys(hand, index)
+            hold = 0.0
         else:
             start = float(hand.goal[index])
             goal = start + by if by is not None else to
             assert goal is not None
             _check_within(one, goal)
-            _move(hand, index, goal, hold)
+            hand.go(index, goal)
+        with space_stops(hand):
+            _arrive(hand, index, hold)
+            hand.stream.finish(hand.rest)
     typer.echo("At rest.")
 
 
@@ -107,8 +112,7 @@ def _check_within(actuator: ActuatorConfig, position: float) -> None:
         )
 
 
-def _move(hand: Hand, index: int, goal: float, hold: float) -> None:
-    hand.go(index, goal)
+def _arrive(hand: Hand, index: int, hold: float) -> None:
     while not hand.arrived:
         hand.tick()
     for _ in range(round(hold / hand.period)):
@@ -154,12 +158,9 @@ def _by_keys(hand: Hand, index: int) -> None:
                 case "0":
                     typer.echo(f"to {hand.go(index, actuator.rest):.4g} {actuator.unit}")
                 case " ":
-                    typer.echo("Stopped: all motors stay where they are.", err=True)
+                    typer.echo(STOPPED, err=True)
                     raise typer.Exit(ExitStatus.INTERRUPTED)
                 case "q":
                     break
                 case None if answers.ended:
                     break
-        while not hand.arrived:
-            hand.tick()
-    typer.echo(where(hand, index))

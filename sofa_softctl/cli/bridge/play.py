@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sofa_softctl._internal.interrupt import ended_by_signals
+from sofa_softctl._internal.interrupt import ended_by_signals, uninterrupted
 from sofa_softctl.bridge.dry_run import DRY_RUN, noted
 from sofa_softctl.cli.bridge.group import DryRun, bridge, load_robot
 from sofa_softctl.cli.bridge.stop_key import HELP, stop_key
@@ -129,10 +129,15 @@ def _played(
                 write_rows(writer, "bridge", rows.of(samples), None)
 
         stream = Stream(robot, dry_run=dry_run)
-        stack.callback(lambda: keep(stream.poll()))  # the way to the rest pose, however it ends
-        stack.enter_context(stream)
-        if stack.enter_context(stop_key(stream.stop_now)):
+
+        def keep_rest() -> None:  # the way to the rest pose, however it ends
+            with uninterrupted():
+                keep(stream.poll())
+
+        stack.callback(keep_rest)
+        if stack.enter_context(stop_key(stream.stop_now)):  # until the robot is at rest
             show.note(HELP)
+        stack.enter_context(stream)
         advance = stack.enter_context(show.bar("Playing", len(motion.time)))
         for done, samples in play(stream, motion):
             advance(done)
@@ -165,4 +170,5 @@ def _recording(file: RecordFile | None, about: dict[str, str]) -> Iterator[Recor
         status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else f"stopped: {error}"
         raise
     finally:
-        writer.close(status=status)
+        with uninterrupted():
+            writer.close(status=status)

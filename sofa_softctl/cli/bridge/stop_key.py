@@ -8,11 +8,20 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
 
 from sofa_softctl.cli.bridge.answers import Answers, keys_at_once
+from sofa_softctl.errors import DeviceError
+from sofa_softctl.status import ExitStatus
+
+if TYPE_CHECKING:
+    from sofa_softctl.bridge.hand import Hand
 
 KEY = " "
 HELP = "Space stops all motors at once."
+STOPPED = "Stopped: all motors stay where they are."
 
 
 @contextmanager
@@ -35,6 +44,30 @@ def stop_key(stop: Callable[[], None]) -> Iterator[bool]:
             os.close(end)
             thread.join()
             os.close(ended)
+
+
+@contextmanager
+def space_stops(hand: Hand) -> Iterator[None]:
+    """Space stops a robot that is moved by hand while this is open.
+
+    Raises:
+        typer.Exit: It was stopped so.
+        DeviceError: It was held, or stopped by something else.
+    """
+    pressed = threading.Event()
+
+    def stop() -> None:
+        pressed.set()
+        hand.stream.stop_now()
+
+    with stop_key(stop):
+        try:
+            yield
+        except DeviceError:
+            if not pressed.is_set():
+                raise
+            typer.echo(STOPPED, err=True)
+            raise typer.Exit(ExitStatus.INTERRUPTED) from None
 
 
 def _is_ours() -> bool:

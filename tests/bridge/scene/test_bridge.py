@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from sofa_softctl import controller
+from sofa_softctl import HardwareBridge, controller
 from sofa_softctl.errors import DeviceError, DeviceFailedError, DeviceOpenError
 from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.devices import keep_devices_closed
@@ -202,6 +202,26 @@ def test_a_snapshot_that_goes_back_in_time_begins_anew_too(bar, robot, wire):
     session.step(5)
     session.close()
     assert wire.calls() == ["open", "write", "stop", "close"] * 2
+
+
+def test_two_robots_of_a_scene_go_to_rest_at_the_same_time(bar, robot, wire):
+    """Each is held for 1 s at its rest pose; silence of 0.5 s would be a fault of the other one."""
+    safety = {"hold": 1.0, "command_timeout": 0.5}
+
+    def other(scene):
+        table = wire.table.replace("wire.txt", "other.txt")
+        config = robot(device=table, safety=safety)
+        scene.root.addObject(HardwareBridge(name="other", root=scene.root, config=config))
+
+    session = bar(other, config=robot(device=wire.table, safety=safety))
+    session.step(20)
+    session.close()
+    stopped = []
+    for name in ("wire.txt", "other.txt"):
+        wire.path = wire.path.with_name(name)
+        wire.assert_rested()
+        stopped += [float(line[2]) for line in wire.lines() if line[1] == "stop"]
+    assert abs(stopped[0] - stopped[1]) < 0.5  # one after the other: 1 s
 
 
 def test_copies_and_benchmarks_open_no_device(bar, robot, wire):

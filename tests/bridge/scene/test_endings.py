@@ -7,6 +7,7 @@ import sys
 import textwrap
 import time
 
+import numpy as np
 import pytest
 
 from sofa_softctl.record.record import read_record
@@ -55,7 +56,8 @@ def begun(tmp_path, robot_file, wire):
     processes = []
 
     def begin(*command, **environment):
-        known = {"PYTHONPATH": paths, "ROBOT": str(robot_file(device=wire.table))}
+        path = robot_file(device=wire.table, **begin.changes)
+        known = {"PYTHONPATH": paths, "ROBOT": str(path)}
         process = subprocess.Popen(
             [sys.executable, *map(str, command)],
             env={**os.environ, "MOVING": str(moving), **known, **environment},
@@ -70,7 +72,7 @@ def begun(tmp_path, robot_file, wire):
             time.sleep(0.01)
         return process
 
-    begin.folder = tmp_path
+    begin.folder, begin.changes = tmp_path, {}
     yield begin
     for process in processes:
         process.kill()
@@ -108,6 +110,64 @@ def test_a_signal_ends_softctl_run_and_the_record_has_the_way_to_rest(
     record = read_record(begun.folder / "run.mcap")
     assert record.status == "interrupted"
     assert states_of(record)[-3:] == ["STREAMING", "RETURNING", "RESTED"]
+
+
+@pytest.fixture
+def returning(begun, plugin, wire):
+    """returning() -> process of a run whose steps are done; the way to rest takes more than 1 s."""
+
+    def begin():
+        stop_file = f'stop_file = "{begun.folder}/stop"'
+        begun.changes = {"hold = 0.02": f"hold = 1.0\n{stop_file}"}
+        process = softctl_run(begun, plugin, "--bridge", "bar.toml", "--steps", "25")
+        deadline = time.monotonic() + 30.0
+        while not goes_back(wire):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
+        return process
+
+    return begin
+
+
+def goes_back(wire):
+    values = wire.values()[:, 1]
+    return len(values) and values[-1] < values.max() - 1.0
+
+
+@pytest.mark.parametrize(
+    ("count", "number", "status"), [(1, signal.SIGHUP, 129), (6, signal.SIGINT, 0)]
+)
+def test_signals_on_the_way_to_rest_keep_the_record(begun, returning, wire, count, number, status):
+    """The first one waits for its end; with more, the robot goes there without the scene."""
+    process = returning()
+    for other in [number, *[signal.SIGTERM, signal.SIGINT, signal.SIGHUP] * 2][:count]:
+        process.send_signal(other)
+        time.sleep(0.002)
+    found, out = finished(process)
+    assert found == status or count > 1, out  # the last one may come when all is done
+    record = read_record(begun.folder / "run.mcap")
+    assert record.status == "interrupted" and len(record.time) == 25
+    command = record.streams["bridge.robot.command"].values
+    sent = np.isfinite(command).all(axis=1).sum()
+    if count == 1:
+        assert states_of(record)[-2:] == ["RETURNING", "RESTED"] and sent == len(wire.values())
+    else:
+        assert states_of(record)[-1] == "RETURNING" and sent > 25
+        deadline = time.monotonic() + 10.0
+        while "close" not in wire.calls() and time.monotonic() < deadline:
+            time.sleep(0.05)
+    wire.assert_rested()
+
+
+def test_a_stop_on_the_way_to_rest_is_shown_also_where_a_signal_comes_as_well(begun, returning):
+    process = returning()
+    (begun.folder / "stop").touch()
+    process.send_signal(signal.SIGTERM)
+    found, out = finished(process)
+    assert found == 1 and "Error: Bar: emergency stop: the file" in " ".join(out.split())
+    record = read_record(begun.folder / "run.mcap")
+    assert record.status.startswith("stopped: Bar: emergency stop: the file")
+    assert states_of(record)[-2:] == ["RETURNING", "STOPPED"]
 
 
 def test_an_error_of_the_scene_ends_it_the_same_way(begun, plugin, wire):

@@ -8,8 +8,11 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
+from sofa_softctl.record.writer import RecordWriter
+from tests.bridge.scene.conftest import WIRE
 from tests.bridge.scene.test_commands import SCENE
 
 
@@ -34,6 +37,33 @@ def test_space_stops_the_motors_at_once_and_other_keys_do_nothing(tmp_path, robo
     _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 1
     assert re.search(said, " ".join(shown.decode().split()))
+
+
+def test_space_stops_the_motors_on_the_way_to_rest_that_ctrl_c_began(tmp_path, robot_file, wire):
+    """Of `softctl bridge play`; the way takes more than 2 s."""
+    config = robot_file(device=wire.table, **{"hold = 0.02": "hold = 2.0"})
+    times = np.arange(0.0, 10.0, 0.01)
+    metadata = {"units": "mm, kg, s", "inverse.actuators": '["cable_0", "cable_1"]'}
+    with RecordWriter(tmp_path / "motion.mcap", metadata) as writer:
+        writer.add_channel("inverse.displacement", unit="mm", shape=(2,), description="")
+        for time_ in times:
+            writer.write(time_, {"inverse.displacement": [0.5 * time_, time_]})
+    pid, terminal = pty.fork()
+    if pid == 0:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        command = [sys.executable, "-m", "sofa_softctl.cli", "bridge", "play", "motion.mcap"]
+        os.chdir(tmp_path)
+        os.execv(sys.executable, [*command, "--config", str(config), "--plugin", str(WIRE)])
+    shown = read_until(terminal, b"Space stops all motors at once.")
+    while not (wire.path.exists() and len(wire.values()) > 100):
+        time.sleep(0.02)
+    os.write(terminal, b"\x03")
+    time.sleep(0.5)
+    os.write(terminal, b" ")
+    shown += read_until(terminal, None)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 1
+    assert "emergency stop: signal SIGUSR1" in " ".join(shown.decode().split())
 
 
 def read_until(terminal, words):

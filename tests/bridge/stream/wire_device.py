@@ -22,7 +22,8 @@ class WireDevice(Device):
     no DeviceError, 'block' waits 2 s in a write, 'slow' 7 ms in each; 'deaf'
     acknowledges nothing more, 'blind' measures no 'tip' any more, 'stopped' says that it was
     stopped, 'strain' measures effort 9, 'numb' NaN.
-    'open' refuses to open. `start`: where it is before the first command.
+    'open' refuses to open. `slow_takes`, `stop_takes`: of each write from then on, and of `stop`
+    [s]. `start`: where it is before the first command.
     """
 
     def __init__(
@@ -37,10 +38,13 @@ class WireDevice(Device):
         watchdog: float = 0.0,
         rate_max: float = float("inf"),
         label: str = "",
+        stop_takes: float = 0.0,
+        slow_takes: float = 0.0,
     ) -> None:
         del label  # several devices write one record: it says that they are not the same
         super().__init__(name)
         self.record, self.fault, self.after, self.start = record, fault, after, start
+        self.stop_takes, self.slow_takes = stop_takes, slow_takes
         self.resolution, self.watchdog, self.rate_max = resolution, watchdog, rate_max
 
     def note(self, *words):
@@ -73,6 +77,8 @@ class WireDevice(Device):
             raise DeviceFailedError("the plug was pulled")
         if fault == "bug":
             raise KeyError("oops")
+        if self.written > self.after:
+            time.sleep(self.slow_takes)
         if fault == "slow":
             time.sleep(0.007)
         if fault == "block" and self.written == self.after + 1:
@@ -97,6 +103,7 @@ class WireDevice(Device):
 
     def stop(self):
         self.note("stop", time.monotonic())
+        time.sleep(self.stop_takes)
 
     def close(self):
         self.note("close", time.monotonic())

@@ -103,6 +103,45 @@ def test_a_terminal_gives_keys_at_once_and_its_end_ends_the_motion(robot):
     assert robot.words()[-1][1] == ["stop"]
 
 
+JOG = ("jog", "left", "--by", "4", "--speed", "1", "--hold", "0")
+CALIBRATE = ("calibrate", "--speed", "1")
+
+
+@pytest.mark.parametrize(
+    ("words", "answers", "key"),
+    [(JOG, b"", b"\x03"), (CALIBRATE, b"y\n4\nok\nn\n", b" ")],
+    ids=["jog, Ctrl-C", "calibrate, space"],
+)
+def test_space_and_ctrl_c_stop_all_motors_on_the_way_to_rest(robot, words, answers, key):
+    """At 4 mm/s, 4 mm from there: 1.5 s; `calibrate` shows a small move first."""
+    command = [sys.executable, "-m", "sofa_softctl.cli", "bridge", words[0], robot.path, *words[1:]]
+    pid, ours = pty.fork()  # a session of its own, of which it is the foreground
+    if pid == 0:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.execv(sys.executable, [*map(str, command), "--plugin", str(PLUGIN)])
+    try:
+        os.write(ours, answers)
+        end = time.monotonic() + 30.0
+        while not goes_back(robot, 1380.0):
+            assert time.monotonic() < end and os.waitpid(pid, os.WNOHANG) == (0, 0)
+            time.sleep(0.02)
+        os.write(ours, key)
+        said = ""
+        while "topped" not in said:
+            said += os.read(ours, 4096).decode()
+        _, status = os.waitpid(pid, 0)
+    finally:
+        os.close(ours)
+    assert os.waitstatus_to_exitcode(status) == 130, said
+    assert robot.words()[-1][1] == ["stop"]
+    assert 1100.0 < robot.sent()[1][-1] < 1400.0, "where it was"
+
+
+def goes_back(robot, there):
+    values = robot.sent()[1] if robot.log.exists() else []
+    return bool(values) and max(values) > there and values[-1] < there
+
+
 def test_ctrl_c_stops_all_motors(robot):
     process, ours = started(robot, "jog", robot.path, "left", "--to", "20", "--speed", "2")
     try:
