@@ -5,7 +5,8 @@ the simulation [scene time] and the numbers in row-major order, to the bit, or a
 stream also has the computer's monotonic clock. The metadata of a channel give `unit`, `shape`
 (JSON) and `description`; the metadata record `run` holds the writer's metadata, the record `end`
 the status. MCAP's own stamps are the time in billionths; `publish_time` of a stream is the clock.
-Chunks are compressed with lz4. What does not change, such as meshes, is in attachments (`attachment`). Recordings of earlier versions, in JSON and with zstd, are read too.
+Chunks are compressed with lz4. What does not change, such as meshes, is in attachments
+(`attachment`). Recordings of earlier versions, in JSON and with zstd, are read too.
 
 Format: https://mcap.dev/spec.
 """

@@ -89,7 +89,10 @@ class BodyPiece(Piece):
         points = self._positions[step][:, :3]
         kind, cells = self.body.cells
         stress = self.body.von_mises(points)
-        more = {where: {n: v[step] for n, v in found.items()} for where, found in self._more.items()}
+        more = {
+            where: {name: values[step] for name, values in found.items()}
+            for where, found in self._more.items()
+        }
         return Grid(
             points,
             kind,
@@ -106,7 +109,10 @@ class CablesPiece(Piece):
 
     def __init__(self, record: Record, cables: list[Cable]) -> None:
         self.cables = cables
-        self._points = [cable.points(record.channels[f"{cable.state}.position"]) for cable in cables]
+        states = [record.channels[f"{cable.state}.position"] for cable in cables]
+        self._points = [
+            cable.points(positions) for cable, positions in zip(cables, states, strict=True)
+        ]
         sizes = [points.shape[1] for points in self._points]
         starts = np.cumsum([0, *sizes])
         firsts = [np.arange(a, a + size - 1) for a, size in zip(starts, sizes, strict=False)]
