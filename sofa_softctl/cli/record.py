@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -66,7 +67,11 @@ def export(
     from sofa_softctl.record.export import export_csv, export_npz, export_streams
     from sofa_softctl.record.record import read_record
 
-    writers = {".csv": export_csv, ".npz": export_npz, ".pvd": partial(_export_pvd, every=every)}
+    writers: dict[str, Callable[[Record, Path], None]] = {
+        ".csv": export_csv,
+        ".npz": export_npz,
+        ".pvd": partial(_export_pvd, every=every),
+    }
     write = writers.get(to.suffix.lower())
     if write is None:
         raise RecordError(f"--to: expected FILE.csv, FILE.npz or FILE.pvd. Got: '{to}'.")

@@ -147,8 +147,8 @@ class ContactsPiece(Piece):
     def grid(self, step: int) -> Grid:
         """See Piece."""
         points, forces = self._points[step, : self._most], self._forces[step, : self._most]
-        empty = ~(points.any(axis=1) | forces.any(axis=1))
-        points = np.where(empty[:, None], self._nowhere, points)
+        there = np.concatenate([points, forces], axis=1).any(axis=1, keepdims=True)
+        points = np.where(there, points, self._nowhere)
         return Grid(points, "vertex", np.arange(len(points))[:, None], {"force": forces})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import tempfile
 from collections.abc import Iterator
 from html import escape
@@ -10,11 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from sofa_softctl.errors import SoftctlError
+from sofa_softctl._internal.axes import ENTRIES
+from sofa_softctl._internal.colors import PALETTE
+from sofa_softctl.errors import RecordError, SoftctlError
 from sofa_softctl.record.record import COMPLETE, INTERRUPTED, Record, column_names
-from sofa_softctl.scene.geometry import geometry_in
+from sofa_softctl.scene.geometry import Cable, geometry_in
+from sofa_softctl.units import Units
 from sofa_softctl.view.report import html
-from sofa_softctl.view.report.run_figures import ENTRIES, series_figure
+from sofa_softctl.view.report.run_figures import series_figure
 from sofa_softctl.view.report.run_findings import findings_of
 from sofa_softctl.view.terminal.numbers import counted
 
@@ -26,8 +30,10 @@ STRESSES = 200
 """Most steps whose stresses are computed."""
 TEXTS = ("scene", "backend", "dt", "units", "cpu", "os")
 """Metadata that are neither parameters nor versions nor of controllers."""
-FIRST = ("error", "effort", "force", "displacement", "tip", "goal")
+FIRST = ("error", "effort", "displacement", "tip", "goal")
 """Data that are drawn first."""
+OF_CABLES = {"force": "force", "displacement": "length"}
+"""Data of cables, which are drawn together, and what they are."""
 
 
 def page(record: Record) -> str:
@@ -57,7 +63,7 @@ def _tiles(record: Record) -> str:
         [
             (words.get(record.status, "failed"), "how the run ended"),
             (f"{len(time):,}", f"steps, {escape(span)}"),
-            (escape(metadata.get("dt", "–")), f"length of a step {escape(f'[{unit}]')}"),
+            (escape(f"{metadata.get('dt', '–')} {unit}"), "length of a step"),
             (escape(metadata.get("softctl", "–")), "version of softctl"),
         ]
     )
@@ -100,41 +106,69 @@ def _rendered(record: Record, steps: list[int]) -> Iterator[tuple[int, str]]:
 def _plots(record: Record) -> str:
     if len(record.time) < 2:
         return ""
-    names = [name for name in record.channels if _is_drawn(record, name)]
+    cables = _cables(record)
+    drawn = {f"{cable.name}.{data}" for cable in cables for data in OF_CABLES}
+    names = [name for name in record.channels if name not in drawn and _is_drawn(record, name)]
     names.sort(key=_importance)
-    figures = [*_stresses(record)]
-    for name in names[: DRAWN - len(figures)]:
-        values = record.channels[name]
-        labels = column_names(name.rpartition(".")[2], values.shape[1:])
-        columns = values.reshape(len(values), -1)
-        svg = series_figure(record.time, columns, labels, record.units[name], _time_unit(record))
-        figures.append(html.figure(svg, name))
+    figures = [*_stresses(record), *_of_cables(record, cables)]
+    figures[1:1] = [_channel(record, name) for name in names[: DRAWN - len(figures)]]
     body = "".join(figures[:OPEN])
     if figures[OPEN:]:
-        more = f"{counted(len(figures) - OPEN, 'more figure')}"
-        body += html.folded(more, "".join(figures[OPEN:]))
-    note = f"Of {counted(len(record.channels), 'channel')}; those of many nodes are not drawn."
+        body += html.folded(counted(len(figures) - OPEN, "further figure"), "".join(figures[OPEN:]))
+    note = "Channels of many nodes, and those that do not change, are not drawn."
     return html.section("Over time", body, note) if body else ""
+
+
+def _channel(record: Record, name: str) -> str:
+    """Figure of one channel."""
+    values = record.channels[name]
+    owner, _, data = name.rpartition(".")
+    labels = column_names(data, values.shape[1:])
+    actuators = _names(record.metadata.get(f"{owner}.actuators", ""))
+    if data in ("effort", "displacement") and len(actuators) == len(labels):
+        labels = actuators
+    columns = values.reshape(len(values), -1)
+    unit = record.units[name]
+    return html.figure(series_figure(record.time, columns, labels, unit, _time_unit(record)), name)
+
+
+def _of_cables(record: Record, cables: list[Cable]) -> Iterator[str]:
+    """Force and displacement of all cables."""
+    for data, quantity in OF_CABLES.items():
+        found = {
+            cable.name: record.channels[f"{cable.name}.{data}"].reshape(-1)
+            / (cable.lambda_per_effort if data == "force" else 1.0)
+            for cable in cables[: len(PALETTE)]
+            if f"{cable.name}.{data}" in record.channels
+        }
+        if not found:
+            continue
+        columns, unit = np.stack(list(found.values()), axis=1), _symbol(record, quantity)
+        svg = series_figure(record.time, columns, [*found], unit, _time_unit(record))
+        rest = len(cables) - len(found)
+        more = f"; {counted(rest, 'further cable')} not drawn" if rest else ""
+        yield html.figure(svg, f"{data.capitalize()} of the cables{more}")
 
 
 def _stresses(record: Record) -> Iterator[str]:
     """Largest von Mises stress of each body over time."""
     try:
         bodies = [body for body in geometry_in(record).bodies if body.material is not None]
-    except SoftctlError:
+    except RecordError:
         return
-    thin = slice(None, None, -(-len(record.time) // STRESSES))
+    every = -(-len(record.time) // STRESSES)
     columns = []
-    for body in bodies:
-        steps = record.channels[f"{body.name}.position"][thin]
+    for body in bodies[: len(PALETTE)]:
+        steps = record.channels[f"{body.name}.position"][::every]
         stresses = [body.von_mises(positions[:, :3]) for positions in steps]
         columns.append([np.nan if each is None else float(each.max()) for each in stresses])
     if columns:
-        unit = record.metadata.get("units", "")
         names, table = [body.name for body in bodies], np.array(columns).T
-        pressure = _pressure(unit)
-        svg = series_figure(record.time[thin], table, names, pressure, _time_unit(record))
-        yield html.figure(svg, "Largest von Mises stress of each body")
+        unit, times = _symbol(record, "pressure"), record.time[::every]
+        svg = series_figure(times, table, names[: len(columns)], unit, _time_unit(record))
+        of = names[0] if len(names) == 1 else "each body"
+        thinned = "" if every == 1 else f", in every {every}th step"
+        yield html.figure(svg, f"Largest von Mises stress of {of}{thinned}")
 
 
 def _channels(record: Record) -> str:
@@ -177,8 +211,10 @@ def _produced(record: Record) -> str:
 def _is_drawn(record: Record, name: str) -> bool:
     """Whether a channel is of few numbers, some of which change."""
     values = record.channels[name]
-    numbers = values.dtype.kind == "f" and values[0].size <= ENTRIES
-    return numbers and bool(np.isfinite(values).any()) and bool(np.ptp(values, axis=0).any())
+    if values.dtype.kind != "f" or not 0 < values[0].size <= ENTRIES:
+        return False
+    finite = values[np.isfinite(values).reshape(len(values), -1).all(axis=1)]
+    return len(finite) > 1 and bool((finite != finite[0]).any())
 
 
 def _importance(name: str) -> int:
@@ -186,11 +222,27 @@ def _importance(name: str) -> int:
     return FIRST.index(data) if data in FIRST else len(FIRST)
 
 
+def _cables(record: Record) -> list[Cable]:
+    try:
+        return geometry_in(record).cables
+    except RecordError:
+        return []
+
+
+def _names(text: str) -> list[str]:
+    """A list of names in JSON; empty where it is none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return []
+    return [str(name) for name in found] if isinstance(found, list) else []
+
+
 def _time_unit(record: Record) -> str:
     return record.metadata.get("units", "").rpartition(", ")[2]
 
 
-def _pressure(units: str) -> str:
-    from sofa_softctl.units import Units
-
-    return Units.parse(units).symbol("pressure") if units else ""
+def _symbol(record: Record, quantity: str) -> str:
+    """Unit of a quantity; empty where the scene declares none."""
+    units = record.metadata.get("units", "")
+    return Units.parse(units).symbol(quantity) if units else ""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sofa_softctl._internal.axes import ENTRIES as ENTRIES
 from sofa_softctl._internal.axes import Figure, legend_beside
 from sofa_softctl._internal.colors import PALETTE
 from sofa_softctl.view.report.svg import svg

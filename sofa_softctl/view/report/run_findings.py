@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sofa_softctl.errors import SoftctlError
+from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import COMPLETE, INTERRUPTED, Record
 from sofa_softctl.scene.geometry import geometry_in
 from sofa_softctl.status import Status
@@ -39,14 +39,15 @@ def _not_finite(record: Record) -> Iterator[tuple[str, str]]:
             if wrong.any():
                 first = record.time[int(np.argmax(wrong))]
                 steps = counted(int(wrong.sum()), "step")
-                yield f"{name} is not finite in {steps}, first at t = {first:.4g}.", "bad"
+                level = "bad" if name.endswith(".position") else "look"
+                yield f"{name} is not finite in {steps}, first at t = {first:.4g}.", level
 
 
 def _inverted(record: Record) -> Iterator[tuple[str, str]]:
     """Bodies with tetrahedra that are inside out."""
     try:
         bodies = geometry_in(record).bodies
-    except SoftctlError:
+    except RecordError:
         return
     for body in bodies:
         if not len(body.tetrahedra):
@@ -58,7 +59,7 @@ def _inverted(record: Record) -> Iterator[tuple[str, str]]:
         )
         if counts.any():
             first = record.time[int(np.argmax(counts > 0))]
-            most = counted(int(counts.max()), "tetrahedron", "tetrahedra")
+            most = f"{counts.max()} of {len(body.tetrahedra)} tetrahedra"
             yield f"{body.name}: {most} inside out, first at t = {first:.4g}.", "bad"
 
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def deformation_gradients(
-    x: np.ndarray, elements: np.ndarray, gradients: np.ndarray
-) -> np.ndarray:
+def deformation_gradients(x: np.ndarray, elements: np.ndarray, gradients: np.ndarray) -> np.ndarray:
     """F = sum of x_a g_a^T of each element, shape (m, 3, 3).
 
     Args:
@@ -69,7 +67,8 @@ def hyperelastic_stress(F: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     J = np.linalg.det(F)[:, None, None]
     W1, W2, WJ = (slopes[:, k, None, None] for k in range(3))
     I1 = np.trace(B, axis1=1, axis2=2)[:, None, None]
-    found: np.ndarray = 2.0 / J * (W1 * B + W2 * (I1 * B - B @ B)) + WJ * np.eye(3)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of a flat element
+        found: np.ndarray = 2.0 / J * (W1 * B + W2 * (I1 * B - B @ B)) + WJ * np.eye(3)
     return found
 
 

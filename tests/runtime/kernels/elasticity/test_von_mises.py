@@ -20,7 +20,9 @@ def corotational_of(F, R):
 
 
 def green_of(F):
-    return float(stresses.von_mises(stresses.linear_stress(stresses.green_strain(F[None]), LAME))[0])
+    return float(
+        stresses.von_mises(stresses.linear_stress(stresses.green_strain(F[None]), LAME))[0]
+    )
 
 
 @pytest.mark.parametrize("turn", [np.eye(3), TURN])
@@ -89,7 +91,9 @@ def test_every_strain_energy_is_linear_elasticity_for_small_strains(law, paramet
     found = np.array(parameters)
     hyperelastic.deform(x, elements, gradients, np.ones(1), law, found, F, slopes)
     stress = stresses.von_mises(stresses.hyperelastic_stress(F, slopes))
-    assert stress == pytest.approx(E * strain, rel=1e-4)  # terms of the next order in 1e-6, / 1 % nu
+    assert stress == pytest.approx(
+        E * strain, rel=1e-4
+    )  # terms of the next order in 1e-6, / 1 % nu
 
 
 def test_a_node_has_the_mean_of_the_elements_around_it():
