@@ -36,6 +36,7 @@ SCENES = {
 COMMANDS = {
     "record info": (".mcap", ["record", "info", "FILE"]),
     "record export": (".mcap", ["record", "export", "FILE", "--to", "OUT.csv"]),
+    "report": (".mcap", ["report", "FILE", "--to", "OUT.html"]),
     "playback": (".mcap", ["run", "playback.py", "--set", "file=FILE"]),
     "plan": (".mcap", ["run", "plan.py", "--set", "file=FILE"]),
     "identify mcap": (".mcap", ["identify", str(PROBLEM), "--data", "FILE"]),
@@ -57,6 +58,7 @@ SQLITE = "Choose another file."
 MESSAGES = {
     "record info": MCAP,
     "record export": MCAP,
+    "report": MCAP,
     "playback": MCAP,
     "plan": MCAP,
     "identify mcap": MCAP,

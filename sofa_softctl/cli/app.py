@@ -23,6 +23,7 @@ COMMANDS = (
     "papers",
     "mesh",
     "record",
+    "report",
     "bridge",
     "info",
 )

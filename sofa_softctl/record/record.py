@@ -5,7 +5,8 @@ the simulation [scene time] and the numbers in row-major order, to the bit, or a
 stream also has the computer's monotonic clock. The metadata of a channel give `unit`, `shape`
 (JSON) and `description`; the metadata record `run` holds the writer's metadata, the record `end`
 the status. MCAP's own stamps are the time in billionths; `publish_time` of a stream is the clock.
-Chunks are compressed with lz4. Recordings of earlier versions, in JSON and with zstd, are read too.
+Chunks are compressed with lz4. What does not change, such as meshes, is in attachments
+(`attachment`). Recordings of earlier versions, in JSON and with zstd, are read too.
 
 Format: https://mcap.dev/spec.
 """
@@ -20,12 +21,13 @@ from dataclasses import dataclass, field
 from typing import IO
 
 import numpy as np
-from mcap.records import Channel, Footer, Header, McapRecord, Message, Metadata, Schema
+from mcap.records import Attachment, Channel, Footer, Header, McapRecord, Message, Metadata, Schema
 from mcap.stream_reader import StreamReader
 from mcap.writer import MCAP0_MAGIC
 
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import encoding
+from sofa_softctl.record.attachment import MEDIA_TYPE, unpack
 
 PROFILE = "softctl"
 """Profile in MCAP's header."""
@@ -68,6 +70,8 @@ class Record:
     """How the run ended: "complete", another status of `close`, or that the file is truncated."""
     streams: dict[str, RecordStream] = field(default_factory=dict)
     """Rows beside those of the steps, by the name of their channel."""
+    attachments: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
+    """Arrays that do not change, by the attachment's name and their own; see `scene.geometry`."""
 
 
 def read_record(path: str | os.PathLike[str]) -> Record:
@@ -111,6 +115,7 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     channels: dict[int, Channel] = {}
     messages: dict[int, list[bytes]] = {}
     kinds: dict[int, str] = {}
+    attachments: dict[str, dict[str, np.ndarray]] = {}
     status, profile, footer = TRUNCATED, PROFILE, False
     for record in _undamaged(file):
         if isinstance(record, Header):
@@ -127,6 +132,8 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
             messages.setdefault(record.id, [])
         elif isinstance(record, Message):
             messages[record.channel_id].append(record.data)
+        elif isinstance(record, Attachment) and record.media_type == MEDIA_TYPE:
+            attachments[record.name] = unpack(record.data, record.name, path)
         footer = footer or isinstance(record, Footer)
     if profile != PROFILE:
         raise RecordError(
@@ -158,6 +165,7 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
             for c in channels.values()
             if c.id in streaming
         },
+        attachments=attachments,
     )
 
 

@@ -17,6 +17,7 @@ from mcap.writer import CompressionType, Writer
 from sofa_softctl._internal.atomic_file import writing
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import encoding
+from sofa_softctl.record.attachment import MEDIA_TYPE, pack
 from sofa_softctl.record.file import RecordFile
 from sofa_softctl.record.record import COMPLETE, PROFILE
 
@@ -111,6 +112,20 @@ class RecordWriter:
         """
         kind = encoding.EVENT if shape is None else encoding.ROW
         self._streams[name] = (self._registered(name, kind, unit, shape, description), shape)
+
+    def attach(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        """Add arrays that do not change, such as a mesh. It may come at any time.
+
+        Args:
+            name: For example `bodies/trunk/dofs`.
+            arrays: Numbers and texts, by names of their own.
+
+        Raises:
+            RecordError: The file cannot be written any more.
+        """
+        self._flush()
+        with self._stopping():
+            self._writer.add_attachment(0, 0, name, MEDIA_TYPE, pack(arrays))
 
     @property
     def streams(self) -> Iterable[str]:

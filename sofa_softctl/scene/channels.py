@@ -65,7 +65,7 @@ class DataChannel:
 
 
 def channels_of(root: Any) -> list[DataChannel]:
-    """Channels of a scene: positions of states, force and displacement of cables, controllers.
+    """Channels of a scene: positions, cables, von Mises stresses that it computes, controllers.
 
     A controller lists its own in the dict `recorded`, name of a Data -> (unit in words, meaning),
     of its class or of itself, and in `recorded_contacts` those for scenes that find contacts. Where
@@ -87,6 +87,10 @@ def channels_of(root: Any) -> list[DataChannel]:
             elif kind.startswith("Cable") and all(map(entry.findData, ("force", "displacement"))):
                 found.append(_channel(entry, "force", "lambda", "Multiplier, as SOFA has it"))
                 found.append(_channel(entry, "displacement", "length", "Length pulled in"))
+            elif kind == "TetrahedronFEMForceField" and int(entry.computeVonMisesStress.value):
+                for name, what in (("vonMisesPerElement", "element"), ("vonMisesPerNode", "node")):
+                    help = f"Von Mises stress of each {what}"
+                    found.append(_channel(entry, name, "pressure", help))
     return found
 
 

@@ -22,6 +22,7 @@ from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import DataChannel, channels_of, nodes_of, own_state
 from sofa_softctl.scene.cleanup import clean_up, is_interrupt
+from sofa_softctl.scene.geometry import geometry_of
 from sofa_softctl.scene.loader import arguments_of, build_scene, load_scene, parameters_of
 from sofa_softctl.scene.plausibility import implausible
 from sofa_softctl.scene.plausibility.strict import strict_start
@@ -226,6 +227,8 @@ class Session:
                 shape=channel.shape,
                 description=channel.help,
             )
+        for name, arrays in geometry_of(self.root).attachments():
+            self._writer.attach(name, arrays)
         try:
             yield self._channels
         except BaseException as error:

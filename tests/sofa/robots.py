@@ -41,8 +41,8 @@ def add_loop(root, solver=None, **values):
         root.addObject(solver, maxIt=500, tolerance=1e-9, **values)
 
 
-def add_body(root, counts, size, offset=(0.0, 0.0, 0.0)):
-    """A soft block; returns its node, positions and tetrahedra."""
+def add_body(root, counts, size, offset=(0.0, 0.0, 0.0), **values):
+    """A soft block, its force field with these Data; returns its node, positions, tetrahedra."""
     positions, tetrahedra = box(*counts, size)
     positions = positions + offset
     body = root.addChild("body")
@@ -53,9 +53,25 @@ def add_body(root, counts, size, offset=(0.0, 0.0, 0.0)):
     )
     body.addObject("MechanicalObject", name="dofs")
     body.addObject("UniformMass", totalMass=0.03)
-    body.addObject("TetrahedronFEMForceField", youngModulus=500.0, poissonRatio=0.4)
+    body.addObject(
+        "TetrahedronFEMForceField",
+        name="elasticity",
+        youngModulus=500.0,
+        poissonRatio=0.4,
+        **values,
+    )
     body.addObject("LinearSolverConstraintCorrection")
     return body, positions, tetrahedra
+
+
+def hanging(root, method, option):
+    """A clamped beam along z that falls; its elasticity computes von Mises stresses."""
+    add_loop(root)
+    values = {"method": method, "computeVonMisesStress": option}
+    body, positions, _ = add_body(root, (3, 2, 5), (20.0, 20.0, 80.0), **values)
+    foot = np.flatnonzero(positions[:, 2] == 0.0).tolist()
+    body.addObject("FixedProjectiveConstraint", indices=foot)
+    return root
 
 
 def arm(root, goal=(14.0, 3.0, 80.0), solver=None, controlled=True, **values):

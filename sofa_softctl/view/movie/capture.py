@@ -10,6 +10,7 @@ import numpy as np
 from sofa_softctl._internal import colors
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.channels import own_state
+from sofa_softctl.scene.geometry import body_states, cable_components, is_obstacle
 from sofa_softctl.scene.session import Session
 from sofa_softctl.units import symbol
 from sofa_softctl.view.movie.animation import (
@@ -38,7 +39,7 @@ class Camera:
         self.session = session
         self.path, self.view = path, view
         self._bodies = bodies_of(session.nodes())
-        self._cables = _cables_of(session)
+        self._cables = cable_components(session.nodes())
         self._balls = _balls_of(session)
         self._controllers = [
             one
@@ -125,20 +126,11 @@ class Camera:
 def bodies_of(nodes: list[Any]) -> list[tuple[Any, np.ndarray]]:
     """States that have tetrahedra or triangles beside them, with their surfaces."""
     found = []
-    for node in nodes:
-        state = own_state(node)
-        if state is None or _is_skin(node):
-            continue
-        for entry in node.objects:
-            tetrahedra, triangles = entry.findData("tetrahedra"), entry.findData("triangles")
-            if "Topology" not in entry.getClassName() or tetrahedra is None:
-                continue
-            if len(tetrahedra.value):
-                elements = np.array(tetrahedra.value, dtype=int)
-                found.append((state, surface_triangles(elements, np.array(state.position.value))))
-            elif len(triangles.value):
-                found.append((state, np.array(triangles.value, dtype=int)))
-            break
+    for state, topology in body_states(nodes):
+        triangles = np.array(topology.triangles.value, dtype=int)
+        if len(elements := np.array(topology.tetrahedra.value, dtype=int)):
+            triangles = surface_triangles(elements, np.array(state.position.value))
+        found.append((state, triangles))
     return found
 
 
@@ -154,33 +146,6 @@ def _balls_of(session: Session) -> list[tuple[Any, np.ndarray]]:
                 one = float(entry.radius.value)
                 found.append((state, given if len(given) == count else np.full(count, one)))
     return found
-
-
-def _is_skin(node: Any) -> bool:
-    """Whether a node only gives a body above it, which is shown itself, something to touch with."""
-    if node.getMechanicalMapping() is None:
-        return False
-    above = [entry for parent in node.parents for entry in parent.objects]
-    return any(
-        entry.findData("tetrahedra") is not None and len(entry.tetrahedra.value)
-        for entry in above
-        if "Topology" in entry.getClassName()
-    )
-
-
-def is_obstacle(state: Any) -> bool:
-    """Whether it can be touched, and nothing moves it."""
-    models = [e for e in state.getContext().objects if e.getClassName().endswith("CollisionModel")]
-    return bool(models) and not any(model.simulated.value for model in models)
-
-
-def _cables_of(session: Session) -> list[Any]:
-    return [
-        entry
-        for node in session.nodes()
-        for entry in node.objects
-        if entry.getClassName().startswith("Cable")
-    ]
 
 
 def cable_colors(cables: list[Any], controllers: list[Any]) -> list[str]:

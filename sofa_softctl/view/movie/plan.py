@@ -9,6 +9,7 @@ import numpy as np
 
 from sofa_softctl._internal import colors
 from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.geometry import is_obstacle
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.obstacles import Box, HalfSpace, Sphere
 from sofa_softctl.surrogate.planning.probes import Laser
@@ -25,7 +26,6 @@ from sofa_softctl.view.movie.capture import (
     bodies_of,
     cable_colors,
     cable_points,
-    is_obstacle,
 )
 from sofa_softctl.view.movie.direction import View
 from sofa_softctl.view.movie.movie import Progress, save_movie

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import math
-import re
 from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.axes import STYLE as PLOT_STYLE
 from sofa_softctl._internal.axes import Axes, Figure
 from sofa_softctl._internal.colors import GRAY, PALETTE
 from sofa_softctl.identification.fitting.residual import Fit
@@ -24,22 +20,15 @@ from sofa_softctl.identification.uncertainty.residual_analysis import (
     correlations,
     far_from_zero,
 )
+from sofa_softctl.view.report.svg import svg
 
 BLUE, ORANGE = PALETTE[0], PALETTE[5]
 SAMPLES = 1500
 """More samples than this are thinned for a plot, gaps kept."""
 PATH = 400
 """The same for paths, of which there is one for each iteration."""
-STYLE: dict[Any, Any] = PLOT_STYLE | {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
-    "font.size": 8.5,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "sofa_softctl",
-}
 BESIDE: dict[str, Any] = {"fontsize": 7.5, "loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
 """A legend that hides nothing."""
-_numbers = count()
 
 
 def fit_figure(fit: Fit, column: int) -> str:
@@ -68,7 +57,7 @@ def fit_figure(fit: Fit, column: int) -> str:
         below.set_xlabel("time after the start [s]" if begin else "time [s]")
         below.margins(x=0.01)
 
-    return _svg(9.2, 3.1, draw)
+    return svg(9.2, 3.1, draw)
 
 
 def windows_figure(residuals: Sequence[ChannelResiduals], labels: Sequence[str]) -> str:
@@ -96,7 +85,7 @@ def windows_figure(residuals: Sequence[ChannelResiduals], labels: Sequence[str])
         axes.spines[:].set_visible(False)
         axes.tick_params(length=0)
 
-    return _svg(9.2, 0.75 + 0.3 * len(residuals), draw)
+    return svg(9.2, 0.75 + 0.3 * len(residuals), draw)
 
 
 def noise_figure(fits: Sequence[Fit]) -> str:
@@ -131,7 +120,7 @@ def noise_figure(fits: Sequence[Fit]) -> str:
         lags.set_ylim(-1.0, 1.0)
         lags.legend(**BESIDE)
 
-    return _svg(9.2, 2.5, draw)
+    return svg(9.2, 2.5, draw)
 
 
 def correlation_figure(trust: Identifiability, parameters: Sequence[Parameter]) -> str:
@@ -155,7 +144,7 @@ def correlation_figure(trust: Identifiability, parameters: Sequence[Parameter]) 
         matrix.tick_params(length=0)
         _ellipses(plane, trust, [_labelled(one) for one in parameters], np.flatnonzero(there), C)
 
-    return _svg(9.2, max(2.9, 0.9 + 0.32 * len(names)), draw)
+    return svg(9.2, max(2.9, 0.9 + 0.32 * len(names)), draw)
 
 
 def noise_share_figure(trust: Identifiability, rho: np.ndarray) -> str:
@@ -180,7 +169,7 @@ def noise_share_figure(trust: Identifiability, rho: np.ndarray) -> str:
         axes.grid(False, axis="y")
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
 
-    return _svg(9.2, 0.9 + 0.42 * len(names), draw)
+    return svg(9.2, 0.9 + 0.42 * len(names), draw)
 
 
 def descent_figure(descent: Descent, fits: Sequence[Fit]) -> str:
@@ -204,7 +193,7 @@ def descent_figure(descent: Descent, fits: Sequence[Fit]) -> str:
             axes.set_xlabel("iteration")
             axes.xaxis.get_major_locator().set_params(integer=True)
 
-    return _svg(9.2, 2.5, draw)
+    return svg(9.2, 2.5, draw)
 
 
 def outputs_figure(descent: Descent, fits: Sequence[Fit]) -> str:
@@ -233,7 +222,7 @@ def outputs_figure(descent: Descent, fits: Sequence[Fit]) -> str:
         axes.set_xlabel(f"{other.name} [{other.unit}]" if other else "time [s]")
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1)
 
-    return _svg(9.2, 4.2 if alike else 2.8, draw)
+    return svg(9.2, 4.2 if alike else 2.8, draw)
 
 
 def _ellipses(
@@ -265,28 +254,3 @@ def _ellipses(
 
 def _labelled(parameter: Parameter) -> str:
     return f"{parameter.name} [{parameter.unit}]" if parameter.unit else parameter.name
-
-
-def _svg(width: float, height: float, draw: Any) -> str:
-    """An SVG element, whose ids are unique on the page."""
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure as NewFigure
-
-    with rc_context(STYLE):
-        figure = NewFigure(figsize=(width, height), layout="constrained")
-        FigureCanvasSVG(figure)
-        draw(figure)
-        file = io.StringIO()
-        figure.savefig(file, format="svg", metadata={"Date": None}, transparent=True)
-    text = file.getvalue()
-    text = text[text.index("<svg") :]
-    number = next(_numbers)
-    text = re.sub(r'\bid="', f'id="f{number}-', text)
-    text = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>f{number}-", text)
-    return re.sub(r'^<svg[^>]*?(viewBox="[^"]*")[^>]*>', _head, text, count=1)
-
-
-def _head(found: re.Match[str]) -> str:
-    space = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-    return f"<svg {space} {found[1]}>"

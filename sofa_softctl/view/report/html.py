@@ -33,6 +33,8 @@ li.look::before { content: "!"; background: var(--look); }
 li.bad::before { content: "\\00d7"; background: var(--bad); }
 .range { width: 190px; height: 16px; display: block; }
 figure { margin: 12px 0 4px; } figure svg { width: 100%; height: auto; display: block; }
+.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 14px; }
+.pictures img { width: 100%; display: block; border-radius: 6px; }
 figcaption { color: var(--soft); font-size: 13px; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 14px;
   margin-top: 16px; }
@@ -41,6 +43,36 @@ figcaption { color: var(--soft); font-size: 13px; }
 details { margin-top: 10px; } summary { cursor: pointer; color: #0072b2; font-size: 14px; }
 @media print { body { background: #fff; } section { break-inside: avoid; } }
 """
+
+
+def page(title: str, head: str, sections: Iterable[str]) -> str:
+    """The text of a whole HTML file, which needs no other file.
+
+    Args:
+        title: Its title, as plain text.
+        head: HTML below it, such as `tiles`.
+        sections: HTML of its cards; empty ones are left out.
+    """
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<h1>{escape(title)}</h1>\n{head}\n"
+        + "\n".join(one for one in sections if one)
+        + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def tiles(values: Iterable[tuple[str, str]]) -> str:
+    """Large numbers side by side, each with its meaning below it."""
+    cells = "".join(f'<div class="tile"><b>{a}</b><span>{b}</span></div>' for a, b in values)
+    return f'<div class="tiles">{cells}</div>'
+
+
+def findings(items: Iterable[tuple[str, str]]) -> str:
+    """Sentences with their level, 'bad', 'look' or 'good', in the order given."""
+    lines = "".join(f'<li class="{level}">{escape(text)}</li>' for text, level in items)
+    return f'<ul class="found">{lines}</ul>'
 
 
 def section(title: str, body: str, note: str = "") -> str:

@@ -25,7 +25,7 @@ NOTHING = 1e-4
 
 def page(report: Report) -> str:
     """The text of the HTML file."""
-    title = escape(f"Identification of {report.problem}")
+    title = f"Identification of {report.problem}"
     sections = [
         _found(report),
         _parameters(report),
@@ -38,14 +38,7 @@ def page(report: Report) -> str:
         _recordings(report),
         _reading(report),
     ]
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{html.STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>{title}</h1>\n{_tiles(report)}\n"
-        + "\n".join(one for one in sections if one)
-        + "\n</main>\n</body>\n</html>\n"
-    )
+    return html.page(title, _tiles(report), sections)
 
 
 def _tiles(report: Report) -> str:
@@ -58,16 +51,13 @@ def _tiles(report: Report) -> str:
         f"{held_out:.2f} σ" if np.isfinite(held_out) else "–": "RMS residual of held-out data",
         f"{estimate.seconds:.2g} s": counted(estimate.evaluations, "simulation"),
     }
-    cells = "".join(f'<div class="tile"><b>{a}</b><span>{b}</span></div>' for a, b in tiles.items())
     method = f"{estimate.method}.{drawn(report)}"
-    return f'<p class="soft">{escape(method)}</p><div class="tiles">{cells}</div>'
+    return f'<p class="soft">{escape(method)}</p>{html.tiles(tiles.items())}'
 
 
 def _found(report: Report) -> str:
-    items = "".join(
-        f'<li class="{one.level}">{escape(one.text)}</li>' for one in report.diagnostics
-    )
-    return html.section("What was found", f'<ul class="found">{items}</ul>')
+    items = html.findings((one.text, one.level) for one in report.diagnostics)
+    return html.section("What was found", items)
 
 
 def _parameters(report: Report) -> str:

@@ -12,10 +12,15 @@ from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.components.elasticity.corotational_term import CorotationalTerm
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Vectors
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
 from sofa_softctl.runtime.kernels.elasticity import corotational_tangent as tangent
+from sofa_softctl.runtime.kernels.elasticity import von_mises as stresses
 
 _STIFFNESS = ("unit_stiffness", "stiffness", "_young")
+_NO_STRESS = 1e-10
+"""Von Mises stresses below it are 0, as in SOFA, in whatever unit."""
 
 
 class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
@@ -58,7 +63,11 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
     gatherPt = Int(0, "Unused.")
     gatherBsize = Int(0, "Unused.")
     drawHeterogeneousTetra = Bool(False, "Draw elements by stiffness.")
-    computeVonMisesStress = Int(0, "Unused.")
+    computeVonMisesStress = Int(
+        0, "Von Mises stresses: 0 none, 1 of SOFA's corotational strain, 2 of Green's strain."
+    )
+    vonMisesPerElement = Reals([], "Stress of each element.", unit="pressure", computed=True)
+    vonMisesPerNode = Reals([], "Mean of the elements around.", unit="pressure", computed=True)
     showVonMisesStressPerElement = Bool(False, "Unused.")
     showVonMisesStressPerNode = Bool(False, "Unused.")
 
@@ -84,6 +93,51 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
         self._pairs = kernel.element_pairs(self.elements)
         self._set_stiffness()
         self._rotate()
+        self._check_stress_option()
+
+    def _check_stress_option(self) -> None:
+        option = self.computeVonMisesStress.get()
+        if option not in (0, 1, 2):
+            raise self.fault(f"needs computeVonMisesStress 0, 1 or 2, got {option}.")
+        if option == 1 and self.method_number == kernel.SMALL:
+            raise self.fault(
+                "has no rotations for computeVonMisesStress=1, because its method is "
+                f"'{self.method.get()}': take computeVonMisesStress=2, Green's strain."
+            )
+        if option == 1 and self.method_number != kernel.GRADIENT:
+            message.warning(
+                self,
+                f"{describe(self._where)}: computeVonMisesStress=1 gives SOFA's numbers, which "
+                "mix two frames and depend on the order of an element's vertices. Take 2 for "
+                "stresses of Green's strain.",
+            )
+
+    def update_outputs(self) -> None:
+        """Von Mises stresses of the present positions, if asked for; see Base.
+
+        Departure: they are those of the positions when they are read; SOFA's are of the end of the
+        last step. Both are the same but after positions were set by hand.
+        """
+        option = self.computeVonMisesStress.get()
+        if not (option and self._initialised):
+            return
+        x = self.state._data["position"].get()
+        F = stresses.deformation_gradients(x, self.elements, self.gradients)
+        strain = stresses.green_strain(F) if option == 2 else self._sofa_strain(x, F)
+        lame = self.stiffness / self.volumes[:, None]
+        found = stresses.von_mises(stresses.linear_stress(strain, lame))
+        found[found < _NO_STRESS] = 0.0
+        self.vonMisesPerElement.set(found)
+        nodes = stresses.at_nodes(found, self.elements, len(x))
+        self.vonMisesPerNode.set(nodes)
+
+    def _sofa_strain(self, x: np.ndarray, F: np.ndarray) -> np.ndarray:
+        """Of computeVonMisesStress=1, where SOFA takes 'polar' for 'svd'."""
+        method = kernel.POLAR if self.method_number == kernel.SVD else self.method_number
+        rotations, h = np.empty_like(self.rotations), np.empty_like(self.h)
+        elements, frames = self.elements, self.frames0
+        kernel.rotate(x, self.x0, elements, method, frames, self.gradients, rotations, h)
+        return stresses.sofa_corotational_strain(F, rotations, frames)
 
     def _set_stiffness(self) -> None:
         young = self._per_element("youngModulus")

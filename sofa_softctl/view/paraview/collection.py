@@ -1,0 +1,89 @@
+"""Recordings as PVD collections: a VTU file for each part and step, and the list of their times."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from sofa_softctl._internal.atomic_file import replacing
+from sofa_softctl.errors import RecordError
+from sofa_softctl.record.record import Record
+from sofa_softctl.view.paraview.pieces import Grid, Piece, pieces_of
+
+SUFFIX = ".pvd"
+
+
+def export_pvd(
+    record: Record,
+    path: str | os.PathLike[str],
+    *,
+    every: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[str]:
+    """Write a recording for ParaView: NAME.pvd, and a folder NAME with the files that it lists.
+
+    Bodies have the point data `displacement` and the cell data `von_mises`, where their material is
+    known (its moduli are those at the begin of the recording); cables `force` and `displacement`;
+    contacts `force`; goals `error`. The list is written last: while it is not there, or an older
+    one is, the export is not complete. Files of an earlier export are replaced.
+
+    Args:
+        record: The recording.
+        path: The list to write.
+        every: Write every such step, the last one included.
+        progress: Called with steps done and steps in all.
+
+    Returns:
+        Names of the parts: bodies by their state, `cables`, contacts and goals.
+
+    Raises:
+        RecordError: `every` is below 1; the recording has no steps or no meshes; or a file cannot
+            be written.
+    """
+    path = Path(path)
+    count = len(record.time)
+    if every < 1:
+        raise RecordError(f"Every which step? Expected 1 or more. Got: {every}.")
+    if not count:
+        raise RecordError("There is nothing to export: the recording has no steps.")
+    parts = pieces_of(record)
+    steps = range((count - 1) % every, count, every)
+    digits = max(4, len(str(len(steps) - 1)))
+    lines = []
+    for number, step in enumerate(steps):
+        for part, piece in enumerate(parts):
+            file = f"{_file_name(piece)}_{number:0{digits}}.vtu"
+            write_vtu(piece.grid(step), path.with_suffix("") / file)
+            where = quoteattr(f"{path.stem}/{file}")
+            time, name = quoteattr(repr(float(record.time[step]))), quoteattr(piece.name)
+            lines.append(f'<DataSet timestep={time} part="{part}" name={name} file={where}/>\n')
+        if progress is not None:
+            progress(number + 1, len(steps))
+    with replacing(path, RecordError) as temporary:
+        temporary.write_text(
+            '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1">\n<Collection>\n'
+            + "".join(lines)
+            + "</Collection>\n</VTKFile>\n",
+            encoding="utf-8",
+        )
+    return [piece.name for piece in parts]
+
+
+def write_vtu(grid: Grid, path: Path) -> None:
+    """Write points and cells as a VTU file; it appears when it is complete."""
+    import meshio
+
+    mesh = meshio.Mesh(
+        grid.points,
+        [(grid.kind, grid.cells)],
+        point_data=grid.point_data,
+        cell_data={name: [values] for name, values in grid.cell_data.items()},
+    )
+    with replacing(path, RecordError) as temporary:
+        meshio.write(temporary, mesh, file_format="vtu")
+
+
+def _file_name(piece: Piece) -> str:
+    return piece.name.replace("/", ".")

@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from sofa_softctl import Session, read_record
+from sofa_softctl.errors import RecordError
+from sofa_softctl.record.writer import RecordWriter
+from sofa_softctl.scene.geometry import geometry_in, geometry_of
+
+TURN = Rotation.from_rotvec([0.4, -1.0, 0.7]).as_matrix()
+E, NU, STRETCH = 1000.0, 0.3, 1e-3
+LAM, MU = E * NU / ((1.0 + NU) * (1.0 - 2.0 * NU)), 0.5 * E / (1.0 + NU)
+
+
+def same(ours, theirs):
+    """Whether two dataclasses have equal fields, arrays to the bit."""
+    assert type(ours) is type(theirs)
+    for name, value in vars(ours).items():
+        other = getattr(theirs, name)
+        if hasattr(value, "__dataclass_fields__"):
+            same(value, other)
+        else:
+            assert np.array_equal(value, other, equal_nan=isinstance(value, float)), name
+
+
+def test_bodies_and_cables_come_back_from_a_recording(tmp_path, beam):
+    def scene(root):
+        node = beam(root, cables=2, value=5.0)
+        node.fem.youngModulus.value = [400.0, 500.0]
+        skin = node.addChild("skin")
+        skin.addObject("MeshTopology", position=node.mesh.position.value, triangles=[[0, 1, 2]])
+        skin.addObject("MechanicalObject", name="dofs")
+        skin.addObject("IdentityMapping")
+        floor = root.addChild("floor")
+        points = [[0.0, 0.0, 0.0], [9.0, 0.0, 0.0], [0.0, 0.0, 9.0]]
+        floor.addObject("MeshTopology", position=points, triangles=[[0, 1, 2]])
+        floor.addObject("MechanicalObject", name="dofs")
+        floor.addObject("TriangleCollisionModel", moving=False, simulated=False)
+
+    session = Session(scene)
+    with session.recording(tmp_path / "a.mcap"):
+        session.step(2)
+    expected = geometry_of(session.root)
+    found = geometry_in(read_record(tmp_path / "a.mcap"))
+    assert [body.name for body in found.bodies] == ["beam/dofs", "floor/dofs"]
+    assert [body.obstacle for body in found.bodies] == [False, True]
+    assert [cable.name for cable in found.cables] == ["beam/cable_0/cable", "beam/cable_1/cable"]
+    assert [cable.lambda_per_effort for cable in found.cables] == [0.01, 0.01]
+    assert found.gravity.tolist() == [0.0, -9810.0, 0.0]
+    assert found.bodies[0].material.young[:3].tolist() == [400.0, 500.0, 400.0]
+    assert found.bodies[1].material is None
+    pairs = [(found.bodies, expected.bodies), (found.cables, expected.cables)]
+    for ours, theirs in pairs:
+        for one, other in zip(ours, theirs, strict=True):
+            same(one, other)
+
+
+def test_a_cable_begins_at_its_pull_point(beam, root, Sofa):
+    node = beam(root, cables=1)
+    Sofa.Simulation.init(root)
+    (cable,) = geometry_of(root).cables
+    positions = np.array(node.cable_0.dofs.position.value)
+    points = cable.points(np.stack([positions, positions + 1.0]))
+    assert points.shape == (2, 4, 3)
+    assert points[1, 0] == pytest.approx(node.cable_0.cable.pullPoint.value)
+    assert points[1, 1:] == pytest.approx(positions + 1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("TetrahedronFEMForceField", {"method": "large"}),
+        ("TetrahedronFEMForceField", {"method": "polar"}),
+        ("TetrahedronFEMForceField", {"method": "svd"}),
+        ("FastTetrahedralCorotationalForceField", {"method": "qr"}),
+        ("FastTetrahedralCorotationalForceField", {"method": "polar"}),
+        ("TetrahedronHyperelasticityFEMForceField", {"materialName": "NeoHookean"}),
+        ("TetrahedronHyperelasticityFEMForceField", {"materialName": "StVenantKirchhoff"}),
+    ],
+)
+def test_a_turned_bar_that_is_pulled_has_the_stress_young_times_strain(
+    root, Sofa, box, kind, values
+):
+    """In a tetrahedron's own frame: 1 % for terms of the next order, of 1e-3 each."""
+    points, elements = box(2, 2, 3)
+    pulled = points @ np.diag([1.0 - NU * STRETCH, 1.0 - NU * STRETCH, 1.0 + STRETCH]) @ TURN.T
+    body = root.addChild("body")
+    body.addObject("EulerImplicitSolver")
+    body.addObject("SparseLDLSolver")
+    body.addObject("MeshTopology", tetrahedra=elements)
+    body.addObject("MechanicalObject", name="dofs", position=pulled, rest_position=points)
+    body.addObject("UniformMass", totalMass=1.0)
+    if kind.startswith("TetrahedronHyper"):
+        values = values | {"ParameterSet": [MU, LAM]}
+    else:
+        values = values | {"youngModulus": E, "poissonRatio": NU}
+    body.addObject(kind, **values)
+    Sofa.Simulation.init(root)
+    (found,) = geometry_of(root).bodies
+    assert found.von_mises(pulled) == pytest.approx(np.full(len(elements), E * STRETCH), rel=1e-2)
+    assert found.von_mises(points @ TURN.T) == pytest.approx(np.zeros(len(elements)), abs=1e-9)
+
+
+def test_stresses_that_a_scene_computes_are_recorded(tmp_path, beam):
+    """Green's strain beside that of the method: equal for small strains."""
+
+    def scene(root):
+        beam(root, cables=1, value=5.0).fem.computeVonMisesStress.value = 2
+
+    session = Session(scene)
+    with session.recording(tmp_path / "a.mcap"):
+        session.step(3)
+    record = read_record(tmp_path / "a.mcap")
+    stresses = record.channels["beam/fem.vonMisesPerElement"]
+    assert np.array_equal(stresses[-1], session.root.beam.fem.vonMisesPerElement.value)
+    (body,) = geometry_in(record).bodies
+    ours = body.von_mises(record.channels["beam/dofs.position"][-1])
+    assert ours == pytest.approx(stresses[-1], rel=0.2, abs=0.02 * ours.max())
+    assert record.channels["beam/fem.vonMisesPerNode"].shape == (3, len(body.rest))
+
+
+def test_stresses_that_nobody_asked_for_are_not_recorded(tmp_path, beam):
+    session = Session(lambda root: beam(root))
+    with session.recording(tmp_path / "a.mcap") as channels:
+        assert [channel.name for channel in channels] == ["beam/dofs.position"]
+
+
+def test_a_recording_without_meshes_says_what_to_do(tmp_path):
+    with RecordWriter(tmp_path / "a.mcap", {}) as writer:
+        writer.add_channel("x", shape=())
+        writer.write(0.1, {"x": 1.0})
+    with pytest.raises(RecordError, match="no meshes.*Record the run again: softctl run"):
+        geometry_in(read_record(tmp_path / "a.mcap"))
