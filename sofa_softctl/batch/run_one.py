@@ -1,0 +1,161 @@
+"""Do one run of a study, in whatever process."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import random
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import TextIOBase
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl._internal.user_module import import_file
+from sofa_softctl.batch.beginning import Beginnings
+from sofa_softctl.batch.measures import measured, needs_record
+from sofa_softctl.batch.row import LONGEST, OK, Row, failure
+from sofa_softctl.batch.sources import files_read
+from sofa_softctl.batch.study import Run, Scenario
+from sofa_softctl.errors import StudyError
+from sofa_softctl.status import Verdict
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run, and all that a worker needs for it."""
+
+    scenario: Scenario
+    run: Run
+    record: str = ""
+    """Where its recording goes, FILE.mcap; empty: nowhere."""
+    failures_only: bool = False
+    """Whether only a run that fails leaves its recording."""
+
+
+_beginnings = Beginnings()
+
+
+def run_one(task: Task) -> Row:
+    """Columns of a run, whatever happens in it; only the process itself may end.
+
+    `parameters` and `measures` are dicts, `sources` the files that it read; there is no `digest`.
+
+    Random generators of Python and numpy are seeded from the run's name, so that a row does not
+    depend on where, when, and after which others it is done.
+    """
+    begin = perf_counter()
+    row: Row = {
+        "run": task.run.id,
+        "index": task.run.index,
+        "parameters": dict(task.run.parameters),
+        "status": OK,
+        "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "worker": f"{platform.node()}:{os.getpid()}",
+    }
+    _seed(task.run.id)
+    output = Tail()
+    with redirect_stdout(output), redirect_stderr(output), files_read() as sources:
+        try:
+            row |= _done(task)
+        except Exception as error:
+            row |= failure(error)
+            _beginnings.forget()
+        except SystemExit as error:
+            row |= failure(error)
+            _beginnings.forget()
+    if row["status"] != OK:
+        row["output"] = output.text
+    row["sources"] = sorted(sources)
+    row["seconds"] = perf_counter() - begin
+    return row
+
+
+def failed(row: Mapping[str, Any]) -> bool:
+    """Whether a run did not end in order, or did not reach its goals."""
+    verdict = row.get("verdict")
+    return row["status"] != OK or bool(verdict and not Verdict[verdict].ok)
+
+
+def _done(task: Task) -> Row:
+    if task.scenario.function:
+        return {"measures": _of_function(task)}
+    from sofa_softctl.record.record import read_record
+    from sofa_softctl.scene.run import run, step_count
+
+    scenario = task.scenario
+    with ExitStack() as stack:
+        session = stack.enter_context(_beginnings.session(scenario, task.run.parameters))
+        steps = step_count(session, scenario.steps, scenario.duration, session.duration or 1.0)
+        recording = None
+        if task.record or needs_record(scenario.measures):
+            recording = stack.enter_context(_recording(task))
+        with session.recording(recording) if recording else ExitStack():
+            summary, _ = run(session, steps)
+        record = read_record(recording) if recording else None
+        given = {"session": session, "summary": summary, "record": record}
+        row: Row = {"measures": measured(scenario.measures, given)}
+        row["verdict"] = None if summary.verdict is None else summary.verdict.name
+        row |= {"steps": summary.steps, "time": summary.time, "ms_per_step": summary.ms_per_step}
+        if (
+            recording
+            and task.record
+            and not (task.failures_only and not failed(row | {"status": OK}))
+        ):
+            os.replace(recording, task.record)
+    return row
+
+
+@contextmanager
+def _recording(task: Task) -> Iterator[Path]:
+    """A file to record to, which is gone at the end unless it was moved; what failed is kept."""
+    folder = Path(task.record).parent if task.record else None
+    with tempfile.TemporaryDirectory(prefix=".record-", dir=folder) as name:
+        path = Path(name) / f"{task.run.id}.mcap"
+        try:
+            yield path
+        except BaseException:
+            if task.record and path.exists():
+                os.replace(path, task.record)
+            raise
+
+
+def _of_function(task: Task) -> dict[str, Any]:
+    file, _, name = task.scenario.function.rpartition(":")
+    function = getattr(import_file(Path(file), "study"), name, None)
+    if not callable(function):
+        raise StudyError(f"'{file}' has no function '{name}'.")
+    found = function(**task.run.parameters)
+    if not isinstance(found, Mapping):
+        raise StudyError(f"'{name}' of '{file}' gave {found!r:.80}. Expected a dict of measures.")
+    return {str(key): value for key, value in found.items()}
+
+
+def _seed(name: str) -> None:
+    digest = hashlib.sha256(name.encode()).digest()
+    random.seed(digest)
+    np.random.seed(int.from_bytes(digest[:4], "little"))  # noqa: NPY002 - what scenes may use
+
+
+class Tail(TextIOBase):
+    """Keeps the end of what is written to it: scenes may print megabytes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = ""
+
+    def writable(self) -> bool:
+        """See `TextIOBase`."""
+        return True
+
+    def write(self, text: str) -> int:
+        """See `TextIOBase`."""
+        self.text = (self.text + text[-LONGEST:])[-LONGEST:]
+        return len(text)
