@@ -61,7 +61,7 @@ class Range:
     """Values in a grid."""
     log: bool = False
     whole: bool = False
-    """Whether values are rounded to whole numbers."""
+    """Whether values are whole numbers; as samples, each is as likely without `log`."""
 
     @property
     def size(self) -> int:
@@ -77,10 +77,13 @@ class Range:
 
     def at(self, u: np.ndarray) -> Value:
         """See `Axis`."""
+        end = self.high + 1.0 if self.whole else self.high  # each whole number as often
         if self.log:
-            found = self.low * (self.high / self.low) ** u
+            found = self.low * (end / self.low) ** u
         else:
-            found = self.low + (self.high - self.low) * u
+            found = self.low + (end - self.low) * u
+        if self.whole:
+            found = np.floor(found)
         return _plain(np.clip(found, self.low, self.high), self.scalar, self.whole)
 
 
@@ -110,5 +113,5 @@ class Normal:
 
 
 def _plain(values: np.ndarray, scalar: bool, whole: bool) -> Value:
-    found = [round(x) for x in values.tolist()] if whole else values.tolist()
+    found = [int(x) for x in values.tolist()] if whole else values.tolist()
     return found[0] if scalar else found

@@ -85,6 +85,8 @@ class Study:
     """Plugin files that workers load."""
     text: str = ""
     """Text of its file; empty: it has none."""
+    folder: str = ""
+    """Folder of that file, to which the names of files in it are relative."""
 
     def runs(self) -> Iterator[Run]:
         """Its runs, in the order of the design; those with the same parameters once."""
