@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.batch.output import Tail
 from sofa_softctl.batch.study import Scenario
 from sofa_softctl.errors import StudyError
 
@@ -19,41 +24,81 @@ class Beginnings:
         self._key = ""
         self._session: Any = None
         self._snapshot: Any = None
+        self._said = ""
 
     @contextmanager
-    def session(self, scenario: Scenario, parameters: Mapping[str, Any]) -> Iterator[Any]:
+    def session(
+        self, scenario: Scenario, parameters: Mapping[str, Any], output: Tail
+    ) -> Iterator[Any]:
         """A session that is warmed up, with the Data of `parameters` set.
 
-        Without a warm-up it is a new one, which is closed at the end of the block. Otherwise it is
-        kept: the next run with the same parameters of createScene begins from its snapshot.
-        """
-        own = {name: value for name, value in parameters.items() if "." not in name}
-        data = {name: value for name, value in parameters.items() if "." in name}
-        if not scenario.warmup or scenario.backend != "embedded":
-            with _opened(scenario, own) as session:
-                session.step(scenario.warmup)
-                set_data(session, data)
-                yield session
-            return
-        key = json.dumps([scenario.scene, scenario.warmup, own], sort_keys=True)
-        if key != self._key:
-            self.forget()
-            self._session = session = _opened(scenario, own)
-            session.step(scenario.warmup)
-            self._snapshot, self._key = session.snapshot(), key
-        else:
-            self._session.restore(self._snapshot)
-        set_data(self._session, data)
-        yield self._session
+        It is kept where there is a warm-up and every controller can return to a snapshot: the next
+        run with the same parameters of createScene begins from it, bit for bit as a new session
+        would. Otherwise it is closed at the end of the block.
 
-    def forget(self) -> None:
-        """Close the session that is kept: after an error nobody knows what it is like."""
+        Args:
+            scenario: What to open.
+            parameters: Of createScene, and Data.
+            output: Gets what was printed until then, also when it was printed before.
+        """
+        own, data = split(parameters)
+        key = json.dumps([scenario.scene, scenario.backend, scenario.warmup, own], sort_keys=True)
+        try:
+            if key == self._key:
+                self._session.restore(self._snapshot)
+                output.write(self._said)
+            else:
+                self._open(scenario, own, key)
+                self._said = output.text
+            set_data(self._session, data)
+            yield self._session
+        except BaseException as error:  # nobody knows what it is like now
+            self.close(error)
+            raise
+        if not self._key:
+            self.close()
+
+    def _open(self, scenario: Scenario, parameters: Mapping[str, Any], key: str) -> None:
+        self.close()
+        seed(key)
+        self._session = opened(scenario, parameters)
+        self._session.step(scenario.warmup)
+        if scenario.warmup and can_branch(self._session):
+            self._snapshot, self._key = self._session.snapshot(), key
+
+    def close(self, error: BaseException | None = None) -> None:
+        """Close the session that is kept; after an error, without those of its clean-up."""
         session, self._session, self._key = self._session, None, ""
         if session is not None:
-            session.close()
+            session.__exit__(type(error) if error else None, error, None)
 
 
-def _opened(scenario: Scenario, parameters: Mapping[str, Any]) -> Any:
+def can_branch(session: Any) -> bool:
+    """Whether a session can return to a snapshot with all that its controllers remember."""
+    if session.backend.name != "embedded":
+        return False
+    from sofa_softctl.runtime.core.component import Component
+
+    return all(
+        getattr(type(one), "snapshot", Component.snapshot) is not Component.snapshot
+        for one in session.controllers
+    )
+
+
+def seed(name: str) -> None:
+    """Seed the random generators of Python and numpy from a name."""
+    digest = hashlib.sha256(name.encode()).digest()
+    random.seed(digest)
+    np.random.seed(int.from_bytes(digest[:4], "little"))  # noqa: NPY002 - what scenes may use
+
+
+def split(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters of createScene, and Data that are set later: those with a dot in their names."""
+    own = {name: value for name, value in parameters.items() if "." not in name}
+    return own, {name: value for name, value in parameters.items() if name not in own}
+
+
+def opened(scenario: Scenario, parameters: Mapping[str, Any]) -> Any:
     """A new session, whose bridges move no robot."""
     from sofa_softctl.scene.devices import keep_devices_closed
     from sofa_softctl.scene.session import Session
@@ -84,5 +129,8 @@ def set_data(session: Any, values: Mapping[str, Any]) -> None:
             )
         found = owners[path].findData(data)
         if found is None:
-            raise StudyError(f"'{path}' of the scene has no Data '{data}'.")
+            known = [each.getName() for each in owners[path].getDataFields()]
+            raise StudyError(
+                f"'{path}' of the scene has no Data '{data}'.{did_you_mean(data, known)}"
+            )
         found.value = value

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from time import monotonic
 from typing import Any
 
+from sofa_softctl.batch.check import check_study
 from sofa_softctl.batch.folder import StudyFolder
-from sofa_softctl.batch.row import OWN, Row, failure
+from sofa_softctl.batch.row import DIED, OWN, Row, column_of, failure
 from sofa_softctl.batch.run_one import Task, failed, run_one
 from sofa_softctl.batch.study import Run, Study
 from sofa_softctl.errors import StudyError
@@ -37,11 +38,23 @@ class Progress:
     """Of these, runs that did not end in order or did not reach their goals."""
     last: Row | None = None
     """The row that was done last."""
+    damaged: list[str] = field(default_factory=list)
+    """Files of rows that could not be read, in words."""
 
 
-def missing_runs(study: Study, done: dict[str, str]) -> list[Run]:
-    """Runs of a study that have no row."""
-    return [run for run in study.runs() if run.id not in done]
+def missing_runs(study: Study, done: Mapping[str, str]) -> tuple[list[Run], int]:
+    """Runs of a study that have no row, or whose process died; and the number of all.
+
+    Args:
+        study: The study.
+        done: Status of each run that has a row.
+    """
+    total, found = 0, []
+    for run in study.runs():
+        total += 1
+        if done.get(run.id, DIED) == DIED:
+            found.append(run)
+    return found, total
 
 
 def run_study(
@@ -50,35 +63,43 @@ def run_study(
     *,
     workers: int = 1,
     most: int | None = None,
+    again: bool = False,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
-    """Do the runs that have no row, in the order of the study; each becomes one.
+    """Check a study, and do the runs that have no row, in its order; each becomes one.
 
     Killed at any moment, it leaves the rows that were there `FLUSHES_EVERY` before, each once; the
-    next call goes on. Ctrl-C writes all rows that came.
+    next call goes on. Ctrl-C writes all rows that came. A run whose process died, as by a signal,
+    is tried once more at once, and by the next call again.
 
     Args:
         folder: The study's folder; its scene must not have changed, see `StudyFolder.changes`.
         executor: Does the runs.
         workers: How many it does at once.
         most: Number of runs after which it ends; None: all.
-        report: Called after each row.
+        again: Whether to take out all rows that are there.
+        report: Called at the start, and after each row.
 
     Raises:
-        StudyError: Rows cannot be written, or the executor is gone; rows that came are kept.
+        StudyError: No run can succeed, see `check_study`; rows cannot be written, or the executor
+            is gone: rows that came are kept.
     """
     study = folder.study
-    folder.begin()
-    done = folder.table.done()
-    todo = missing_runs(study, done)
-    progress = Progress(len(todo) + sum(run.id in done for run in study.runs()), 0)
-    progress.before = progress.total - len(todo)
+    sources = check_study(study, executor)
+    damaged = folder.table.set_damaged_aside()
+    if again:
+        folder.table.remove(folder.table.done())
+    folder.table.renumber({run.id: run.index for run in study.runs()})
+    todo, total = missing_runs(study, folder.table.done())
+    folder.begin(sources, total)
+    progress = Progress(total, total - len(todo), damaged=damaged)
+    report(progress)
     writer = _Writer(folder)
     tasks = map(_maker(folder), todo[:most])
     try:
         for row in _rows(executor, tasks, WINDOW * max(workers, 1)):
             folder.add_sources(row.pop("sources", ()))
-            row = _columns(row) | {"digest": folder.digest}
+            row = columns_of(row) | {"digest": folder.digest}
             writer.add(row)
             progress.done += 1
             progress.failed += failed(row)
@@ -108,6 +129,7 @@ def _rows(executor: Executor, tasks: Iterator[Task], window: int) -> Iterator[Ro
     The first task is done alone, so that kernels are compiled once, and loaded by the others.
     """
     running: dict[Future[Row], Task] = {}
+    died: set[str] = set()
     allowed = 1
     try:
         while True:
@@ -117,7 +139,13 @@ def _rows(executor: Executor, tasks: Iterator[Task], window: int) -> Iterator[Ro
                 return
             ready, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in ready:
-                yield _row(future, running.pop(future))
+                task = running.pop(future)
+                row = row_of(future, task)
+                if row["status"] == DIED and task.run.id not in died:
+                    died.add(task.run.id)
+                    running[executor.submit(run_one, task)] = task
+                else:
+                    yield row
             allowed = window
     except CancelledError as error:
         raise StudyError(
@@ -129,7 +157,8 @@ def _rows(executor: Executor, tasks: Iterator[Task], window: int) -> Iterator[Ro
             future.cancel()
 
 
-def _row(future: Future[Row], task: Task) -> Row:
+def row_of(future: Future[Row], task: Task) -> Row:
+    """The row of a task, also of one whose process is gone."""
     error = future.exception()
     if error is None:
         return future.result()
@@ -137,16 +166,13 @@ def _row(future: Future[Row], task: Task) -> Row:
     return {"run": task.run.id, "index": task.run.index, "parameters": parameters} | failure(error)
 
 
-def _columns(row: Row) -> Row:
+def columns_of(row: Row) -> Row:
     """Own columns, parameters, measures, all side by side."""
     parameters, measures = row.pop("parameters"), row.pop("measures", {})
     found: dict[str, Any] = {name: row.get(name) for name in OWN}
-    found |= {_free(name, "parameter"): value for name, value in parameters.items()}
-    return found | {_free(name, "measure"): value for name, value in measures.items()}
-
-
-def _free(name: str, kind: str) -> str:
-    return f"{kind}.{name}" if name in OWN else name
+    found |= {column_of(name): value for name, value in parameters.items()}
+    taken = set(found)
+    return found | {f"measure.{n}" if n in taken else n: value for n, value in measures.items()}
 
 
 class _Writer:

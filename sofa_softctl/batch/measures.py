@@ -23,6 +23,48 @@ def is_function(measure: str) -> bool:
     return ".py:" in measure
 
 
+def check_function(measure: str) -> None:
+    """Check that there is a function 'FILE.py:NAME' that asks for what there is.
+
+    Raises:
+        StudyError: There is none.
+    """
+    _parameters(measure)
+
+
+def check_measures(measures: Mapping[str, str], summary: Any) -> None:
+    """Check that the summary of a short run has the measures, as far as that can be known.
+
+    Names that runs of other lengths may have, such as those of statuses, are not refused.
+
+    Raises:
+        StudyError: It has not.
+    """
+    leaves = dict(_leaves(_fields(summary), ""))
+    for name, text in measures.items():
+        if is_function(text):
+            continue
+        known = {part for leaf in leaves for part in _parts(leaf)}
+        owner = text.rpartition(".")[0]
+        optional = [part for part in _parts(text)[:-1] if leaves.get(part, 0) is None]
+        if text in known or optional or owner.rpartition(".")[2] in _COUNTED:
+            continue
+        raise StudyError(
+            f"the measure '{name}': the summary of a run has no '{text}'."
+            f"{did_you_mean(text, known)} It has: {', '.join(sorted(leaves)) or 'nothing'}."
+        )
+
+
+_COUNTED = ("statuses", "limits_met", "lost")
+"""Fields whose own fields differ from run to run."""
+
+
+def _parts(path: str) -> list[str]:
+    """A path and all that it lies in, the outermost first."""
+    ends = [place for place, sign in enumerate(path) if sign in ".[" and place]
+    return [path[:end] for end in (*ends, len(path))]
+
+
 def needs_record(measures: Mapping[str, str]) -> bool:
     """Whether a measure asks for the record of its run."""
     return any("record" in _parameters(text) for text in measures.values() if is_function(text))

@@ -27,6 +27,11 @@ Row = dict[str, Any]
 _ENDS = {"time": TIMEOUT, "memory": MEMORY, "died": DIED}
 
 
+def column_of(parameter: str) -> str:
+    """Column of a parameter: its name, but for those of `OWN`."""
+    return f"parameter.{parameter}" if parameter in OWN else parameter
+
+
 def failure(error: BaseException) -> Row:
     """Columns `status`, `reason` and `traceback` for what a run raised."""
     if isinstance(error, WorkerEndedError):

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
-import random
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from io import TextIOBase
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from sofa_softctl._internal.user_module import import_file
-from sofa_softctl.batch.beginning import Beginnings
+from sofa_softctl.batch.beginning import Beginnings, seed
 from sofa_softctl.batch.measures import measured, needs_record
-from sofa_softctl.batch.row import LONGEST, OK, Row, failure
+from sofa_softctl.batch.output import Tail
+from sofa_softctl.batch.row import OK, Row, failure
 from sofa_softctl.batch.sources import files_read
 from sofa_softctl.batch.study import Run, Scenario
 from sofa_softctl.errors import StudyError
@@ -40,15 +36,17 @@ class Task:
     """Whether only a run that fails leaves its recording."""
 
 
+Watch = Callable[[Any], Callable[[int], None]]
+"""Called with the session before the first step; gives what is called after each step."""
 _beginnings = Beginnings()
 
 
-def run_one(task: Task) -> Row:
+def run_one(task: Task, watch: Watch | None = None) -> Row:
     """Columns of a run, whatever happens in it; only the process itself may end.
 
     `parameters` and `measures` are dicts, `sources` the files that it read; there is no `digest`.
 
-    Random generators of Python and numpy are seeded from the run's name, so that a row does not
+    Random generators of Python and numpy are seeded from what is run, so that a row does not
     depend on where, when, and after which others it is done.
     """
     begin = perf_counter()
@@ -60,17 +58,14 @@ def run_one(task: Task) -> Row:
         "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "worker": f"{platform.node()}:{os.getpid()}",
     }
-    _seed(task.run.id)
     output = Tail()
     with redirect_stdout(output), redirect_stderr(output), files_read() as sources:
         try:
-            row |= _done(task)
+            row |= _done(task, output, watch)
         except Exception as error:
             row |= failure(error)
-            _beginnings.forget()
         except SystemExit as error:
             row |= failure(error)
-            _beginnings.forget()
     if row["status"] != OK:
         row["output"] = output.text
     row["sources"] = sorted(sources)
@@ -84,21 +79,23 @@ def failed(row: Mapping[str, Any]) -> bool:
     return row["status"] != OK or bool(verdict and not Verdict[verdict].ok)
 
 
-def _done(task: Task) -> Row:
+def _done(task: Task, output: Tail, watch: Watch | None) -> Row:
     if task.scenario.function:
+        seed(task.run.id)
         return {"measures": _of_function(task)}
     from sofa_softctl.record.record import read_record
     from sofa_softctl.scene.run import run, step_count
 
     scenario = task.scenario
     with ExitStack() as stack:
-        session = stack.enter_context(_beginnings.session(scenario, task.run.parameters))
+        session = stack.enter_context(_beginnings.session(scenario, task.run.parameters, output))
         steps = step_count(session, scenario.steps, scenario.duration, session.duration or 1.0)
         recording = None
         if task.record or needs_record(scenario.measures):
             recording = stack.enter_context(_recording(task))
+        seed(task.run.id)
         with session.recording(recording) if recording else ExitStack():
-            summary, _ = run(session, steps)
+            summary, _ = run(session, steps, watch(session) if watch else None)
         record = read_record(recording) if recording else None
         given = {"session": session, "summary": summary, "record": record}
         row: Row = {"measures": measured(scenario.measures, given)}
@@ -136,26 +133,3 @@ def _of_function(task: Task) -> dict[str, Any]:
     if not isinstance(found, Mapping):
         raise StudyError(f"'{name}' of '{file}' gave {found!r:.80}. Expected a dict of measures.")
     return {str(key): value for key, value in found.items()}
-
-
-def _seed(name: str) -> None:
-    digest = hashlib.sha256(name.encode()).digest()
-    random.seed(digest)
-    np.random.seed(int.from_bytes(digest[:4], "little"))  # noqa: NPY002 - what scenes may use
-
-
-class Tail(TextIOBase):
-    """Keeps the end of what is written to it: scenes may print megabytes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.text = ""
-
-    def writable(self) -> bool:
-        """See `TextIOBase`."""
-        return True
-
-    def write(self, text: str) -> int:
-        """See `TextIOBase`."""
-        self.text = (self.text + text[-LONGEST:])[-LONGEST:]
-        return len(text)

@@ -47,14 +47,19 @@ def files_read() -> Iterator[set[str]]:
     """
     listener, found = _listener(), set[str]()
     before, listener.paths = listener.paths, set()
+    known = set(sys.modules)
     try:
         yield found
     finally:
-        heard, listener.paths = listener.paths, before
-        found |= {path for path in map(os.path.realpath, heard) if _counts(path)}
+        heard, listener.paths = listener.paths or set(), before
+        modules = (sys.modules.get(name) for name in set(sys.modules) - known)
+        files = (getattr(module, "__file__", None) for module in modules)
+        new = {file for file in files if isinstance(file, str)}  # Python may read .pyc files only
+        found |= {path for path in map(os.path.realpath, heard | new) if counts(path)}
 
 
-def _counts(path: str) -> bool:
+def counts(path: str) -> bool:
+    """Whether a file is no part of Python, of the system or of an installed package."""
     left_out = (*_elsewhere(), os.path.realpath(tempfile.gettempdir()) + "/numba")
     return (
         os.path.isfile(path)

@@ -167,22 +167,30 @@ def _scenario(root: Fields, folder: Path, axes: Mapping[str, Axis]) -> Scenario:
         root.faults.add(
             ("function",) if scene else (),
             "expected either a scene or a function, got "
-            f"{'both. Remove one.' if scene else 'none. Add: scene = "FILE.py"'}",
+            + ("both. Remove one." if scene else 'none. Add: scene = "FILE.py"'),
         )
     if function and not is_function(function):
         root.wrong("function", "'FILE.py:NAME'", "Name the file and the function in it.")
         function = ""
     steps = root.whole(
-        "steps", "a whole number from 1", "", fits=lambda value: value >= 1, default=0
+        "steps",
+        "a whole number from 1",
+        "Usual are 100 to 1000.",
+        fits=lambda value: value >= 1,
+        default=0,
     )
     duration = root.number(
-        "duration", "a time above 0", "", fits=lambda value: value > 0.0, default=0.0
+        "duration",
+        "a time above 0",
+        "It is simulated time.",
+        fits=lambda value: value > 0.0,
+        default=0.0,
     )
     if "steps" in root.values and "duration" in root.values:
         root.faults.add(("duration",), "expected either steps or a duration, got both. Remove one.")
     warmup = _table(root, "warmup")
     warm_steps = warmup.whole(
-        "steps", "a whole number from 0", "", fits=lambda value: value >= 0, default=0
+        "steps", "a whole number from 0", "0: no warm-up.", fits=lambda value: value >= 0, default=0
     )
     warmup.close("the warm-up")
     for key, name in (("scene", scene), ("function", function.rpartition(":")[0])):
@@ -219,7 +227,11 @@ def _measures(fields: Fields, folder: Path, axes: Mapping[str, Axis]) -> dict[st
 
 def _limits(fields: Fields) -> Limits:
     seconds = fields.number(
-        "seconds", "a time above 0 [s]", "", fits=lambda value: value > 0.0, default=math.inf
+        "seconds",
+        "a time above 0 [s]",
+        "Usual are 60 to 600.",
+        fits=lambda value: value > 0.0,
+        default=math.inf,
     )
     memory = fields.number(
         "memory",

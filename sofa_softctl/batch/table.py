@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,17 +37,16 @@ class Table:
     """Rows in a folder of parts, each written at once; one process writes.
 
     Args:
-        folder: The folder, which is made.
+        folder: The folder; it is made with the first rows.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.pa = folder, parquet()
-        folder.mkdir(parents=True, exist_ok=True)
         self.damaged: list[str] = []
         """Parts that cannot be read, with the reason, when `read` was last called."""
 
     def read(self, columns: Sequence[str] | None = None) -> Any:
-        """All rows, each run once, as a pyarrow.Table in the order of `index`.
+        """Rows of all runs of the study, each once, as a pyarrow.Table in the order of `index`.
 
         Args:
             columns: Those to read, `run` and `index` among them; None: all.
@@ -55,12 +55,44 @@ class Table:
         tables = [found for part in self._parts() if (found := self._part(part, columns))]
         if not tables:
             return self.pa.table({name: self.pa.array([], self.pa.string()) for name in OWN})
-        return _each_once(self.pa, _joined(self.pa, tables))
+        found = _each_once(self.pa, _joined(self.pa, tables))
+        return found.filter(found["index"].is_valid())
 
     def done(self) -> dict[str, str]:
-        """Digest of each run that is there, by its name."""
-        found = self.read(("run", "index", "digest"))
-        return dict(zip(found["run"].to_pylist(), found["digest"].to_pylist(), strict=True))
+        """Status of each run that is there, by its name."""
+        found = self.read(("run", "index", "status"))
+        return dict(zip(found["run"].to_pylist(), found["status"].to_pylist(), strict=True))
+
+    def renumber(self, numbers: Mapping[str, int]) -> None:
+        """Give rows the numbers that their runs have in the study now.
+
+        Rows of runs that it no longer has are kept without a number, and not read.
+        """
+        for part in self._parts():
+            found = self._part(part, ("run", "index"))
+            if found is None:
+                continue
+            new = [numbers.get(name) for name in found["run"].to_pylist()]
+            if new != found["index"].to_pylist():
+                whole = self._part(part, None)
+                assert whole is not None, "a part that was read a moment ago"
+                place = whole.schema.get_field_index("index")
+                column = self.pa.array(new, self.pa.int64())
+                self._write(whole.set_column(place, "index", column), part)
+
+    def set_damaged_aside(self) -> list[str]:
+        """Rename parts that cannot be read, whose runs are to be done again; in words.
+
+        They are called damaged-part-NUMBER.parquet then.
+        """
+        told = []
+        for part in self._parts():
+            self.damaged = []
+            if self._part(part, ("run", "index")) is None and self.damaged:
+                aside = part.with_name(f"damaged-{part.name}")
+                os.replace(part, aside)
+                told.append(f"{self.damaged[0]} It is '{aside.name}' now: its runs are done again.")
+        return told
 
     def append(self, rows: Sequence[Row]) -> None:
         """Write rows as another part; with many parts, make them one.
@@ -105,22 +137,36 @@ class Table:
         return sorted(self.folder.glob("part-*.parquet"))
 
     def _part(self, path: Path, columns: Sequence[str] | None) -> Any | None:
-        """Rows of a part; None: it cannot be read, or is a rest of a merge."""
+        """Rows of a part; None: it is damaged, or was merged meanwhile."""
         wanted = None if columns is None else list(columns)
         try:
-            return self.pa.parquet.read_table(path, columns=wanted, partitioning=None)
+            path.open("rb").close()
         except FileNotFoundError:  # it was merged meanwhile
             return None
-        except (self.pa.ArrowInvalid, OSError) as error:
-            self.damaged.append(f"'{path}' cannot be read: {error}")
+        except OSError as error:
+            raise StudyError(
+                f"'{path}' cannot be read: {error.strerror}. Check its permissions."
+            ) from error
+        try:
+            found = self.pa.parquet.read_table(
+                path, columns=wanted, partitioning=None, page_checksum_verification=True
+            )
+        except (self.pa.ArrowException, OSError) as error:
+            self.damaged.append(f"'{path}' is damaged: {str(error).splitlines()[0]:.200}.")
             return None
+        if {"run", "index"} <= set(found.column_names):
+            return found
+        self.damaged.append(f"'{path}' is no part of a study: it has no columns 'run' and 'index'.")
+        return None
 
     def _write(self, table: Any, path: Path | None = None) -> None:
         if path is None:
             last = max((int(part.stem[5:]) for part in self._parts()), default=0)
             path = self.folder / f"part-{last + 1:06d}.parquet"
         with replacing(path, StudyError) as temporary:
-            self.pa.parquet.write_table(table, temporary, compression="zstd")
+            self.pa.parquet.write_table(
+                table, temporary, compression="zstd", write_page_checksum=True
+            )
 
     def _schema(self, rows: Sequence[Mapping[str, Any]]) -> Any:
         """Columns of all rows, with whole numbers as floats: a measure may be either."""

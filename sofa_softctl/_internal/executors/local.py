@@ -162,9 +162,8 @@ class _Worker:
 
     def _check(self, executor: LocalExecutor) -> None:
         most = executor.memory
-        if most is not None and (used := resident(self.process.pid)) > most:
-            text = f"its process took {used / 1e6:.0f} MB of memory, more than {most / 1e6:.0f} MB"
-            self._kill("memory", text)
+        if most is not None and resident(self.process.pid) > most:
+            self._kill("memory", f"its process took more than {most / 1e6:.0f} MB of memory")
         if executor.abandoned:
             self._kill("died", "it was abandoned")
 

@@ -1,0 +1,39 @@
+"""The movie of one run of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sofa_softctl.batch.row import Row
+from sofa_softctl.batch.run_one import Task, run_one
+from sofa_softctl.errors import SoftctlError
+
+
+def film(task: Task, path: Path) -> tuple[Row, str]:
+    """Do a run, and make a movie of it, up to where it failed.
+
+    Args:
+        task: The run.
+        path: Movie to write.
+
+    Returns:
+        The row, and why there is no movie; empty: there is one.
+    """
+    from sofa_softctl.view.movie.capture import Camera
+
+    cameras: list[Camera] = []
+
+    def watch(session: Any) -> Callable[[int], None]:
+        cameras.append(Camera(session, path))
+        return lambda done: cameras[0].look()
+
+    row = run_one(task, watch)
+    if not cameras or not cameras[0].frames:
+        return row, str(row.get("reason") or "it has no scene that can be shown")
+    try:
+        cameras[0].save()
+    except (SoftctlError, ValueError) as error:
+        return row, str(error)
+    return row, ""
