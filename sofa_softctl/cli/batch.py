@@ -63,6 +63,7 @@ def run(
     from sofa_softctl.batch.folder import SUFFIX, StudyFolder
     from sofa_softctl.batch.results import read_results
     from sofa_softctl.batch.study_file import read_study
+    from sofa_softctl.view.movie.renderer import check_renderer
     from sofa_softctl.view.terminal import batch as tables
 
     found = read_study(study)
@@ -71,6 +72,8 @@ def run(
     limits = found.limits
     path = out or study.with_suffix(SUFFIX)
     silent = quiet or as_json
+    if found.movie != "none":
+        check_renderer()
     with ExitStack() as stack:
         stack.enter_context(ended_by_signals())
         folder = stack.enter_context(StudyFolder(path, found))
