@@ -85,12 +85,13 @@ def run_study(
             is gone: rows that came are kept.
     """
     study = folder.study
-    sources = check_study(study, executor)
     damaged = folder.table.set_damaged_aside()
-    if again:
-        folder.table.remove(folder.table.done())
     folder.table.renumber({run.id: run.index for run in study.runs()})
-    todo, total = missing_runs(study, folder.table.done())
+    done = folder.table.done()
+    todo, total = missing_runs(study, {} if again else done)
+    sources = check_study(study, executor) if todo else ()
+    if again:
+        folder.table.remove(done)
     folder.begin(sources, total)
     progress = Progress(total, total - len(todo), damaged=damaged)
     report(progress)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
 from sofa_softctl.batch.check import check_study
 from sofa_softctl.batch.driver import missing_runs, row_of
-from sofa_softctl.batch.folder import StudyFolder
 from sofa_softctl.batch.run_one import Task, failed, run_one
+from sofa_softctl.batch.study import Study
 
 TRIED = 4
 """Runs that are done, beside a first one, which compiles."""
@@ -38,15 +39,21 @@ class Estimate:
     """Runs that were tried."""
 
 
-def estimate(folder: StudyFolder, executor: Executor, workers: int) -> Estimate:
+def estimate(study: Study, done: Mapping[str, str], executor: Executor, workers: int) -> Estimate:
     """Check a study, and try a few of the missing runs, evenly among them; no row is written.
+
+    Args:
+        study: The study.
+        done: Status of each run that has a row.
+        executor: Does the runs.
+        workers: How many it does at once.
 
     Raises:
         StudyError: No run can succeed, see `check_study`.
     """
-    study = folder.study
-    check_study(study, executor)
-    todo, runs = missing_runs(study, folder.table.done())
+    todo, runs = missing_runs(study, done)
+    if todo:
+        check_study(study, executor)
     picked = [todo[k * len(todo) // TRIED] for k in range(min(TRIED, len(todo)))]
     seconds, space, wrong = [], [], 0
     with tempfile.TemporaryDirectory() as name:

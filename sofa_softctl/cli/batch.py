@@ -63,6 +63,7 @@ def run(
     from sofa_softctl.batch.folder import SUFFIX, StudyFolder
     from sofa_softctl.batch.results import read_results
     from sofa_softctl.batch.study_file import read_study
+    from sofa_softctl.batch.table import Table
     from sofa_softctl.view.movie.renderer import check_renderer
     from sofa_softctl.view.terminal import batch as tables
 
@@ -76,13 +77,13 @@ def run(
         check_renderer()
     with ExitStack() as stack:
         stack.enter_context(ended_by_signals())
-        folder = stack.enter_context(StudyFolder(path, found))
         executor = LocalExecutor(count, seconds=limits.seconds, memory=limits.memory)
         stack.enter_context(executor)
         if estimate:
-            cost = cost_of(folder, executor, count)
+            cost = cost_of(found, Table(path / "rows").done(), executor, count)
             print_json(asdict(cost)) if as_json else tables.show_estimate(cost, count)
             return
+        folder = stack.enter_context(StudyFolder(path, found))
         if not (anyway or again):
             _refuse_changes(folder)
         try:

@@ -65,16 +65,14 @@ def save_study_plot(path: str | Path, found: Results, measure: str = "") -> None
     low, high = np.percentile(values[known], [2.0, 98.0]) if known.any() else (0.0, 1.0)
     scale = {"vmin": low, "vmax": high if high > low else low + 1.0, "cmap": "viridis"}
     count = len(shown)
-    side = max(2.3, 9.0 / count)
+    side = min(3.4, max(2.3, 9.0 / count))
     with new_figure(path, (side * count + 1.2, side * count + 0.6)) as figure:
-        panels = figure.subplots(count, count, squeeze=False)
+        grid = figure.add_gridspec(count, count)
         drawn: Any = None
         for i, below in enumerate(shown):
-            for j, across in enumerate(shown):
-                axes = panels[i, j]
-                if j > i:
-                    axes.set_visible(False)
-                elif i == j:
+            for j, across in enumerate(shown[: i + 1]):
+                axes = figure.add_subplot(grid[i, j])
+                if i == j:
                     _plot_marginal(axes, across, values, failed)
                     axes.set_ylabel(measure)
                 else:
@@ -84,7 +82,9 @@ def save_study_plot(path: str | Path, found: Results, measure: str = "") -> None
         ended = int(failed.sum())
         figure.suptitle(f"{found.name}: {len(found.rows):,} runs, {ended:,} failed (crosses)")
         if drawn is not None:
-            figure.colorbar(drawn, ax=panels.ravel().tolist(), label=measure, shrink=0.6)
+            free = figure.add_subplot(grid[0, 1])
+            free.set_axis_off()
+            figure.colorbar(drawn, cax=free.inset_axes((0.1, 0.05, 0.07, 0.9)), label=measure)
 
 
 def _columns(rows: Any, name: str) -> list[Column]:
@@ -125,7 +125,7 @@ def _plot_marginal(axes: Axes, column: Column, values: np.ndarray, failed: np.nd
     axes.plot(x[few], y[few], ".", color=colors.PALETTE[4], ms=2.5, alpha=0.6, zorder=1)
     if column.ticks:
         groups = np.unique(x)
-        centers, medians = groups, [np.median(y[x == each]) for each in groups]
+        centers, medians = groups.tolist(), [np.median(y[x == each]) for each in groups]
     else:
         edges = np.unique(np.quantile(x, np.linspace(0.0, 1.0, BINS + 1)))
         place = np.clip(np.searchsorted(edges, x, "right") - 1, 0, len(edges) - 2)
