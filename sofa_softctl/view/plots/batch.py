@@ -69,6 +69,9 @@ def save_study_plot(path: str | Path, found: Results, measure: str = "") -> None
     with new_figure(path, (side * count + 1.2, side * count + 0.6)) as figure:
         grid = figure.add_gridspec(count, count)
         drawn: Any = None
+        if count > 1:
+            corner = figure.add_subplot(grid[0, 1])
+            corner.set_axis_off()
         for i, below in enumerate(shown):
             for j, across in enumerate(shown[: i + 1]):
                 axes = figure.add_subplot(grid[i, j])
@@ -82,9 +85,8 @@ def save_study_plot(path: str | Path, found: Results, measure: str = "") -> None
         ended = int(failed.sum())
         figure.suptitle(f"{found.name}: {len(found.rows):,} runs, {ended:,} failed (crosses)")
         if drawn is not None:
-            free = figure.add_subplot(grid[0, 1])
-            free.set_axis_off()
-            figure.colorbar(drawn, cax=free.inset_axes((0.1, 0.05, 0.07, 0.9)), label=measure)
+            bar = figure.colorbar(drawn, ax=corner, location="left", fraction=0.08, label=measure)
+            bar.ax.yaxis.set_ticks_position("right")
 
 
 def _columns(rows: Any, name: str) -> list[Column]:
@@ -109,8 +111,15 @@ def _column(name: str, given: list[Any]) -> Column | None:
         places = np.array([order.get(value, np.nan) for value in given], dtype=float)
         return Column(name, places, tuple(map(_text, different)))
     values = np.array([np.nan if value is None else value for value in given], dtype=float)
-    log = bool(different[0] > 0.0 and different[-1] > 30.0 * different[0])
-    return Column(name, values, (), log)
+    return Column(name, values, (), _even_in_logarithms(np.array(different, dtype=float)))
+
+
+def _even_in_logarithms(values: np.ndarray) -> bool:
+    """Whether ascending values are more even in their logarithms than in themselves."""
+    low, middle, high = values[0], float(np.median(values)), values[-1]
+    if not (low > 0.0 and high > 30.0 * low):
+        return False
+    return bool(middle**2 < 0.5 * (low + high) * np.sqrt(low * high))
 
 
 def _text(value: Any) -> str:
@@ -135,6 +144,8 @@ def _plot_marginal(axes: Axes, column: Column, values: np.ndarray, failed: np.nd
     axes.plot(centers, medians, "-", color=colors.PALETTE[0], lw=1.6, zorder=2)
     at = column.values[failed]
     at = at[_some(len(at))]
+    if not len(at):
+        return  # an empty line that is not clipped would count as one at the origin
     axes.plot(
         at, np.full(len(at), 0.02), "x", color=colors.UNSOLVED, ms=4.0,
         transform=axes.get_xaxis_transform(), clip_on=False, zorder=3,
