@@ -71,9 +71,6 @@ def _check_scene(scenario: Scenario, run: Run) -> None:
     from sofa_softctl.scene.loader import arguments_of, load_scene
 
     find_backend(scenario.backend)
-    for text in scenario.measures.values():
-        if is_function(text):
-            check_function(text)
     own, data = split(run.parameters)
     try:
         scene = load_scene(scenario.scene)
@@ -81,8 +78,14 @@ def _check_scene(scenario: Scenario, run: Run) -> None:
     except ParameterError as error:
         raise StudyError(str(error).replace("--set ", "[parameters.NAME] ")) from error
     except (Exception, SystemExit) as error:
-        said = str(error) if isinstance(error, SoftctlError) else f"{type(error).__name__}: {error}"
-        raise StudyError(f"its scene '{scenario.scene}' cannot be loaded: {said}") from error
+        raise _not_loaded("its scene", scenario.scene, error) from error
+    for text in filter(is_function, scenario.measures.values()):
+        try:
+            check_function(text)
+        except StudyError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise _not_loaded("the file of measures", text.rpartition(":")[0], error) from error
     try:
         _check_step(scenario, own, data)
     except StudyError:
@@ -110,7 +113,7 @@ def _check_function(scenario: Scenario, run: Run) -> None:
     try:
         function = getattr(import_file(Path(file), "study"), name, None)
     except (Exception, SystemExit) as error:
-        raise StudyError(f"'{file}' cannot be loaded: {type(error).__name__}: {error}") from error
+        raise _not_loaded("its file", file, error) from error
     if not callable(function):
         raise StudyError(f"'{file}' has no function '{name}'.")
     try:
@@ -120,6 +123,11 @@ def _check_function(scenario: Scenario, run: Run) -> None:
             f"'{name}' of '{file}' does not take the parameters {', '.join(run.parameters)}: "
             f"{error}."
         ) from error
+
+
+def _not_loaded(what: str, file: str, error: BaseException) -> StudyError:
+    said = str(error) if isinstance(error, SoftctlError) else f"{type(error).__name__}: {error}"
+    return StudyError(f"{what} '{file}' cannot be loaded: {said}")
 
 
 def _modules_beside(scenario: Scenario) -> set[str]:
