@@ -70,7 +70,7 @@ class StudyFolder:
         ]
         for name, value in self._measured().items():
             if self.about.get(name, value) != value:
-                found.append(f"the study has another {name} now")
+                found.append(f"the study has {_OTHER[name]} now")
         if self.about["package"] != now["package"]:
             found.append("sofa_softctl itself was changed")
         for path, then in self.about["sources"].items():
@@ -178,3 +178,6 @@ def read_about(path: Path) -> dict[str, Any]:
 
 def _made_of() -> dict[str, Any]:
     return {"versions": environment()["versions"], "package": digest_of_package()}
+
+
+_OTHER = {"scene": "another scene", "measures": "other measures"}
