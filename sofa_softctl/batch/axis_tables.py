@@ -19,7 +19,8 @@ def read_axis(fields: Fields) -> Axis | None:
     ways = [key for key in WAYS if key in fields.values]
     axis: Axis | None = None
     if len(ways) > 1:
-        fields.add(ways[1], f"expected one of {', '.join(WAYS)}; got {', '.join(ways)}. Keep one.")
+        last = max(ways, key=lambda key: fields.faults.line((*fields.path, key)))
+        fields.add(last, f"expected one of {', '.join(WAYS)}; got {', '.join(ways)}. Keep one.")
         return None
     if ways == ["range"]:
         axis = _range(fields)

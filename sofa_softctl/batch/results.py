@@ -71,6 +71,10 @@ class Results:
             dtype=bool,
         )
 
+    def pick(self, places: np.ndarray) -> list[dict[str, Any]]:
+        """Rows at places of the table, shape (m,), in that order."""
+        return self.rows.take(np.asarray(places, dtype=np.int64)).to_pylist()  # type: ignore[no-any-return]
+
     def counts(self) -> dict[str, int]:
         """Number of rows by status, and of those that are OK by verdict, where they have one."""
         status, verdict = (self.rows[name].to_pylist() for name in ("status", "verdict"))

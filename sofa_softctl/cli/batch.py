@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from sofa_softctl._internal.interrupt import ended_by_signals, stopped_by
@@ -129,12 +130,8 @@ def _save_movies(folder: Any, executor: Any, quiet: bool) -> None:
     from sofa_softctl.view.movie.study import film
 
     found = read_results(folder.path)
-    places = [k for k, failed in enumerate(found.failed) if failed]
-    wanted = [
-        row["run"]
-        for row in found.rows.take(places).to_pylist()
-        if row["status"] in (OK, FAILED, DIVERGED)
-    ]
+    failures = found.pick(np.flatnonzero(found.failed))
+    wanted = [row["run"] for row in failures if row["status"] in (OK, FAILED, DIVERGED)]
     runs = [run for run in folder.study.runs() if run.id in set(wanted[:MOVIES])]
     for run in runs:
         path = folder.path / "movies" / f"{run.id}.gif"
@@ -179,8 +176,8 @@ def show(
         row = found.row(run)
         print_json(row) if as_json else tables.show_row(row)
     elif as_json:
-        rows = found.rows.take([k for k, bad in enumerate(found.failed) if bad or not failures])
-        print_json(_summary(found) | {"rows": rows.to_pylist()})
+        shown = found.failed if failures else np.full(len(found.rows), True)
+        print_json(_summary(found) | {"rows": found.pick(np.flatnonzero(shown))})
     elif failures:
         tables.show_failures(found)
     else:

@@ -123,7 +123,7 @@ def _worst(found: Results, column: str) -> Table:
     """Runs with the greatest values of a column."""
     values = found.numbers(column)
     order = [int(k) for k in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
-    rows = found.rows.take([k for k in order if np.isfinite(values[k])][:WORST]).to_pylist()
+    rows = found.pick(np.array([k for k in order if np.isfinite(values[k])][:WORST]))
     table = Table(title=f"greatest {escape(column)}", title_justify="left")
     for name in ("index", "run", "status", column, *found.parameters):
         table.add_column(escape(name), justify="left" if name in ("run", "status") else "right")
@@ -137,13 +137,11 @@ def _worst(found: Results, column: str) -> Table:
 def show_failures(found: Results) -> None:
     """Print every run that failed, with its parameters and the reason."""
     console = Console()
-    rows = found.rows.filter(found.rows["index"].is_valid()).to_pylist()
-    for row, failed in zip(rows, found.failed, strict=True):
-        if failed:
-            values = ", ".join(f"{name}={plain(row[name])}" for name in found.parameters)
-            told = row["status"] if row["status"] != OK else row["verdict"]
-            text = f"{row['index']} {row['run']} {told} {values}: {row['reason'] or ''}"
-            _line(console, text.rstrip(": "))
+    for row in found.pick(np.flatnonzero(found.failed)):
+        values = ", ".join(f"{name}={plain(row[name])}" for name in found.parameters)
+        told = row["status"] if row["status"] != OK else row["verdict"]
+        text = f"{row['index']} {row['run']} {told} {values}: {row['reason'] or ''}"
+        _line(console, text.rstrip(": "))
 
 
 def show_row(row: Mapping[str, Any]) -> None:
