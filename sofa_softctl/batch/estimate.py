@@ -15,8 +15,8 @@ from sofa_softctl.batch.study import Study
 
 TRIED = 4
 """Runs that are done, beside a first one, which compiles."""
-ROW_BYTES = 400.0
-"""Of a row in Parquet files of many rows, with ten columns of its own, as measured [bytes]."""
+ROW_BYTES = 120.0
+"""Of a row in Parquet files of many rows, with some ten parameters and measures [bytes]."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,6 +177,4 @@ def read_results(path: Path) -> Results:
 
 
 def _without_numbers(text: str) -> str:
-    return "".join("#" if sign.isdigit() or sign in ".-+" else sign for sign in text).replace(
-        "##", "#"
-    )
+    return re.sub(r"\d[\d.e+-]*", "#", text)

@@ -13,7 +13,7 @@ import typer
 
 from sofa_softctl._internal.interrupt import ended_by_signals, stopped_by
 from sofa_softctl.cli.files import check_outputs
-from sofa_softctl.cli.options import Json, Quiet, print_json
+from sofa_softctl.cli.options import Json, Quiet, print_json, stopping
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import StudyError
@@ -81,6 +81,7 @@ def run(
         executor = LocalExecutor(count, seconds=limits.seconds, memory=limits.memory)
         stack.enter_context(executor)
         if estimate:
+            stack.enter_context(stopping("Nothing was written."))
             cost = cost_of(found, Table(path / "rows").done(), executor, count)
             print_json(asdict(cost)) if as_json else tables.show_estimate(cost, count)
             return

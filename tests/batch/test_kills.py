@@ -46,7 +46,7 @@ if __name__ == "__main__":
         )
     print("end", flush=True)
 """
-DRIVERS, WORKERS = 3, 4
+DRIVERS, WORKERS = 2, 4
 """Kills of each."""
 
 

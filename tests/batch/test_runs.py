@@ -128,7 +128,7 @@ def noise(session):
 TROUBLE = f"""
 scene = "bar.py"
 steps = 3
-parameters.trouble.values = ["", "raise", "exit", "diverge", "hang", "memory", "print", "die"]
+parameters.trouble.values = ["", "raise", "exit", "diverge", "memory", "print", "die"]
 {MEASURES}
 [keep]
 record = "failures"
@@ -136,7 +136,7 @@ record = "failures"
 
 
 def test_whatever_happens_in_a_run_is_a_row(tmp_path, workers):
-    workers.seconds, workers.memory = 4.0, 1.2e9
+    workers.memory = 1.2e9
     found = done(written(tmp_path, TROUBLE), workers, workers=2)
     rows = {row["trouble"]: row for row in found.rows.to_pylist()}
     assert {name: row["status"] for name, row in rows.items()} == {
@@ -144,7 +144,6 @@ def test_whatever_happens_in_a_run_is_a_row(tmp_path, workers):
         "raise": "FAILED",
         "exit": "FAILED",
         "diverge": "DIVERGED",
-        "hang": "TIMEOUT",
         "memory": "MEMORY",
         "print": "FAILED",
         "die": "DIED",
@@ -153,15 +152,23 @@ def test_whatever_happens_in_a_run_is_a_row(tmp_path, workers):
     assert 'raise RuntimeError("the cable broke")' in rows["raise"]["traceback"]
     assert rows["raise"]["output"] == "loaded 500.0\n"
     assert rows["exit"]["reason"] == "the scene called exit(3)"
-    assert rows["hang"]["reason"] == "it took longer than 4 s"
     assert rows["memory"]["reason"] == "its process took more than 1200 MB of memory"
     assert len(rows["print"]["output"]) == 8000 and rows["print"]["output"].endswith("xx\n")
     assert "SIGKILL" in rows["die"]["reason"]
     assert rows[""]["height"] > 0.0 and rows["raise"]["height"] is None
     kept = [path.stem for path in (found.path / "records").iterdir()]
     assert kept == [rows["diverge"]["run"]]  # others failed before the first step
-    assert found.failed.tolist() == [False] + [True] * 7
+    assert found.failed.tolist() == [False] + [True] * 6
     assert ("FAILED", "RuntimeError: the cable broke", [1]) in found.reasons()
+
+
+def test_a_run_that_hangs_is_ended_at_its_limit(tmp_path, workers):
+    text = TROUBLE.replace('"raise", "exit", "diverge", "memory", "print", "die"', '"hang"')
+    workers.seconds = 4.0
+    found = done(written(tmp_path, text), workers)
+    hung = found.row("1")
+    assert (hung["trouble"], hung["status"]) == ("hang", "TIMEOUT")
+    assert hung["reason"] == "it took longer than 4 s"
 
 
 def test_a_run_that_is_repeated_is_the_same_and_a_changed_scene_is_not(plain, workers):
