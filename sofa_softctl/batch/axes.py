@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 Value = Any
 """A number, a text, True or False, or a list of numbers."""
@@ -108,7 +108,7 @@ class Normal:
 
     def at(self, u: np.ndarray) -> Value:
         """See `Axis`; beyond 8 standard deviations nothing is drawn."""
-        z = np.clip(norm.ppf(u), -8.0, 8.0)
+        z = np.clip(ndtri(u), -8.0, 8.0)
         return _plain(self.mean + self.deviation * z, self.scalar, whole=False)
 
 

@@ -7,7 +7,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
 from sofa_softctl.batch.axes import Axis
 
@@ -47,6 +46,8 @@ def _samples(method: str, size: int, count: int, seed: int) -> np.ndarray:
     """Samples in the unit cube, shape (count, size)."""
     if not size:
         return np.empty((count, 0))
+    from scipy.stats import qmc  # takes most of a second, which workers need not spend
+
     rng = np.random.default_rng(seed)
     draw: dict[str, Callable[[], np.ndarray]] = {
         "random": lambda: rng.random((count, size)),

@@ -6,13 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sofa_softctl.batch.row import Row
 from sofa_softctl.batch.run_one import Task, run_one
 from sofa_softctl.errors import SoftctlError
 
+FARTHEST = 20.0
+"""Greatest coordinate of a frame, as a multiple of that at the start: beyond, a run diverges."""
+
 
 def film(task: Task, path: Path) -> tuple[Row, str]:
-    """Do a run, and make a movie of it, up to where it failed.
+    """Do a run, and make a movie of it, up to where it failed or went beyond `FARTHEST`.
 
     Args:
         task: The run.
@@ -27,7 +32,13 @@ def film(task: Task, path: Path) -> tuple[Row, str]:
 
     def watch(session: Any) -> Callable[[int], None]:
         cameras.append(Camera(session, path))
-        return lambda done: cameras[0].look()
+        farthest = FARTHEST * _reach(session)
+
+        def look(done: int) -> None:
+            if _reach(session) <= farthest:
+                cameras[0].look()
+
+        return look
 
     row = run_one(task, watch)
     if not cameras or not cameras[0].frames:
@@ -37,3 +48,10 @@ def film(task: Task, path: Path) -> tuple[Row, str]:
     except (SoftctlError, ValueError) as error:
         return row, str(error)
     return row, ""
+
+
+def _reach(session: Any) -> float:
+    """Greatest coordinate of all positions."""
+    return max(
+        (float(np.abs(x).max(initial=0.0)) for x in session.positions().values()), default=0.0
+    )
