@@ -19,6 +19,7 @@ SoftctlError                what every error of this package is
 ├── StoreError              a store of samples cannot be opened, written or read (ValueError)
 ├── UsageError              a command line is wrong
 ├── ConfigError             the configuration file of a robot is wrong (ValueError)
+├── StudyError              a study of many runs is wrong, or its folder cannot be used (ValueError)
 ├── DeviceError             a motor, pump or sensor, or the line to it
 │   ├── DeviceUnavailableError  not supported here: a library or the kernel lacks it (ImportError)
 │   ├── DeviceOpenError         it could not be opened: missing, busy, no permission, wrong firmware
@@ -116,6 +117,10 @@ class UsageError(SoftctlError):
 
 class ConfigError(SoftctlError, ValueError):
     """The configuration file of a robot is wrong. The message gives the file's line."""
+
+
+class StudyError(SoftctlError, ValueError):
+    """A study of many runs is wrong, or its folder cannot be read or written."""
 
 
 class DeviceError(SoftctlError):

@@ -23,7 +23,7 @@ LAYERS = (
     tuple(sorted({home.partition(".")[0] for home in CONTROLLERS.values()} | {"bridge"})),
     ("offers",),
     ("plugins",),
-    ("bench",),
+    ("batch", "bench"),
     ("view",),
     ("cli",),
     ("testing",),

@@ -16,6 +16,7 @@ __all__ = ["app", "main"]
 
 COMMANDS = (
     "run",
+    "batch",
     "plan",
     "library",
     "identify",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sofa_softctl.bridge.config.faults import Faults
-from sofa_softctl.bridge.config.fields import Fields
+from sofa_softctl._internal.toml.faults import Faults
+from sofa_softctl._internal.toml.fields import Fields
 from sofa_softctl.bridge.config.file import parse_robot
 from sofa_softctl.bridge.config.map_tables import KINDS
 from sofa_softctl.bridge.config.robot import (
@@ -15,6 +15,7 @@ from sofa_softctl.bridge.config.robot import (
     SensorConfig,
     StreamConfig,
 )
+from sofa_softctl.bridge.config.text import ROBOT
 from sofa_softctl.bridge.quantities import UNITS
 from tests.docs.pages import ROOT, blocks, text
 
@@ -40,7 +41,7 @@ def test_defaults_are_those_of_the_code(table):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_key_of_a_map_is_on_the_page(kind):
     (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{kind}` |")]
-    faults = Faults("robot.toml", {})
+    faults = Faults("robot.toml", {}, ROBOT)
     asked = Fields(faults, ("map",), {})
     unit = {"turn": "deg", "syringe": "ml"}.get(kind, "mm")
     KINDS[kind][1](asked, 1.0, 0.0, unit, (0.0, 1.0))

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl._internal.toml.faults import Faults
+from sofa_softctl._internal.toml.fields import Fields
+from sofa_softctl._internal.toml.locate import locate
 from sofa_softctl.bridge.config.actuator_tables import read_actuator, read_sensor
 from sofa_softctl.bridge.config.device_tables import read_device
-from sofa_softctl.bridge.config.faults import Faults
-from sofa_softctl.bridge.config.fields import Fields
-from sofa_softctl.bridge.config.locate import locate
 from sofa_softctl.bridge.config.robot import (
     RobotConfig,
     SafetyConfig,
     StreamConfig,
 )
 from sofa_softctl.bridge.config.stop_file import beside
-from sofa_softctl.bridge.config.text import parse_toml, read_text
+from sofa_softctl.bridge.config.text import ROBOT, parse_toml, read_text
 
 TABLES = ("robot", "stream", "safety", "devices", "actuators", "sensors")
 """What a file has."""
@@ -49,7 +49,7 @@ def parse_robot(text: str, path: str) -> RobotConfig:
         ConfigError: As `read_robot`.
     """
     data = parse_toml(text, path)
-    faults = Faults(path, locate(text))
+    faults = Faults(path, locate(text), ROBOT)
     for key in data:
         if key not in TABLES:
             hint = did_you_mean(key, TABLES).strip() or "Remove it."

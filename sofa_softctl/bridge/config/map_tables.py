@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sofa_softctl._internal.toml.fields import Fields
 from sofa_softctl.bridge.config.curve_tables import read_polynomial, read_table
-from sofa_softctl.bridge.config.fields import Fields
 from sofa_softctl.bridge.config.maps import LinearMap
 from sofa_softctl.bridge.config.robot import UnitMap
 from sofa_softctl.bridge.quantities import UNITS

@@ -1,83 +1,19 @@
-"""Text of a configuration file, and what TOML is in it."""
+"""Reads the text of a robot's configuration file."""
 
 from __future__ import annotations
 
-import os
-import re
-import tomllib
-from pathlib import Path
-from typing import Any
+from functools import partial
 
-from sofa_softctl._internal.suggestions import files_like
+from sofa_softctl._internal.toml import text
+from sofa_softctl._internal.toml.kind import FileKind
 from sofa_softctl.errors import ConfigError
 
-SIZE_MAX = 1 << 20
-"""Greatest file that is read [bytes]."""
-
-
-def read_text(path: str | os.PathLike[str]) -> str:
-    """Text of a configuration file.
-
-    Raises:
-        ConfigError: There is no such file, or it is not a text in UTF-8 of at most `SIZE_MAX`.
-    """
-    file = Path(path)
-    try:
-        if not file.is_file():
-            if file.is_dir():
-                raise ConfigError(f"{path}: expected a file, got a folder. Name a file in it.")
-            if file.exists():
-                raise ConfigError(f"{path}: expected a file, got a device or pipe. Name a file.")
-            beside = " or ".join(files_like(file, (".toml",)))
-            hint = f"Did you mean {beside}?" if beside else "Check its name and folder."
-            raise ConfigError(f"{path}: expected a configuration file, got none. {hint}")
-        with file.open("rb") as opened:
-            raw = opened.read(SIZE_MAX + 1)
-    except (OSError, ValueError) as error:
-        if isinstance(error, ConfigError):
-            raise
-        reason = getattr(error, "strerror", None) or error
-        raise ConfigError(
-            f"{path}: cannot be read: {reason}. Check its name and permissions."
-        ) from error
-    if len(raw) > SIZE_MAX:
-        raise ConfigError(f"{path}: expected at most 1 MiB, got more. Is it a configuration file?")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise ConfigError(
-            f"{path}:{line}: expected a text in UTF-8, got byte 0x{raw[error.start]:02x}. Save the "
-            "file as UTF-8."
-        ) from error
-
-
-def parse_toml(text: str, path: str) -> dict[str, Any]:
-    """The TOML document of a text.
-
-    Raises:
-        ConfigError: It is none; with the line, if that is known.
-    """
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        said = str(error)
-        place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", said)
-        reason = said[: place.start()] if place else said
-        line = text.count("\n") + 1
-        column = ""
-        if place and place[1]:
-            line, column = int(place[1]), f" at column {place[2]}"
-        twice = reason.startswith(("Cannot declare", "Cannot overwrite", "Duplicate"))
-        if twice:
-            advice = "The table or key is there twice: rename or remove one."
-        else:
-            advice = "Correct this line: texts need quotes, tables [...], keys an '='."
-        raise ConfigError(
-            f"{path}:{line}: expected TOML, got a mistake{column}: {reason}. {advice}"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(
-            f"{path}: expected TOML, got what cannot be read: {error}. Look for very long numbers "
-            "and deeply nested lists."
-        ) from error
+ROBOT = FileKind(
+    "configuration file",
+    ConfigError,
+    tables=("stream", "safety"),
+    named=("devices", "actuators", "sensors"),
+)
+"""For messages."""
+read_text = partial(text.read_text, kind=ROBOT)
+parse_toml = partial(text.parse_toml, kind=ROBOT)

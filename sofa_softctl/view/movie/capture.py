@@ -72,6 +72,11 @@ class Camera:
         self._time.append(self.session.time)
         self._frames.append(frame)
 
+    @property
+    def frames(self) -> int:
+        """Frames taken so far."""
+        return len(self._frames)
+
     def animation(self) -> Animation:
         """The captured animation."""
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
-from sofa_softctl.bridge.config.faults import Faults
-from sofa_softctl.bridge.config.fields import Fields
+from sofa_softctl._internal.toml.faults import Faults
+from sofa_softctl._internal.toml.fields import Fields
 from sofa_softctl.bridge.config.map_tables import read_map
 from sofa_softctl.bridge.config.maps import LinearMap, PolynomialMap, TableMap
+from sofa_softctl.bridge.config.text import ROBOT
 
 SIGN = st.sampled_from([1.0, -1.0])
 ZERO = st.floats(-1e4, 1e4)
@@ -128,7 +129,7 @@ def test_maps_of_a_file_have_their_closed_forms(
     quantity, unit, table, position, device, sign, zero
 ):
     values = {"map": table, "sign": sign, "zero": zero}
-    faults = Faults("robot.toml", {})
+    faults = Faults("robot.toml", {}, ROBOT)
     limits = (math.nan, math.nan) if table["type"] == "servo" else (LOW, HIGH)
     map_ = read_map(Fields(faults, ("actuators", "a"), values), quantity, unit, limits)
     faults.raise_any()

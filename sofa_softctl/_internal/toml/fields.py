@@ -1,4 +1,4 @@
-"""Reads the keys of one table of a configuration file; what is wrong goes to its `Faults`."""
+"""Reads the keys of one table of a TOML file; what is wrong goes to its `Faults`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from sofa_softctl._internal.suggestions import did_you_mean, nearest
-from sofa_softctl.bridge.config.faults import Faults
-from sofa_softctl.bridge.config.locate import Path
+from sofa_softctl._internal.toml.faults import Faults
+from sofa_softctl._internal.toml.locate import Path
 
 NONE: Any = object()
 """Default of a key that must be there."""
 
 
 GREATEST = 1e15
-"""Greatest number that makes sense in a robot's configuration, in whatever unit."""
+"""Greatest number that makes sense, in whatever unit."""
 
 
 def number_of(value: Any) -> float | None:

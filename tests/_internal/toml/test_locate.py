@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from sofa_softctl.bridge.config.locate import locate
+from sofa_softctl._internal.toml.locate import locate
 from tests.bridge.config.robots import TEXT
 
 tomlkit = pytest.importorskip("tomlkit")

@@ -1,11 +1,11 @@
-"""What is wrong in a configuration file, gathered with its lines."""
+"""What is wrong in a TOML file, gathered with its lines."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sofa_softctl.bridge.config.locate import Path
-from sofa_softctl.errors import ConfigError
+from sofa_softctl._internal.toml.kind import FileKind
+from sofa_softctl._internal.toml.locate import Path
 
 SHOWN = 10
 """Errors that a message lists."""
@@ -17,10 +17,11 @@ class Faults:
     Args:
         file: Name of the file.
         lines: Line of every table and key, see `locate`.
+        kind: What it is.
     """
 
-    def __init__(self, file: str, lines: dict[Path, int]) -> None:
-        self.file, self.lines = file, lines
+    def __init__(self, file: str, lines: dict[Path, int], kind: FileKind) -> None:
+        self.file, self.lines, self.kind = file, lines, kind
         self.found: list[tuple[int, str]] = []
 
     def line(self, path: Path) -> int:
@@ -31,7 +32,7 @@ class Faults:
 
     def add(self, path: Path, text: str) -> None:
         """An error of the key or table at a path, in a sentence that says what to do."""
-        self.found.append((self.line(path), f"{place(path)}{text}"))
+        self.found.append((self.line(path), f"{place(path, self.kind)}{text}"))
 
     def wrong(self, path: Path, expected: str, got: Any, advice: str) -> None:
         """A value that is not what it should be."""
@@ -41,23 +42,24 @@ class Faults:
         """Raise what was found.
 
         Raises:
-            ConfigError: All errors, in the order of their lines; one a line, at most `SHOWN`.
+            SoftctlError: `kind.error`: all errors, in the order of their lines; one a line, at
+                most `SHOWN`.
         """
         if not self.found:
             return
         lines = list(dict.fromkeys(f"{self.file}:{n}: {text}" for n, text in sorted(self.found)))
         if len(lines) > SHOWN:
             lines[SHOWN:] = [f"{self.file}: and {len(lines) - SHOWN} more errors."]
-        raise ConfigError("\n".join(lines))
+        raise self.kind.error("\n".join(lines))
 
 
-def place(path: Path) -> str:
+def place(path: Path, kind: FileKind) -> str:
     """Where a key is, for a message: '[actuators.left] map.radius: '."""
     if not path:
         return ""
-    split = 2 if path[0] in ("devices", "actuators", "sensors") else 1
+    split = 2 if path[0] in kind.named else 1
     table, keys = ".".join(map(toml_key, path[:split])), path[split:]
-    if split == 1 and path[0] not in ("stream", "safety"):
+    if split == 1 and path[0] not in kind.tables:
         return f"{table}: "
     inner = "".join(f"[{k}]" if isinstance(k, int) else f".{toml_key(k)}" for k in keys)
     return f"[{table}]{' ' * bool(keys)}{inner.lstrip('.')}: "

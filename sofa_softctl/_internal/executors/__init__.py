@@ -1,0 +1,1 @@
+"""Executors: worker processes of this computer, in the interface of `concurrent.futures`."""

@@ -1,0 +1,198 @@
+"""Worker processes of this computer, of which each may be lost without the others."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from time import monotonic
+from typing import Any
+
+from sofa_softctl._internal.executors.ended import WorkerEndedError
+from sofa_softctl._internal.executors.worker import RemoteTraceback, start_worker
+from sofa_softctl._internal.processes import first_calls
+
+LOOKS_EVERY = 0.2
+"""Time between two looks at a worker's memory [s]."""
+ENDS_WITHIN = 2.0
+"""Time after which an idle worker that does not end is killed [s]."""
+
+Task = tuple[Future[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+class LocalExecutor(Executor):
+    """Does tasks in worker processes, one at a time in each.
+
+    A worker that dies, or whose task exceeds a limit and which is therefore killed, costs this
+    task alone: its Future raises WorkerEndedError, and a new worker takes its place. Unlike with
+    ProcessPoolExecutor, all others go on. Workers ignore SIGINT and end with this process.
+
+    Args:
+        count: Number of workers, started when there are tasks for them.
+        seconds: Longest time of a task [s]; None: any.
+        memory: Most resident memory of a worker [bytes]; None: any.
+    """
+
+    def __init__(
+        self, count: int, *, seconds: float | None = None, memory: float | None = None
+    ) -> None:
+        self.seconds, self.memory = seconds, memory
+        self._tasks: deque[Task] = deque()
+        self._changed = threading.Condition()
+        self._idle, self._count = 0, count
+        self._closed = self._abandoned = False
+        self._threads: list[threading.Thread] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """See `Executor.submit`; function, arguments and result are pickled."""
+        future: Future[Any] = Future()
+        with self._changed:
+            if self._closed:
+                raise RuntimeError("This executor was shut down.")
+            self._tasks.append((future, fn, args, kwargs))
+            if self._idle < len(self._tasks) and len(self._threads) < self._count:
+                thread = threading.Thread(target=self._attend, daemon=True)
+                self._threads.append(thread)
+                thread.start()
+            self._changed.notify()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """See `Executor.shutdown`. With `cancel_futures`, tasks that run are ended, too."""
+        with self._changed:
+            self._closed = True
+            self._abandoned = self._abandoned or cancel_futures
+            while cancel_futures and self._tasks:
+                self._tasks.popleft()[0].cancel()
+            self._changed.notify_all()
+        try:
+            for thread in self._threads if wait else ():
+                thread.join()
+        except BaseException:  # Ctrl-C: do not wait for what runs
+            self._abandoned = True
+            raise
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """Wait for all tasks; after an error, end them."""
+        self.shutdown(wait=True, cancel_futures=kind is not None)
+
+    def _attend(self) -> None:
+        """Give one worker its tasks, and replace it when it is lost."""
+        worker: _Worker | None = None
+        while (task := self._next()) is not None:
+            future, *call = task
+            if not future.set_running_or_notify_cancel():
+                continue
+            if worker is None or not worker.process.is_alive():
+                worker = _Worker()
+            try:
+                result = worker.do(call, self)
+            except BaseException as error:
+                future.set_exception(error)
+                if isinstance(error, WorkerEndedError):
+                    worker = None
+            else:
+                future.set_result(result)
+            del future, task
+        if worker is not None:
+            worker.end()
+
+    def _next(self) -> Task | None:
+        """The next task; None: there will be none."""
+        with self._changed:
+            self._idle += 1
+            try:
+                while not self._tasks and not self._closed:
+                    self._changed.wait()
+                return self._tasks.popleft() if self._tasks else None
+            finally:
+                self._idle -= 1
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether tasks that run are to be ended."""
+        return self._abandoned
+
+
+class _Worker:
+    """One process, and the connection to it."""
+
+    process: SpawnProcess
+    connection: Connection
+
+    def __init__(self) -> None:
+        self.process, self.connection = start_worker(first_calls())
+        self._ready = False
+
+    def do(self, call: list[Any], executor: LocalExecutor) -> Any:
+        """The result of a task.
+
+        Raises:
+            WorkerEndedError: The process died, or exceeded a limit and was killed.
+            BaseException: Whatever the task raised.
+        """
+        try:
+            if not self._ready:  # what it imports first is not the task's
+                self._ready = self._receive(executor)
+            self.connection.send(call)
+            result, error, text = self._receive(executor, executor.seconds)
+        except (EOFError, ConnectionError) as reason:  # it died
+            self.process.join()
+            raise WorkerEndedError("died", self._death()) from reason
+        if error is not None:
+            error.__cause__ = error.__cause__ or RemoteTraceback(text)
+            raise error
+        return result
+
+    def _receive(self, executor: LocalExecutor, seconds: float | None = None) -> Any:
+        """The next message, within a time; None: any."""
+        start = monotonic()
+        while not wait([self.connection, self.process.sentinel], LOOKS_EVERY):
+            if seconds is not None and monotonic() - start > seconds:
+                self._kill("time", f"it took longer than {seconds:g} s")
+            self._check(executor)
+        return self.connection.recv()
+
+    def _check(self, executor: LocalExecutor) -> None:
+        most = executor.memory
+        if most is not None and resident(self.process.pid) > most:
+            self._kill("memory", f"its process took more than {most / 1e6:.0f} MB of memory")
+        if executor.abandoned:
+            self._kill("died", "it was abandoned")
+
+    def _kill(self, kind: str, text: str) -> None:
+        self.process.kill()
+        self.process.join()
+        raise WorkerEndedError(kind, text)
+
+    def _death(self) -> str:
+        status = self.process.exitcode
+        if status is not None and status < 0:
+            how = f"was killed by {signal.Signals(-status).name}"
+            return f"its process {how}" + (": out of memory?" if status == -9 else "")
+        return f"its process ended with status {status}"
+
+    def end(self) -> None:
+        """Let it end: it has no task."""
+        self.connection.close()
+        self.process.join(ENDS_WITHIN)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+def resident(pid: int | None) -> int:
+    """Resident memory of a process [bytes]; 0 where the system does not say."""
+    if sys.platform != "linux" or pid is None:
+        return 0
+    with suppress(OSError, IndexError, ValueError):
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0

@@ -1,0 +1,1 @@
+"""Read TOML files of users: every mistake with its line."""

@@ -1,0 +1,1 @@
+"""Batches: many runs of a scene, one row a run."""

@@ -1,0 +1,107 @@
+"""Reads the tables [parameters.NAME] of a study."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl._internal.toml.fields import Fields, number_of
+from sofa_softctl.batch.axes import Axis, Normal, Range, Values
+
+WAYS = ("values", "range", "normal")
+"""Keys of which a parameter has one."""
+
+
+def read_axis(fields: Fields) -> Axis | None:
+    """A parameter; None: something is wrong with it."""
+    before = len(fields.faults.found)
+    ways = [key for key in WAYS if key in fields.values]
+    axis: Axis | None = None
+    if len(ways) > 1:
+        last = max(ways, key=lambda key: fields.faults.line((*fields.path, key)))
+        fields.add(last, f"expected one of {', '.join(WAYS)}; got {', '.join(ways)}. Keep one.")
+        return None
+    if ways == ["range"]:
+        axis = _range(fields)
+    elif ways == ["normal"]:
+        axis = _normal(fields)
+    else:
+        axis = _values(fields)
+    fields.close("a parameter")
+    return axis if len(fields.faults.found) == before else None
+
+
+def _values(fields: Fields) -> Axis | None:
+    found = fields.get("values", "values = [1, 2]; or range = [1, 2]; or normal = [1, 0.1]")
+    if "values" not in fields.values:
+        return None
+    if not isinstance(found, list) or not found:
+        fields.wrong("values", "a list of values, at least one", "Write them in [...].")
+        return None
+    kinds = [_kind(value) for value in found]
+    for number, kind in enumerate(kinds):
+        if not kind or kind != kinds[0]:
+            fields.faults.wrong(
+                (*fields.path, "values", number),
+                "finite numbers; or texts; or true and false; or lists of numbers, all as long",
+                found[number],
+                "Write values of one kind.",
+            )
+            return None
+    return Values(tuple(found))
+
+
+def _kind(value: Any) -> str:
+    """What values of one parameter have in common; empty: it can be no value."""
+    if isinstance(value, bool | str):
+        return type(value).__name__
+    if isinstance(value, list):
+        numbers = bool(value) and all(number_of(each) is not None for each in value)
+        return f"{len(value)} numbers" if numbers else ""
+    return "" if number_of(value) is None else "number"
+
+
+def _range(fields: Fields) -> Axis | None:
+    ends = _two(fields, "range", "[low, high], two numbers or two lists of numbers")
+    count = fields.whole(
+        "count",
+        "a whole number from 1: values in a grid",
+        "Usual are 3 to 20.",
+        fits=lambda value: value >= 1,
+        default=0,
+    )
+    log = fields.flag("log", "whether values are even in their logarithms", default=False)
+    whole = fields.flag("whole", "whether values are whole numbers", default=False)
+    if ends is None:
+        return None
+    low, high, scalar = ends
+    if not (low < high).all():
+        fields.wrong("range", "the low end first, then a higher one", "Swap them.")
+    elif log and not (low > 0.0).all():
+        fields.wrong("range", "ends above 0, since log = true", "Raise the low end.")
+    elif whole and not (np.equal(low, np.round(low)) & np.equal(high, np.round(high))).all():
+        fields.wrong("range", "whole numbers, since whole = true", "Round the ends.")
+    return Range(low, high, scalar, count or None, log, whole)
+
+
+def _normal(fields: Fields) -> Axis | None:
+    found = _two(fields, "normal", "[mean, standard deviation], two numbers or lists of numbers")
+    if found is None:
+        return None
+    mean, deviation, scalar = found
+    if not (deviation > 0.0).all():
+        fields.wrong("normal", "a standard deviation above 0", "Use 'values' for a fixed value.")
+    return Normal(mean, deviation, scalar)
+
+
+def _two(fields: Fields, key: str, expected: str) -> tuple[np.ndarray, np.ndarray, bool] | None:
+    """Two numbers, or two vectors, and whether they are numbers."""
+    found = fields.get(key, "")
+    pair = found if isinstance(found, list) and len(found) == 2 else []
+    kinds = {_kind(value) for value in pair}
+    if len(kinds) != 1 or kinds & {"", "bool", "str"}:
+        fields.wrong(key, expected, "Write both, with a comma between.")
+        return None
+    first, second = (np.atleast_1d(np.array(value, dtype=float)) for value in pair)
+    return first, second, kinds == {"number"}

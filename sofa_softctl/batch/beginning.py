@@ -1,0 +1,136 @@
+"""The common beginning of runs: scenes that are loaded and warmed up, and begin from a snapshot."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.batch.output import Tail
+from sofa_softctl.batch.study import Scenario
+from sofa_softctl.errors import StudyError
+
+
+class Beginnings:
+    """Keeps the session of the last run, for those that begin as it did."""
+
+    def __init__(self) -> None:
+        self._key = ""
+        self._session: Any = None
+        self._snapshot: Any = None
+        self._said = ""
+
+    @contextmanager
+    def session(
+        self, scenario: Scenario, parameters: Mapping[str, Any], output: Tail
+    ) -> Iterator[Any]:
+        """A session that is warmed up, with the Data of `parameters` set.
+
+        It is kept where there is a warm-up and every controller can return to a snapshot: the next
+        run with the same parameters of createScene begins from it, bit for bit as a new session
+        would. Otherwise it is closed at the end of the block.
+
+        Args:
+            scenario: What to open.
+            parameters: Of createScene, and Data.
+            output: Gets what was printed until then, also when it was printed before.
+        """
+        own, data = split(parameters)
+        key = json.dumps([scenario.scene, scenario.backend, scenario.warmup, own], sort_keys=True)
+        try:
+            if key == self._key:
+                self._session.restore(self._snapshot)
+                output.write(self._said)
+            else:
+                self._open(scenario, own, key)
+                self._said = output.text
+            set_data(self._session, data)
+            yield self._session
+        except BaseException as error:  # nobody knows what it is like now
+            self.close(error)
+            raise
+        if not self._key:
+            self.close()
+
+    def _open(self, scenario: Scenario, parameters: Mapping[str, Any], key: str) -> None:
+        self.close()
+        seed(key)
+        self._session = opened(scenario, parameters)
+        self._session.step(scenario.warmup)
+        if scenario.warmup and can_branch(self._session):
+            self._snapshot, self._key = self._session.snapshot(), key
+
+    def close(self, error: BaseException | None = None) -> None:
+        """Close the session that is kept; after an error, without those of its clean-up."""
+        session, self._session, self._key = self._session, None, ""
+        if session is not None:
+            session.__exit__(type(error) if error else None, error, None)
+
+
+def can_branch(session: Any) -> bool:
+    """Whether a session can return to a snapshot with all that its controllers remember."""
+    if session.backend.name != "embedded":
+        return False
+    from sofa_softctl.runtime.core.component import Component
+
+    return all(
+        getattr(type(one), "snapshot", Component.snapshot) is not Component.snapshot
+        for one in session.controllers
+    )
+
+
+def seed(name: str) -> None:
+    """Seed the random generators of Python and numpy from a name."""
+    digest = hashlib.sha256(name.encode()).digest()
+    random.seed(digest)
+    np.random.seed(int.from_bytes(digest[:4], "little"))  # noqa: NPY002 - what scenes may use
+
+
+def split(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters of createScene, and Data that are set later: those with a dot in their names."""
+    own = {name: value for name, value in parameters.items() if "." not in name}
+    return own, {name: value for name, value in parameters.items() if name not in own}
+
+
+def opened(scenario: Scenario, parameters: Mapping[str, Any]) -> Any:
+    """A new session, whose bridges move no robot."""
+    from sofa_softctl.scene.devices import keep_devices_closed
+    from sofa_softctl.scene.session import Session
+
+    scene, backend = scenario.scene, scenario.backend
+    return Session(scene, backend=backend, parameters=dict(parameters), add=keep_devices_closed)
+
+
+def set_data(session: Any, values: Mapping[str, Any]) -> None:
+    """Set Data by their paths, such as 'finger/cable.value'.
+
+    Raises:
+        StudyError: There is no such Data.
+    """
+    if not values:
+        return
+    owners = {
+        entry.getPathName().lstrip("/"): entry
+        for node in session.nodes()
+        for entry in (node, *node.objects)
+    }
+    for name, value in values.items():
+        path, _, data = name.rpartition(".")
+        if path not in owners:
+            raise StudyError(
+                f"the scene has no component '{path}'.{did_you_mean(path, owners)} "
+                f"It has: {', '.join(sorted(filter(None, owners)))}."
+            )
+        found = owners[path].findData(data)
+        if found is None:
+            known = [each.getName() for each in owners[path].getDataFields()]
+            raise StudyError(
+                f"'{path}' of the scene has no Data '{data}'.{did_you_mean(data, known)}"
+            )
+        found.value = value

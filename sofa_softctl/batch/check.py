@@ -1,0 +1,141 @@
+"""Check a study before its runs: its scene, parameters, Data and measures, in a worker."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from concurrent.futures import Executor
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sofa_softctl._internal.executors.ended import WorkerEndedError
+from sofa_softctl._internal.user_module import import_file
+from sofa_softctl.batch.beginning import opened, set_data, split
+from sofa_softctl.batch.measures import check_function, check_measures, is_function
+from sofa_softctl.batch.output import Tail
+from sofa_softctl.batch.sources import counts, files_read
+from sofa_softctl.batch.study import Run, Scenario, Study
+from sofa_softctl.errors import ParameterError, SoftctlError, StudyError
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What is known of a study before its runs."""
+
+    sources: tuple[str, ...] = ()
+    """Files that a run reads."""
+    problem: str = ""
+    """Why no run of it can succeed; empty: nothing is known against it."""
+
+
+def check_study(study: Study, executor: Executor) -> tuple[str, ...]:
+    """Files that its first run reads.
+
+    A scene that fails with the parameters of the first run, hangs or dies is no error: its other
+    runs may be better, and all say so in their rows.
+
+    Raises:
+        StudyError: No run can succeed: the scene cannot be loaded, or there is no such parameter,
+            Data or measure.
+    """
+    first = next(study.runs())
+    try:
+        found = executor.submit(probe, study.scenario, first).result()
+    except WorkerEndedError:
+        return ()
+    if found.problem:
+        raise StudyError(f"The study '{study.name}': {found.problem}")
+    return found.sources
+
+
+def probe(scenario: Scenario, run: Run) -> Probe:
+    """Load the scene of a run, do one step, and look for its measures."""
+    problem = ""
+    output = Tail()
+    with redirect_stdout(output), redirect_stderr(output), files_read() as sources:
+        try:
+            if scenario.function:
+                _check_function(scenario, run)
+            else:
+                _check_scene(scenario, run)
+        except StudyError as error:
+            problem = str(error)
+    return Probe(tuple(sorted(sources | _modules_beside(scenario))), problem)
+
+
+def _check_scene(scenario: Scenario, run: Run) -> None:
+    from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.loader import arguments_of, load_scene
+
+    find_backend(scenario.backend)
+    own, data = split(run.parameters)
+    try:
+        scene = load_scene(scenario.scene)
+        arguments_of(scene.create, own)
+    except ParameterError as error:
+        raise StudyError(str(error).replace("--set ", "[parameters.NAME] ")) from error
+    except (Exception, SystemExit) as error:
+        raise _not_loaded("its scene", scenario.scene, error) from error
+    for text in filter(is_function, scenario.measures.values()):
+        try:
+            check_function(text)
+        except StudyError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise _not_loaded("the file of measures", text.rpartition(":")[0], error) from error
+    try:
+        _check_step(scenario, own, data)
+    except StudyError:
+        raise
+    except (Exception, SystemExit):
+        return  # its row says so
+
+
+def _check_step(scenario: Scenario, own: dict[str, Any], data: dict[str, Any]) -> None:
+    from sofa_softctl.scene.run import run as run_steps
+    from sofa_softctl.scene.run import step_count
+
+    with opened(scenario, own) as session:
+        try:
+            step_count(session, scenario.steps, scenario.duration, session.duration or 1.0)
+        except SoftctlError as error:
+            raise StudyError(str(error)) from error
+        set_data(session, data)
+        summary, _ = run_steps(session, 1)
+        check_measures(scenario.measures, summary)
+
+
+def _check_function(scenario: Scenario, run: Run) -> None:
+    file, _, name = scenario.function.rpartition(":")
+    try:
+        function = getattr(import_file(Path(file), "study"), name, None)
+    except (Exception, SystemExit) as error:
+        raise _not_loaded("its file", file, error) from error
+    if not callable(function):
+        raise StudyError(f"'{file}' has no function '{name}'.")
+    try:
+        inspect.signature(function).bind(**run.parameters)
+    except TypeError as error:
+        raise StudyError(
+            f"'{name}' of '{file}' does not take the parameters {', '.join(run.parameters)}: "
+            f"{error}."
+        ) from error
+
+
+def _not_loaded(what: str, file: str, error: BaseException) -> StudyError:
+    said = str(error) if isinstance(error, SoftctlError) else f"{type(error).__name__}: {error}"
+    return StudyError(f"{what} '{file}' cannot be loaded: {said}")
+
+
+def _modules_beside(scenario: Scenario) -> set[str]:
+    """Files of modules in the scene's folder; they may have been imported before."""
+    file = scenario.scene or scenario.function.rpartition(":")[0]
+    folder = os.path.dirname(os.path.realpath(file)) + os.sep
+    modules = {name: module for name, module in sys.modules.items() if "main__" not in name}
+    files = (getattr(module, "__file__", None) for module in modules.values())
+    beside = {os.path.realpath(each) for each in files if each}
+    found = {os.path.realpath(file), *(each for each in beside if each.startswith(folder))}
+    return {each for each in found if counts(each)}

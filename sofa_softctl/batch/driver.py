@@ -1,0 +1,193 @@
+"""Do the runs of a study that are not there yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from dataclasses import dataclass, field
+from itertools import islice
+from time import monotonic
+from typing import Any
+
+from sofa_softctl.batch.check import check_study
+from sofa_softctl.batch.folder import StudyFolder
+from sofa_softctl.batch.row import DIED, OWN, Row, column_of, failure
+from sofa_softctl.batch.run_one import Task, failed, run_one
+from sofa_softctl.batch.study import Run, Study
+from sofa_softctl.errors import StudyError
+
+FLUSHES_EVERY = 2.0
+"""Time after which rows are on disk: so much work a driver that is killed loses [s]."""
+FLUSHES_AT = 500
+"""Rows after which they are."""
+WINDOW = 4
+"""Tasks for each worker that wait in the executor."""
+
+
+@dataclass
+class Progress:
+    """How far a study is."""
+
+    total: int
+    """Runs of the study."""
+    before: int
+    """Rows that were there."""
+    done: int = 0
+    """Rows since then."""
+    failed: int = 0
+    """Of these, runs that did not end in order or did not reach their goals."""
+    last: Row | None = None
+    """The row that was done last."""
+    damaged: list[str] = field(default_factory=list)
+    """Files of rows that could not be read, in words."""
+
+
+def missing_runs(study: Study, done: Mapping[str, str]) -> tuple[list[Run], int]:
+    """Runs of a study that have no row, or whose process died; and the number of all.
+
+    Args:
+        study: The study.
+        done: Status of each run that has a row.
+    """
+    total, found = 0, []
+    for run in study.runs():
+        total += 1
+        if done.get(run.id, DIED) == DIED:
+            found.append(run)
+    return found, total
+
+
+def run_study(
+    folder: StudyFolder,
+    executor: Executor,
+    *,
+    workers: int = 1,
+    most: int | None = None,
+    again: bool = False,
+    report: Callable[[Progress], None] = lambda progress: None,
+) -> Progress:
+    """Check a study, and do the runs that have no row, in its order; each becomes one.
+
+    Killed at any moment, it leaves the rows that were there `FLUSHES_EVERY` before, each once; the
+    next call goes on. Ctrl-C writes all rows that came. A run whose process died, as by a signal,
+    is tried once more at once, and by the next call again.
+
+    Args:
+        folder: The study's folder; its scene must not have changed, see `StudyFolder.changes`.
+        executor: Does the runs.
+        workers: How many it does at once.
+        most: Number of runs after which it ends; None: all.
+        again: Whether to take out all rows that are there.
+        report: Called at the start, and after each row.
+
+    Raises:
+        StudyError: No run can succeed, see `check_study`; rows cannot be written, or the executor
+            is gone: rows that came are kept.
+    """
+    study = folder.study
+    damaged = folder.table.set_damaged_aside()
+    folder.table.renumber({run.id: run.index for run in study.runs()})
+    done = folder.table.done()
+    todo, total = missing_runs(study, {} if again else done)
+    sources = check_study(study, executor) if todo else ()
+    if again:
+        folder.table.remove(done)
+    folder.begin(sources, total)
+    progress = Progress(total, total - len(todo), damaged=damaged)
+    report(progress)
+    writer = _Writer(folder)
+    tasks = map(_maker(folder), todo[:most])
+    try:
+        for row in _rows(executor, tasks, WINDOW * max(workers, 1)):
+            folder.add_sources(row.pop("sources", ()))
+            row = columns_of(row) | {"digest": folder.digest}
+            writer.add(row)
+            progress.done += 1
+            progress.failed += failed(row)
+            progress.last = row
+            report(progress)
+    finally:
+        writer.flush()
+    return progress
+
+
+def _maker(folder: StudyFolder) -> Callable[[Run], Task]:
+    study = folder.study
+    if study.record != "none":
+        folder.records.mkdir(exist_ok=True)
+
+    def make(run: Run) -> Task:
+        path = folder.records.absolute() / f"{run.id}.mcap"
+        record = "" if study.record == "none" else str(path)
+        return Task(study.scenario, run, record, study.record == "failures")
+
+    return make
+
+
+def _rows(executor: Executor, tasks: Iterator[Task], window: int) -> Iterator[Row]:
+    """Rows as they come, whatever comes of a task.
+
+    The first task is done alone, so that kernels are compiled once, and loaded by the others.
+    """
+    running: dict[Future[Row], Task] = {}
+    died: set[str] = set()
+    allowed = 1
+    try:
+        while True:
+            for task in islice(tasks, allowed - len(running)):
+                running[executor.submit(run_one, task)] = task
+            if not running:
+                return
+            ready, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in ready:
+                task = running.pop(future)
+                row = row_of(future, task)
+                if row["status"] == DIED and task.run.id not in died:
+                    died.add(task.run.id)
+                    running[executor.submit(run_one, task)] = task
+                else:
+                    yield row
+            allowed = window
+    except CancelledError as error:
+        raise StudyError(
+            "The executor is gone: its cluster was stopped. All rows that came are kept: run the "
+            "study again, and it goes on."
+        ) from error
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def row_of(future: Future[Row], task: Task) -> Row:
+    """The row of a task, also of one whose process is gone."""
+    error = future.exception()
+    if error is None:
+        return future.result()
+    parameters = dict(task.run.parameters)
+    return {"run": task.run.id, "index": task.run.index, "parameters": parameters} | failure(error)
+
+
+def columns_of(row: Row) -> Row:
+    """Own columns, parameters, measures, all side by side."""
+    parameters, measures = row.pop("parameters"), row.pop("measures", {})
+    found: dict[str, Any] = {name: row.get(name) for name in OWN}
+    found |= {column_of(name): value for name, value in parameters.items()}
+    taken = set(found)
+    return found | {f"measure.{n}" if n in taken else n: value for n, value in measures.items()}
+
+
+class _Writer:
+    """Puts rows on disk, some at a time."""
+
+    def __init__(self, folder: StudyFolder) -> None:
+        self._table, self._rows, self._since = folder.table, list[Row](), monotonic()
+
+    def add(self, row: Row) -> None:
+        self._rows.append(row)
+        if len(self._rows) >= FLUSHES_AT or monotonic() - self._since > FLUSHES_EVERY:
+            self.flush()
+
+    def flush(self) -> None:
+        self._table.append(self._rows)
+        self._rows = []
+        self._since = monotonic()

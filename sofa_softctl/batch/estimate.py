@@ -1,0 +1,78 @@
+"""What a study costs, from a few of its runs."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+
+from sofa_softctl.batch.check import check_study
+from sofa_softctl.batch.driver import missing_runs, row_of
+from sofa_softctl.batch.run_one import Task, failed, run_one
+from sofa_softctl.batch.study import Study
+
+TRIED = 4
+"""Runs that are done, beside a first one, which compiles."""
+ROW_BYTES = 120.0
+"""Of a row in Parquet files of many rows, with some ten parameters and measures [bytes]."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the runs cost that have no row yet."""
+
+    runs: int
+    """Runs of the study."""
+    missing: int
+    """Those without a row."""
+    seconds: float
+    """Computing time of a run, mean of those that were tried [s]."""
+    total: float
+    """Time of all that are missing, with all workers busy [s]."""
+    disk: float
+    """Space that they take [bytes]."""
+    failed: int
+    """Runs that were tried and failed."""
+    tried: int
+    """Runs that were tried."""
+
+
+def estimate(study: Study, done: Mapping[str, str], executor: Executor, workers: int) -> Estimate:
+    """Check a study, and try a few of the missing runs, evenly among them; no row is written.
+
+    Args:
+        study: The study.
+        done: Status of each run that has a row.
+        executor: Does the runs.
+        workers: How many it does at once.
+
+    Raises:
+        StudyError: No run can succeed, see `check_study`.
+    """
+    todo, runs = missing_runs(study, done)
+    if todo:
+        check_study(study, executor)
+    picked = [todo[k * len(todo) // TRIED] for k in range(min(TRIED, len(todo)))]
+    seconds, space, wrong = [], [], 0
+    with tempfile.TemporaryDirectory() as name:
+        for number, run in enumerate(picked[:1] + picked):
+            record = Path(name) / f"{run.id}.mcap"
+            kept = "" if study.record == "none" else str(record)
+            task = Task(study.scenario, run, kept, study.record == "failures")
+            row = row_of(executor.submit(run_one, task), task)
+            if number:
+                seconds.append(row.get("seconds") or study.limits.seconds or 0.0)
+                space.append(float(record.stat().st_size if record.exists() else 0))
+                wrong += failed(row)
+    each = sum(seconds) / max(len(seconds), 1)
+    return Estimate(
+        runs=runs,
+        missing=len(todo),
+        seconds=each,
+        total=each * len(todo) / max(workers, 1),
+        disk=len(todo) * (ROW_BYTES + sum(space) / max(len(space), 1)),
+        failed=wrong,
+        tried=len(picked),
+    )

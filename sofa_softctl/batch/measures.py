@@ -1,0 +1,168 @@
+"""Measures of a run: numbers of its summary, or a Python function of session, summary or record."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl._internal.user_module import import_file
+from sofa_softctl.errors import StudyError
+
+GIVEN = ("session", "summary", "record")
+"""What a measure function may ask for, by the names of its parameters."""
+
+
+def is_function(measure: str) -> bool:
+    """Whether a measure is 'FILE.py:NAME'."""
+    return ".py:" in measure
+
+
+def check_function(measure: str) -> None:
+    """Check that there is a function 'FILE.py:NAME' that asks for what there is.
+
+    Raises:
+        StudyError: There is none.
+    """
+    _parameters(measure)
+
+
+def check_measures(measures: Mapping[str, str], summary: Any) -> None:
+    """Check that the summary of a short run has the measures, as far as that can be known.
+
+    Names that runs of other lengths may have, such as those of statuses, are not refused.
+
+    Raises:
+        StudyError: It has not.
+    """
+    leaves = dict(_leaves(_fields(summary), ""))
+    for name, text in measures.items():
+        if is_function(text):
+            continue
+        known = {part for leaf in leaves for part in _parts(leaf)}
+        owner = text.rpartition(".")[0]
+        optional = [part for part in _parts(text)[:-1] if leaves.get(part, 0) is None]
+        if text in known or optional or owner.rpartition(".")[2] in _COUNTED:
+            continue
+        raise StudyError(
+            f"the measure '{name}': the summary of a run has no '{text}'."
+            f"{did_you_mean(text, known)} It has: {', '.join(sorted(leaves)) or 'nothing'}."
+        )
+
+
+_COUNTED = ("statuses", "limits_met", "lost")
+"""Fields whose own fields differ from run to run."""
+
+
+def _parts(path: str) -> list[str]:
+    """A path and all that it lies in, the outermost first."""
+    ends = [place for place, sign in enumerate(path) if sign in ".[" and place]
+    return [path[:end] for end in (*ends, len(path))]
+
+
+def needs_record(measures: Mapping[str, str]) -> bool:
+    """Whether a measure asks for the record of its run."""
+    return any("record" in _parameters(text) for text in measures.values() if is_function(text))
+
+
+def measured(measures: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of all measures, numbers, texts, or lists of numbers.
+
+    Args:
+        measures: Each by its column: 'CONTROLLER.FIELD' of a summary, such as
+            'inverse.error_last' or 'inverse.goal.reached[0]', a field of `RunSummary` such as
+            'steps', or 'FILE.py:NAME'. Empty: every number of the summaries, by their paths.
+        given: `GIVEN`.
+
+    Raises:
+        StudyError: There is no such field, or it is no plain value.
+    """
+    fields = _fields(given["summary"])
+    if not measures:
+        return {path: value for path, value in _leaves(fields, "") if _is_number(value)}
+    return {
+        name: _plain(_called(text, given) if is_function(text) else _field(fields, text), text)
+        for name, text in measures.items()
+    }
+
+
+def _fields(summary: Any) -> dict[str, Any]:
+    """Summaries by the paths of their controllers, and the fields of the run itself."""
+    found: dict[str, Any] = summary.to_dict()
+    controllers = {path.lstrip("/"): said for path, said in found["controllers"].items()}
+    own = {name: found[name] for name in ("steps", "time", "verdict")}
+    return own | controllers
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _leaves(each, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list | tuple):
+        for number, each in enumerate(value):
+            yield from _leaves(each, f"{path}[{number}]")
+    else:
+        yield path, value
+
+
+def _field(fields: Mapping[str, Any], path: str) -> Any:
+    leaves = dict(_leaves(fields, ""))
+    if path in leaves:
+        return leaves[path]
+    below = [leaf for leaf in leaves if leaf.startswith((f"{path}[", f"{path}."))]
+    if below:
+        return [leaves[leaf] for leaf in below]
+    raise StudyError(
+        f"the run's summary has no '{path}'.{did_you_mean(path, leaves)} "
+        f"It has: {', '.join(sorted(leaves))}."
+    )
+
+
+@lru_cache
+def _function(measure: str) -> Callable[..., Any]:
+    """The function of 'FILE.py:NAME'.
+
+    Raises:
+        StudyError: There is none.
+    """
+    file, _, name = measure.rpartition(":")
+    function = getattr(import_file(Path(file), "measure"), name, None)
+    if not callable(function):
+        raise StudyError(f"'{file}' has no function '{name}' to measure with.")
+    return function  # type: ignore[no-any-return]
+
+
+def _parameters(measure: str) -> list[str]:
+    names = list(inspect.signature(_function(measure)).parameters)
+    unknown = [name for name in names if name not in GIVEN]
+    if unknown:
+        raise StudyError(
+            f"the measure '{measure}' asks for '{unknown[0]}'. Measures may ask for: "
+            f"{', '.join(GIVEN)}."
+        )
+    return names
+
+
+def _called(measure: str, given: Mapping[str, Any]) -> Any:
+    return _function(measure)(**{name: given[name] for name in _parameters(measure)})
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, bool | int | float)
+
+
+def _plain(value: Any, measure: str) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    entries = value if isinstance(value, list) else [value]
+    if value is None or all(isinstance(each, bool | int | float | str) for each in entries):
+        return value
+    raise StudyError(
+        f"the measure '{measure}' gave {value!r:.80}. Expected a number, a text, or a list of "
+        "numbers."
+    )

@@ -1,0 +1,180 @@
+"""What a study's folder holds, for those who only read it, also while its runs go on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.batch.folder import SUFFIX, read_about
+from sofa_softctl.batch.row import OK, OWN, STATUSES, column_of
+from sofa_softctl.batch.study import Run, Study
+from sofa_softctl.batch.study_file import parse_study
+from sofa_softctl.batch.table import Table
+from sofa_softctl.errors import StudyError
+
+
+@dataclass(frozen=True)
+class Results:
+    """The rows of a study."""
+
+    path: Path
+    """Its folder."""
+    name: str
+    """Name of the study."""
+    runs: int
+    """Runs that it has; some may have no row yet."""
+    rows: Any
+    """A pyarrow.Table: a row for each run that is done, in the order of their numbers."""
+    parameters: tuple[str, ...]
+    """Columns of the parameters."""
+    measures: tuple[str, ...]
+    """Columns of the measures."""
+    damaged: tuple[str, ...]
+    """Files of rows that cannot be read, in words."""
+    about: Mapping[str, Any]
+    """Versions, and digests of files, of which the rows are made."""
+
+    def numbers(self, column: str) -> np.ndarray:
+        """Values of a column as numbers, NaN where it has none, shape (n,).
+
+        Raises:
+            StudyError: There is no such column, or it has none at all.
+        """
+        if column not in self.rows.column_names:
+            hint = did_you_mean(column, self.rows.column_names)
+            raise StudyError(
+                f"'{self.path}' has no column '{column}'.{hint} It has: "
+                f"{', '.join((*self.parameters, *self.measures))}."
+            )
+        if not self.numeric(column):
+            raise StudyError(f"The column '{column}' of '{self.path}' holds no numbers.")
+        found = self.rows[column].to_pylist()
+        return np.array([np.nan if value is None else float(value) for value in found])
+
+    def numeric(self, column: str) -> bool:
+        """Whether a column has numbers, or truth values."""
+        kind = str(self.rows.schema.field(column).type)
+        return kind in ("double", "float", "int64", "bool")
+
+    @property
+    def failed(self) -> np.ndarray:
+        """Runs that did not end in order, or did not reach their goals, shape (n,)."""
+        status = self.rows["status"].to_pylist()
+        verdict = self.rows["verdict"].to_pylist()
+        return np.array(
+            [s != OK or v not in (None, "REACHED") for s, v in zip(status, verdict, strict=True)],
+            dtype=bool,
+        )
+
+    def pick(self, places: np.ndarray) -> list[dict[str, Any]]:
+        """Rows at places of the table, shape (m,), in that order."""
+        return self.rows.take(np.asarray(places, dtype=np.int64)).to_pylist()  # type: ignore[no-any-return]
+
+    def counts(self) -> dict[str, int]:
+        """Number of rows by status, and of those that are OK by verdict, where they have one."""
+        status, verdict = (self.rows[name].to_pylist() for name in ("status", "verdict"))
+        kinds = [s if s != OK or v is None else v for s, v in zip(status, verdict, strict=True)]
+        known = [OK, "REACHED", *sorted({*kinds} - {OK, "REACHED", *STATUSES}), *STATUSES[1:]]
+        return {kind: kinds.count(kind) for kind in known if kind in kinds}
+
+    def reasons(self) -> list[tuple[str, str, list[int]]]:
+        """Status and first line of the reasons of failure, with the runs; the most frequent first.
+
+        Reasons that differ in numbers alone count as one.
+        """
+        groups: dict[tuple[str, str], tuple[str, list[int]]] = {}
+        columns = (self.rows[name].to_pylist() for name in ("status", "reason", "index"))
+        for status, reason, index in zip(*columns, strict=True):
+            if status != OK:
+                line = (reason or "").strip().partition("\n")[0]
+                _, runs = groups.setdefault((status, _without_numbers(line)), (line, []))
+                runs.append(index)
+        found = [(status, line, runs) for (status, _), (line, runs) in groups.items()]
+        return sorted(found, key=lambda each: -len(each[2]))
+
+    def row(self, wanted: str) -> dict[str, Any]:
+        """The row of a run.
+
+        Args:
+            wanted: Its name, or the first letters of it; or its number.
+
+        Raises:
+            StudyError: There is none, or several.
+        """
+        names, numbers = self.rows["run"].to_pylist(), self.rows["index"].to_pylist()
+        if wanted.isdecimal() and int(wanted) in numbers:
+            return self.rows.slice(numbers.index(int(wanted)), 1).to_pylist()[0]  # type: ignore[no-any-return]
+        fitting = [place for place, name in enumerate(names) if name.startswith(wanted)]
+        if len(fitting) != 1:
+            several = "several rows" if fitting else "no row"
+            raise StudyError(
+                f"'{self.path}' has {several} of a run '{wanted}'. Give its number, 0 to "
+                f"{self.runs - 1}, or its name as softctl batch show prints it."
+            )
+        return self.rows.slice(fitting[0], 1).to_pylist()[0]  # type: ignore[no-any-return]
+
+    def study(self) -> Study:
+        """The study, as it was run last.
+
+        Raises:
+            StudyError: It was made in Python, or its file in the folder was changed.
+        """
+        file = self.path / "study.toml"
+        if not file.exists():
+            raise StudyError(
+                f"'{self.path}' has no study.toml: the study was made in Python. Do the run there, "
+                "with batch.run_one."
+            )
+        text = file.read_text(encoding="utf-8")
+        return parse_study(text, str(file), Path(self.about.get("folder") or self.path.parent))
+
+    def run(self, row: Mapping[str, Any]) -> Run:
+        """The run that a row is of.
+
+        Raises:
+            StudyError: The study has none.
+        """
+        for run in self.study().runs():
+            if run.id == row["run"]:
+                return run
+        raise StudyError(f"'{self.path}/study.toml' has no run '{row['run']}': it was changed.")
+
+
+def read_results(path: Path) -> Results:
+    """Read the folder of a study.
+
+    Raises:
+        StudyError: It is none.
+    """
+    about = read_about(path)
+    if not about:
+        beside = path.with_suffix(SUFFIX)
+        hint = f" Did you mean '{beside}'?" if beside != path and beside.is_dir() else ""
+        raise StudyError(
+            f"'{path}' is no folder of a study: it has no about.json.{hint} softctl batch run "
+            "makes one."
+        )
+    table = Table(path / "rows")
+    rows = table.read()
+    parameters = tuple(map(column_of, about.get("parameters", ())))
+    own = {*OWN, *parameters}
+    return Results(
+        path=path,
+        name=about["study"],
+        runs=about.get("runs", len(rows)),
+        rows=rows,
+        parameters=tuple(name for name in parameters if name in rows.column_names),
+        measures=tuple(name for name in rows.column_names if name not in own),
+        damaged=tuple(table.damaged),
+        about=about,
+    )
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\d[\d.e+-]*", "#", text)

@@ -1,0 +1,44 @@
+"""What comes of a run: a row of plain values."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from sofa_softctl._internal.executors.ended import WorkerEndedError
+from sofa_softctl.errors import DivergedError, SoftctlError
+
+OK, FAILED, DIVERGED, TIMEOUT, MEMORY, DIED = (
+    "OK", "FAILED", "DIVERGED", "TIMEOUT", "MEMORY", "DIED",
+)  # fmt: skip
+STATUSES = (OK, FAILED, DIVERGED, TIMEOUT, MEMORY, DIED)
+"""How a run ended: at its end; by an exception; its state became NaN; at a limit of time or memory;
+its process died."""
+OWN = (
+    "run", "index", "status", "verdict", "reason", "traceback", "output", "steps", "time",
+    "seconds", "ms_per_step", "started", "worker", "digest",
+)  # fmt: skip
+"""Columns that every study has, before its parameters and measures."""
+TIMES = ("seconds", "ms_per_step", "started", "worker")
+"""Columns that a second study of the same runs has differently."""
+LONGEST = 8000
+"""Of a traceback or an output; of longer ones the end is kept [characters]."""
+Row = dict[str, Any]
+_ENDS = {"time": TIMEOUT, "memory": MEMORY, "died": DIED}
+
+
+def column_of(parameter: str) -> str:
+    """Column of a parameter: its name, but for those of `OWN`."""
+    return f"parameter.{parameter}" if parameter in OWN else parameter
+
+
+def failure(error: BaseException) -> Row:
+    """Columns `status`, `reason` and `traceback` for what a run raised."""
+    if isinstance(error, WorkerEndedError):
+        return {"status": _ENDS[error.kind], "reason": str(error), "traceback": ""}
+    status = DIVERGED if isinstance(error, DivergedError) else FAILED
+    words = str(error) if isinstance(error, SoftctlError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, SystemExit):
+        words = f"the scene called exit({error.code!r})"
+    text = "".join(traceback.format_exception(error))
+    return {"status": status, "reason": words, "traceback": text[-LONGEST:]}

@@ -1,0 +1,135 @@
+"""Do one run of a study, in whatever process."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from sofa_softctl._internal.user_module import import_file
+from sofa_softctl.batch.beginning import Beginnings, seed
+from sofa_softctl.batch.measures import measured, needs_record
+from sofa_softctl.batch.output import Tail
+from sofa_softctl.batch.row import OK, Row, failure
+from sofa_softctl.batch.sources import files_read
+from sofa_softctl.batch.study import Run, Scenario
+from sofa_softctl.errors import StudyError
+from sofa_softctl.status import Verdict
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run, and all that a worker needs for it."""
+
+    scenario: Scenario
+    run: Run
+    record: str = ""
+    """Where its recording goes, FILE.mcap; empty: nowhere."""
+    failures_only: bool = False
+    """Whether only a run that fails leaves its recording."""
+
+
+Watch = Callable[[Any], Callable[[int], None]]
+"""Called with the session before the first step; gives what is called after each step."""
+_beginnings = Beginnings()
+
+
+def run_one(task: Task, watch: Watch | None = None) -> Row:
+    """Columns of a run, whatever happens in it; only the process itself may end.
+
+    `parameters` and `measures` are dicts, `sources` the files that it read; there is no `digest`.
+
+    Random generators of Python and numpy are seeded from what is run, so that a row does not
+    depend on where, when, and after which others it is done.
+    """
+    begin = perf_counter()
+    row: Row = {
+        "run": task.run.id,
+        "index": task.run.index,
+        "parameters": dict(task.run.parameters),
+        "status": OK,
+        "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "worker": f"{platform.node()}:{os.getpid()}",
+    }
+    output = Tail()
+    with redirect_stdout(output), redirect_stderr(output), files_read() as sources:
+        try:
+            row |= _done(task, output, watch)
+        except Exception as error:
+            row |= failure(error)
+        except SystemExit as error:
+            row |= failure(error)
+    if row["status"] != OK:
+        row["output"] = output.text
+    row["sources"] = sorted(sources)
+    row["seconds"] = perf_counter() - begin
+    return row
+
+
+def failed(row: Mapping[str, Any]) -> bool:
+    """Whether a run did not end in order, or did not reach its goals."""
+    verdict = row.get("verdict")
+    return row["status"] != OK or bool(verdict and not Verdict[verdict].ok)
+
+
+def _done(task: Task, output: Tail, watch: Watch | None) -> Row:
+    if task.scenario.function:
+        seed(task.run.id)
+        return {"measures": _of_function(task)}
+    from sofa_softctl.record.record import read_record
+    from sofa_softctl.scene.run import run, step_count
+
+    scenario = task.scenario
+    with ExitStack() as stack:
+        session = stack.enter_context(_beginnings.session(scenario, task.run.parameters, output))
+        steps = step_count(session, scenario.steps, scenario.duration, session.duration or 1.0)
+        recording = None
+        if task.record or needs_record(scenario.measures):
+            recording = stack.enter_context(_recording(task))
+        seed(task.run.id)
+        with session.recording(recording) if recording else ExitStack():
+            summary, _ = run(session, steps, watch(session) if watch else None)
+        record = read_record(recording) if recording else None
+        given = {"session": session, "summary": summary, "record": record}
+        row: Row = {"measures": measured(scenario.measures, given)}
+        row["verdict"] = None if summary.verdict is None else summary.verdict.name
+        row |= {"steps": summary.steps, "time": summary.time, "ms_per_step": summary.ms_per_step}
+        if (
+            recording
+            and task.record
+            and not (task.failures_only and not failed(row | {"status": OK}))
+        ):
+            os.replace(recording, task.record)
+    return row
+
+
+@contextmanager
+def _recording(task: Task) -> Iterator[Path]:
+    """A file to record to, which is gone at the end unless it was moved; what failed is kept."""
+    folder = Path(task.record).parent if task.record else None
+    with tempfile.TemporaryDirectory(prefix=".record-", dir=folder) as name:
+        path = Path(name) / f"{task.run.id}.mcap"
+        try:
+            yield path
+        except BaseException:
+            if task.record and path.exists():
+                os.replace(path, task.record)
+            raise
+
+
+def _of_function(task: Task) -> dict[str, Any]:
+    file, _, name = task.scenario.function.rpartition(":")
+    function = getattr(import_file(Path(file), "study"), name, None)
+    if not callable(function):
+        raise StudyError(f"'{file}' has no function '{name}'.")
+    found = function(**task.run.parameters)
+    if not isinstance(found, Mapping):
+        raise StudyError(f"'{name}' of '{file}' gave {found!r:.80}. Expected a dict of measures.")
+    return {str(key): value for key, value in found.items()}

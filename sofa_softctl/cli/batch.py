@@ -1,0 +1,268 @@
+"""The commands of `softctl batch`: many runs of a scene."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from sofa_softctl._internal.interrupt import ended_by_signals, stopped_by
+from sofa_softctl.cli.files import check_outputs
+from sofa_softctl.cli.options import Json, Quiet, print_json, stopping
+from sofa_softctl.cli.root import app
+from sofa_softctl.cli.scenes import load_plugins
+from sofa_softctl.errors import StudyError
+from sofa_softctl.status import ExitStatus
+
+batch = typer.Typer(help="Many runs of a scene, a row each.", no_args_is_help=True)
+app.add_typer(batch, name="batch")
+
+Folder = Annotated[Path, typer.Argument(metavar="STUDY.study", help="Folder of a study.")]
+MOVIES = 20
+"""Most failures of which a call makes movies."""
+
+
+@batch.command(
+    epilog="Examples:\n\n"
+    "  softctl batch run finger.toml --estimate\n\n"
+    "  softctl batch run finger.toml --workers 4"
+)
+def run(
+    study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="What to run.")],
+    workers: Annotated[
+        int | None, typer.Option(help="Runs at the same time; one a core when left out.", min=1)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The rows; STUDY.study when left out."),
+    ] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Only say how long it takes, and how much disk.")
+    ] = False,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Go on although the scene has changed since.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Do all runs again: rows that are there go.")
+    ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Do the runs of a study, or those that are missing; each becomes a row.
+
+    Runs that fail are rows, too, with the reason. Ctrl-C, or a kill, loses no row: the same command
+    goes on.
+    """
+    from sofa_softctl._internal.executors.local import LocalExecutor
+    from sofa_softctl.batch.driver import run_study
+    from sofa_softctl.batch.estimate import estimate as cost_of
+    from sofa_softctl.batch.folder import SUFFIX, StudyFolder
+    from sofa_softctl.batch.results import read_results
+    from sofa_softctl.batch.study_file import read_study
+    from sofa_softctl.batch.table import Table
+    from sofa_softctl.view.movie.renderer import check_renderer
+    from sofa_softctl.view.terminal import batch as tables
+
+    found = read_study(study)
+    load_plugins([Path(each) for each in found.plugins], found.scenario.backend)
+    count = workers or len(os.sched_getaffinity(0))
+    limits = found.limits
+    path = out or study.with_suffix(SUFFIX)
+    silent = quiet or as_json
+    if found.movie != "none":
+        check_renderer()
+    with ExitStack() as stack:
+        stack.enter_context(ended_by_signals())
+        executor = LocalExecutor(count, seconds=limits.seconds, memory=limits.memory)
+        stack.enter_context(executor)
+        if estimate:
+            stack.enter_context(stopping("Nothing was written."))
+            cost = cost_of(found, Table(path / "rows").done(), executor, count)
+            print_json(asdict(cost)) if as_json else tables.show_estimate(cost, count)
+            return
+        folder = stack.enter_context(StudyFolder(path, found))
+        if not (anyway or again):
+            _refuse_changes(folder)
+        try:
+            with tables.Bar(quiet=silent) as bar:
+                done = run_study(folder, executor, workers=count, again=again, report=bar.show)
+            if found.movie == "failures":
+                _save_movies(folder, executor, silent)
+        except KeyboardInterrupt as error:
+            by = stopped_by(error)
+            typer.echo(
+                f"Stopped by {by}. '{path}' has all rows: the same command goes on.", err=True
+            )
+            raise typer.Exit(ExitStatus.of_stop(by)) from None
+    for text in done.damaged:
+        typer.echo(f"Warning: {text}", err=True)
+    results = read_results(path)
+    if as_json:
+        print_json(_summary(results) | {"done_now": done.done})
+    elif not quiet:
+        tables.show_results(results)
+        typer.echo(f"Rows: {path}")
+
+
+def _refuse_changes(folder: Any) -> None:
+    """An error where rows that are there were made of something else.
+
+    Raises:
+        StudyError: They were.
+    """
+    changes = folder.changes()
+    if changes:
+        raise StudyError(
+            f"'{folder.path}' has rows from before: {'; '.join(changes)}. Do all runs again with "
+            "--again, or only those that are missing with --anyway; or choose another --out."
+        )
+
+
+def _save_movies(folder: Any, executor: Any, quiet: bool) -> None:
+    """Movies of failures that have none."""
+    from sofa_softctl.batch.results import read_results
+    from sofa_softctl.batch.row import DIVERGED, FAILED, OK
+    from sofa_softctl.batch.run_one import Task
+    from sofa_softctl.view.movie.study import film
+
+    found = read_results(folder.path)
+    failures = found.pick(np.flatnonzero(found.failed))
+    wanted = [row["run"] for row in failures if row["status"] in (OK, FAILED, DIVERGED)]
+    runs = [run for run in folder.study.runs() if run.id in set(wanted[:MOVIES])]
+    for run in runs:
+        path = folder.path / "movies" / f"{run.id}.gif"
+        if path.exists():
+            continue
+        problem = executor.submit(film, Task(folder.study.scenario, run), path).result()[1]
+        if problem:
+            typer.echo(f"No movie of run {run.index}: {problem}", err=True)
+    if len(wanted) > MOVIES and not quiet:
+        typer.echo(
+            f"Movies were made of the first {MOVIES} of {len(wanted)} failures. "
+            "softctl batch rerun --movie makes others."
+        )
+
+
+@batch.command(
+    epilog="Examples:\n\n"
+    "  softctl batch show finger.study --worst error\n\n"
+    "  softctl batch show finger.study --run 17"
+)
+def show(
+    study: Folder,
+    worst: Annotated[
+        str, typer.Option(metavar="COLUMN", help="List the runs with its greatest values.")
+    ] = "",
+    failures: Annotated[
+        bool, typer.Option("--failures", help="List every run that failed, with the reason.")
+    ] = False,
+    run: Annotated[
+        str, typer.Option(metavar="RUN", help="Show one run in full: its number or name.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Show the rows of a study, also while it runs."""
+    from sofa_softctl.batch.results import read_results
+    from sofa_softctl.view.terminal import batch as tables
+
+    found = read_results(study)
+    if worst:
+        found.numbers(worst)  # that there is such a column
+    if run:
+        row = found.row(run)
+        print_json(row) if as_json else tables.show_row(row)
+    elif as_json:
+        shown = found.failed if failures else np.full(len(found.rows), True)
+        print_json(_summary(found) | {"rows": found.pick(np.flatnonzero(shown))})
+    elif failures:
+        tables.show_failures(found)
+    else:
+        tables.show_results(found, worst=worst)
+
+
+def _summary(found: Any) -> dict[str, Any]:
+    return {
+        "study": found.name,
+        "folder": str(found.path),
+        "runs": found.runs,
+        "rows_done": len(found.rows),
+        "counts": found.counts(),
+        "reasons": [
+            {"status": status, "reason": line, "runs": runs}
+            for status, line, runs in found.reasons()
+        ],
+        "damaged": list(found.damaged),
+    }
+
+
+@batch.command(epilog="Example:\n\n  softctl batch plot finger.study --to finger.png")
+def plot(
+    study: Folder,
+    to: Annotated[Path, typer.Option(metavar="FILE.png", help="The plot.")],
+    measure: Annotated[
+        str, typer.Option(metavar="COLUMN", help="What is plotted; the first when left out.")
+    ] = "",
+) -> None:
+    """Plot a measure over all parameters: marginals, and maps of each pair."""
+    from sofa_softctl.batch.results import read_results
+    from sofa_softctl.view.plots.batch import save_study_plot
+
+    check_outputs(plot=to)
+    save_study_plot(to, read_results(study), measure)
+    typer.echo(f"Plot: {to}")
+
+
+@batch.command(epilog="Example:\n\n  softctl batch rerun finger.study 17 --record --movie")
+def rerun(
+    study: Folder,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Number or name of a run.")],
+    record: Annotated[
+        bool, typer.Option("--record", help="Record it, to records/RUN.mcap of the study.")
+    ] = False,
+    movie: Annotated[
+        bool, typer.Option("--movie", help="Make its movie, movies/RUN.gif of the study.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Do one run again, alone; does it give the same, bit for bit?
+
+    Ends with status 1 where it does not.
+    """
+    from sofa_softctl._internal.executors.local import LocalExecutor
+    from sofa_softctl.batch.repeat import differences, repeated
+    from sofa_softctl.batch.results import read_results
+    from sofa_softctl.batch.run_one import Task
+    from sofa_softctl.view.movie.study import film
+    from sofa_softctl.view.terminal import batch as tables
+
+    found = read_results(study)
+    before = found.row(run)
+    design = found.study()
+    load_plugins([Path(each) for each in design.plugins], design.scenario.backend)
+    file = (study / "records" / f"{before['run']}.mcap").absolute() if record else None
+    picture = study / "movies" / f"{before['run']}.gif" if movie else None
+    check_outputs(record=file, movie=picture)
+    task = Task(design.scenario, found.run(before), str(file or ""))
+    limits = design.limits
+    with LocalExecutor(1, seconds=limits.seconds, memory=limits.memory) as executor:
+        after = repeated(task, executor)
+        if picture is not None:
+            problem = executor.submit(film, task, picture).result()[1]
+            if problem:
+                typer.echo(f"No movie: {problem}", err=True)
+    differing = differences(before, after)
+    if as_json:
+        print_json({"row": after, "same": not differing, "differing": differing})
+    else:
+        tables.show_row(after)
+        for path in (file, picture):
+            if path is not None and path.exists():
+                typer.echo(f"Written: {path}")
+        tables.show_differences(before, after, differing)
+    if differing:
+        raise typer.Exit(ExitStatus.FAILED)

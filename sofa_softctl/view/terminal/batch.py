@@ -1,0 +1,204 @@
+"""What is printed of a study: a bar, tables of its rows, and a run in full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from sofa_softctl.batch.driver import Progress as Done
+from sofa_softctl.batch.estimate import Estimate
+from sofa_softctl.batch.results import Results
+from sofa_softctl.batch.row import OK
+
+WORST = 5
+"""Runs that are listed as the worst."""
+REASONS = 8
+"""Reasons of failure that are listed."""
+
+
+class Bar:
+    """A bar with failures, rate and time left on a terminal, nothing elsewhere; a context."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        console = Console(quiet=quiet)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("[yellow]{task.fields[failed]}[/]"),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=quiet or not console.is_terminal,
+            speed_estimate_period=600.0,
+        )
+        self._task = self._bar.add_task("Running", total=None, failed="", rate="")
+
+    def __enter__(self) -> Bar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._bar.stop()
+
+    def show(self, done: Done) -> None:
+        """See `driver.run_study`."""
+        speed = self._bar.tasks[0].speed
+        self._bar.update(
+            self._task,
+            total=done.total - done.before,
+            completed=done.done,
+            failed=f"{done.failed} failed" if done.failed else "",
+            rate=f"{60.0 * speed:.3g} a minute" if speed else "",
+        )
+
+
+def show_estimate(found: Estimate, workers: int) -> None:
+    """Print what the missing runs cost."""
+    console = Console()
+    there = f", {found.runs - found.missing} of them done" if found.missing < found.runs else ""
+    console.print(f"{found.runs:,} runs{there}. {workers} at a time.", highlight=False)
+    if found.tried:
+        console.print(
+            f"{found.tried} were tried: {found.seconds:.3g} s a run, {found.failed} failed.\n"
+            f"All: about {duration(found.total)}, {size(found.disk)} on disk.",
+            highlight=False,
+        )
+
+
+def show_results(found: Results, *, worst: str = "") -> None:
+    """Print counts, measures, the worst runs and reasons of failure.
+
+    Args:
+        found: The study.
+        worst: Column by which runs are the worst; empty: the first measure.
+    """
+    console = Console()
+    done = len(found.rows)
+    missing = f", {found.runs - done:,} not done yet" if done < found.runs else ""
+    counts = ", ".join(f"{count:,} {kind}" for kind, count in found.counts().items())
+    _line(console, f"{found.name}: {done:,} of {found.runs:,} runs{missing}. {counts}")
+    measures = [name for name in found.measures if found.numeric(name)]
+    if done and measures:
+        console.print(_measures(found, measures))
+    column = worst or next(iter(measures), "")
+    if done and column:
+        console.print(_worst(found, column))
+    reasons = found.reasons()
+    for status, line, runs in reasons[:REASONS]:
+        such = ", ".join(map(str, runs[:6])) + (", ..." if len(runs) > 6 else "")
+        _line(console, f"[yellow]{status}[/] {len(runs)} ({such}): {escape(line)}", markup=True)
+    if len(reasons) > REASONS:
+        _line(console, f"and {len(reasons) - REASONS} more reasons: softctl batch show --failures")
+    for text in found.damaged:
+        _line(console, f"Warning: {text}")
+
+
+def _measures(found: Results, measures: Sequence[str]) -> Table:
+    table = Table("measure", title_justify="left")
+    for name in ("runs", "min", "median", "max"):
+        table.add_column(name, justify="right")
+    for name in measures:
+        values = found.numbers(name)
+        values = values[np.isfinite(values)]
+        shown = [values.min(), np.median(values), values.max()] if values.size else [np.nan] * 3
+        table.add_row(escape(name), str(values.size), *(f"{value:.4g}" for value in shown))
+    return table
+
+
+def _worst(found: Results, column: str) -> Table:
+    """Runs with the greatest values of a column."""
+    values = found.numbers(column)
+    order = [int(k) for k in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
+    rows = found.pick(np.array([k for k in order if np.isfinite(values[k])][:WORST]))
+    table = Table(title=f"greatest {escape(column)}", title_justify="left")
+    for name in ("index", "run", "status", column, *found.parameters):
+        table.add_column(escape(name), justify="left" if name in ("run", "status") else "right")
+    for row in rows:
+        told = row["status"] if row["status"] != OK or not row["verdict"] else row["verdict"]
+        shown = [row[column], *(row[name] for name in found.parameters)]
+        table.add_row(str(row["index"]), row["run"], told, *(escape(plain(v)) for v in shown))
+    return table
+
+
+def show_failures(found: Results) -> None:
+    """Print every run that failed, with its parameters and the reason."""
+    console = Console()
+    for row in found.pick(np.flatnonzero(found.failed)):
+        values = ", ".join(f"{name}={plain(row[name])}" for name in found.parameters)
+        told = row["status"] if row["status"] != OK else row["verdict"]
+        text = f"{row['index']} {row['run']} {told} {values}: {row['reason'] or ''}"
+        _line(console, text.rstrip(": "))
+
+
+def show_row(row: Mapping[str, Any]) -> None:
+    """Print a row, a column a line; the traceback last."""
+    console = Console()
+    for name, value in row.items():
+        if value not in (None, "") and name not in ("traceback", "output"):
+            _line(console, f"{name}: {plain(value)}")
+    for name in ("output", "traceback"):
+        if row.get(name):
+            _line(console, f"{name}:\n{row[name].rstrip()}")
+
+
+def show_differences(
+    before: Mapping[str, Any], after: Mapping[str, Any], differing: Sequence[str]
+) -> None:
+    """Print whether a run that was done again gave the same row."""
+    console = Console()
+    if not differing:
+        _line(console, "The same as before, bit for bit.")
+        return
+    _line(console, "[yellow]Not the same as before:[/]", markup=True)
+    for name in differing:
+        _line(console, f"{name}: {_exact(before.get(name))} before, {_exact(after.get(name))} now")
+
+
+def _exact(value: Any) -> str:
+    text = repr(value).partition("\\n")[0]
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+def plain(value: Any) -> str:
+    """A value of a row, numbers with few digits."""
+    if isinstance(value, bool) or value is None:
+        return {None: "", True: "true", False: "false"}[value]
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(plain, value))}]"
+    return str(value)
+
+
+def duration(seconds: float) -> str:
+    """A time in a unit that suits it."""
+    for length, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if seconds >= 2.0 * length:
+            return f"{seconds / length:.2g} {name}"
+    return f"{seconds:.2g} s"
+
+
+def size(count: float) -> str:
+    """A number of bytes in a unit that suits it."""
+    for scale, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= scale:
+            return f"{count / scale:.2g} {name}"
+    return f"{count:.0f} bytes"
+
+
+def _line(console: Console, text: str, *, markup: bool = False) -> None:
+    console.print(text, markup=markup, highlight=False, soft_wrap=True)

@@ -1,0 +1,148 @@
+"""Executors: tasks in processes, of which each may be lost without the others."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import as_completed
+
+import numpy as np
+import pytest
+
+from sofa_softctl._internal.executors.ended import WorkerEndedError
+from sofa_softctl._internal.executors.local import LocalExecutor, resident
+from sofa_softctl.errors import SceneError
+
+
+def square(x):
+    return x * x
+
+
+def end(how):
+    if how == "exit":
+        raise SystemExit(3)
+    if how == "os":
+        os._exit(4)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fill(megabytes):
+    kept = np.ones(megabytes * 131072)
+    time.sleep(5.0)
+    return kept.sum()
+
+
+class Two(Exception):
+    def __init__(self, a, b):
+        super().__init__(f"{a} and {b}")
+
+
+def fail(kind):
+    if kind == "scene":
+        raise SceneError("no such cable")
+    if kind == "two":
+        raise Two(1, 2)
+    return lambda: kind
+
+
+def test_results_come_in_the_order_of_the_tasks_and_from_several_processes():
+    with LocalExecutor(2) as executor:
+        assert list(executor.map(square, range(20))) == [x * x for x in range(20)]
+        pids = {executor.submit(os.getpid).result() for _ in range(4)}
+    assert os.getpid() not in pids and 1 <= len(pids) <= 2
+
+
+def test_an_exception_is_raised_here_with_its_traceback_there():
+    with LocalExecutor(1) as executor:
+        with pytest.raises(SceneError, match="no such cable") as raised:
+            executor.submit(fail, "scene").result()
+        assert 'raise SceneError("no such cable")' in str(raised.value.__cause__)
+        with pytest.raises(RuntimeError, match="Two: 1 and 2"):
+            executor.submit(fail, "two").result()
+        with pytest.raises(RuntimeError, match="its result"):
+            executor.submit(fail, "lambda").result()
+        with pytest.raises(SystemExit):
+            executor.submit(end, "exit").result()
+        assert executor.submit(square, 3).result() == 9
+
+
+def test_a_worker_that_dies_costs_one_task():
+    with LocalExecutor(2) as executor:
+        futures = {executor.submit(square, x): x for x in range(10)}
+        lost = [executor.submit(end, how) for how in ("os", "kill")]
+        futures |= {executor.submit(square, x): x for x in range(10, 20)}
+        assert all(future.result() == futures[future] ** 2 for future in as_completed(futures))
+        for future, why in zip(lost, ("ended with status 4", "was killed by SIGKILL"), strict=True):
+            with pytest.raises(WorkerEndedError, match=why) as raised:
+                future.result()
+            assert raised.value.kind == "died"
+
+
+def test_a_worker_that_is_killed_while_idle_costs_nothing():
+    with LocalExecutor(1) as executor:
+        pid = executor.submit(os.getpid).result()
+        os.kill(pid, signal.SIGKILL)
+        time.sleep(0.2)
+        assert executor.submit(os.getpid).result() != pid
+
+
+def test_limits_of_time_and_memory_end_the_task_alone():
+    with LocalExecutor(2, seconds=0.5, memory=400e6) as executor:
+        slow, large = executor.submit(time.sleep, 30.0), executor.submit(fill, 600)
+        with pytest.raises(WorkerEndedError, match="took longer than 0.5 s") as raised:
+            slow.result()
+        assert raised.value.kind == "time"
+        with pytest.raises(WorkerEndedError, match="more than 400 MB of memory|longer than"):
+            large.result()
+        assert executor.submit(square, 3).result() == 9
+    assert resident(os.getpid()) > 1e7
+
+
+def test_memory_is_named_where_it_is_the_reason():
+    with LocalExecutor(1, memory=400e6) as executor:
+        with pytest.raises(WorkerEndedError, match="more than 400 MB of memory") as raised:
+            executor.submit(fill, 600).result()
+        assert raised.value.kind == "memory"
+
+
+def test_an_error_in_the_block_ends_what_runs():
+    with pytest.raises(KeyError), LocalExecutor(1) as executor:
+        executor.submit(time.sleep, 60.0)
+        waiting = executor.submit(square, 2)
+        time.sleep(0.3)
+        raise KeyError("mine")
+    assert waiting.cancelled()
+
+
+PARENT = """
+import os, sys, time
+sys.path.insert(0, {root!r})
+from sofa_softctl._internal.executors.local import LocalExecutor
+
+if __name__ == "__main__":
+    with LocalExecutor(2) as executor:
+        print(*(executor.submit(os.getpid).result() for _ in range(2)), flush=True)
+        executor.submit(time.sleep, 60.0)
+        time.sleep(60.0)
+"""
+
+
+def test_workers_end_with_a_parent_that_is_killed(tmp_path):
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT.format(root=os.getcwd()))
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as parent:
+        pids = {int(word) for word in parent.stdout.readline().split()}
+        parent.kill()
+    deadline = time.monotonic() + 10.0
+    while any(map(alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, pids))
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

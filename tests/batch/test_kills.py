@@ -1,0 +1,133 @@
+"""Studies whose workers and drivers are killed."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sofa_softctl.batch.folder import StudyFolder
+from sofa_softctl.batch.results import read_results
+from sofa_softctl.batch.study_file import read_study
+from sofa_softctl.errors import StudyError
+from tests.batch.studies import MEASURES, done, same_bits, written
+
+STUDY = f"""
+scene = "bar.py"
+steps = 2
+[parameters.young]
+range = [300, 900]
+[parameters.pause]
+values = [0.03]
+[sampling]
+method = "sobol"
+count = 40
+{MEASURES}
+"""
+DRIVER = """
+import sys
+from pathlib import Path
+
+from sofa_softctl._internal.executors.local import LocalExecutor
+from sofa_softctl.batch import driver
+from sofa_softctl.batch.folder import StudyFolder
+from sofa_softctl.batch.study_file import read_study
+
+driver.FLUSHES_EVERY = 0.05
+if __name__ == "__main__":
+    study = read_study(sys.argv[1])
+    with StudyFolder(Path(sys.argv[2]), study) as folder, LocalExecutor(2) as executor:
+        driver.run_study(
+            folder, executor, workers=2, report=lambda done: print(done.done, flush=True)
+        )
+    print("end", flush=True)
+"""
+DRIVERS, WORKERS = 2, 4
+"""Kills of each."""
+
+
+def children(pid):
+    """Processes that a process has started, but for multiprocessing's tracker of resources."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            try:
+                command = Path(f"/proc/{child}/cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"spawn_main" in command:
+                found.append(int(child))
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+def test_a_study_that_is_killed_again_and_again_has_each_row_once_and_the_same(tmp_path, workers):
+    path = written(tmp_path, STUDY)
+    undisturbed = done(path, workers, workers=2)
+    (tmp_path / "driver.py").write_text(DRIVER)
+    command = [sys.executable, str(tmp_path / "driver.py"), str(path), str(tmp_path / "k.study")]
+    chance = random.Random(5)
+    kills = ["driver"] * DRIVERS + ["worker"] * WORKERS
+    chance.shuffle(kills)
+    kills.append("none")  # the last start goes on to the end
+    killed = 0
+    while kills:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
+            wait = chance.randrange(2, 7)
+            for line in driver.stdout:
+                wait -= 1
+                if line == "end\n":
+                    kills = []
+                if wait or not kills or kills[0] == "none":
+                    continue
+                time.sleep(chance.uniform(0.0, 0.05))
+                wait = chance.randrange(2, 5)
+                victim = driver.pid
+                if (kind := kills.pop(0)) == "worker":
+                    victim = chance.choice(children(driver.pid))
+                os.kill(victim, signal.SIGKILL)
+                killed += 1
+                if kind == "driver":
+                    driver.wait()
+                    break
+            driver.wait()
+        assert driver.returncode in (0, -signal.SIGKILL)
+    assert killed == DRIVERS + WORKERS
+    found = read_results(tmp_path / "k.study")
+    assert found.rows["index"].to_pylist() == list(range(40))
+    assert same_bits(found) == same_bits(undisturbed)
+    assert not found.damaged
+
+
+def test_a_second_driver_is_refused(tmp_path):
+    study = read_study(written(tmp_path))
+    with StudyFolder(tmp_path / "bar.study", study):
+        with pytest.raises(StudyError, match="another process does this study"):
+            StudyFolder(tmp_path / "bar.study", study)
+    StudyFolder(tmp_path / "bar.study", study).release()
+
+
+def test_the_folder_of_another_study_is_refused(tmp_path, workers):
+    done(written(tmp_path, STUDY.replace("count = 40", "count = 1")), workers)
+    other = written(tmp_path, 'name = "other"\n' + STUDY)
+    with pytest.raises(StudyError, match="holds the study 'bar', not 'other'"):
+        StudyFolder(tmp_path / "bar.study", read_study(other))
+
+
+def test_what_has_changed_since_is_said(tmp_path, workers):
+    path = written(tmp_path, STUDY.replace("count = 40", "count = 1"))
+    done(path, workers)
+
+    def changes():
+        with StudyFolder(tmp_path / "bar.study", read_study(path)) as folder:
+            return folder.changes()
+
+    assert changes() == []
+    (tmp_path / "bar.py").write_text((tmp_path / "bar.py").read_text() + "\n")
+    assert changes() == [f"'{tmp_path / 'bar.py'}' was changed"]
+    path.write_text(path.read_text().replace('noise = "bar.py:noise"', ""))
+    assert changes()[0] == "the study has other measures now"
