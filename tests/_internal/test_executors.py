@@ -1,15 +1,18 @@
 """Executors: tasks in processes, of which each may be lost without the others."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import as_completed
+from functools import partial
 
 import numpy as np
 import pytest
 
+from sofa_softctl._internal import processes
 from sofa_softctl._internal.executors.ended import WorkerEndedError
 from sofa_softctl._internal.executors.local import LocalExecutor, resident
 from sofa_softctl.errors import SceneError
@@ -85,6 +88,16 @@ def test_a_worker_that_is_killed_while_idle_costs_nothing():
         os.kill(pid, signal.SIGKILL)
         time.sleep(0.2)
         assert executor.submit(os.getpid).result() != pid
+
+
+def test_a_worker_that_is_killed_before_it_is_ready_costs_nothing(monkeypatch):
+    monkeypatch.setattr(processes, "_first", {"slow": partial(time.sleep, 0.5)})
+    with LocalExecutor(1) as executor:
+        future = executor.submit(square, 3)
+        while not (starting := multiprocessing.active_children()):
+            time.sleep(0.01)
+        os.kill(starting[0].pid, signal.SIGKILL)
+        assert future.result() == 9
 
 
 def test_limits_of_time_and_memory_end_the_task_alone():

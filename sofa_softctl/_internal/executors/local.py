@@ -7,9 +7,9 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from time import monotonic
@@ -23,6 +23,9 @@ LOOKS_EVERY = 0.2
 """Time between two looks at a worker's memory [s]."""
 ENDS_WITHIN = 2.0
 """Time after which an idle worker that does not end is killed [s]."""
+
+STARTS = 3
+"""Workers that may die before they are ready, one after the other."""
 
 Task = tuple[Future[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
@@ -90,9 +93,9 @@ class LocalExecutor(Executor):
             future, *call = task
             if not future.set_running_or_notify_cancel():
                 continue
-            if worker is None or not worker.process.is_alive():
-                worker = _Worker()
             try:
+                if worker is None or not worker.process.is_alive():
+                    worker = _started(self)
                 result = worker.do(call, self)
             except BaseException as error:
                 future.set_exception(error)
@@ -121,6 +124,23 @@ class LocalExecutor(Executor):
         return self._abandoned
 
 
+def _started(executor: LocalExecutor) -> _Worker:
+    """A new worker that is ready. One that dies before has no task to lose: another is tried.
+
+    Raises:
+        WorkerEndedError: `STARTS` workers have died.
+    """
+    for start in range(STARTS):
+        worker = _Worker()
+        try:
+            worker.begin(executor)
+            return worker
+        except WorkerEndedError:
+            if start == STARTS - 1 or executor.abandoned:
+                raise
+    raise AssertionError("not reached")
+
+
 class _Worker:
     """One process, and the connection to it."""
 
@@ -129,7 +149,15 @@ class _Worker:
 
     def __init__(self) -> None:
         self.process, self.connection = start_worker(first_calls())
-        self._ready = False
+
+    def begin(self, executor: LocalExecutor) -> None:
+        """Wait until it is ready for tasks.
+
+        Raises:
+            WorkerEndedError: The process died.
+        """
+        with self._alive():
+            self._receive(executor)
 
     def do(self, call: list[Any], executor: LocalExecutor) -> Any:
         """The result of a task.
@@ -138,18 +166,22 @@ class _Worker:
             WorkerEndedError: The process died, or exceeded a limit and was killed.
             BaseException: Whatever the task raised.
         """
-        try:
-            if not self._ready:  # what it imports first is not the task's
-                self._ready = self._receive(executor)
+        with self._alive():
             self.connection.send(call)
             result, error, text = self._receive(executor, executor.seconds)
-        except (EOFError, ConnectionError) as reason:  # it died
-            self.process.join()
-            raise WorkerEndedError("died", self._death()) from reason
         if error is not None:
             error.__cause__ = error.__cause__ or RemoteTraceback(text)
             raise error
         return result
+
+    @contextmanager
+    def _alive(self) -> Iterator[None]:
+        """Raise the death of the process in the block as WorkerEndedError."""
+        try:
+            yield
+        except (EOFError, ConnectionError) as reason:
+            self.process.join()
+            raise WorkerEndedError("died", self._death()) from reason
 
     def _receive(self, executor: LocalExecutor, seconds: float | None = None) -> Any:
         """The next message, within a time; None: any."""
