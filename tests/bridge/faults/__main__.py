@@ -27,7 +27,7 @@ def main():
             for fault in chosen:
                 times = [run(fault, server, firmware) for _ in range(options.runs)]
                 measured[fault.name] = None if fault.bound is None else max(times)
-                shown = [None if time is None else round(1e3 * time, 1) for time in times]
+                shown = [None if time is None else round(1e3 * float(time), 1) for time in times]
                 print(f"{fault.name}: {shown} ms", flush=True)
     late = [f.name for f in chosen if f.bound and measured[f.name] > f.bound.seconds]
     if late:
