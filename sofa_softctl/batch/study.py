@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sofa_softctl.batch.axes import Axis
-from sofa_softctl.batch.design import design
+from sofa_softctl.batch.parameters.axes import Axis
+from sofa_softctl.batch.parameters.design import design
 
 ID_LENGTH = 16
 """Digits of the names of runs."""
@@ -70,7 +70,7 @@ class Study:
     axes: Mapping[str, Axis]
     """Its parameters."""
     method: str = "grid"
-    """How they are combined: one of `design.METHODS`."""
+    """How they are combined: one of `parameters.design.METHODS`."""
     count: int | None = None
     """Number of samples; grids and lists have as many runs as they have."""
     seed: int = 0

@@ -13,10 +13,10 @@ from sofa_softctl._internal.toml.fields import Fields
 from sofa_softctl._internal.toml.kind import FileKind
 from sofa_softctl._internal.toml.locate import locate
 from sofa_softctl._internal.toml.text import parse_toml, read_text
-from sofa_softctl.batch.axes import Axis
-from sofa_softctl.batch.axis_tables import read_axis
-from sofa_softctl.batch.design import METHODS
 from sofa_softctl.batch.measures import is_function
+from sofa_softctl.batch.parameters.axes import Axis
+from sofa_softctl.batch.parameters.axis_tables import read_axis
+from sofa_softctl.batch.parameters.design import METHODS
 from sofa_softctl.batch.row import OWN
 from sofa_softctl.batch.study import Limits, Scenario, Study
 from sofa_softctl.errors import StudyError

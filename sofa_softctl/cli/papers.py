@@ -179,7 +179,7 @@ def robust(
     as_json: Json = False,
 ) -> None:
     """Inverse control: how often the robots reach their goals, over fixed lists of runs."""
-    from sofa_softctl._internal.processes import workers as processes
+    from sofa_softctl._internal.executors.local import workers as processes
     from sofa_softctl.bench.robust.cases import cases_of
     from sofa_softctl.bench.robust.study import measure_robust
     from sofa_softctl.view.terminal import robust as robust_tables

@@ -3,8 +3,6 @@
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import as_completed
 from functools import partial
@@ -126,36 +124,3 @@ def test_an_error_in_the_block_ends_what_runs():
         time.sleep(0.3)
         raise KeyError("mine")
     assert waiting.cancelled()
-
-
-PARENT = """
-import os, sys, time
-sys.path.insert(0, {root!r})
-from sofa_softctl._internal.executors.local import LocalExecutor
-
-if __name__ == "__main__":
-    with LocalExecutor(2) as executor:
-        print(*(executor.submit(os.getpid).result() for _ in range(2)), flush=True)
-        executor.submit(time.sleep, 60.0)
-        time.sleep(60.0)
-"""
-
-
-def test_workers_end_with_a_parent_that_is_killed(tmp_path):
-    script = tmp_path / "parent.py"
-    script.write_text(PARENT.format(root=os.getcwd()))
-    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as parent:
-        pids = {int(word) for word in parent.stdout.readline().split()}
-        parent.kill()
-    deadline = time.monotonic() + 10.0
-    while any(map(alive, pids)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(alive, pids))
-
-
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from sofa_softctl.batch.axes import Normal, Range, Values
-from sofa_softctl.batch.design import design
+from sofa_softctl.batch.parameters.axes import Normal, Range, Values
+from sofa_softctl.batch.parameters.design import design
 
 UNIT = Range(np.array([0.0]), np.array([1.0]), True)
 AXES = {"a": UNIT, "b": Range(np.zeros(2), np.ones(2), False)}

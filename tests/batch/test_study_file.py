@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.batch.axes import Normal, Range, Values
+from sofa_softctl.batch.parameters.axes import Normal, Range, Values
 from sofa_softctl.batch.study import Limits
 from sofa_softctl.batch.study_file import read_study
 from sofa_softctl.errors import StudyError

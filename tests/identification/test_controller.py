@@ -1,9 +1,9 @@
 """Identification while the robot moves: windows, what left them, failures, other processes."""
 
+import multiprocessing
 import os
 import signal
 from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from time import sleep
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl import Session, controller, read_record
+from sofa_softctl._internal.executors.ended import WorkerEndedError
 from sofa_softctl.errors import SceneError
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem import Drive, FemProblem, Marker, young_modulus
@@ -300,19 +301,19 @@ def test_a_worker_that_ends_is_told_and_replaced(line):
     session, refiner = session_of(line.LineProblem(), background=True)
     session.step(10)
     ended = Future()
-    ended.set_exception(BrokenProcessPool("killed"))
+    ended.set_exception(WorkerEndedError("died", "killed"))
     refiner.keep(pending=ended)
     session.step()
     assert refiner.status.value == "HELD" and "starts another" in refiner.message.value
     session.step(10)
     refiner.pending.result()
-    executor = refiner.worker._executor
-    os.kill(next(iter(executor._processes)), signal.SIGKILL)
-    while not executor._broken:
+    process = refiner.worker._executor.submit(os.getpid).result()
+    os.kill(process, signal.SIGKILL)
+    while process in {child.pid for child in multiprocessing.active_children()}:
         sleep(0.01)
     session.step(20)
     refiner.pending.result()
-    assert refiner.worker._executor is not executor
+    assert refiner.worker._executor.submit(os.getpid).result() != process
     session.step()
     assert refiner.updates.value == [2.0]
 

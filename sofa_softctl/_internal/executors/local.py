@@ -30,6 +30,19 @@ STARTS = 3
 Task = tuple[Future[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
+@contextmanager
+def workers(count: int) -> Iterator[Executor | None]:
+    """An executor with so many processes, which end with the context; None for 0.
+
+    They also end when this process is killed.
+    """
+    if not count:
+        yield None
+        return
+    with LocalExecutor(count) as executor:
+        yield executor
+
+
 class LocalExecutor(Executor):
     """Does tasks in worker processes, one at a time in each.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pickle
 import weakref
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import Executor, Future
 from contextlib import ExitStack
 
-from sofa_softctl._internal.processes import workers
+from sofa_softctl._internal.executors.local import workers
 from sofa_softctl.errors import SceneError
 from sofa_softctl.identification.online.refinement import Refinement, Task, refine
 from sofa_softctl.identification.problem import Problem
@@ -34,11 +34,7 @@ class Background:
 
     def submit(self, task: Task) -> Future[Refinement]:
         """Start a refinement, in a new process if the last one ended."""
-        try:
-            return self._running().submit(refine, task)
-        except BrokenExecutor:
-            self.close()
-            return self._running().submit(refine, task)
+        return self._running().submit(refine, task)
 
     def _running(self) -> Executor:
         if self._executor is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.batch.axes import Axis
+from sofa_softctl.batch.parameters.axes import Axis
 
 METHODS = ("grid", "list", "random", "latin", "sobol")
 """All combinations; the first values of all, then the second ...; and samples: independent, a Latin

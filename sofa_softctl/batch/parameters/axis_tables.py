@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl._internal.toml.fields import Fields, number_of
-from sofa_softctl.batch.axes import Axis, Normal, Range, Values
+from sofa_softctl.batch.parameters.axes import Axis, Normal, Range, Values
 
 WAYS = ("values", "range", "normal")
 """Keys of which a parameter has one."""
