@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import CancelledError, Executor, Future
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
+from queue import SimpleQueue
 from time import monotonic
 from typing import Any
 
@@ -42,26 +43,20 @@ class Progress:
     """Files of rows that could not be read, in words."""
 
 
-def missing_runs(study: Study, done: Mapping[str, str]) -> tuple[list[Run], int]:
-    """Runs of a study that have no row, or whose process died; and the number of all.
+def missing_runs(study: Study, done: Mapping[str, str]) -> Iterator[Run]:
+    """Runs of a study that have no row, or whose process died.
 
     Args:
         study: The study.
         done: Status of each run that has a row.
     """
-    total, found = 0, []
-    for run in study.runs():
-        total += 1
-        if done.get(run.id, DIED) == DIED:
-            found.append(run)
-    return found, total
+    return (run for run in study.runs() if done.get(run.id, DIED) == DIED)
 
 
 def run_study(
     folder: StudyFolder,
     executor: Executor,
     *,
-    workers: int = 1,
     most: int | None = None,
     again: bool = False,
     report: Callable[[Progress], None] = lambda progress: None,
@@ -74,8 +69,7 @@ def run_study(
 
     Args:
         folder: The study's folder; its scene must not have changed, see `StudyFolder.changes`.
-        executor: Does the runs.
-        workers: How many it does at once.
+        executor: Does the runs; `executor.count` at once, else one.
         most: Number of runs after which it ends; None: all.
         again: Whether to take out all rows that are there.
         report: Called at the start, and after each row.
@@ -86,19 +80,22 @@ def run_study(
     """
     study = folder.study
     damaged = folder.table.set_damaged_aside()
-    folder.table.renumber({run.id: run.index for run in study.runs()})
+    total = _renumbered(folder)
     done = folder.table.done()
-    todo, total = missing_runs(study, {} if again else done)
-    sources = check_study(study, executor) if todo else ()
+    todo = missing_runs(study, {} if again else done)
+    first = next(todo, None)
+    sources = check_study(study, executor) if first else ()
     if again:
         folder.table.remove(done)
+        done = {}
     folder.begin(sources, total)
-    progress = Progress(total, total - len(todo), damaged=damaged)
+    before = sum(status != DIED for status in done.values())
+    progress = Progress(total, before, damaged=damaged)
     report(progress)
     writer = _Writer(folder)
-    tasks = map(_maker(folder), todo[:most])
+    tasks = map(_maker(folder), islice(chain([first], todo) if first else (), most))
     try:
-        for row in _rows(executor, tasks, WINDOW * max(workers, 1)):
+        for row in _rows(executor, tasks):
             folder.add_sources(row.pop("sources", ()))
             row = columns_of(row) | {"digest": folder.digest}
             writer.add(row)
@@ -109,6 +106,18 @@ def run_study(
     finally:
         writer.flush()
     return progress
+
+
+def _renumbered(folder: StudyFolder) -> int:
+    """Give rows the numbers that their runs have now; the number of runs of the study."""
+    names = folder.table.names()
+    numbers, total = {}, 0
+    for run in folder.study.runs():
+        total += 1
+        if run.id in names:
+            numbers[run.id] = run.index
+    folder.table.renumber(numbers)
+    return total
 
 
 def _maker(folder: StudyFolder) -> Callable[[Run], Task]:
@@ -124,30 +133,36 @@ def _maker(folder: StudyFolder) -> Callable[[Run], Task]:
     return make
 
 
-def _rows(executor: Executor, tasks: Iterator[Task], window: int) -> Iterator[Row]:
+def _rows(executor: Executor, tasks: Iterator[Task]) -> Iterator[Row]:
     """Rows as they come, whatever comes of a task.
 
     The first task is done alone, so that kernels are compiled once, and loaded by the others.
     """
     running: dict[Future[Row], Task] = {}
+    ended: SimpleQueue[Future[Row]] = SimpleQueue()
     died: set[str] = set()
+
+    def begin(task: Task) -> None:
+        future = executor.submit(run_one, task)
+        running[future] = task
+        future.add_done_callback(ended.put)
+
     allowed = 1
     try:
         while True:
-            for task in islice(tasks, allowed - len(running)):
-                running[executor.submit(run_one, task)] = task
+            for task in islice(tasks, max(allowed - len(running), 0)):
+                begin(task)
             if not running:
                 return
-            ready, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in ready:
-                task = running.pop(future)
-                row = row_of(future, task)
-                if row["status"] == DIED and task.run.id not in died:
-                    died.add(task.run.id)
-                    running[executor.submit(run_one, task)] = task
-                else:
-                    yield row
-            allowed = window
+            future = ended.get()
+            task = running.pop(future)
+            row = row_of(future, task)
+            if row["status"] == DIED and task.run.id not in died:
+                died.add(task.run.id)
+                begin(task)
+            else:
+                yield row
+            allowed = WINDOW * max(getattr(executor, "count", 1), 1)
     except CancelledError as error:
         raise StudyError(
             "The executor is gone: its cluster was stopped. All rows that came are kept: run the "

@@ -39,22 +39,23 @@ class Estimate:
     """Runs that were tried."""
 
 
-def estimate(study: Study, done: Mapping[str, str], executor: Executor, workers: int) -> Estimate:
+def estimate(study: Study, done: Mapping[str, str], executor: Executor) -> Estimate:
     """Check a study, and try a few of the missing runs, evenly among them; no row is written.
 
     Args:
         study: The study.
         done: Status of each run that has a row.
-        executor: Does the runs.
-        workers: How many it does at once.
+        executor: Does the runs; `executor.count` at once, else one.
 
     Raises:
         StudyError: No run can succeed, see `check_study`.
     """
-    todo, runs = missing_runs(study, done)
-    if todo:
+    runs = sum(1 for _ in study.runs())
+    missing = sum(1 for _ in missing_runs(study, done))
+    if missing:
         check_study(study, executor)
-    picked = [todo[k * len(todo) // TRIED] for k in range(min(TRIED, len(todo)))]
+    places = {k * missing // TRIED for k in range(TRIED)}
+    picked = [run for place, run in enumerate(missing_runs(study, done)) if place in places]
     seconds, space, wrong = [], [], 0
     with tempfile.TemporaryDirectory() as name:
         for number, run in enumerate(picked[:1] + picked):
@@ -69,10 +70,10 @@ def estimate(study: Study, done: Mapping[str, str], executor: Executor, workers:
     each = sum(seconds) / max(len(seconds), 1)
     return Estimate(
         runs=runs,
-        missing=len(todo),
+        missing=missing,
         seconds=each,
-        total=each * len(todo) / max(workers, 1),
-        disk=len(todo) * (ROW_BYTES + sum(space) / max(len(space), 1)),
+        total=each * missing / max(getattr(executor, "count", 1), 1),
+        disk=missing * (ROW_BYTES + sum(space) / max(len(space), 1)),
         failed=wrong,
         tried=len(picked),
     )

@@ -58,6 +58,11 @@ class Table:
         found = _each_once(self.pa, _joined(self.pa, tables))
         return found.filter(found["index"].is_valid())
 
+    def names(self) -> set[str]:
+        """Names of all runs that have a row, also of those that the study no longer has."""
+        parts = (self._part(part, ("run", "index")) for part in self._parts())
+        return {name for part in parts if part for name in part["run"].to_pylist()}
+
     def done(self) -> dict[str, str]:
         """Status of each run that is there, by its name."""
         found = self.read(("run", "index", "status"))

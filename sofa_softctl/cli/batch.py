@@ -82,7 +82,7 @@ def run(
         stack.enter_context(executor)
         if estimate:
             stack.enter_context(stopping("Nothing was written."))
-            cost = cost_of(found, Table(path / "rows").done(), executor, count)
+            cost = cost_of(found, Table(path / "rows").done(), executor)
             print_json(asdict(cost)) if as_json else tables.show_estimate(cost, count)
             return
         folder = stack.enter_context(StudyFolder(path, found))
@@ -90,7 +90,7 @@ def run(
             _refuse_changes(folder)
         try:
             with tables.Bar(quiet=silent) as bar:
-                done = run_study(folder, executor, workers=count, again=again, report=bar.show)
+                done = run_study(folder, executor, again=again, report=bar.show)
             if found.movie == "failures":
                 _save_movies(folder, executor, silent)
         except KeyboardInterrupt as error:

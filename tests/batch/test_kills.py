@@ -41,9 +41,7 @@ driver.FLUSHES_EVERY = 0.05
 if __name__ == "__main__":
     study = read_study(sys.argv[1])
     with StudyFolder(Path(sys.argv[2]), study) as folder, LocalExecutor(2) as executor:
-        driver.run_study(
-            folder, executor, workers=2, report=lambda done: print(done.done, flush=True)
-        )
+        driver.run_study(folder, executor, report=lambda done: print(done.done, flush=True))
     print("end", flush=True)
 """
 DRIVERS, WORKERS = 2, 4
@@ -67,7 +65,7 @@ def children(pid):
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_a_study_that_is_killed_again_and_again_has_each_row_once_and_the_same(tmp_path, workers):
     path = written(tmp_path, STUDY)
-    undisturbed = done(path, workers, workers=2)
+    undisturbed = done(path, workers)
     (tmp_path / "driver.py").write_text(DRIVER)
     command = [sys.executable, str(tmp_path / "driver.py"), str(path), str(tmp_path / "k.study")]
     chance = random.Random(5)

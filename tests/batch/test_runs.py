@@ -19,7 +19,7 @@ from tests.batch.studies import GRID, MEASURES, done, same_bits, written
 def plain(shared, tmp_path_factory):
     """The study in two workers, and its file."""
     path = written(tmp_path_factory.mktemp("plain"))
-    return path, done(path, shared, workers=2)
+    return path, done(path, shared)
 
 
 def test_rows_have_what_the_runs_gave(plain):
@@ -36,7 +36,7 @@ def test_rows_have_what_the_runs_gave(plain):
 def test_rows_are_the_same_with_one_worker(plain):
     path, found = plain
     with LocalExecutor(1) as one:
-        again = done(path, one, "one.study", workers=1)
+        again = done(path, one, "one.study")
     assert same_bits(again) == same_bits(found)
 
 
@@ -137,7 +137,7 @@ record = "failures"
 
 def test_whatever_happens_in_a_run_is_a_row(tmp_path, workers):
     workers.memory = 1.2e9
-    found = done(written(tmp_path, TROUBLE), workers, workers=2)
+    found = done(written(tmp_path, TROUBLE), workers)
     rows = {row["trouble"]: row for row in found.rows.to_pylist()}
     assert {name: row["status"] for name, row in rows.items()} == {
         "": "OK",

@@ -76,7 +76,7 @@ def strange(path):
 @pytest.mark.parametrize("damage", [cut, turn_a_bit, empty, strange])
 def test_runs_of_a_damaged_part_are_done_again_and_the_part_is_kept(tmp_path, workers, damage):
     path = written(tmp_path, GRID)
-    found = done(path, workers, workers=2)
+    found = done(path, workers)
     done(path, workers, "d.study", most=3)
     done(path, workers, "d.study", most=3)
     first = tmp_path / "d.study" / "rows" / "part-000001.parquet"

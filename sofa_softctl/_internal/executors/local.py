@@ -62,7 +62,8 @@ class LocalExecutor(Executor):
         self.seconds, self.memory = seconds, memory
         self._tasks: deque[Task] = deque()
         self._changed = threading.Condition()
-        self._idle, self._count = 0, count
+        self.count = count
+        self._idle = 0
         self._closed = self._abandoned = False
         self._threads: list[threading.Thread] = []
 
@@ -73,7 +74,7 @@ class LocalExecutor(Executor):
             if self._closed:
                 raise RuntimeError("This executor was shut down.")
             self._tasks.append((future, fn, args, kwargs))
-            if self._idle < len(self._tasks) and len(self._threads) < self._count:
+            if self._idle < len(self._tasks) and len(self._threads) < self.count:
                 thread = threading.Thread(target=self._attend, daemon=True)
                 self._threads.append(thread)
                 thread.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -65,6 +66,7 @@ def _serve(connection: Connection, first: list[Callable[[], object]]) -> None:
     for call in first:
         call()
     connection.send(True)
+    frozen = False
     while True:
         try:
             function, args, kwargs = connection.recv()
@@ -76,6 +78,11 @@ def _serve(connection: Connection, first: list[Callable[[], object]]) -> None:
         except BaseException as error:  # SystemExit too: only the task is to end
             answer = None, error, traceback.format_exc()
         _send(connection, answer)
+        del function, args, kwargs, answer
+        gc.collect()  # scenes are cycles with large arrays, whose size Python does not count
+        if not frozen:
+            gc.freeze()  # modules, mostly: from now on a collection takes 1 ms instead of 80
+            frozen = True
 
 
 def _send(connection: Connection, answer: tuple[Any, BaseException | None, str]) -> None:
