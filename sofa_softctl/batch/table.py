@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,8 +12,9 @@ from sofa_softctl.batch.row import OWN, Row
 from sofa_softctl.errors import StudyError
 
 MERGED_FROM = 64
-"""Parts from which they become one."""
-_REPLACES = b"softctl.replaces"
+"""Small parts from which they become one."""
+LARGE = 1_000_000
+"""Size from which a part is not merged again [bytes]."""
 
 
 def parquet() -> Any:
@@ -51,8 +51,12 @@ class Table:
         Args:
             columns: Those to read, `run` and `index` among them; None: all.
         """
-        self.damaged = []
-        tables = [found for part in self._parts() if (found := self._part(part, columns))]
+        gone = True
+        while gone:  # merged meanwhile, by a process that writes
+            self.damaged = []
+            parts = self._parts()
+            tables = [found for part in parts if (found := self._part(part, columns))]
+            gone = not set(parts) <= set(self._parts())
         if not tables:
             return self.pa.table({name: self.pa.array([], self.pa.string()) for name in OWN})
         found = _each_once(self.pa, _joined(self.pa, tables))
@@ -100,26 +104,24 @@ class Table:
         return told
 
     def append(self, rows: Sequence[Row]) -> None:
-        """Write rows as another part; with many parts, make them one.
+        """Write rows as another part; with many small parts, make them one.
 
         Raises:
             StudyError: They cannot be written: all that was written before is kept.
         """
         if rows:
             self._write(self.pa.Table.from_pylist(list(rows), self._schema(rows)))
-        parts = self._parts()
-        if len(parts) >= MERGED_FROM:
-            self.merge(parts)
+        small = [part for part in self._parts() if part.stat().st_size < LARGE]
+        if len(small) >= MERGED_FROM:
+            self.merge(small)
 
     def merge(self, parts: Sequence[Path]) -> None:
         """Make parts one. Killed on the way, it leaves rows twice, of which one is read."""
-        tables = [found for part in parts if (found := self._part(part, None))]
+        tables = {part: found for part in parts if (found := self._part(part, None))}
         if not tables:
             return
-        names = json.dumps([part.name for part in parts])
-        whole = _each_once(self.pa, _joined(self.pa, tables))
-        self._write(whole.replace_schema_metadata({_REPLACES: names.encode()}))
-        for part in parts:
+        self._write(_each_once(self.pa, _joined(self.pa, list(tables.values()))))
+        for part in tables:
             part.unlink(missing_ok=True)
 
     def remove(self, runs: Iterable[str]) -> None:

@@ -35,6 +35,43 @@ def test_many_parts_become_one(tmp_path, monkeypatch):
     assert table.read()["index"].to_pylist() == list(range(20))
 
 
+def test_parts_that_are_large_are_not_merged_again(tmp_path, monkeypatch):
+    """So that each row is written twice, not once with every merge."""
+    monkeypatch.setattr(tables, "MERGED_FROM", 4)
+    monkeypatch.setattr(tables, "LARGE", 1)
+    table = Table(tmp_path)
+    for index in range(9):
+        table.append([row(index)])
+    assert len(list(tmp_path.iterdir())) == 9
+
+
+def test_a_reader_misses_no_row_while_another_process_merges(tmp_path, monkeypatch):
+    table = Table(tmp_path)
+    for index in range(5):
+        table.append([row(index)])
+    read_part, merged = Table._part, []
+
+    def part(self, path, columns):
+        if not merged and path.stem.endswith("3"):
+            merged.append(True)
+            Table(tmp_path).merge(sorted(tmp_path.iterdir()))
+        return read_part(self, path, columns)
+
+    monkeypatch.setattr(Table, "_part", part)
+    assert table.read()["index"].to_pylist() == list(range(5))
+
+
+def test_a_merge_leaves_a_damaged_part_where_it_is(tmp_path):
+    table = Table(tmp_path)
+    for index in range(3):
+        table.append([row(index)])
+    damaged = tmp_path / "part-000002.parquet"
+    cut(damaged)
+    table.merge(sorted(tmp_path.iterdir()))
+    assert damaged.exists()
+    assert table.read()["index"].to_pylist() == [0, 2]
+
+
 def test_a_merge_that_was_killed_leaves_each_row_once(tmp_path, monkeypatch):
     table = Table(tmp_path)
     for index in range(3):
