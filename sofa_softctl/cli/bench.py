@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -140,3 +141,38 @@ def bridge(
         print_json({"cases": [asdict(timing) for timing in found]})
     else:
         tables.show_timings(found)
+
+
+@bench.command(epilog="Example:\n\n  softctl bench batch finger.toml --workers 2 --seconds 60")
+def batch(
+    study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Whose runs are done.")],
+    workers: Annotated[
+        int | None, typer.Option(help="Of the batch; one a core when left out.", min=1)
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="Length of each comparison in s.", min=5.0)] = 60.0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Measure how many runs a minute a batch does, beside loops on the same cores.
+
+    First beside plain loops in Python, then beside loops of softctl run; as many as the batch has
+    workers, all at the same time. No row is kept.
+    """
+    from dataclasses import asdict
+
+    from sofa_softctl.batch.study_file import read_study
+    from sofa_softctl.bench.batch import LOOPS, throughput
+    from sofa_softctl.view.terminal import bench as tables
+    from sofa_softctl.view.terminal.run import Terminal
+
+    found = []
+    design = read_study(study)
+    count = workers or len(os.sched_getaffinity(0))
+    with Terminal(quiet=quiet or as_json).bar("Measuring", len(LOOPS)) as advance:
+        for loop in LOOPS:
+            found.append(throughput(design, loop, count, seconds))
+            advance(len(found))
+    if as_json:
+        print_json([asdict(each) | {"ratio": each.ratio} for each in found])
+    elif not quiet:
+        tables.show_throughput(found)

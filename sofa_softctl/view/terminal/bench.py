@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from sofa_softctl.bench.batch import Throughput
     from sofa_softctl.bench.stream_timing import Timing
 
 
@@ -88,3 +89,20 @@ def show_timings(timings: Sequence[Timing]) -> None:
 
 def _ratio(first: float, second: float) -> str:
     return f"{first / second:.2f}" if second > 0.0 else ""
+
+
+def show_throughput(found: Sequence[Throughput]) -> None:
+    """Print runs a minute of a batch, and of loops at the same time."""
+    table = Table(title="Runs a minute, at the same time on the same cores", title_justify="left")
+    table.add_column("beside")
+    for column in ("batch", "loops", "ratio", "runs counted"):
+        table.add_column(column, justify="right")
+    for each in found:
+        table.add_row(
+            f"{each.workers} {each.loop}",
+            f"{each.batch:.1f}",
+            f"{each.loops:.1f}",
+            f"{each.ratio:.2f}",
+            str(each.runs),
+        )
+    Console().print(table)
