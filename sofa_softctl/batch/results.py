@@ -123,16 +123,14 @@ class Results:
         """The study, as it was run last.
 
         Raises:
-            StudyError: It was made in Python, or its file in the folder was changed.
+            StudyError: Its file in the folder is gone, or was changed.
         """
         file = self.path / "study.toml"
         if not file.exists():
-            raise StudyError(
-                f"'{self.path}' has no study.toml: the study was made in Python. Do the run there, "
-                "with batch.run_one."
-            )
+            raise StudyError(f"'{self.path}' has no study.toml. Run the study again: it writes one.")
         text = file.read_text(encoding="utf-8")
-        return parse_study(text, str(file), Path(self.about.get("folder") or self.path.parent))
+        folder = self.path.parent / self.about.get("folder", "")
+        return parse_study(text, str(file), folder.absolute())
 
     def run(self, row: Mapping[str, Any]) -> Run:
         """The run that a row is of.

@@ -16,7 +16,6 @@ from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import Json, Quiet, print_json, stopping
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
-from sofa_softctl.errors import StudyError
 from sofa_softctl.status import ExitStatus
 
 batch = typer.Typer(help="Many runs of a scene, a row each.", no_args_is_help=True)
@@ -59,6 +58,7 @@ def run(
     goes on.
     """
     from sofa_softctl._internal.executors.local import LocalExecutor
+    from sofa_softctl.batch.bar import Bar
     from sofa_softctl.batch.driver import run_study
     from sofa_softctl.batch.estimate import estimate as cost_of
     from sofa_softctl.batch.folder import SUFFIX, StudyFolder
@@ -87,9 +87,9 @@ def run(
             return
         folder = stack.enter_context(StudyFolder(path, found))
         if not (anyway or again):
-            _refuse_changes(folder)
+            folder.refuse_changes("--again", "--anyway", "--out")
         try:
-            with tables.Bar(quiet=silent) as bar:
+            with Bar(quiet=silent) as bar:
                 done = run_study(folder, executor, again=again, report=bar.show)
             if found.movie == "failures":
                 _save_movies(folder, executor, silent)
@@ -107,20 +107,6 @@ def run(
     elif not quiet:
         tables.show_results(results)
         typer.echo(f"Rows: {path}")
-
-
-def _refuse_changes(folder: Any) -> None:
-    """An error where rows that are there were made of something else.
-
-    Raises:
-        StudyError: They were.
-    """
-    changes = folder.changes()
-    if changes:
-        raise StudyError(
-            f"'{folder.path}' has rows from before: {'; '.join(changes)}. Do all runs again with "
-            "--again, or only those that are missing with --anyway; or choose another --out."
-        )
 
 
 def _save_movies(folder: Any, executor: Any, quiet: bool) -> None:
