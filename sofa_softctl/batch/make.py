@@ -90,15 +90,16 @@ def make_study(
             "steps": steps,
             "duration": duration,
             "backend": backend,
-            "plugins": plugins,
+            "plugins": plugins or None,
             "parameters": {key: _axis_table(axis) for key, axis in (parameters or {}).items()},
             "sampling": {"method": method, "count": count, "seed": seed},
-            "warmup": {"steps": warmup},
+            "warmup": {"steps": warmup or None},
             "measures": measured,
             "limits": {"seconds": seconds, "memory": memory, "steps": steps_most},
             "keep": {"record": record},
         }
     )
+    document = {key: value for key, value in document.items() if value != {}}
     faults = Faults("The study", None, STUDY)
     return study_of(document, faults, Path.cwd(), toml_text(document), "")
 

@@ -16,6 +16,7 @@ from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import Json, Quiet, print_json, stopping
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
+from sofa_softctl.errors import UsageError
 from sofa_softctl.status import ExitStatus
 
 batch = typer.Typer(help="Many runs of a scene, a row each.", no_args_is_help=True)
@@ -186,21 +187,33 @@ def _summary(found: Any) -> dict[str, Any]:
     }
 
 
-@batch.command(epilog="Example:\n\n  softctl batch plot finger.study --to finger.png")
+@batch.command(
+    epilog="Examples:\n\n"
+    "  softctl batch plot finger.study --to finger.png\n\n"
+    "  softctl batch plot finger.study --to finger.png --measure error --kind scatter"
+)
 def plot(
     study: Folder,
     to: Annotated[Path, typer.Option(metavar="FILE.png", help="The plot.")],
     measure: Annotated[
         str, typer.Option(metavar="COLUMN", help="What is plotted; the first when left out.")
     ] = "",
+    kind: Annotated[
+        str, typer.Option(help="map, or scatter: parameters and measures in pairs.")
+    ] = "map",
 ) -> None:
-    """Plot a measure over all parameters: marginals, and maps of each pair."""
+    """Plot a measure over all parameters: marginals, and maps of each pair; or a scatter matrix."""
     from sofa_softctl.batch.results import read_results
-    from sofa_softctl.view.plots.batch import save_study_plot
+    from sofa_softctl.view.plots.batch import KINDS, save_study_plot
+    from sofa_softctl.view.terminal import batch as tables
 
+    if kind not in KINDS:
+        raise UsageError(f"--kind: expected {' or '.join(KINDS)}. Got: '{kind}'.")
     check_outputs(plot=to)
-    save_study_plot(to, read_results(study), measure)
+    found = read_results(study)
+    save_study_plot(to, found, measure, kind)
     typer.echo(f"Plot: {to}")
+    tables.show_worst(found, measure)
 
 
 @batch.command(epilog="Example:\n\n  softctl batch rerun finger.study 17 --record --movie")

@@ -45,7 +45,7 @@ def show_results(found: Results, *, worst: str = "") -> None:
     missing = f", {found.runs - done:,} not done yet" if done < found.runs else ""
     counts = ", ".join(f"{count:,} {kind}" for kind, count in found.counts().items())
     _line(console, f"{found.name}: {done:,} of {found.runs:,} runs{missing}. {counts}")
-    measures = [name for name in found.measures if found.numeric(name)]
+    measures = found.number_columns
     if done and measures:
         console.print(_measures(found, measures))
     column = worst or next(iter(measures), "")
@@ -77,15 +77,27 @@ def _worst(found: Results, column: str) -> Table:
     """Runs with the greatest values of a column."""
     values = found.numbers(column)
     order = [int(k) for k in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
-    rows = found.pick(np.array([k for k in order if np.isfinite(values[k])][:WORST]))
+    places = [k for k in order if np.isfinite(values[k])][:WORST]
+    rows = found.pick(np.array(places))
     table = Table(title=f"greatest {escape(column)}", title_justify="left")
-    for name in ("index", "run", "status", column, *found.parameters):
-        table.add_column(escape(name), justify="left" if name in ("run", "status") else "right")
-    for row in rows:
+    movies = [found.path / "movies" / f"{row['run']}.gif" for row in rows]
+    filmed = any(path.exists() for path in movies)
+    for name in ("index", "run", "status", column, *found.parameters, *["movie"] * filmed):
+        left = name in ("run", "status", "movie")
+        table.add_column(escape(name), justify="left" if left else "right")
+    for place, row, movie in zip(places, rows, movies, strict=True):
         told = row["status"] if row["status"] != OK or not row["verdict"] else row["verdict"]
-        shown = [row[column], *(row[name] for name in found.parameters)]
+        shown = [values[place], *(row[name] for name in found.parameters)]
+        shown += [f"movies/{movie.name}" if movie.exists() else ""] * filmed
         table.add_row(str(row["index"]), row["run"], told, *(escape(plain(v)) for v in shown))
     return table
+
+
+def show_worst(found: Results, column: str = "") -> None:
+    """Print the runs with the greatest values of a column, with their movies; empty: the first."""
+    column = column or next(iter(found.number_columns), "")
+    if column in found.number_columns:
+        Console().print(_worst(found, column))
 
 
 def show_failures(found: Results) -> None:
