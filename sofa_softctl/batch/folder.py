@@ -120,7 +120,9 @@ class StudyFolder:
         """Files that a run has read."""
         new = [path for path in paths if place_of(path, self.path) not in self.about["sources"]]
         if new:
-            self.about["sources"] = dict(sorted((self.about["sources"] | self._digests(new)).items()))
+            self.about["sources"] = dict(
+                sorted((self.about["sources"] | self._digests(new)).items())
+            )
             self._write_about()
 
     def _digests(self, paths: Iterable[str | Path]) -> dict[str, str]:
@@ -187,7 +189,7 @@ def read_about(path: Path) -> dict[str, Any]:
     file = path / "about.json"
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
         raise StudyError(f"'{file}' cannot be read: {error}. Choose another folder.") from error

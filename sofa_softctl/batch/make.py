@@ -63,7 +63,7 @@ def make_study(
         seed: Of the samples.
         seconds: Longest computing time of a run, with loading and compiling [s].
         memory: Most resident memory of its process [MB]; Linux only.
-        steps_most: A run that would need more steps, by its duration and dt, fails before it begins.
+        steps_most: A run that needs more steps, by its duration and dt, fails before it begins.
         record: Which runs leave a recording.
         backend: What runs the scene.
         plugins: Plugin files that workers load.

@@ -165,7 +165,7 @@ class Results:
         """
         file = self.path / "study.toml"
         if not file.exists():
-            raise StudyError(f"'{self.path}' has no study.toml. Run the study again: it writes one.")
+            raise StudyError(f"'{self.path}' has no study.toml. Run the study again.")
         text = file.read_text(encoding="utf-8")
         folder = self.path.parent / self.about.get("folder", "")
         return parse_study(text, str(file), folder.absolute())

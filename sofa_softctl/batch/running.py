@@ -132,11 +132,12 @@ def _started(study: Study, count: int) -> LocalExecutor:
     Raises:
         StudyError: None can be started.
     """
-    from sofa_softctl.plugins import load_files
+    from sofa_softctl.plugins import load_files, plugins
     from sofa_softctl.scene.backend import find_backend
 
     find_backend(study.scenario.backend)
-    load_files([Path(each) for each in study.plugins])
+    there = plugins().manager
+    load_files([each for each in study.plugins if not there.has_plugin(each)])
     limits = study.limits
     executor = LocalExecutor(count, seconds=limits.seconds, memory=limits.memory)
     try:

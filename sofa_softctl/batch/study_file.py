@@ -266,7 +266,7 @@ def _limits(fields: Fields, scenario: Scenario) -> tuple[Limits, int | None]:
         default=0,
     )
     if steps and scenario.function:
-        fields.add("steps", "expected no limit of steps with a function, which has none. Remove it.")
+        fields.add("steps", "expected no limit of steps with a function. Remove it.")
     fields.close("the limits")
     return Limits(_known(seconds), _known(memory * MEGABYTE)), steps or None
 

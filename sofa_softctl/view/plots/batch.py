@@ -1,4 +1,4 @@
-"""Plots of a study: a measure over each parameter and each pair of them, and all columns in pairs."""
+"""Plots of a study: a measure over all parameters, and a scatter matrix."""
 
 from __future__ import annotations
 

@@ -104,7 +104,8 @@ def _details(row: dict[str, Any]) -> str:
 
 def _movies(found: Results) -> str:
     """Movies of failures that lie in the folder."""
-    shown, left, size = [], 0, 0
+    shown: list[str] = []
+    left = size = 0
     if not (found.path / "movies").is_dir():
         return ""
     for row in found.pick(np.flatnonzero(found.failed)):
