@@ -24,7 +24,8 @@ def results(tmp_path):
     def make(rows, parameters=(), log=(), runs=None):
         folder = tmp_path / "bar.study"
         about = {
-            "format": 1, "study": "<bar>", "runs": runs or len(rows), "parameters": list(parameters),
+            "format": 1, "study": "<bar>", "runs": runs or len(rows),
+            "parameters": list(parameters),
             "log": list(log), "sources": {"gone.py": "0" * 64}, "package": "0" * 64,
             "versions": environment()["versions"], "scene": "bar.py",
         }  # fmt: skip
