@@ -49,7 +49,7 @@ def _endings(found: Results) -> Iterator[tuple[str, str]]:
 def _missing(found: Results) -> Iterator[tuple[str, str]]:
     missing = found.runs - len(found.rows)
     if missing > 0:
-        yield f"{counted(missing, 'run')} of {found.runs:,} have no row yet.", "look"
+        yield f"{missing:,} of {found.runs:,} runs are not done yet.", "look"
 
 
 def _not_finite(found: Results) -> Iterator[tuple[str, str]]:

@@ -76,7 +76,7 @@ def test_a_page_says_what_failed_first_and_needs_no_other_file(results):
     assert first == sorted(first, key=["bad", "look", "good"].index)
     said = " ".join(line for line, _ in findings_of(found))
     assert "FAILED: 20 runs failed by an exception (33.3 %)." in said
-    assert "1 run of 61 have no row" in said or "have no row yet" in said
+    assert "1 of 61 runs are not done yet." in said
     assert "error is missing or not finite in 1 run" in said and "gone.py' is gone" in said
 
 
