@@ -1,1 +1,16 @@
 """Batches: many runs of a scene, one row a run."""
+
+from sofa_softctl._internal.public import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        "driver": ["Progress"],
+        "make": ["make_study"],
+        "parameters.axes": ["Normal", "Range"],
+        "results": ["Results"],
+        "running": ["Repetition", "read", "rerun", "run"],
+        "study": ["Study"],
+        "study_file": ["read_study"],
+    },
+)

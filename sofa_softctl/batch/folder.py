@@ -5,12 +5,14 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any, Self
 
 from sofa_softctl._internal.atomic_file import replacing, writing
+from sofa_softctl.batch.measures import is_function
 from sofa_softctl.batch.sources import digest_of_file, digest_of_package
 from sofa_softctl.batch.study import ID_LENGTH, Study
 from sofa_softctl.batch.table import Table
@@ -62,22 +64,30 @@ class StudyFolder:
         """What has changed since rows were made, in words; empty: nothing, or there are none."""
         if not self.about["sources"]:
             return []
-        now = _made_of()
-        found = [
-            f"{name} {then} is {now['versions'].get(name, 'gone')} now"
-            for name, then in self.about["versions"].items()
-            if now["versions"].get(name) != then
+        others = [
+            f"the study has {_OTHER[name]} now"
+            for name, value in self._measured().items()
+            if self.about.get(name, value) != value
         ]
-        for name, value in self._measured().items():
-            if self.about.get(name, value) != value:
-                found.append(f"the study has {_OTHER[name]} now")
-        if self.about["package"] != now["package"]:
-            found.append("sofa_softctl itself was changed")
-        for path, then in self.about["sources"].items():
-            digest = digest_of_file(path)
-            if digest != then:
-                found.append(f"'{path}' {'was changed' if digest else 'is gone'}")
-        return found
+        return others + changes_since(self.path, self.about)
+
+    def refuse_changes(self, again: str, anyway: str, other: str) -> None:
+        """Refuse rows that are there where new ones would be made of something else.
+
+        Args:
+            again: How users ask for all runs anew,
+            anyway: for those that are missing only,
+            other: and for another folder.
+
+        Raises:
+            StudyError: They would.
+        """
+        changes = self.changes()
+        if changes:
+            raise StudyError(
+                f"'{self.path}' has rows from before: {'; '.join(changes)}. Do all runs again with "
+                f"{again}, or only those that are missing with {anyway}; or choose another {other}."
+            )
 
     def begin(self, sources: Iterable[str], runs: int) -> None:
         """Write down the study and what its rows are made of from now on.
@@ -86,16 +96,18 @@ class StudyFolder:
             sources: Files that its first run reads.
             runs: Number of runs.
         """
-        own = {path: digest_of_file(path) for path in sorted(sources)}
+        own = self._digests(sources)
         made = _made_of()
         text = json.dumps([list(own.values()), made["package"], made["versions"]])
         self.digest = hashlib.sha256(text.encode()).hexdigest()[:ID_LENGTH]
-        kept = {path: digest for path in self.about["sources"] if (digest := digest_of_file(path))}
+        paths = (self.path.parent / name for name in self.about["sources"])
+        kept = {name: digest for name, digest in self._digests(paths).items() if digest}
         self.about |= made | self._measured() | {"sources": kept | own}
         self.about |= {
             "runs": runs,
             "parameters": list(self.study.axes),
-            "folder": self.study.folder,
+            "log": [name for name, axis in self.study.axes.items() if getattr(axis, "log", False)],
+            "folder": place_of(self.study.folder, self.path),
         }
         self._write_about()
         for rest in self.records.glob(".record-*"):  # of runs that were killed
@@ -106,17 +118,30 @@ class StudyFolder:
 
     def add_sources(self, paths: Iterable[str]) -> None:
         """Files that a run has read."""
-        new = {path: digest_of_file(path) for path in paths if path not in self.about["sources"]}
+        new = [path for path in paths if place_of(path, self.path) not in self.about["sources"]]
         if new:
-            self.about["sources"] = dict(sorted((self.about["sources"] | new).items()))
+            self.about["sources"] = dict(
+                sorted((self.about["sources"] | self._digests(new)).items())
+            )
             self._write_about()
+
+    def _digests(self, paths: Iterable[str | Path]) -> dict[str, str]:
+        """Digests of files by their places."""
+        found = {place_of(path, self.path): digest_of_file(path) for path in paths}
+        return dict(sorted(found.items()))
 
     def _measured(self) -> dict[str, Any]:
         scenario = self.study.scenario
-        return {
-            "scene": scenario.scene or scenario.function,
-            "measures": dict(scenario.measures),
+        functions = {
+            name: self._function(text) if is_function(text) else text
+            for name, text in scenario.measures.items()
         }
+        scene = place_of(scenario.scene, self.path) if scenario.scene else ""
+        return {"scene": scene or self._function(scenario.function), "measures": functions}
+
+    def _function(self, text: str) -> str:
+        file, _, name = text.rpartition(":")
+        return f"{place_of(file, self.path)}:{name}"
 
     def _read_about(self) -> dict[str, Any]:
         empty = {"format": FORMAT, "study": self.study.name, "sources": {}} | _made_of()
@@ -164,7 +189,7 @@ def read_about(path: Path) -> dict[str, Any]:
     file = path / "about.json"
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
         raise StudyError(f"'{file}' cannot be read: {error}. Choose another folder.") from error
@@ -174,6 +199,38 @@ def read_about(path: Path) -> dict[str, Any]:
             "another folder."
         )
     return dict(found)
+
+
+def changes_since(path: Path, about: Mapping[str, Any]) -> list[str]:
+    """Versions and files that are not those of which the rows of a folder were made, in words.
+
+    Args:
+        path: The folder.
+        about: What is written down about its rows.
+    """
+    now = _made_of()
+    found = [
+        f"{name} {then} is {now['versions'].get(name, 'gone')} now"
+        for name, then in about["versions"].items()
+        if now["versions"].get(name) != then
+    ]
+    if about["package"] != now["package"]:
+        found.append("sofa_softctl itself was changed")
+    for name, then in about["sources"].items():
+        file = os.path.normpath(path.parent / name)
+        digest = digest_of_file(file)
+        if digest != then:
+            found.append(f"'{file}' {'was changed' if digest else 'is gone'}")
+    return found
+
+
+def place_of(path: str | Path, folder: Path) -> str:
+    """A path as it is written down: relative to the parent of a study's folder where it is below.
+
+    So a study that is moved with its scene is still the same.
+    """
+    whole, base = os.path.realpath(path), os.path.realpath(folder.parent)
+    return os.path.relpath(whole, base) if Path(whole).is_relative_to(base) else whole
 
 
 def _made_of() -> dict[str, Any]:

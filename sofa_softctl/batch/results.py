@@ -18,6 +18,9 @@ from sofa_softctl.batch.study_file import parse_study
 from sofa_softctl.batch.table import Table
 from sofa_softctl.errors import StudyError
 
+ENTRIES = 6
+"""Most entries of a vector that are shown one by one."""
+
 
 @dataclass(frozen=True)
 class Results:
@@ -43,24 +46,59 @@ class Results:
     def numbers(self, column: str) -> np.ndarray:
         """Values of a column as numbers, NaN where it has none, shape (n,).
 
+        Args:
+            column: Its name; of vectors 'NAME[0]' is the first entry.
+
         Raises:
             StudyError: There is no such column, or it has none at all.
         """
-        if column not in self.rows.column_names:
+        name, entry = self._entry(column)
+        if name not in self.rows.column_names:
             hint = did_you_mean(column, self.rows.column_names)
             raise StudyError(
                 f"'{self.path}' has no column '{column}'.{hint} It has: "
                 f"{', '.join((*self.parameters, *self.measures))}."
             )
-        if not self.numeric(column):
-            raise StudyError(f"The column '{column}' of '{self.path}' holds no numbers.")
-        found = self.rows[column].to_pylist()
+        found = self.rows[name].to_pylist()
+        if entry is not None and self._lists_numbers(name):
+            found = [v[entry] if v is not None and len(v) > entry else None for v in found]
+        elif not self.numeric(name):
+            several = f" Name an entry, such as '{name}[0]'." * self._lists_numbers(name)
+            raise StudyError(f"The column '{column}' of '{self.path}' holds no numbers.{several}")
         return np.array([np.nan if value is None else float(value) for value in found])
 
     def numeric(self, column: str) -> bool:
         """Whether a column has numbers, or truth values."""
         kind = str(self.rows.schema.field(column).type)
         return kind in ("double", "float", "int64", "bool")
+
+    @property
+    def number_columns(self) -> tuple[str, ...]:
+        """Measures that are numbers, and the first entries of those that are vectors."""
+        found: list[str] = []
+        for name in self.measures:
+            if self.numeric(name):
+                found.append(name)
+            elif self._lists_numbers(name):
+                longest = max((len(v) for v in self.rows[name].to_pylist() if v), default=0)
+                found += [f"{name}[{k}]" for k in range(min(longest, ENTRIES))]
+        return tuple(found)
+
+    @property
+    def logarithmic(self) -> frozenset[str]:
+        """Columns of parameters that are even in their logarithms."""
+        return frozenset(map(column_of, self.about.get("log", ())))
+
+    def _lists_numbers(self, column: str) -> bool:
+        kind = str(self.rows.schema.field(column).type)
+        return kind.startswith("list") and kind.endswith((" double>", " int64>", " bool>"))
+
+    def _entry(self, column: str) -> tuple[str, int | None]:
+        """Name and number of 'NAME[0]', where that is no column itself."""
+        found = re.fullmatch(r"(.+)\[(\d+)\]", column)
+        if column in self.rows.column_names or found is None:
+            return column, None
+        return found[1], int(found[2])
 
     @property
     def failed(self) -> np.ndarray:
@@ -123,16 +161,14 @@ class Results:
         """The study, as it was run last.
 
         Raises:
-            StudyError: It was made in Python, or its file in the folder was changed.
+            StudyError: Its file in the folder is gone, or was changed.
         """
         file = self.path / "study.toml"
         if not file.exists():
-            raise StudyError(
-                f"'{self.path}' has no study.toml: the study was made in Python. Do the run there, "
-                "with batch.run_one."
-            )
+            raise StudyError(f"'{self.path}' has no study.toml. Run the study again.")
         text = file.read_text(encoding="utf-8")
-        return parse_study(text, str(file), Path(self.about.get("folder") or self.path.parent))
+        folder = self.path.parent / self.about.get("folder", "")
+        return parse_study(text, str(file), folder.absolute())
 
     def run(self, row: Mapping[str, Any]) -> Run:
         """The run that a row is of.

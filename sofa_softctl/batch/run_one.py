@@ -90,6 +90,11 @@ def _done(task: Task, output: Tail, watch: Watch | None) -> Row:
     with ExitStack() as stack:
         session = stack.enter_context(_beginnings.session(scenario, task.run.parameters, output))
         steps = step_count(session, scenario.steps, scenario.duration, session.duration or 1.0)
+        if scenario.steps_most is not None and steps > scenario.steps_most:
+            raise StudyError(
+                f"it needs {steps:,} steps of dt = {session.dt:g}, more than [limits] steps = "
+                f"{scenario.steps_most:,}."
+            )
         recording = None
         if task.record or needs_record(scenario.measures):
             recording = stack.enter_context(_recording(task))

@@ -30,6 +30,8 @@ class Scenario:
     """Simulated time of a run [time]; None, too: the scene's DURATION."""
     warmup: int = 0
     """Steps before a run begins; done once for runs that differ in Data alone."""
+    steps_most: int | None = None
+    """A run that needs more steps than these fails before it begins; None: any."""
     backend: str = "embedded"
     """'embedded' or 'sofa'."""
     measures: Mapping[str, str] = field(default_factory=dict)
@@ -61,7 +63,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Study:
-    """A study. `batch.study_file.read_study` reads one from a TOML file."""
+    """A study, of a TOML file by `read_study`, or of Python by `make_study`."""
 
     name: str
     """Its name, from which its folder is named."""
@@ -84,7 +86,7 @@ class Study:
     plugins: tuple[str, ...] = ()
     """Plugin files that workers load."""
     text: str = ""
-    """Text of its file; empty: it has none."""
+    """Text of its file."""
     folder: str = ""
     """Folder of that file, to which the names of files in it are relative."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,15 +56,31 @@ def parse_study(text: str, path: str, folder: Path) -> Study:
         StudyError: As `read_study`.
     """
     data = parse_toml(text, path, STUDY)
-    faults = Faults(path, locate(text), STUDY)
+    return study_of(data, Faults(path, locate(text), STUDY), folder, text, Path(path).stem)
+
+
+def study_of(data: Any, faults: Faults, folder: Path, text: str, name: str) -> Study:
+    """The study of a TOML document.
+
+    Args:
+        data: The document.
+        faults: Where its errors go.
+        folder: To which names of files in it are relative.
+        text: The document as a text.
+        name: Name of a study that has none of its own.
+
+    Raises:
+        StudyError: As `read_study`.
+    """
     root = Fields(faults, (), data)
-    name = root.text("name", "the study's name", default=Path(path).stem)
+    name = root.text("name", "the study's name", default=name)
     if not name.strip() or not name.isprintable():
         root.wrong("name", "a readable name", "Write one.")
     axes = _axes(root)
     method, count, seed = _sampling(_table(root, "sampling"), axes)
     scenario = _scenario(root, folder, axes)
-    limits = _limits(_table(root, "limits"))
+    limits, steps_most = _limits(_table(root, "limits"), scenario)
+    scenario = replace(scenario, steps_most=steps_most)
     record, movie = _keep(_table(root, "keep"))
     plugins = _files(root, "plugins", folder)
     if scenario.function:
@@ -225,7 +242,8 @@ def _measures(fields: Fields, folder: Path, axes: Mapping[str, Axis]) -> dict[st
     return found
 
 
-def _limits(fields: Fields) -> Limits:
+def _limits(fields: Fields, scenario: Scenario) -> tuple[Limits, int | None]:
+    """Limits that the executor keeps, and the most steps of a run."""
     seconds = fields.number(
         "seconds",
         "a time above 0 [s]",
@@ -240,8 +258,17 @@ def _limits(fields: Fields) -> Limits:
         fits=lambda value: value >= 300.0,
         default=math.inf,
     )
+    steps = fields.whole(
+        "steps",
+        "a whole number from 1, not below the steps of a run",
+        "It is for runs whose duration and dt give their steps.",
+        fits=lambda value: value >= max(1, scenario.steps or 1),
+        default=0,
+    )
+    if steps and scenario.function:
+        fields.add("steps", "expected no limit of steps with a function. Remove it.")
     fields.close("the limits")
-    return Limits(_known(seconds), _known(memory * MEGABYTE))
+    return Limits(_known(seconds), _known(memory * MEGABYTE)), steps or None
 
 
 def _known(value: float) -> float | None:

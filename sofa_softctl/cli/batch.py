@@ -16,7 +16,7 @@ from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import Json, Quiet, print_json, stopping
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
-from sofa_softctl.errors import StudyError
+from sofa_softctl.errors import UsageError
 from sofa_softctl.status import ExitStatus
 
 batch = typer.Typer(help="Many runs of a scene, a row each.", no_args_is_help=True)
@@ -59,6 +59,7 @@ def run(
     goes on.
     """
     from sofa_softctl._internal.executors.local import LocalExecutor
+    from sofa_softctl.batch.bar import Bar
     from sofa_softctl.batch.driver import run_study
     from sofa_softctl.batch.estimate import estimate as cost_of
     from sofa_softctl.batch.folder import SUFFIX, StudyFolder
@@ -87,9 +88,9 @@ def run(
             return
         folder = stack.enter_context(StudyFolder(path, found))
         if not (anyway or again):
-            _refuse_changes(folder)
+            folder.refuse_changes("--again", "--anyway", "--out")
         try:
-            with tables.Bar(quiet=silent) as bar:
+            with Bar(quiet=silent) as bar:
                 done = run_study(folder, executor, again=again, report=bar.show)
             if found.movie == "failures":
                 _save_movies(folder, executor, silent)
@@ -107,20 +108,6 @@ def run(
     elif not quiet:
         tables.show_results(results)
         typer.echo(f"Rows: {path}")
-
-
-def _refuse_changes(folder: Any) -> None:
-    """An error where rows that are there were made of something else.
-
-    Raises:
-        StudyError: They were.
-    """
-    changes = folder.changes()
-    if changes:
-        raise StudyError(
-            f"'{folder.path}' has rows from before: {'; '.join(changes)}. Do all runs again with "
-            "--again, or only those that are missing with --anyway; or choose another --out."
-        )
 
 
 def _save_movies(folder: Any, executor: Any, quiet: bool) -> None:
@@ -200,21 +187,33 @@ def _summary(found: Any) -> dict[str, Any]:
     }
 
 
-@batch.command(epilog="Example:\n\n  softctl batch plot finger.study --to finger.png")
+@batch.command(
+    epilog="Examples:\n\n"
+    "  softctl batch plot finger.study --to finger.png\n\n"
+    "  softctl batch plot finger.study --to finger.png --measure error --kind scatter"
+)
 def plot(
     study: Folder,
     to: Annotated[Path, typer.Option(metavar="FILE.png", help="The plot.")],
     measure: Annotated[
         str, typer.Option(metavar="COLUMN", help="What is plotted; the first when left out.")
     ] = "",
+    kind: Annotated[
+        str, typer.Option(help="map, or scatter: parameters and measures in pairs.")
+    ] = "map",
 ) -> None:
-    """Plot a measure over all parameters: marginals, and maps of each pair."""
+    """Plot a measure over all parameters: marginals, and maps of each pair; or a scatter matrix."""
     from sofa_softctl.batch.results import read_results
-    from sofa_softctl.view.plots.batch import save_study_plot
+    from sofa_softctl.view.plots.batch import KINDS, save_study_plot
+    from sofa_softctl.view.terminal import batch as tables
 
+    if kind not in KINDS:
+        raise UsageError(f"--kind: expected {' or '.join(KINDS)}. Got: '{kind}'.")
     check_outputs(plot=to)
-    save_study_plot(to, read_results(study), measure)
+    found = read_results(study)
+    save_study_plot(to, found, measure, kind)
     typer.echo(f"Plot: {to}")
+    tables.show_worst(found, measure)
 
 
 @batch.command(epilog="Example:\n\n  softctl batch rerun finger.study 17 --record --movie")

@@ -8,25 +8,43 @@ from typing import Annotated
 import typer
 
 from sofa_softctl.cli.files import check_outputs
-from sofa_softctl.cli.record import RecordPath
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import UsageError
 
 
-@app.command(epilog="Example:\n\n  softctl report out/trunk.mcap --to trunk.html")
+@app.command(
+    epilog="Examples:\n\n  softctl report out/trunk.mcap --to trunk.html\n\n"
+    "  softctl report finger.study --to finger.html"
+)
 def report(
-    record: RecordPath,
+    what: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE.mcap|STUDY.study", help="A recording, or the folder of a study."
+        ),
+    ],
     to: Annotated[Path, typer.Option(metavar="FILE.html", help="The page.")],
 ) -> None:
-    """Write an HTML page of a run: what went wrong, pictures, plots, parameters, versions."""
+    """Write an HTML page of a run or a study: what went wrong, pictures, plots, versions."""
     from sofa_softctl._internal.atomic_file import replacing
-    from sofa_softctl.record.record import read_record
-    from sofa_softctl.view.report.run import page
 
     if to.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--to: expected FILE.html. Got: '{to}'.")
-    check_outputs(reads=[record], to=to)
-    text = page(read_record(record))
+    check_outputs(reads=[what], to=to)
+    text = _page(what)
     with replacing(to) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", errors="replace")
     typer.echo(f"Written: {to}")
+
+
+def _page(what: Path) -> str:
+    """The page of a recording or of a study."""
+    if what.is_dir() or what.suffix in (".toml", ".study"):
+        from sofa_softctl.batch.results import read_results
+        from sofa_softctl.view.report.study import page as page_of_study
+
+        return page_of_study(read_results(what))
+    from sofa_softctl.record.record import read_record
+    from sofa_softctl.view.report.run import page as page_of_run
+
+    return page_of_run(read_record(what))

@@ -13,6 +13,7 @@ import sofa_softctl
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
+    "batch",
     "bridge",
     "identification",
     "identification.fem",

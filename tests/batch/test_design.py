@@ -8,8 +8,8 @@ import pytest
 from sofa_softctl.batch.parameters.axes import Normal, Range, Values
 from sofa_softctl.batch.parameters.design import design
 
-UNIT = Range(np.array([0.0]), np.array([1.0]), True)
-AXES = {"a": UNIT, "b": Range(np.zeros(2), np.ones(2), False)}
+UNIT = Range(0.0, 1.0)
+AXES = {"a": UNIT, "b": Range([0.0, 0.0], [1.0, 1.0])}
 
 
 def samples(method, count, seed=0):
@@ -19,9 +19,9 @@ def samples(method, count, seed=0):
 
 def test_a_grid_has_every_combination_in_order():
     axes = {
-        "x": Range(np.array([1.0]), np.array([100.0]), True, count=3, log=True),
+        "x": Range(1.0, 100.0, 3, log=True),
         "s": Values(("p", "q")),
-        "n": Range(np.array([0.0]), np.array([9.0]), True, count=4, whole=True),
+        "n": Range(0.0, 9.0, 4, whole=True),
     }
     found = [tuple(run.values()) for run in design(axes, "grid")]
     expected = itertools.product((1.0, 10.0, 100.0), ("p", "q"), (0, 3, 6, 9))
@@ -59,13 +59,13 @@ def test_samples_depend_on_the_seed_alone(method):
 
 
 def test_whole_numbers_are_all_as_likely():
-    axis = Range(np.array([1.0]), np.array([4.0]), True, whole=True)
+    axis = Range(1.0, 4.0, whole=True)
     found = [axis.at(np.array([u])) for u in (np.arange(400) + 0.5) / 400]
     assert np.bincount(found).tolist() == [0, 100, 100, 100, 100]
 
 
 def test_normal_samples_have_their_mean_and_deviation():
-    axis = Normal(np.array([3.0]), np.array([0.5]), True)
+    axis = Normal(3.0, 0.5)
     found = np.array([axis.at(np.array([u])) for u in (np.arange(2000) + 0.5) / 2000])
     assert found.mean() == pytest.approx(3.0, abs=1e-12)  # the quantiles are symmetric
     assert found.std() == pytest.approx(0.5, rel=1e-3)  # of cut tails

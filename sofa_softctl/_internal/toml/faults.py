@@ -16,19 +16,20 @@ class Faults:
 
     Args:
         file: Name of the file.
-        lines: Line of every table and key, see `locate`.
+        lines: Line of every table and key, see `locate`; None: what is read is no text.
         kind: What it is.
     """
 
-    def __init__(self, file: str, lines: dict[Path, int], kind: FileKind) -> None:
+    def __init__(self, file: str, lines: dict[Path, int] | None, kind: FileKind) -> None:
         self.file, self.lines, self.kind = file, lines, kind
         self.found: list[tuple[int, str]] = []
 
     def line(self, path: Path) -> int:
         """Line of a key, or of the innermost table around it that there is; at least 1."""
-        while path and path not in self.lines:
+        lines = self.lines or {}
+        while path and path not in lines:
             path = path[:-1]
-        return self.lines.get(path, 1)
+        return lines.get(path, 1)
 
     def add(self, path: Path, text: str) -> None:
         """An error of the key or table at a path, in a sentence that says what to do."""
@@ -47,7 +48,9 @@ class Faults:
         """
         if not self.found:
             return
-        lines = list(dict.fromkeys(f"{self.file}:{n}: {text}" for n, text in sorted(self.found)))
+        numbers = "" if self.lines is None else ":{}"
+        lines = [f"{self.file}{numbers.format(n)}: {text}" for n, text in sorted(self.found)]
+        lines = list(dict.fromkeys(lines))
         if len(lines) > SHOWN:
             lines[SHOWN:] = [f"{self.file}: and {len(lines) - SHOWN} more errors."]
         raise self.kind.error("\n".join(lines))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -51,22 +52,21 @@ class Values:
 class Range:
     """Numbers, or vectors, between two: evenly, or evenly in their logarithms."""
 
-    low: np.ndarray
-    """Shape (size,)."""
-    high: np.ndarray
-    """Shape (size,)."""
-    scalar: bool
-    """Whether values are numbers, not lists."""
+    low: float | Sequence[float]
+    """A number, or the entries of a vector, shape (size,)."""
+    high: float | Sequence[float]
+    """Likewise; above `low`."""
     count: int | None = None
-    """Values in a grid."""
+    """Values in a grid or a list; samples need none."""
     log: bool = False
+    """Whether they are even in their logarithms; `low` must be above 0."""
     whole: bool = False
     """Whether values are whole numbers; as samples, each is as likely without `log`."""
 
     @property
     def size(self) -> int:
         """See `Axis`."""
-        return len(self.low)
+        return np.size(self.low)
 
     def grid(self) -> list[Value]:
         """See `Axis`: from `low` to `high`, both included; of vectors, along the line between."""
@@ -77,30 +77,32 @@ class Range:
 
     def at(self, u: np.ndarray) -> Value:
         """See `Axis`."""
-        end = self.high + 1.0 if self.whole else self.high  # each whole number as often
+        low, high = (np.array(end, dtype=float) for end in (self.low, self.high))
+        end = high + 1.0 if self.whole else high  # each whole number as often
+        u = u.reshape(low.shape)
         if self.log:
-            found = self.low * (end / self.low) ** u
+            found = low * (end / low) ** u
         else:
-            found = self.low + (end - self.low) * u
+            found = low + (end - low) * u
         if self.whole:
             found = np.floor(found)
-        return _plain(np.clip(found, self.low, self.high), self.scalar, self.whole)
+        found = np.clip(found, low, high)
+        return (found.astype(int) if self.whole else found).tolist()
 
 
 @dataclass(frozen=True)
 class Normal:
-    """Normally distributed numbers, or vectors of independent ones."""
+    """Normally distributed numbers, or vectors of independent ones; for samples."""
 
-    mean: np.ndarray
-    """Shape (size,)."""
-    deviation: np.ndarray
-    """Standard deviations, shape (size,)."""
-    scalar: bool
+    mean: float | Sequence[float]
+    """A number, or the entries of a vector, shape (size,)."""
+    deviation: float | Sequence[float]
+    """Standard deviation, likewise."""
 
     @property
     def size(self) -> int:
         """See `Axis`."""
-        return len(self.mean)
+        return np.size(self.mean)
 
     def grid(self) -> list[Value]:
         """See `Axis`."""
@@ -108,10 +110,6 @@ class Normal:
 
     def at(self, u: np.ndarray) -> Value:
         """See `Axis`; beyond 8 standard deviations nothing is drawn."""
-        z = np.clip(ndtri(u), -8.0, 8.0)
-        return _plain(self.mean + self.deviation * z, self.scalar, whole=False)
-
-
-def _plain(values: np.ndarray, scalar: bool, whole: bool) -> Value:
-    found = [int(x) for x in values.tolist()] if whole else values.tolist()
-    return found[0] if scalar else found
+        mean = np.array(self.mean, dtype=float)
+        z = np.clip(ndtri(u.reshape(mean.shape)), -8.0, 8.0)
+        return (mean + np.asarray(self.deviation) * z).tolist()

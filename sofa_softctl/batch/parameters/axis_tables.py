@@ -75,33 +75,32 @@ def _range(fields: Fields) -> Axis | None:
     whole = fields.flag("whole", "whether values are whole numbers", default=False)
     if ends is None:
         return None
-    low, high, scalar = ends
+    low, high = (np.array(end, dtype=float) for end in ends)
     if not (low < high).all():
         fields.wrong("range", "the low end first, then a higher one", "Swap them.")
     elif log and not (low > 0.0).all():
         fields.wrong("range", "ends above 0, since log = true", "Raise the low end.")
     elif whole and not (np.equal(low, np.round(low)) & np.equal(high, np.round(high))).all():
         fields.wrong("range", "whole numbers, since whole = true", "Round the ends.")
-    return Range(low, high, scalar, count or None, log, whole)
+    return Range(*ends, count or None, log, whole)
 
 
 def _normal(fields: Fields) -> Axis | None:
     found = _two(fields, "normal", "[mean, standard deviation], two numbers or lists of numbers")
     if found is None:
         return None
-    mean, deviation, scalar = found
-    if not (deviation > 0.0).all():
+    if not (np.array(found[1], dtype=float) > 0.0).all():
         fields.wrong("normal", "a standard deviation above 0", "Use 'values' for a fixed value.")
-    return Normal(mean, deviation, scalar)
+    return Normal(*found)
 
 
-def _two(fields: Fields, key: str, expected: str) -> tuple[np.ndarray, np.ndarray, bool] | None:
-    """Two numbers, or two vectors, and whether they are numbers."""
+def _two(fields: Fields, key: str, expected: str) -> tuple[Any, Any] | None:
+    """Two numbers, or two vectors of one length."""
     found = fields.get(key, "")
     pair = found if isinstance(found, list) and len(found) == 2 else []
     kinds = {_kind(value) for value in pair}
     if len(kinds) != 1 or kinds & {"", "bool", "str"}:
         fields.wrong(key, expected, "Write both, with a comma between.")
         return None
-    first, second = (np.atleast_1d(np.array(value, dtype=float)) for value in pair)
-    return first, second, kinds == {"number"}
+    first, second = (np.array(value, dtype=float).tolist() for value in pair)
+    return first, second

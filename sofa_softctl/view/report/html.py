@@ -35,6 +35,11 @@ li.bad::before { content: "\\00d7"; background: var(--bad); }
 figure { margin: 12px 0 4px; } figure svg { width: 100%; height: auto; display: block; }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 14px; }
 .pictures img { width: 100%; display: block; border-radius: 6px; }
+.panels { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(270px, 100%), 1fr));
+  gap: 6px 14px; }
+h3 { font-size: 13.5px; margin: 14px 0 2px; } code, pre { font-size: 12.5px; }
+pre { overflow-x: auto; background: var(--page); padding: 10px; border-radius: 6px; }
+td pre { max-width: 60ch; } td code { white-space: nowrap; }
 figcaption { color: var(--soft); font-size: 13px; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 14px;
   margin-top: 16px; }

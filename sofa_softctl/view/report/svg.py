@@ -38,7 +38,7 @@ def svg(width: float, height: float, draw: Callable[[Figure], object]) -> str:
         FigureCanvasSVG(figure)
         draw(figure)
         file = io.StringIO()
-        figure.savefig(file, format="svg", metadata={"Date": None}, transparent=True)
+        figure.savefig(file, format="svg", dpi=150.0, metadata={"Date": None}, transparent=True)
     text = file.getvalue()
     text = text[text.index("<svg") :]
     number = next(_numbers)

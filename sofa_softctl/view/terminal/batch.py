@@ -1,4 +1,4 @@
-"""What is printed of a study: a bar, tables of its rows, and a run in full."""
+"""What is printed of a study: tables of its rows, and a run in full."""
 
 from __future__ import annotations
 
@@ -8,16 +8,8 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
-from sofa_softctl.batch.driver import Progress as Done
 from sofa_softctl.batch.estimate import Estimate
 from sofa_softctl.batch.results import Results
 from sofa_softctl.batch.row import OK
@@ -26,44 +18,6 @@ WORST = 5
 """Runs that are listed as the worst."""
 REASONS = 8
 """Reasons of failure that are listed."""
-
-
-class Bar:
-    """A bar with failures, rate and time left on a terminal, nothing elsewhere; a context."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        console = Console(quiet=quiet)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("[yellow]{task.fields[failed]}[/]"),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=quiet or not console.is_terminal,
-            speed_estimate_period=600.0,
-        )
-        self._task = self._bar.add_task("Running", total=None, failed="", rate="")
-
-    def __enter__(self) -> Bar:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._bar.stop()
-
-    def show(self, done: Done) -> None:
-        """See `driver.run_study`."""
-        speed = self._bar.tasks[0].speed
-        self._bar.update(
-            self._task,
-            total=done.total - done.before,
-            completed=done.done,
-            failed=f"{done.failed} failed" if done.failed else "",
-            rate=f"{60.0 * speed:.3g} a minute" if speed else "",
-        )
 
 
 def show_estimate(found: Estimate, workers: int) -> None:
@@ -91,7 +45,7 @@ def show_results(found: Results, *, worst: str = "") -> None:
     missing = f", {found.runs - done:,} not done yet" if done < found.runs else ""
     counts = ", ".join(f"{count:,} {kind}" for kind, count in found.counts().items())
     _line(console, f"{found.name}: {done:,} of {found.runs:,} runs{missing}. {counts}")
-    measures = [name for name in found.measures if found.numeric(name)]
+    measures = found.number_columns
     if done and measures:
         console.print(_measures(found, measures))
     column = worst or next(iter(measures), "")
@@ -123,15 +77,27 @@ def _worst(found: Results, column: str) -> Table:
     """Runs with the greatest values of a column."""
     values = found.numbers(column)
     order = [int(k) for k in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
-    rows = found.pick(np.array([k for k in order if np.isfinite(values[k])][:WORST]))
+    places = [k for k in order if np.isfinite(values[k])][:WORST]
+    rows = found.pick(np.array(places))
     table = Table(title=f"greatest {escape(column)}", title_justify="left")
-    for name in ("index", "run", "status", column, *found.parameters):
-        table.add_column(escape(name), justify="left" if name in ("run", "status") else "right")
-    for row in rows:
+    movies = [found.path / "movies" / f"{row['run']}.gif" for row in rows]
+    filmed = any(path.exists() for path in movies)
+    for name in ("index", "run", "status", column, *found.parameters, *["movie"] * filmed):
+        left = name in ("run", "status", "movie")
+        table.add_column(escape(name), justify="left" if left else "right")
+    for place, row, movie in zip(places, rows, movies, strict=True):
         told = row["status"] if row["status"] != OK or not row["verdict"] else row["verdict"]
-        shown = [row[column], *(row[name] for name in found.parameters)]
+        shown = [values[place], *(row[name] for name in found.parameters)]
+        shown += [f"movies/{movie.name}" if movie.exists() else ""] * filmed
         table.add_row(str(row["index"]), row["run"], told, *(escape(plain(v)) for v in shown))
     return table
+
+
+def show_worst(found: Results, column: str = "") -> None:
+    """Print the runs with the greatest values of a column, with their movies; empty: the first."""
+    column = column or next(iter(found.number_columns), "")
+    if column in found.number_columns:
+        Console().print(_worst(found, column))
 
 
 def show_failures(found: Results) -> None:

@@ -78,6 +78,7 @@ def test_show_lists_failures_and_the_worst(study, softctl):
         (("show", "{}/rows"), "is no folder of a study"),
         (("plot", "{}", "--to", "a.txt"), "A plot needs a name in .png"),
         (("plot", "{}", "--to", "a.png", "--measure", "trouble"), "holds no numbers"),
+        (("plot", "{}", "--to", "a.png", "--kind", "maps"), "--kind: expected map or scatter"),
         (("rerun", "{}", "zz"), "has no row of a run 'zz'"),
     ],
 )
@@ -96,6 +97,21 @@ def test_a_plot_has_a_panel_for_each_parameter_and_pair(study, softctl, tmp_path
     labels = {(axes.get_xlabel(), axes.get_ylabel()) for axes in figure.axes}
     assert {("young", "height"), ("trouble", "height"), ("young", "trouble")} <= labels
     assert "6 runs, 3 failed" in figure.get_suptitle()
+
+
+def test_a_plot_and_a_page_list_the_worst_runs(study, softctl, tmp_path):
+    folder = study[0].with_suffix(".study")
+    _, out, err = softctl("batch", "plot", folder, "--to", tmp_path / "a.png", "--kind", "scatter")
+    assert "greatest height" in out, err
+    status, out, err = softctl("report", folder, "--to", tmp_path / "bar.html")
+    assert status == 0 and "Written: " in out, err
+    assert "Greatest values" in (tmp_path / "bar.html").read_text()
+
+
+def test_a_page_of_a_study_file_is_refused_with_its_folder(study, softctl, tmp_path):
+    status, _, err = softctl("report", study[0], "--to", tmp_path / "bar.html")
+    assert status == 1 and f"Did you mean '{study[0].with_suffix('.study')}'?" in err
+    assert not (tmp_path / "bar.html").exists()
 
 
 def test_a_rerun_is_the_same_bit_for_bit_with_its_record_and_movie(study, softctl):
