@@ -69,11 +69,12 @@ def _serve(connection: Connection, first: list[Callable[[], object]]) -> None:
     frozen = False
     while True:
         try:
-            function, args, kwargs = connection.recv()
+            message = connection.recv_bytes()
         except EOFError:  # the executor is shut down
             return
         answer: tuple[Any, BaseException | None, str]
         try:
+            function, args, kwargs = pickle.loads(message)
             answer = function(*args, **kwargs), None, ""
         except BaseException as error:  # SystemExit too: only the task is to end
             answer = None, error, traceback.format_exc()

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sofa_softctl.identification.fitting.estimate import Estimate, sentence
+from sofa_softctl._internal.sentences import sentence
+from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.outliers import without
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.fitting.steepest_descent import METHOD
