@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from time import perf_counter
 from typing import Any
 
@@ -80,7 +80,7 @@ class Estimate:
     failed: tuple[tuple[np.ndarray, str], ...] = ()
     """Starts without a search, shape (n_rho,), and why."""
 
-    @property
+    @cached_property
     def minima(self) -> tuple[Minimum, ...]:
         """Distinct minima at which searches converged, best first."""
         return distinct_minima(self.searches)
