@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 
 from sofa_softctl._internal.executors.ended import WorkerEndedError
+from sofa_softctl.errors import WorkerError
+
+T = TypeVar("T")
 
 TRIES = 2
 """Workers that a task may cost before it counts as lost."""
+GOES_ON = (
+    "All that was measured is in the file: the same command goes on with it, perhaps with fewer "
+    "workers."
+)
+"""For `lost_workers`, where results are written as they come."""
 
 
 def submit_again(executor: Executor, function: Callable[..., Any], /, *args: Any) -> Future[Any]:
@@ -25,6 +33,46 @@ def submit_again(executor: Executor, function: Callable[..., Any], /, *args: Any
     future: Future[Any] = Future()
     _try(executor, future, TRIES, function, args)
     return future
+
+
+def in_order(
+    executor: Executor | None, function: Callable[..., T], /, *arguments: Iterable[Any]
+) -> Iterator[T]:
+    """Results of a function for each set of arguments, in their order, like `map`.
+
+    Args:
+        executor: Does several at a time, by `submit_again`; None: here, one after the other.
+        function: The task.
+        arguments: An iterable for each argument, all of the same length.
+
+    Raises:
+        Exception: What a task raises; those that wait are then cancelled.
+    """
+    if executor is None:
+        yield from map(function, *arguments)
+        return
+    futures = [submit_again(executor, function, *each) for each in zip(*arguments, strict=True)]
+    try:
+        for future in futures:
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+@contextmanager
+def lost_workers(kept: str) -> Iterator[None]:
+    """Raise the loss of workers in the block as WorkerError.
+
+    Args:
+        kept: What is left of the work, and how to go on.
+    """
+    try:
+        yield
+    except BrokenExecutor as error:
+        raise WorkerError(
+            f"A worker process ended before it had answered: {error}. {kept}"
+        ) from error
 
 
 def _try(
