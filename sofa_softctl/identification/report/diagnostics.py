@@ -30,7 +30,7 @@ SEVERITY = {"bad": 0, "look": 1, "good": 2}
 def diagnostics(report: Report) -> tuple[Diagnostic, ...]:
     """All diagnostics, most severe first."""
     estimate = report.estimate
-    found = [_on_search(report), *on_starts(report)]
+    found = [_on_search(report), *on_starts(estimate)]
     found += [Diagnostic("look", _at_bound(estimate, name)) for name in estimate.at_bound]
     found += [Diagnostic("look", _unobservable(estimate, name)) for name in estimate.unobservable]
     found += [_blind(one) for one in report.trust.blind]

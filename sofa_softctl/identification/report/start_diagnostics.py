@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.minima import Minimum
 from sofa_softctl.identification.report.diagnostic import Diagnostic
-
-if TYPE_CHECKING:
-    from sofa_softctl.identification.report.report import Report
 
 ALIKE = 6.0
 """Minima whose costs differ by less fit alike: the better one is e^3 = 20 times as likely. In units
@@ -23,9 +19,8 @@ LISTED = 4
 """Most parameters that are listed."""
 
 
-def on_starts(report: Report) -> list[Diagnostic]:
+def on_starts(estimate: Estimate) -> list[Diagnostic]:
     """How many searches ended at the best minimum, and whether another one fits as well."""
-    estimate = report.estimate
     minima, count = estimate.minima, len(estimate.searches)
     if count < 2 or not minima or not estimate.searches[0].termination.status.ok:
         return []

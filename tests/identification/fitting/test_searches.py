@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl._internal.executors.local import workers
+from sofa_softctl._internal.executors.local import LocalExecutor
 from sofa_softctl.errors import IdentificationError, SimulationError, WorkerError
 from sofa_softctl.identification.experiment import Channel, Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
@@ -72,9 +72,14 @@ def made():
     return [pendulum()]
 
 
-def fitted(count, one, **given):
-    with workers(count) as executor:
-        return estimate([one], executor=executor, **{"starts": 9, "seed": 1} | given)
+@pytest.fixture(scope="module")
+def fitted():
+    """Estimates with so many workers, which start once for all tests."""
+    with LocalExecutor(1) as one, LocalExecutor(2) as two:
+        pools = (None, one, two)
+        yield lambda count, model, **given: estimate(
+            [model], executor=pools[count], **{"starts": 9, "seed": 1} | given
+        )
 
 
 def numbers(found):
@@ -88,7 +93,7 @@ def numbers(found):
 
 
 @pytest.mark.parametrize("estimate_noise", [False, True])
-def test_estimates_are_the_same_bit_for_bit_with_any_number_of_workers(estimate_noise):
+def test_estimates_are_the_same_bit_for_bit_with_any_number_of_workers(fitted, estimate_noise):
     """Also where starts cannot be simulated and are moved."""
     one = pendulum(fastest=14.0)
     given = {"estimate_noise": estimate_noise}
@@ -97,7 +102,7 @@ def test_estimates_are_the_same_bit_for_bit_with_any_number_of_workers(estimate_
     assert "starts the model cannot be simulated" in alone.warnings[0]
 
 
-def test_several_starts_find_the_best_minimum_where_one_ends_in_a_wrong_one():
+def test_several_starts_find_the_best_minimum_where_one_ends_in_a_wrong_one(fitted):
     far = [replace(FREQUENCY, start=6.0)]
     one, many = estimate([pendulum()], far), fitted(2, pendulum(), parameters=far)
     assert abs(one.rho[0] - 10.0) > 1.0 and one.cost > 1e4
@@ -137,14 +142,14 @@ def test_ends_that_the_data_do_not_tell_apart_are_one_minimum(models):
     assert one.count == 2
 
 
-def test_a_search_whose_worker_is_killed_is_done_again(tmp_path):
+def test_a_search_whose_worker_is_killed_is_done_again(fitted, tmp_path):
     folder = str(tmp_path)
     killed = fitted(2, pendulum(deadly=15.0, deaths=(folder, 1)))
     assert (tmp_path / "0").exists()
     assert numbers(killed) == numbers(fitted(0, pendulum()))
 
 
-def test_a_search_that_kills_every_worker_is_reported_and_costs_no_other(tmp_path):
+def test_a_search_that_kills_every_worker_is_reported_and_costs_no_other(fitted, tmp_path):
     one = pendulum(deadly=15.0, deaths=(str(tmp_path), 99))
     found = fitted(2, one)
     (text,) = found.warnings
@@ -158,7 +163,7 @@ def test_a_search_that_kills_every_worker_is_reported_and_costs_no_other(tmp_pat
     assert len(failed) == count and "SIGKILL" in failed[0]["reason"]
 
 
-def test_nothing_is_left_when_every_search_kills_its_worker(tmp_path):
+def test_nothing_is_left_when_every_search_kills_its_worker(fitted, tmp_path):
     one = pendulum(deadly=0.0, deaths=(str(tmp_path), 99))
     with pytest.raises(WorkerError, match="2 of 2 searches lost their .*SIGKILL.*fewer workers"):
         fitted(2, one, starts=2)
@@ -174,7 +179,7 @@ def test_a_pool_that_breaks_is_an_error(tmp_path):
         estimate([one], starts=2, executor=executor)
 
 
-def test_experiments_that_cannot_be_sent_are_made_by_a_function():
+def test_experiments_that_cannot_be_sent_are_made_by_a_function(fitted):
     class Own(Pendulum):
         """Defined in a function: cannot be pickled."""
 
@@ -184,7 +189,7 @@ def test_experiments_that_cannot_be_sent_are_made_by_a_function():
     assert numbers(fitted(1, own, starts=2, make=made)) == numbers(fitted(0, own, starts=2))
 
 
-def test_progress_is_called_at_the_end_of_each_search():
+def test_progress_is_called_at_the_end_of_each_search(fitted):
     told = []
     found = fitted(2, pendulum(), progress=lambda *values: told.append(values))
     assert sorted(number for number, _, _ in told) == list(range(9))
