@@ -129,8 +129,10 @@ def _attempt(future: Future[Attempt], task: SearchTask) -> Attempt:
             f"The worker processes ended while parameters were searched from start {task.number}: "
             f"{error}"
         ) from error
-    except (ImportError, pickle.PicklingError, AttributeError) as error:
-        raise _unsendable(error) from error
+    except (ImportError, AttributeError) as error:
+        if isinstance(error, AttributeError) and not str(error).startswith("Can't get attribute"):
+            raise  # of the model
+        raise _unsendable(error) from error  # the worker does not have a class
 
 
 def _effort(attempt: Attempt) -> tuple[int, float]:

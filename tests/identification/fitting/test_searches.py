@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import get_context, parent_process
@@ -137,7 +138,7 @@ def test_ends_that_the_data_do_not_tell_apart_are_one_minimum(models):
     first, second = (
         estimate(data, [k, c, replace(m, start=start)]).searches[0] for start in (0.4, 0.3)
     )
-    assert abs(first.rho[0] / second.rho[0] - 1.0) > 0.02
+    assert abs(first.rho[0] - second.rho[0]) > 1.0
     (one,) = distinct_minima((first, second))
     assert one.count == 2
 
@@ -184,8 +185,11 @@ def test_experiments_that_cannot_be_sent_are_made_by_a_function(fitted):
         """Defined in a function: cannot be pickled."""
 
     own = Own(*vars(pendulum()).values())
-    with pytest.raises(IdentificationError, match="cannot be sent to worker .* Give `make`"):
-        fitted(1, own, starts=2)
+    locked = pendulum()
+    locked.lock = threading.Lock()
+    for model in (own, locked):
+        with pytest.raises(IdentificationError, match="cannot be sent to worker .* Give `make`"):
+            fitted(1, model, starts=2)
     assert numbers(fitted(1, own, starts=2, make=made)) == numbers(fitted(0, own, starts=2))
 
 
