@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import typer
 
 from sofa_softctl.cli.files import check_outputs
-from sofa_softctl.cli.options import Json, Plugin, Quiet, Strict, stopping
+from sofa_softctl.cli.options import Json, Plugin, Quiet, Strict, Workers, stopping
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import SoftctlError, UsageError
@@ -40,7 +41,8 @@ class Method(StrEnum):
     "  softctl identify my_robot.py --template motion.csv\n\n"
     "  softctl identify my_robot.py --data bend.csv --data twist.csv --hold-out both.csv "
     "--report found\n\n"
-    "  softctl identify my_robot.py:arm --data bend.mcap --starts 8 --set-start stiffness=2.5\n\n"
+    "  softctl identify my_robot.py:arm --data bend.mcap --starts 8 --workers 4 "
+    "--set-start stiffness=2.5\n\n"
     "  softctl identify my_robot.py --data bend.csv --method steepest-descent --report paper\n\n"
     "  softctl identify my_robot.py --data bend.csv --next slow.csv --next fast.csv"
 )
@@ -72,8 +74,11 @@ def identify(
     method: Annotated[
         Method, typer.Option(help="steepest-descent is the paper's.")
     ] = Method.GAUSS_NEWTON,
-    starts: Annotated[int, typer.Option(help="Searches from so many starts.", min=1)] = 1,
+    starts: Annotated[
+        int, typer.Option(help="Searches from so many starts; the first is the given one.", min=1)
+    ] = 1,
     seed: Annotated[int, typer.Option(help="Of the other starts.", min=0)] = 0,
+    workers: Workers = 0,
     set_start: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Where a parameter starts; may be repeated."),
@@ -94,7 +99,10 @@ def identify(
     as_json: Json = False,
 ) -> None:
     """Find the parameters of a model that fit recordings best, and how far to trust them."""
-    from sofa_softctl.identification.fitting.estimate import sentence, start_at
+    from sofa_softctl._internal.executors.local import workers as processes
+    from sofa_softctl._internal.sentences import sentence
+    from sofa_softctl.identification.data.experiments import read_experiments
+    from sofa_softctl.identification.fitting.estimate import start_at
     from sofa_softctl.identification.problems.registry import load_problem
     from sofa_softctl.identification.report.report import make_report
     from sofa_softctl.view.terminal import identification as view
@@ -110,8 +118,12 @@ def identify(
             "There is nothing to identify from: give recordings, --data FILE, or --template "
             "FILE.csv for one to be filled."
         )
-    if method is Method.STEEPEST_DESCENT and (fix or estimate_noise or starts > 1):
-        raise UsageError("--fix, --starts and --estimate-noise are for --method gauss-newton.")
+    if method is Method.STEEPEST_DESCENT and (fix or estimate_noise or starts > 1 or workers):
+        raise UsageError(
+            "--fix, --starts, --workers and --estimate-noise are for --method gauss-newton."
+        )
+    if workers and starts == 1:
+        raise UsageError("--workers search from several starts: give --starts N, too.")
     if report is not None:
         _check_report(report, [*data, *(hold_out or []), *(next_ or [])])
     parameters = start_at(wanted.parameters, _numbers(set_start))
@@ -122,7 +134,12 @@ def identify(
     def warn(text: str) -> None:
         terminal.note(sentence(text[:1].upper() + text[1:]), doubt=True)
 
-    with stopping("Nothing was written."), terminal.status("reading recordings") as progress:
+    file, _, entry = problem.partition(":")
+    with (
+        stopping("Nothing was written."),
+        processes(workers) as executor,
+        terminal.status("reading recordings") as progress,
+    ):
         experiments = _experiments(data, wanted, notes, terminal)
         held_out = _experiments(hold_out or [], wanted, notes, terminal)
         candidates = _experiments(next_ or [], wanted, notes, terminal, planned=True)
@@ -139,6 +156,8 @@ def identify(
                 "starts": starts,
                 "seed": seed,
                 "estimate_noise": estimate_noise,
+                "executor": executor,
+                "make": partial(read_experiments, file, entry, [str(path) for path in data]),
             },
         )
         progress("computing intervals")
@@ -181,7 +200,8 @@ def _fit(
     from sofa_softctl.view.terminal import identification as view
 
     if method is Method.GAUSS_NEWTON:
-        each = view.search_progress(progress, only_newton["starts"])
+        parallel = only_newton["executor"] is not None
+        each = view.search_progress(progress, only_newton["starts"], parallel=parallel)
         found = estimate(
             experiments, parameters, most=iterations, progress=each, warn=warn, **only_newton
         )

@@ -129,7 +129,7 @@ def trajectories(plot: Plot = None, quiet: Quiet = False, as_json: Json = False)
 
 @papers.command(
     epilog="Examples:\n\n  softctl papers identification --plot loop.png\n\n"
-    "  softctl papers identification --coverage intervals.csv"
+    "  softctl papers identification --coverage intervals.csv --workers 4"
 )
 def identification(
     coverage: Annotated[
@@ -139,6 +139,7 @@ def identification(
             help="Repeat an estimate instead: do intervals hold the truth? Goes on with the file.",
         ),
     ] = None,
+    workers: Workers = 0,
     plot: Plot = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -150,10 +151,12 @@ def identification(
 
     if coverage is not None and plot is not None:
         raise UsageError("--coverage has no picture: leave out --plot.")
+    if coverage is None and workers:
+        raise UsageError("--workers repeat estimates: give --coverage FILE.csv, too.")
     check_outputs(plot=plot, coverage=coverage)
     show = Terminal(quiet=quiet or as_json)
     if coverage is not None:
-        _measure_coverage(show, coverage, quiet=quiet, as_json=as_json)
+        _measure_coverage(show, coverage, workers, quiet=quiet, as_json=as_json)
         return
     with show.status("recording the motion") as progress:
         found = measure_identification(progress)
@@ -272,13 +275,15 @@ def _show_study(
         print_tables(found)
 
 
-def _measure_coverage(show: Any, path: Path, *, quiet: bool, as_json: bool) -> None:
+def _measure_coverage(show: Any, path: Path, workers: int, *, quiet: bool, as_json: bool) -> None:
     """Coverage of 95 % intervals."""
+    from sofa_softctl._internal.executors.local import workers as processes
     from sofa_softctl.bench.papers.coverage import CASES, REPETITIONS, measure_coverage
     from sofa_softctl.view.plots import identification_study
 
-    with stopping(_kept(path)), show.bar("estimates", len(CASES) * REPETITIONS) as advance:
-        found = measure_coverage(path, advance)
+    bar = show.bar("estimates", len(CASES) * REPETITIONS)
+    with stopping(_kept(path)), processes(workers) as executor, bar as advance:
+        found = measure_coverage(path, advance, executor=executor)
     if as_json:
         print_json([each.to_dict() for each in found])
     elif not quiet:

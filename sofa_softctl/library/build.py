@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
+from itertools import repeat
 from time import perf_counter
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 
-from sofa_softctl.errors import WorkerError
+from sofa_softctl._internal.executors.again import in_order, lost_workers
+from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.entry import Entry, entry_of
 from sofa_softctl.library.library import CANDIDATES, Correction, TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
@@ -142,6 +145,8 @@ class Builder:
     """Executor of parallel solves; `make` creates the problem in its processes."""
     make: Callable[[], OptimalControlProblem] | None = None
     """Creates the problem in a worker; picklable."""
+    key: str = field(init=False, default_factory=lambda: uuid4().hex)
+    """Of what workers keep for this builder."""
     library: TrajectoryLibrary = field(init=False)
     counts: BuildCounts = field(init=False)
     chains: list[TaskChain] = field(init=False)
@@ -276,14 +281,12 @@ class Builder:
         if self.executor is None:
             return [solve(self.program, p) for p in asked]
         assert self.make is not None
-        try:
-            return list(self.executor.map(_solve_anew, [self.make] * len(asked), asked))
-        except BrokenExecutor as error:
-            raise WorkerError(
-                "A worker process ended while a motion was planned. It may have run out of memory. "
-                "The library has all motions until then: start again, perhaps with fewer workers, "
-                "and it goes on."
-            ) from error
+        given = (repeat(each, len(asked)) for each in (self.key, self.make, self.program.digest))
+        with lost_workers(
+            "It may have run out of memory. The library has all motions until then: start again, "
+            "perhaps with fewer workers, and it goes on."
+        ):
+            return list(in_order(self.executor, _solve_anew, *given, asked))
 
 
 def solve(program: Program, p: np.ndarray) -> Solved:
@@ -295,12 +298,25 @@ def solve(program: Program, p: np.ndarray) -> Solved:
     return Solved(optimum.status, entry, str(regular), optimum.v[program.x_at[-1]])
 
 
-_PROGRAMS: dict[Any, Program] = {}
-"""Cache of the programs of this process."""
+_PROGRAMS: dict[str, Program] = {}
+"""Program of the last builder that this worker solved for, by its key."""
 
 
-def _solve_anew(make: Callable[[], OptimalControlProblem], p: np.ndarray) -> Solved:
-    key = repr(make)
+def _solve_anew(
+    key: str, make: Callable[[], OptimalControlProblem], digest: str, p: np.ndarray
+) -> Solved:
+    """The optimum, in a worker, which makes the problem once for each builder.
+
+    Raises:
+        LibraryError: The problem that it makes is another one.
+    """
     if key not in _PROGRAMS:
-        _PROGRAMS[key] = Program(make())
+        program = Program(make())
+        if program.digest != digest:
+            raise LibraryError(
+                f"A worker made another problem '{program.problem.name}' than the one that is "
+                "built: its file was changed since, or a file that it imports. Start again."
+            )
+        _PROGRAMS.clear()
+        _PROGRAMS[key] = program
     return solve(_PROGRAMS[key], p)

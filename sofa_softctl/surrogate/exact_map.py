@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -21,8 +23,8 @@ from sofa_softctl.scene.equilibrium import (
 from sofa_softctl.surrogate.grid.embedding import Jet, Layout
 from sofa_softctl.surrogate.grid.evaluation import Neighbour, Sample
 
-_TRAVELLED: dict[str, EquilibriumMap] = {}
-"""Cache of maps unpickled in this process."""
+_BUILT: dict[str, EquilibriumMap] = {}
+"""Map of the last exact map that this worker evaluated, by its key."""
 
 
 class ExactMap:
@@ -47,27 +49,28 @@ class ExactMap:
         points: Sequence[str] = (),
         parameters: dict[str, Any] | None = None,
     ) -> None:
-        self.scene, self.scale, self.points = str(scene), scale, tuple(points)
+        self.scene, self.scale, self.points = os.fspath(scene), scale, tuple(points)
         self.parameters = dict(parameters or {})
+        self.key = uuid4().hex
+        """Of the map that a worker builds, once for all points."""
+        self._copy = False
         self.seconds = 0.0
         """Time of its evaluations in this process [s]."""
         self._known: dict[bytes, Equilibrium] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("scene", "scale", "points", "parameters", "seconds")
-        return {name: vars(self)[name] for name in kept} | {"_known": {}}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        key = repr((self.scene, self.scale, self.points, sorted(self.parameters.items())))
-        if key not in _TRAVELLED:
-            _TRAVELLED[key] = self._build()
-        self.map = _TRAVELLED[key]
+        kept = ("scene", "scale", "points", "parameters", "seconds", "key")
+        return {name: vars(self)[name] for name in kept} | {"_known": {}, "_copy": True}
 
     @cached_property
     def map(self) -> EquilibriumMap:
-        """The map of the scene."""
-        return self._build()
+        """The map of the scene, built once for all copies that a worker receives."""
+        if not self._copy:
+            return self._build()
+        if self.key not in _BUILT:
+            _BUILT.clear()
+            _BUILT[self.key] = self._build()
+        return _BUILT[self.key]
 
     def _build(self) -> EquilibriumMap:
         return equilibrium_map(

@@ -4,13 +4,15 @@ import multiprocessing
 import os
 import signal
 import time
-from concurrent.futures import as_completed
+from concurrent.futures import as_completed, wait
 from functools import partial
+from importlib import import_module
 
 import numpy as np
 import pytest
 
 from sofa_softctl._internal import processes
+from sofa_softctl._internal.executors.again import in_order, submit_again
 from sofa_softctl._internal.executors.ended import WorkerEndedError
 from sofa_softctl._internal.executors.local import LocalExecutor, resident
 from sofa_softctl.errors import SceneError
@@ -78,6 +80,47 @@ def test_a_worker_that_dies_costs_one_task():
             with pytest.raises(WorkerEndedError, match=why) as raised:
                 future.result()
             assert raised.value.kind == "died"
+
+
+def end_once(folder, x):
+    if not (folder / str(x)).exists():
+        (folder / str(x)).touch()
+        end("kill")
+    return x * x
+
+
+def test_a_task_whose_worker_dies_is_done_again_once(tmp_path):
+    with LocalExecutor(2) as executor:
+        assert list(in_order(executor, end_once, [tmp_path] * 3, range(3))) == [0, 1, 4]
+        futures = [submit_again(executor, end, "os"), submit_again(executor, square, 5)]
+        assert futures[1].result() == 25
+        with pytest.raises(WorkerEndedError, match="ended with status 4"):
+            futures[0].result()
+        with pytest.raises(SceneError, match="no such cable"):
+            submit_again(executor, fail, "scene").result()
+    assert list(in_order(None, square, range(3))) == [0, 1, 4]
+
+
+def test_a_task_that_is_cancelled_is_not_done_and_one_that_is_ended_not_done_again():
+    executor = LocalExecutor(1)
+    running, waiting = (submit_again(executor, time.sleep, 60.0) for _ in range(2))
+    time.sleep(0.3)
+    assert waiting.cancel()
+    assert wait([waiting], timeout=60.0).done == {waiting}
+    executor.shutdown(cancel_futures=True)
+    with pytest.raises(WorkerEndedError, match="abandoned"):
+        running.result(timeout=60.0)
+
+
+def test_a_function_that_a_worker_does_not_have_is_an_error_and_no_death():
+    class Absent:
+        def __reduce__(self):
+            return import_module, ("no_such_module_here",)
+
+    with LocalExecutor(1) as executor:
+        with pytest.raises(ModuleNotFoundError, match="no_such_module_here"):
+            executor.submit(square, Absent()).result()
+        assert executor.submit(square, 3).result() == 9
 
 
 def test_a_worker_that_is_killed_while_idle_costs_nothing():

@@ -72,6 +72,20 @@ def test_starts_are_set_and_parameters_fixed_by_name(files):
         run(PROBLEM, "--data", files / "a.csv", "--set-start", "tau")
 
 
+def test_several_starts_in_worker_processes_give_the_same(files):
+    """The workers read problem and recordings from their files."""
+    words = (PROBLEM, "--data", files / "a.csv", "--data", files / "b.csv", "--starts", 4, "--json")
+    alone, both = (json.loads(run(*words, "--workers", count)) for count in (0, 2))
+    for found in (alone, both):
+        del found["seconds"]
+    assert alone == both and both["starts"] == 4 == len(both["searches"])
+    assert both["minima"][0]["searches"] == 4
+    assert "All 4 searches ended at the same minimum." in json.dumps(both["findings"])
+    with pytest.raises(SoftctlError, match="give --starts N, too"):
+        run(PROBLEM, "--data", files / "a.csv", "--workers", 2)
+    assert run(*words[:-1], "--workers", 1, "--quiet") == ""
+
+
 def test_the_papers_method_is_asked_for(files, tmp_path):
     words = (PROBLEM, "--data", files / "a.csv", "--method", "steepest-descent")
     options = ("--iterations", 30, "--json", "--report", tmp_path)

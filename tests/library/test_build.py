@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sofa_softctl._internal.executors.local import LocalExecutor
 from sofa_softctl.errors import LibraryError, WorkerError
 from sofa_softctl.library.build import Builder, TaskChain, solve
 from sofa_softctl.library.library import shape_of
@@ -174,6 +176,35 @@ def test_a_worker_that_dies_is_told_and_the_library_is_kept(program, tmp_path):
                 builder.round()
     builder.file.close()
     assert len(load(tmp_path / "a")) == known > 0
+
+
+def slower():
+    """Another problem: as if the file of the first one had been changed."""
+    return replace(pendulum(), horizon=1.5)
+
+
+def test_a_worker_whose_problem_is_another_one_is_an_error(program, tmp_path):
+    with LocalExecutor(1) as executor:
+        builder = made(tmp_path / "a", program, executor=executor, make=slower)
+        with pytest.raises(LibraryError, match="made another problem 'pendulum' .* Start again"):
+            builder.round()
+
+
+def dying_once(folder):
+    """The pendulum, but the first process that makes it ends."""
+    if not (folder / "died").exists():
+        (folder / "died").touch()
+        os._exit(9)
+    return pendulum()
+
+
+def test_a_worker_that_dies_once_changes_nothing(program, tmp_path):
+    alone = made(tmp_path / "a", program, successes=8)
+    with LocalExecutor(2) as executor:
+        make = partial(dying_once, tmp_path)
+        other = made(tmp_path / "b", program, successes=8, executor=executor, make=make)
+        same(alone.build(), other.build())
+    assert (tmp_path / "died").exists()
 
 
 def test_tasks_in_a_chain_start_where_the_last_one_that_was_done_ended(program, tmp_path):

@@ -69,16 +69,18 @@ def _serve(connection: Connection, first: list[Callable[[], object]]) -> None:
     frozen = False
     while True:
         try:
-            function, args, kwargs = connection.recv()
+            message = connection.recv_bytes()
         except EOFError:  # the executor is shut down
             return
         answer: tuple[Any, BaseException | None, str]
+        task: Any = None  # a function that this process does not have is an error of the task
         try:
-            answer = function(*args, **kwargs), None, ""
+            task = pickle.loads(message)
+            answer = task[0](*task[1], **task[2]), None, ""
         except BaseException as error:  # SystemExit too: only the task is to end
             answer = None, error, traceback.format_exc()
         _send(connection, answer)
-        del function, args, kwargs, answer
+        del message, task, answer
         gc.collect()  # scenes are cycles with large arrays, whose size Python does not count
         if not frozen:
             gc.freeze()  # modules, mostly: from now on a collection takes 1 ms instead of 80

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
+from sofa_softctl._internal.executors.again import GOES_ON, lost_workers, submit_again
 from sofa_softctl._internal.executors.local import workers as worker_processes
 from sofa_softctl.bench.contact_search.answer_check import check_answer
 from sofa_softctl.bench.contact_search.enumeration import Best, enumerate_modes
@@ -150,6 +151,7 @@ def measure_search(
 
     Raises:
         ProblemError: The file is not one of this study.
+        WorkerError: Two worker processes died with the same problem.
     """
     random_contact_problem(seed, 0, contacts)  # raises what is wrong with the arguments
     rows = _read(path)
@@ -161,14 +163,19 @@ def measure_search(
     ]
     one = partial(measure_problem, seed, contacts=contacts, strategies=tuple(strategies))
     done = problems - len(missing)
-    with path.open("a", newline="") as file, worker_processes(workers) as executor:
+    with (
+        lost_workers(GOES_ON),
+        path.open("a", newline="") as file,
+        worker_processes(workers) as executor,
+    ):
         writer = csv.writer(file, lineterminator="\n")
         if not rows and not path.stat().st_size:
             writer.writerow(SearchRow._fields)
         found: Iterable[list[SearchRow]] = map(one, missing)
         if executor is not None:
             found = (
-                each.result() for each in as_completed(executor.submit(one, k) for k in missing)
+                each.result()
+                for each in as_completed(submit_again(executor, one, k) for k in missing)
             )
         for new in found:
             fresh = [row for row in new if (row.strategy, seed, row.number, contacts) not in known]

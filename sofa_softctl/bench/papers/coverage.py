@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.executors.again import GOES_ON, in_order, lost_workers
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Channel
@@ -86,7 +88,11 @@ def chain(torque_noise: float = 0.0) -> MechanismProblem:
 
 
 def measure_coverage(
-    path: Path, progress: Callable[[int], None] | None = None, *, repetitions: int = REPETITIONS
+    path: Path,
+    progress: Callable[[int], None] | None = None,
+    *,
+    repetitions: int = REPETITIONS,
+    executor: Executor | None = None,
 ) -> list[Coverage]:
     """Repeat the estimates until the file has `repetitions` of each case, and read them all.
 
@@ -97,21 +103,24 @@ def measure_coverage(
         path: CSV file; continued if it exists.
         progress: Called after each estimate with the number of estimates.
         repetitions: Number of estimates of each case in the file at the end.
+        executor: Makes several estimates at a time; None: one by one. The file is the same.
 
     Raises:
         IdentificationError: The file is not one of this benchmark.
+        WorkerError: Two worker processes died with the same estimate.
     """
     names = tuple(one.name for one in chain().parameters)
     header = ["noise"] + [f"{name} {what}" for what in ("found", "low", "high") for name in names]
     done = _rows(path, header)
-    with path.open("a", newline="") as file:
+    with lost_workers(GOES_ON), path.open("a", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if not done:
             file.truncate(0)
             writer.writerow(header)
-        for k in range(len(done), repetitions * len(CASES)):
-            case = list(CASES)[k % len(CASES)]
-            done.append([case, *map(repr, _repeat(case, seed=k))])
+        seeds = range(len(done), repetitions * len(CASES))
+        cases = [list(CASES)[k % len(CASES)] for k in seeds]
+        for case, numbers in zip(cases, in_order(executor, _repeat, cases, seeds), strict=True):
+            done.append([case, *map(repr, numbers)])
             writer.writerow(done[-1])
             file.flush()
             if progress is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.executors.again import GOES_ON, lost_workers, submit_again
 from sofa_softctl.bench.robust.cases import ROBOTS, Case
 from sofa_softctl.bench.robust.run import COLUMNS, run_case
 from sofa_softctl.errors import SoftctlError
@@ -87,6 +88,7 @@ def measure_robust(
 
     Raises:
         SoftctlError: The file is not one of this benchmark.
+        WorkerError: Two worker processes died with the same case.
     """
     known = {_key(row) for row in _rows(path)}
     todo = [case for case in cases if case.key not in known]
@@ -114,9 +116,10 @@ def _run(
     if executor is None:
         yield from (run_case(scenes, case) for case in cases)
         return
-    pending = [executor.submit(run_case, scenes, case) for case in cases]
+    pending = [submit_again(executor, run_case, scenes, case) for case in cases]
     try:
-        yield from (future.result() for future in as_completed(pending))
+        with lost_workers(GOES_ON):
+            yield from (future.result() for future in as_completed(pending))
     finally:
         for future in pending:
             future.cancel()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -70,6 +70,10 @@ class FemExperiment(Experiment):
         self._to_samples = linear(ends, elapsed)[0]  # (n_times, steps + 1)
         self._to_steps = linear(elapsed, ends)[0]  # (steps + 1, n_times)
         self._last: tuple[bytes, Trajectory] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made anew in a process that it is sent to, where the problem builds the scene."""
+        return FemExperiment, (self.problem, self.recording, self.frame)
 
     def _check(self) -> None:
         run, problem = self.recording, self.problem

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,11 @@ class FemProblem(Problem):
         units, scene = self.units, str(self.scene)
         own = tuple(with_unit(one, units, scene) for one in self.parameters)
         object.__setattr__(self, "parameters", own)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Fields and the fitted frame: a process that it is sent to builds the scene itself."""
+        kept = [*(one.name for one in fields(self)), "_camera"]
+        return {name: vars(self)[name] for name in kept if name in vars(self)}
 
     @cached_property
     def model(self) -> StepModel:

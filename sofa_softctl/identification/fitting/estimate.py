@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from time import perf_counter
 from typing import Any
 
@@ -13,10 +15,23 @@ from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.data.unit_checks import suspicious_channels
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.adjoint_sweeps import left_out
+from sofa_softctl.identification.fitting.failed_starts import (
+    check_found,
+    unsimulated,
+    warnings_on,
+)
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult, search
+from sofa_softctl.identification.fitting.minima import Minimum, distinct_minima
 from sofa_softctl.identification.fitting.multistart import closer, spread_starts
 from sofa_softctl.identification.fitting.noise import rescaled
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
+from sofa_softctl.identification.fitting.searches import (
+    CLOSER,
+    Make,
+    Progress,
+    SearchTask,
+    search_all,
+)
 from sofa_softctl.identification.fitting.termination import Termination
 from sofa_softctl.identification.fitting.unobservable import unobservable_parameters
 from sofa_softctl.identification.parameter import Parameter, starts
@@ -24,13 +39,8 @@ from sofa_softctl.status import Status
 
 EVALUATIONS = 200
 """Default limit of evaluations of a search."""
-CLOSER = 4
-"""Most bisections of a start that cannot be simulated towards the given one."""
 NOISE_ROUNDS = 10
 """Most rounds of noise estimation."""
-
-Progress = Callable[[int, int, float], None]
-"""Called with the number of the search (from 0), its evaluations so far and the last cost."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +68,7 @@ class Estimate:
     noise_estimated: bool
     """Whether the channels' noise was estimated from residuals, not given."""
     searches: tuple[SearchResult, ...]
-    """All searches, one for each start, best first."""
+    """All searches, one for each start, best first; with the noise that was declared."""
     warnings: tuple[str, ...]
     """Warnings on data and starts."""
     method: str
@@ -67,6 +77,13 @@ class Estimate:
     """Simulations of all experiments, with derivatives."""
     seconds: float
     """Wall time [s]."""
+    failed: tuple[tuple[np.ndarray, str], ...] = ()
+    """Starts without a search, shape (n_rho,), and why."""
+
+    @cached_property
+    def minima(self) -> tuple[Minimum, ...]:
+        """Distinct minima at which searches converged, best first."""
+        return distinct_minima(self.searches)
 
     @property
     def status(self) -> Status:
@@ -142,6 +159,8 @@ def estimate(
     most: int = EVALUATIONS,
     progress: Progress | None = None,
     warn: Callable[[str], None] | None = None,
+    executor: Executor | None = None,
+    make: Make | None = None,
 ) -> Estimate:
     """Fit parameters to all experiments at once.
 
@@ -158,21 +177,22 @@ def estimate(
         seed: Seed of the other starts.
         estimate_noise: Estimate each channel's noise from its residuals as well.
         most: Limit of evaluations of a search.
-        progress: Called after each evaluation.
+        progress: Called after each evaluation; with an executor, at the end of each search.
         warn: Called with each warning on the data, before the search.
+        executor: Does the searches of several starts at the same time; None: one after the other.
+            The estimate is the same.
+        make: Makes the experiments in its processes; picklable. None: they are pickled.
 
     Raises:
-        IdentificationError: Fewer data than parameters, an unknown name in `fixed`, or the model
-            cannot be simulated at any start.
+        IdentificationError: Fewer data than parameters, an unknown name in `fixed`, experiments
+            that cannot be sent to the executor, or the model cannot be simulated at any start.
+        WorkerError: The executor is broken, or every search lost its worker processes.
     """
     began = perf_counter()
     misfit = StackedResidual(experiments, parameters)
     fitting = _Fitting(misfit, fixed, most, progress, warn)
-    searches = fitting.from_starts(starts, seed)
-    best = searches[0]
-    if estimate_noise:
-        best = fitting.with_noise(best)
-        searches = (best, *searches[1:])
+    searches = fitting.from_starts(starts, seed, executor, make)
+    best = fitting.with_noise(searches[0]) if estimate_noise else searches[0]
     return assess(
         fitting.misfit,
         best,
@@ -183,6 +203,7 @@ def estimate(
         warnings=(*fitting.warnings, *left_out(misfit.experiments)),
         evaluations=fitting.evaluations,
         seconds=perf_counter() - began,
+        failed=fitting.failed,
     )
 
 
@@ -221,48 +242,66 @@ class _Fitting:
         self.all_fixed = bool(self.fixed.all())
         self.unobservable: tuple[str, ...] = ()
         self.warnings: tuple[str, ...] = ()
+        self.failed: tuple[tuple[np.ndarray, str], ...] = ()
         self.evaluations = 0
 
-    def from_starts(self, count: int, seed: int) -> tuple[SearchResult, ...]:
+    def from_starts(
+        self, count: int, seed: int, executor: Executor | None = None, make: Make | None = None
+    ) -> tuple[SearchResult, ...]:
         """Searches from each start, best first; unobservable parameters are held."""
         begin = starts(self.misfit.parameters)
         points = [begin, *spread_starts(self.misfit.parameters, ~self.fixed, count - 1, seed)]
-        found: list[SearchResult] = []
-        failed: list[tuple[np.ndarray, SimulationError]] = []
-        for number, first in enumerate(points):
-            point = first
-            for _ in range(CLOSER + 1 if number else 1):
-                try:
-                    if not found:
-                        self._check(point)
-                    found.append(self._search(point, number))
-                    break
-                except SimulationError as error:
-                    if point is first:
-                        failed.append((point, error))
-                    point = closer(found[0].start if found else begin, point)
-        if not found:
-            point, why = failed[0]
-            raise IdentificationError(
-                f"The model cannot be simulated at the start ({self._listed(point)}): "
-                f"{sentence(str(why))} Give another start, or more of them."
-            ) from why
-        if failed:
-            self.warnings += (self._on_failed(failed, len(points), len(points) - len(found)),)
+        anchor = self._checked(points)
+        if self.fixed.all():
+            return (self._at_start(),)
+        attempts = search_all(
+            self.misfit,
+            [self._task(number, point, anchor) for number, point in enumerate(points)],
+            self.progress,
+            executor=executor,
+            make=make,
+        )
+        found = [one.found for one in attempts if one.found is not None]
+        self.evaluations += sum(one.evaluations for one in found)
+        check_found(attempts, self.misfit.names)
+        self.warnings += warnings_on(attempts, self.misfit.names)
+        self.failed = tuple(
+            (one.task.start, one.unsimulated or one.lost) for one in attempts if one.found is None
+        )
         return tuple(sorted(found, key=lambda one: one.cost))
 
-    def _on_failed(
-        self, failed: list[tuple[np.ndarray, SimulationError]], count: int, lost: int
-    ) -> str:
-        """A warning on starts that could not be simulated, with the first of them."""
-        point, why = failed[0]
-        text = (
-            f"at {len(failed)} of {count} starts the model cannot be simulated; the first is "
-            f"{self._listed(point)} ({str(why).rstrip('.')})"
+    def _checked(self, points: Sequence[np.ndarray]) -> np.ndarray:
+        """The first start that can be simulated, where the data are checked."""
+        reason: SimulationError | None = None
+        for number, start in enumerate(points):
+            point = start
+            for _ in range(CLOSER + 1 if number else 1):
+                try:
+                    self._check(point)
+                    return point
+                except SimulationError as error:
+                    reason = reason or error
+                    point = closer(points[0], point)
+        assert reason is not None
+        raise unsimulated(points[0], str(reason), self.misfit.names) from reason
+
+    def _task(self, number: int, point: np.ndarray, anchor: np.ndarray) -> SearchTask:
+        begin = starts(self.misfit.parameters)
+        return SearchTask(
+            number,
+            np.where(self.fixed, begin, point),
+            np.where(self.fixed, begin, anchor),
+            ~self.fixed,
+            self.most,
         )
-        closer = len(failed) - lost
-        text += f". Moved towards the given one: {closer}" if closer else ""
-        return text + (f". Skipped: {lost}" if lost else "")
+
+    def _at_start(self) -> SearchResult:
+        """The start, where no parameter is to be fitted."""
+        begin = starts(self.misfit.parameters)
+        residuals, _ = self.misfit.stacked(self.misfit.fits(begin), begin)
+        cost = float(residuals @ residuals)
+        ended = Termination.FIXED if self.all_fixed else Termination.UNOBSERVABLE
+        return SearchResult(begin, begin, cost, ended, (), 1, 0, "")
 
     def with_noise(self, best: SearchResult) -> SearchResult:
         """Alternate between noise from residuals and parameters with it until neither changes."""
@@ -272,10 +311,25 @@ class _Fitting:
             self.misfit = StackedResidual(
                 self.misfit.experiments, self.misfit.parameters, deviations=noise
             )
-            best = self._search(best.rho, 0)
+            best = self._again(best)
             if change < 1e-3:
                 break
         return best
+
+    def _again(self, best: SearchResult) -> SearchResult:
+        """The search from where the best one ended."""
+        if self.fixed.all():
+            return self._at_start()
+        report = self.progress
+        found = search(
+            self.misfit,
+            best.rho,
+            ~self.fixed,
+            most=self.most,
+            progress=None if report is None else partial(report, 0),
+        )
+        self.evaluations += found.evaluations
+        return found
 
     def _check(self, start: np.ndarray) -> None:
         """Check the data where the model can be simulated: number, units, observability."""
@@ -303,33 +357,6 @@ class _Fitting:
                 f"There are {data} measured samples for {wanted} parameters without prior. Record "
                 "more, fix parameters, or give them a prior."
             )
-
-    def _search(self, start: np.ndarray, number: int) -> SearchResult:
-        begin = np.where(self.fixed, starts(self.misfit.parameters), start)
-        if self.fixed.all():
-            residuals, _ = self.misfit.stacked(self.misfit.fits(begin), begin)
-            cost = float(residuals @ residuals)
-            ended = Termination.FIXED if self.all_fixed else Termination.UNOBSERVABLE
-            return SearchResult(begin, begin, cost, ended, (), 1, 0, "")
-        report = self.progress
-        found = search(
-            self.misfit,
-            begin,
-            ~self.fixed,
-            most=self.most,
-            progress=None if report is None else lambda done, cost: report(number, done, cost),
-        )
-        self.evaluations += found.evaluations
-        return found
-
-    def _listed(self, rho: np.ndarray) -> str:
-        return ", ".join(f"{n} = {x:.4g}" for n, x in zip(self.misfit.names, rho, strict=True))
-
-
-def sentence(text: str) -> str:
-    """The text with a full stop at its end."""
-    text = text.rstrip()
-    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def start_at(parameters: Sequence[Parameter], values: Mapping[str, float]) -> tuple[Parameter, ...]:

@@ -49,6 +49,8 @@ class SearchResult:
     """Failed simulations: a shorter step was tried instead."""
     reason: str
     """Message of the last failed simulation; empty: none failed."""
+    information: np.ndarray | None = None
+    """J^T J at the end, 0 for parameters that were held, shape (n_rho, n_rho); None: unknown."""
 
 
 def search(
@@ -110,6 +112,7 @@ def search(
         evaluations=trials.evaluations,
         rejected=trials.rejected,
         reason=trials.reason,
+        information=_information(np.asarray(found.jac), free),
     )
 
 
@@ -161,6 +164,13 @@ class _Trials:
         self._at, self._values = x.tobytes(), (residuals, jacobian[:, self.free])
         if self.progress is not None:
             self.progress(self.evaluations, float(residuals @ residuals))
+
+
+def _information(J: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """J^T J, spread over all parameters, shape (n_rho, n_rho)."""
+    found = np.zeros((len(free), len(free)))
+    found[np.ix_(free, free)] = J.T @ J
+    return found
 
 
 def _inside(

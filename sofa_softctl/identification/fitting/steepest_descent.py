@@ -13,11 +13,12 @@ from time import perf_counter
 
 import numpy as np
 
+from sofa_softctl._internal.sentences import sentence
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.data.unit_checks import suspicious_channels
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.adjoint_sweeps import adjoint_gradient, left_out
-from sofa_softctl.identification.fitting.estimate import Estimate, assess, sentence
+from sofa_softctl.identification.fitting.estimate import Estimate, assess
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult
 from sofa_softctl.identification.fitting.residual import StackedResidual, check_shapes
 from sofa_softctl.identification.fitting.termination import Termination

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sparse
@@ -59,6 +59,10 @@ class MechanismExperiment(Experiment):
             )
         self._last: tuple[bytes, _Run] | None = None
         self._moved = 0.0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the last simulation, which is larger than all else."""
+        return vars(self) | {"_last": None}
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sofa_softctl.identification.fitting.estimate import Estimate, sentence
+from sofa_softctl._internal.sentences import sentence
+from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.outliers import without
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.fitting.steepest_descent import METHOD
 from sofa_softctl.identification.report.diagnostic import Diagnostic, Level, listed
 from sofa_softctl.identification.report.residual_diagnostics import on_residuals
+from sofa_softctl.identification.report.start_diagnostics import on_starts
 from sofa_softctl.identification.uncertainty.identifiability import BLIND, Direction
 from sofa_softctl.identification.uncertainty.validation import rms
 
@@ -22,15 +24,13 @@ WORSE = 1.5
 """Held-out errors above this multiple of the fitted ones are reported."""
 FAR = 3.0
 """Residuals above this many deviations are reported where the search converged."""
-SAME = 1e-2
-"""Costs that differ by less than this share are the same."""
 SEVERITY = {"bad": 0, "look": 1, "good": 2}
 
 
 def diagnostics(report: Report) -> tuple[Diagnostic, ...]:
     """All diagnostics, most severe first."""
     estimate = report.estimate
-    found = [_on_search(report)]
+    found = [_on_search(report), *on_starts(estimate)]
     found += [Diagnostic("look", _at_bound(estimate, name)) for name in estimate.at_bound]
     found += [Diagnostic("look", _unobservable(estimate, name)) for name in estimate.unobservable]
     found += [_blind(one) for one in report.trust.blind]
@@ -61,7 +61,7 @@ def _on_search(report: Report) -> Diagnostic:
     if count == 1 or estimate.method == METHOD:
         advice = "" if estimate.method == METHOD else " Try --starts 8."
         return Diagnostic("look", f"{text}: a local minimum, or the model is wrong.{advice}")
-    same = sum(one.cost <= (1.0 + SAME) * estimate.cost for one in estimate.searches)
+    same = estimate.minima[0].count if estimate.minima else 1
     return Diagnostic(
         "look",
         f"{text}, as did {same} of {count} searches: "

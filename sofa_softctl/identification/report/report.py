@@ -98,7 +98,15 @@ class Report:
             "held_out": [_channel(one) for one in self.held_out],
             "outliers": [vars(one) for one in self.outliers],
             "draws_of_inputs": self.draws,
-            "searches": [_search(one, estimate.names) for one in estimate.searches],
+            "starts": len(estimate.searches) + len(estimate.failed),
+            "minima": [
+                {"cost": one.cost, "searches": one.count, "parameters": _named(estimate, one.rho)}
+                for one in estimate.minima
+            ],
+            "searches": [_search(estimate, i) for i in range(len(estimate.searches))],
+            "failed_starts": [
+                {"start": _named(estimate, start), "reason": why} for start, why in estimate.failed
+            ],
             "evaluations": estimate.evaluations,
             "seconds": estimate.seconds,
             "recordings": {name: list(notes) for name, notes in self.notes.items()},
@@ -198,15 +206,27 @@ def _channel(one: ChannelResiduals) -> dict[str, Any]:
     return values | lists | {"right": one.right, "sentence": one.sentence}
 
 
-def _search(one: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def _search(estimate: Estimate, i: int) -> dict[str, Any]:
+    one = estimate.searches[i]
     return {
-        "start": dict(zip(names, one.start.tolist(), strict=True)),
-        "end": dict(zip(names, one.rho.tolist(), strict=True)),
+        "start": _named(estimate, one.start),
+        "end": _named(estimate, one.rho),
+        "minimum": minimum_of(estimate, i),
         "cost": one.cost,
         "termination": one.termination.name,
         "evaluations": one.evaluations,
         "rejected": one.rejected,
     }
+
+
+def minimum_of(estimate: Estimate, i: int) -> int | None:
+    """Number of the minimum at which a search ended, 1 is the best; None: it did not converge."""
+    numbers = [k for k, one in enumerate(estimate.minima, start=1) if i in one.searches]
+    return numbers[0] if numbers else None
+
+
+def _named(estimate: Estimate, rho: np.ndarray) -> dict[str, float]:
+    return dict(zip(estimate.names, rho.tolist(), strict=True))
 
 
 def _plain(value: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import KDTree
 
+from sofa_softctl._internal.executors.again import submit_again
 from sofa_softctl.errors import MapError, WorkerError
 
 
@@ -61,7 +62,7 @@ def evaluate(
         keep: Called with the index of each point and its sample, or the reason of failure; returns
             its number as a known point, or `NONE`.
         scale: Unit of each input in distances, shape (d,).
-        executor: Evaluates points in parallel, one for each processor; None: one by one.
+        executor: Evaluates points in parallel; None: one by one.
 
     Raises:
         WorkerError: A worker process was killed. Kept samples stay.
@@ -84,9 +85,9 @@ def evaluate(
     running: dict[Future[Sample | str], int] = {}
     try:
         while frontier.waiting or running:
-            while frontier.waiting and len(running) <= (os.cpu_count() or 1):
+            while frontier.waiting and len(running) <= _count(executor):
                 i, number = frontier.take()
-                running[executor.submit(ask, exact, points[i], near(number))] = i
+                running[submit_again(executor, ask, exact, points[i], near(number))] = i
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in sorted(done, key=lambda each: each.exception() is not None):
                 learn(running[future], future.result())
@@ -102,6 +103,11 @@ def evaluate(
     finally:
         for future in running:
             future.cancel()
+
+
+def _count(executor: Executor) -> int:
+    """Tasks that it can do at once."""
+    return getattr(executor, "count", None) or os.cpu_count() or 1
 
 
 def ask(exact: CostlyMap, u: np.ndarray, near: Neighbour | None) -> Sample | str:

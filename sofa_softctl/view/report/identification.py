@@ -10,7 +10,7 @@ import numpy as np
 
 import sofa_softctl.view.report.figures as plots
 from sofa_softctl.identification.fitting.residual import Fit
-from sofa_softctl.identification.report.report import Report
+from sofa_softctl.identification.report.report import Report, minimum_of
 from sofa_softctl.identification.uncertainty.residual_analysis import ChannelResiduals
 from sofa_softctl.view.report import html
 from sofa_softctl.view.terminal.numbers import counted, interval_text, known, number
@@ -285,7 +285,8 @@ def _searches(report: Report) -> str:
     searches = report.estimate.searches
     if len(searches) < 2:
         return ""
-    heads = ["n:from", *(f"n:{name}" for name in report.estimate.names), "n:cost", "ended"]
+    names = report.estimate.names
+    heads = ["n:from", *(f"n:{name}" for name in names), "n:cost", "n:minimum", "ended"]
     rows = [
         [
             str(k + 1),
@@ -294,6 +295,7 @@ def _searches(report: Report) -> str:
                 for a, b in zip(one.start.tolist(), one.rho.tolist(), strict=True)
             ),
             f"{one.cost:.5g}",
+            str(minimum_of(report.estimate, k) or ""),
             one.termination.name.lower().replace("_", " "),
         ]
         for k, one in enumerate(searches)
@@ -301,7 +303,8 @@ def _searches(report: Report) -> str:
     return html.section(
         "From other starts",
         html.table(heads, rows),
-        "Best first. Different ends of similar cost explain the data equally well.",
+        "Best first. Ends with the same number are one minimum: costs, and parameters as far as "
+        "the data determine them, agree within a standard deviation.",
     )
 
 

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sofa_softctl._internal.atomic_file import replacing
-from sofa_softctl.identification.report.report import Report
+from sofa_softctl.identification.report.report import Report, minimum_of
 from sofa_softctl.view.report.identification import drawn, page
 from sofa_softctl.view.terminal.numbers import counted, interval_text, known, number
 
@@ -37,15 +37,33 @@ def write_text(path: Path, text: str) -> None:
 
 
 def search_progress(
-    update: Callable[[str], None], starts: int
+    update: Callable[[str], None], starts: int, *, parallel: bool = False
 ) -> Callable[[int, int, float], None]:
-    """Progress callback of a search; calls `update` with its text."""
+    """Progress callback of searches; calls `update` with its text.
+
+    Args:
+        update: Shows the text.
+        starts: Number of searches.
+        parallel: Whether the callback is called at the end of each search.
+    """
+    costs: list[float] = []
 
     def progress(number: int, evaluation: int, cost: float) -> None:
         which = f"start {number + 1} of {starts}, " if starts > 1 else ""
         update(f"{which}simulation {evaluation}: cost {cost:.5g}")
 
-    return progress
+    def ended(number: int, evaluations: int, cost: float) -> None:
+        if len(costs) == starts:  # noise is estimated afterwards, by one search
+            update(f"estimating noise, simulation {evaluations}: cost {cost:.5g}")
+            return
+        costs.append(cost)
+        best = f": best cost {min(costs):.5g}" if np.isfinite(min(costs)) else ""
+        update(f"{len(costs)} of {starts} starts done{best}")
+
+    if not parallel:
+        return progress
+    update(f"0 of {starts} starts done")
+    return ended
 
 
 def descent_progress(update: Callable[[str], None]) -> Callable[[int, float, float], None]:
@@ -137,20 +155,31 @@ def candidates_table(report: Report) -> Table:
 
 
 def _searches(report: Report) -> Table:
-    """Ends of the searches from other starts."""
-    searches = report.estimate.searches
+    """Minima at which searches ended, then ends that are none."""
+    estimate, minima = report.estimate, report.estimate.minima
+    others = [one for i, one in enumerate(estimate.searches) if minimum_of(estimate, i) is None]
+    ends = [(one.cost, str(one.count), "", one.rho) for one in minima]
+    ends += [(one.cost, "1", _ending(one.termination.name), one.rho) for one in others]
     table = Table(
         title="From other starts, best first",
-        caption=f"Of {len(searches)} searches." if len(searches) > SEARCHES else None,
+        caption=f"Of {len(estimate.searches)} searches."
+        + (f" {len(ends) - SEARCHES} more ends." if len(ends) > SEARCHES else ""),
         title_justify="left",
         caption_justify="left",
     )
-    for column in ("cost", "ended", "with"):
-        table.add_column(column, justify="left" if column != "cost" else "right", overflow="fold")
-    names, kept = report.estimate.names, report.estimate.held
-    for one in searches[:SEARCHES]:
-        ends = zip(names, one.rho.tolist(), strict=True)
-        values = ", ".join(f"{name} {value:.4g}" for name, value in ends if name not in kept)
-        ending = one.termination.name.lower().replace("_", " ")
-        table.add_row(f"{one.cost:.5g}", ending, escape(values))
+    for column in ("cost", "searches", "ended at", "with"):
+        left = column in ("ended at", "with")
+        table.add_column(column, justify="left" if left else "right", overflow="fold")
+    kept = estimate.held
+    for k, (cost, count, ending, rho) in enumerate(ends[:SEARCHES], start=1):
+        values = ", ".join(
+            f"{name} {value:.4g}"
+            for name, value in zip(estimate.names, rho.tolist(), strict=True)
+            if name not in kept
+        )
+        table.add_row(f"{cost:.5g}", count, ending or f"minimum {k}", escape(values))
     return table
+
+
+def _ending(termination: str) -> str:
+    return termination.lower().replace("_", " ")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from sofa_softctl._internal.executors.local import LocalExecutor
 from sofa_softctl.bench.papers import coverage
 from sofa_softctl.bench.papers.coverage import measure_coverage
 from sofa_softctl.bench.papers.identification import measure_identification
@@ -25,6 +26,16 @@ def test_a_study_that_was_killed_goes_on_where_it_was(tmp_path):
         np.testing.assert_array_equal(one.found, other.found)
         assert one.found.shape == (3, 3)
         np.testing.assert_allclose(one.found, one.truth * np.ones((3, 1)), rtol=0.2)
+
+
+def test_worker_processes_write_the_same_file(tmp_path):
+    one, both = tmp_path / "one.csv", tmp_path / "both.csv"
+    measure_coverage(one, repetitions=2)
+    counts = []
+    with LocalExecutor(2) as executor:
+        measure_coverage(both, counts.append, repetitions=2, executor=executor)
+    assert both.read_bytes() == one.read_bytes()
+    assert counts == [1, 2, 3, 4]
 
 
 def test_another_file_is_left_alone(tmp_path):

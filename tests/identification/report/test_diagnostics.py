@@ -52,8 +52,9 @@ def test_a_local_minimum_is_reported_and_other_starts_are_listed(capsys):
     show(made, None, quiet=False, as_json=False)
     told = capsys.readouterr().out
     assert "From other starts" in told and "Of 9 searches." in told
-    assert told.count("│ w ") == 1 + 8  # the table of parameters, and that of ends
+    assert told.count("│ w ") == 1 + 6  # the table of parameters, and that of minima
     assert "The search converged: no small change" in texts(made, "good")
+    assert "2 of 9 searches ended at the best minimum found, 7 at 5 others, of" in texts(made)
 
 
 def test_a_wrong_model_is_more_likely_where_most_searches_end_alike(models):
@@ -78,7 +79,7 @@ def test_starts_that_cannot_be_simulated_are_moved_towards_the_given_one(models)
     assert all(each.start[0] <= 0.6 for each in found.searches)
     (told,) = found.warnings
     assert told.startswith("at 2 of 6 starts the model cannot be simulated; the first is tau = ")
-    assert told.endswith("(the lag is too long). Moved towards the given one: 2")
+    assert told.endswith("(the lag is too long). Moved towards one that can be: 2")
 
 
 def test_held_out_data_that_are_missed_as_fitted_ones_are_not_called_good(models):

@@ -1,0 +1,26 @@
+"""Experiments of recordings in files, of a problem by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sofa_softctl.identification.compatibility import as_experiment
+from sofa_softctl.identification.data.files import read_recording
+from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.problems.registry import load_problem
+
+
+def read_experiments(problem: str, entry: str, files: Sequence[str]) -> list[Experiment]:
+    """The experiments of recordings: what `softctl identify` has its workers make.
+
+    Args:
+        problem: Name of a problem, or FILE.py.
+        entry: NAME in a file's PROBLEMS; empty: it has one.
+        files: Recordings, .csv or .mcap.
+
+    Raises:
+        IdentificationError: There is no such problem, or data are missing or implausible.
+        RecordError: An MCAP file cannot be read.
+    """
+    made = load_problem(f"{problem}:{entry}" if entry else problem)
+    return [as_experiment(made.experiment(read_recording(file, made))) for file in files]
