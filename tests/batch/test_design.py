@@ -58,15 +58,27 @@ def test_samples_depend_on_the_seed_alone(method):
     assert not np.array_equal(samples(method, 20, 3), samples(method, 20, 4))
 
 
+@pytest.mark.parametrize("method", ["grid", "random"])
+def test_without_parameters_there_is_one_run(method):
+    assert list(design({}, method, count=5)) == [{}]
+
+
+def test_values_that_powers_give_have_no_digits_that_depend_on_the_processor():
+    """Names of runs are digests of values: on another processor they are the same."""
+    for axis in (Range(3.0, 700.0, log=True), Normal([1.0, 2.0], [0.1, 0.2])):
+        values = np.ravel(axis.at(np.random.default_rng(0).random((500, axis.size))))
+        assert all(float(f"{value:.12g}") == value for value in values)
+
+
 def test_whole_numbers_are_all_as_likely():
     axis = Range(1.0, 4.0, whole=True)
-    found = [axis.at(np.array([u])) for u in (np.arange(400) + 0.5) / 400]
+    found = axis.at((np.arange(400)[:, None] + 0.5) / 400)
     assert np.bincount(found).tolist() == [0, 100, 100, 100, 100]
 
 
 def test_normal_samples_have_their_mean_and_deviation():
     axis = Normal(3.0, 0.5)
-    found = np.array([axis.at(np.array([u])) for u in (np.arange(2000) + 0.5) / 2000])
+    found = np.array(axis.at((np.arange(2000)[:, None] + 0.5) / 2000))
     assert found.mean() == pytest.approx(3.0, abs=1e-12)  # the quantiles are symmetric
     assert found.std() == pytest.approx(0.5, rel=1e-3)  # of cut tails
-    assert np.isfinite(axis.at(np.array([0.0])))
+    assert np.isfinite(axis.at(np.zeros((1, 1))))

@@ -13,6 +13,10 @@ Value = Any
 """A number, a text, True or False, or a list of numbers."""
 
 
+DIGITS = 12
+"""Of values whose last digits depend on the processor, as powers do: names of runs must not."""
+
+
 class Axis(Protocol):
     """One parameter."""
 
@@ -27,8 +31,8 @@ class Axis(Protocol):
             ValueError: It has none, since it says no `count`.
         """
 
-    def at(self, u: np.ndarray) -> Value:
-        """The value at quantiles u in [0, 1), shape (size,)."""
+    def at(self, u: np.ndarray) -> list[Value]:
+        """The n values at quantiles u in [0, 1), shape (n, size)."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,10 @@ class Values:
         """See `Axis`."""
         return list(self.values)
 
-    def at(self, u: np.ndarray) -> Value:
+    def at(self, u: np.ndarray) -> list[Value]:
         """See `Axis`: each as often as the others."""
-        return self.values[min(int(u[0] * len(self.values)), len(self.values) - 1)]
+        last = len(self.values) - 1
+        return [self.values[min(int(each), last)] for each in u[:, 0] * len(self.values)]
 
 
 @dataclass(frozen=True)
@@ -73,21 +78,21 @@ class Range:
         if self.count is None:
             raise ValueError("count")
         steps = np.linspace(0.0, 1.0, self.count) if self.count > 1 else np.array([0.5])
-        return [self.at(np.full(self.size, step)) for step in steps]
+        return self.at(np.column_stack([steps] * self.size))
 
-    def at(self, u: np.ndarray) -> Value:
+    def at(self, u: np.ndarray) -> list[Value]:
         """See `Axis`."""
         low, high = (np.array(end, dtype=float) for end in (self.low, self.high))
         end = high + 1.0 if self.whole else high  # each whole number as often
-        u = u.reshape(low.shape)
+        u = u.reshape(-1, *low.shape)
         if self.log:
-            found = low * (end / low) ** u
+            found = rounded(low * (end / low) ** u)
         else:
             found = low + (end - low) * u
         if self.whole:
             found = np.floor(found)
         found = np.clip(found, low, high)
-        return (found.astype(int) if self.whole else found).tolist()
+        return list((found.astype(int) if self.whole else found).tolist())
 
 
 @dataclass(frozen=True)
@@ -108,8 +113,14 @@ class Normal:
         """See `Axis`."""
         raise ValueError("normal")
 
-    def at(self, u: np.ndarray) -> Value:
+    def at(self, u: np.ndarray) -> list[Value]:
         """See `Axis`; beyond 8 standard deviations nothing is drawn."""
         mean = np.array(self.mean, dtype=float)
-        z = np.clip(ndtri(u.reshape(mean.shape)), -8.0, 8.0)
-        return (mean + np.asarray(self.deviation) * z).tolist()
+        z = np.clip(ndtri(u.reshape(-1, *mean.shape)), -8.0, 8.0)
+        return list(rounded(mean + np.asarray(self.deviation) * z).tolist())
+
+
+def rounded(values: np.ndarray) -> np.ndarray:
+    """Values with `DIGITS` significant digits, shape as given."""
+    texts = np.char.mod(f"%.{DIGITS}g", values)
+    return texts.astype(float)

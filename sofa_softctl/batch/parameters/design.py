@@ -14,6 +14,9 @@ METHODS = ("grid", "list", "random", "latin", "sobol")
 """All combinations; the first values of all, then the second ...; and samples: independent, a Latin
 hypercube, a scrambled Sobol' sequence."""
 
+AT_ONCE = 1000
+"""Samples of which values are computed together."""
+
 
 def design(
     axes: Mapping[str, Axis], method: str, *, count: int | None = None, seed: int = 0
@@ -29,6 +32,9 @@ def design(
     Raises:
         ValueError: An axis has no values for a grid, or the lists have different lengths.
     """
+    if not axes:
+        yield {}
+        return
     if method in ("grid", "list"):
         grids = {name: axis.grid() for name, axis in axes.items()}
         rows = product(*grids.values()) if method == "grid" else zip(*grids.values(), strict=True)
@@ -37,15 +43,16 @@ def design(
         return
     assert count is not None
     ends = np.cumsum([axis.size for axis in axes.values()])
-    for u in _samples(method, int(ends[-1]) if len(ends) else 0, count, seed):
-        parts = np.split(u, ends[:-1])
-        yield {name: axis.at(p) for (name, axis), p in zip(axes.items(), parts, strict=True)}
+    samples = _samples(method, int(ends[-1]), count, seed)
+    for begin in range(0, count, AT_ONCE):
+        parts = np.split(samples[begin : begin + AT_ONCE], ends[:-1], axis=1)
+        columns = [axis.at(part) for axis, part in zip(axes.values(), parts, strict=True)]
+        for values in zip(*columns, strict=True):
+            yield dict(zip(axes, values, strict=True))
 
 
 def _samples(method: str, size: int, count: int, seed: int) -> np.ndarray:
     """Samples in the unit cube, shape (count, size)."""
-    if not size:
-        return np.empty((count, 0))
     from scipy.stats import qmc  # takes most of a second, which workers need not spend
 
     rng = np.random.default_rng(seed)
