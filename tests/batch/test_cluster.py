@@ -5,10 +5,12 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from sofa_softctl._internal import processes
 from sofa_softctl._internal.executors import carried, cluster_client
 from sofa_softctl._internal.executors.cluster import ClusterExecutor
 from sofa_softctl._internal.executors.ended import WorkerEndedError
@@ -193,7 +195,6 @@ def test_rows_are_the_same_when_workers_and_then_the_scheduler_are_killed(tmp_pa
 
 SHAPE = """
 import os
-import signal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -264,6 +265,19 @@ def test_a_worker_of_other_versions_does_nothing(tmp_path):
             assert pids == {own.pid} and executor.count == 1
         with pytest.raises(ClusterError, match=r"worker tcp://.* has numpy 1\.0, not "):
             ClusterExecutor(dask.address)
+
+
+def fail_elsewhere(pid):
+    if os.getpid() != pid:
+        raise ClusterError("there is no SOFA here")
+
+
+def test_tasks_say_why_the_processes_of_a_worker_cannot_begin(dask, monkeypatch):
+    first = {"backend": partial(fail_elsewhere, os.getpid())}
+    monkeypatch.setattr(processes, "_first", first)
+    with ClusterExecutor(dask.address) as executor:
+        with pytest.raises(ClusterError, match="there is no SOFA here"):
+            executor.submit(abs, -1).result()
 
 
 def test_a_cluster_without_workers_is_waited_for(tmp_path):

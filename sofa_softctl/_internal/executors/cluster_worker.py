@@ -152,9 +152,12 @@ def _begin(root: str, folder: str, search: tuple[str, ...], first: bytes) -> Non
         os.makedirs(root + folder, exist_ok=True)
     with suppress(OSError):
         os.chdir(root + folder)
-    calls: list[Callable[[], object]] = unpacked(first)
-    for call in calls:
-        call()
+    try:
+        calls: list[Callable[[], object]] = unpacked(first)
+        for call in calls:
+            call()
+    except Exception as error:
+        _problems.append(error)
 
 
 def _call(task: bytes) -> bytes:
@@ -163,6 +166,12 @@ def _call(task: bytes) -> bytes:
     return packed_answer(answer, packed_back, unpacked)
 
 
+_problems: list[Exception] = []
+"""Why this process can do no task, as for want of SOFA on this computer: all tasks raise it."""
+
+
 def _done(task: bytes) -> Any:
+    for problem in _problems:
+        raise problem
     function, args, kwargs = unpacked(task)
     return function(*args, **kwargs)
