@@ -25,6 +25,7 @@ SoftctlError                what every error of this package is
 │   ├── DeviceOpenError         it could not be opened: missing, busy, no permission, wrong firmware
 │   ├── DeviceFailedError       it failed while it was running: unplugged, a fault of its own
 │   └── DeviceTimeoutError      it did not answer in time (TimeoutError)
+├── ClusterError            a Dask cluster is not reached, or has other versions (RuntimeError)
 └── WorkerError             a process that evaluated the exact map ended (RuntimeError)
 """
 
@@ -141,6 +142,10 @@ class DeviceFailedError(DeviceError):
 
 class DeviceTimeoutError(DeviceError, TimeoutError):
     """A device did not answer in time."""
+
+
+class ClusterError(SoftctlError, RuntimeError):
+    """A Dask cluster cannot be used: it is not reached, or its workers have other versions."""
 
 
 class WorkerError(SoftctlError, RuntimeError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.executors.packing import original
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.batch.output import Tail
 from sofa_softctl.batch.study import Scenario
@@ -60,7 +62,10 @@ class Beginnings:
 
     def _open(self, scenario: Scenario, parameters: Mapping[str, Any], key: str) -> None:
         self.close()
-        seed(key)
+        # Without folders: runs of a project that was copied, or sent to a cluster, are the same.
+        scene = os.path.basename(scenario.scene)
+        what = [scene, scenario.backend, scenario.warmup, parameters]
+        seed(original(json.dumps(what, sort_keys=True, ensure_ascii=False)))
         self._session = opened(scenario, parameters)
         self._session.step(scenario.warmup)
         if scenario.warmup and can_branch(self._session):

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError, Executor, Future
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from pathlib import Path
 from queue import SimpleQueue
 from time import monotonic
 from typing import Any
 
+from sofa_softctl._internal.atomic_file import replacing
 from sofa_softctl.batch.check import check_study
 from sofa_softctl.batch.folder import StudyFolder
 from sofa_softctl.batch.row import DIED, OWN, Row, column_of, failure
 from sofa_softctl.batch.run_one import Task, failed, run_one
 from sofa_softctl.batch.study import Run, Study
-from sofa_softctl.errors import StudyError
+from sofa_softctl.errors import ClusterError, StudyError
 
 FLUSHES_EVERY = 2.0
 """Time after which rows are on disk: so much work a driver that is killed loses [s]."""
@@ -59,6 +61,7 @@ def run_study(
     *,
     most: int | None = None,
     again: bool = False,
+    sources: Iterable[str] | None = None,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
     """Check a study, and do the runs that have no row, in its order; each becomes one.
@@ -72,11 +75,13 @@ def run_study(
         executor: Does the runs; `executor.count` at once, else one.
         most: Number of runs after which it ends; None: all.
         again: Whether to take out all rows that are there.
+        sources: Files that its first run reads, where the study was checked; None: check it.
         report: Called at the start, and after each row.
 
     Raises:
         StudyError: No run can succeed, see `check_study`; rows cannot be written, or the executor
             is gone: rows that came are kept.
+        ClusterError: Dask failed: rows that came are kept.
     """
     study = folder.study
     damaged = folder.table.set_damaged_aside()
@@ -84,7 +89,8 @@ def run_study(
     done = folder.table.done()
     todo = missing_runs(study, {} if again else done)
     first = next(todo, None)
-    sources = check_study(study, executor) if first else ()
+    if sources is None:
+        sources = check_study(study, executor) if first else ()
     if again:
         folder.table.remove(done)
         done = {}
@@ -128,7 +134,7 @@ def _maker(folder: StudyFolder) -> Callable[[Run], Task]:
     def make(run: Run) -> Task:
         path = folder.records.absolute() / f"{run.id}.mcap"
         record = "" if study.record == "none" else str(path)
-        return Task(study.scenario, run, record, study.record == "failures")
+        return Task(study.scenario, run, record, study.record == "failures", folder.token)
 
     return make
 
@@ -174,10 +180,16 @@ def _rows(executor: Executor, tasks: Iterator[Task]) -> Iterator[Row]:
 
 
 def row_of(future: Future[Row], task: Task) -> Row:
-    """The row of a task, also of one whose process is gone."""
+    """The row of a task, also of one whose process is gone; its recording is written."""
     error = future.exception()
+    if isinstance(error, ClusterError):
+        raise error
     if error is None:
-        return future.result()
+        row = future.result()
+        if recording := row.pop("recording", None):
+            with replacing(Path(task.record), StudyError) as temporary:
+                temporary.write_bytes(recording)
+        return row
     parameters = dict(task.run.parameters)
     return {"run": task.run.id, "index": task.run.index, "parameters": parameters} | failure(error)
 

@@ -15,6 +15,8 @@ from sofa_softctl.batch.study import Study
 
 TRIED = 4
 """Runs that are done, beside a first one, which compiles."""
+ELSEWHERE = "none"
+"""A token that no folder has: recordings come with their rows."""
 ROW_BYTES = 120.0
 """Of a row in Parquet files of many rows, with some ten parameters and measures [bytes]."""
 
@@ -39,20 +41,23 @@ class Estimate:
     """Runs that were tried."""
 
 
-def estimate(study: Study, done: Mapping[str, str], executor: Executor) -> Estimate:
+def estimate(
+    study: Study, done: Mapping[str, str], executor: Executor, *, check: bool = True
+) -> Estimate:
     """Check a study, and try a few of the missing runs, evenly among them; no row is written.
 
     Args:
         study: The study.
         done: Status of each run that has a row.
         executor: Does the runs; `executor.count` at once, else one.
+        check: Whether to check the study first.
 
     Raises:
         StudyError: No run can succeed, see `check_study`.
     """
     runs = sum(1 for _ in study.runs())
     missing = sum(1 for _ in missing_runs(study, done))
-    if missing:
+    if missing and check:
         check_study(study, executor)
     places = {k * missing // TRIED for k in range(TRIED)}
     picked = [run for place, run in enumerate(missing_runs(study, done)) if place in places]
@@ -61,7 +66,7 @@ def estimate(study: Study, done: Mapping[str, str], executor: Executor) -> Estim
         for number, run in enumerate(picked[:1] + picked):
             record = Path(name) / f"{run.id}.mcap"
             kept = "" if study.record == "none" else str(record)
-            task = Task(study.scenario, run, kept, study.record == "failures")
+            task = Task(study.scenario, run, kept, study.record == "failures", ELSEWHERE)
             row = row_of(executor.submit(run_one, task), task)
             if number:
                 seconds.append(row.get("seconds") or study.limits.seconds or 0.0)

@@ -7,17 +7,19 @@ import hashlib
 import json
 import os
 import shutil
+import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any, Self
 
 from sofa_softctl._internal.atomic_file import replacing, writing
+from sofa_softctl._internal.digests import digest_of_file
+from sofa_softctl._internal.versions import made_of
 from sofa_softctl.batch.measures import is_function
-from sofa_softctl.batch.sources import digest_of_file, digest_of_package
+from sofa_softctl.batch.run_one import LOCK
 from sofa_softctl.batch.study import ID_LENGTH, Study
 from sofa_softctl.batch.table import Table
 from sofa_softctl.errors import StudyError
-from sofa_softctl.scene.provenance import environment
 
 SUFFIX = ".study"
 FORMAT = 1
@@ -45,6 +47,8 @@ class StudyFolder:
         self.digest = ""
         """Of what rows are made of since `begin`: files that its first run reads, package,
         versions."""
+        self.token = uuid.uuid4().hex
+        """In its lock file, by which workers know the folder."""
         with writing(path, StudyError):
             path.mkdir(parents=True, exist_ok=True)
             self._lock = self._locked()
@@ -97,7 +101,7 @@ class StudyFolder:
             runs: Number of runs.
         """
         own = self._digests(sources)
-        made = _made_of()
+        made = made_of()
         text = json.dumps([list(own.values()), made["package"], made["versions"]])
         self.digest = hashlib.sha256(text.encode()).hexdigest()[:ID_LENGTH]
         paths = (self.path.parent / name for name in self.about["sources"])
@@ -144,7 +148,7 @@ class StudyFolder:
         return f"{place_of(file, self.path)}:{name}"
 
     def _read_about(self) -> dict[str, Any]:
-        empty = {"format": FORMAT, "study": self.study.name, "sources": {}} | _made_of()
+        empty = {"format": FORMAT, "study": self.study.name, "sources": {}} | made_of()
         found = read_about(self.path)
         if found and found["study"] != self.study.name:
             raise StudyError(
@@ -158,7 +162,7 @@ class StudyFolder:
             temporary.write_text(json.dumps(self.about, indent=1), encoding="utf-8")
 
     def _locked(self) -> IO[bytes]:
-        file = open(self.path / ".lock", "ab")  # noqa: SIM115 - closed by `release`
+        file = open(self.path / LOCK, "ab")  # noqa: SIM115 - closed by `release`
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -167,6 +171,9 @@ class StudyFolder:
                 f"'{self.path}': another process does this study. Wait until it ends, or stop it: "
                 "what it has done is kept."
             ) from None
+        file.truncate(0)
+        file.write(self.token.encode())
+        file.flush()
         return file
 
     def release(self) -> None:
@@ -208,7 +215,7 @@ def changes_since(path: Path, about: Mapping[str, Any]) -> list[str]:
         path: The folder.
         about: What is written down about its rows.
     """
-    now = _made_of()
+    now = made_of()
     found = [
         f"{name} {then} is {now['versions'].get(name, 'gone')} now"
         for name, then in about["versions"].items()
@@ -231,10 +238,6 @@ def place_of(path: str | Path, folder: Path) -> str:
     """
     whole, base = os.path.realpath(path), os.path.realpath(folder.parent)
     return os.path.relpath(whole, base) if Path(whole).is_relative_to(base) else whole
-
-
-def _made_of() -> dict[str, Any]:
-    return {"versions": environment()["versions"], "package": digest_of_package()}
 
 
 _OTHER = {"scene": "another scene", "measures": "other measures"}

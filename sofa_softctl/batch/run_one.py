@@ -34,8 +34,13 @@ class Task:
     """Where its recording goes, FILE.mcap; empty: nowhere."""
     failures_only: bool = False
     """Whether only a run that fails leaves its recording."""
+    token: str = ""
+    """Content of `LOCK` in the study's folder, which a worker may not see: then its row has the
+    `recording`. Empty: it sees it."""
 
 
+LOCK = ".lock"
+"""File of the study's folder, above that of the recordings."""
 Watch = Callable[[Any], Callable[[int], None]]
 """Called with the session before the first step; gives what is called after each step."""
 _beginnings = Beginnings()
@@ -45,6 +50,7 @@ def run_one(task: Task, watch: Watch | None = None) -> Row:
     """Columns of a run, whatever happens in it; only the process itself may end.
 
     `parameters` and `measures` are dicts, `sources` the files that it read; there is no `digest`.
+    `recording` is the content of its recording, where its folder is not seen from here.
 
     Random generators of Python and numpy are seeded from what is run, so that a row does not
     depend on where, when, and after which others it is done.
@@ -58,10 +64,10 @@ def run_one(task: Task, watch: Watch | None = None) -> Row:
         "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "worker": f"{platform.node()}:{os.getpid()}",
     }
-    output = Tail()
+    output, keep = Tail(), _Keep(task, row)
     with redirect_stdout(output), redirect_stderr(output), files_read() as sources:
         try:
-            row |= _done(task, output, watch)
+            row |= _done(task, keep, output, watch)
         except Exception as error:
             row |= failure(error)
         except SystemExit as error:
@@ -79,7 +85,7 @@ def failed(row: Mapping[str, Any]) -> bool:
     return row["status"] != OK or bool(verdict and not Verdict[verdict].ok)
 
 
-def _done(task: Task, output: Tail, watch: Watch | None) -> Row:
+def _done(task: Task, keep: _Keep, output: Tail, watch: Watch | None) -> Row:
     if task.scenario.function:
         seed(task.run.id)
         return {"measures": _of_function(task)}
@@ -97,7 +103,7 @@ def _done(task: Task, output: Tail, watch: Watch | None) -> Row:
             )
         recording = None
         if task.record or needs_record(scenario.measures):
-            recording = stack.enter_context(_recording(task))
+            recording = stack.enter_context(_recording(task, keep))
         seed(task.run.id)
         with session.recording(recording) if recording else ExitStack():
             summary, _ = run(session, steps, watch(session) if watch else None)
@@ -111,22 +117,46 @@ def _done(task: Task, output: Tail, watch: Watch | None) -> Row:
             and task.record
             and not (task.failures_only and not failed(row | {"status": OK}))
         ):
-            os.replace(recording, task.record)
+            keep(recording)
     return row
 
 
 @contextmanager
-def _recording(task: Task) -> Iterator[Path]:
+def _recording(task: Task, keep: _Keep) -> Iterator[Path]:
     """A file to record to, which is gone at the end unless it was moved; what failed is kept."""
-    folder = Path(task.record).parent if task.record else None
+    folder = keep.folder
     with tempfile.TemporaryDirectory(prefix=".record-", dir=folder) as name:
         path = Path(name) / f"{task.run.id}.mcap"
         try:
             yield path
         except BaseException:
             if task.record and path.exists():
-                os.replace(path, task.record)
+                keep(path)
             raise
+
+
+class _Keep:
+    """Puts a recording where it belongs; into the row where that is not seen from here."""
+
+    def __init__(self, task: Task, row: Row) -> None:
+        self._task, self._row = task, row
+        self.folder = Path(task.record).parent if task.record and _sees_folder(task) else None
+        """Where it is written; None: a temporary folder."""
+
+    def __call__(self, recording: Path) -> None:
+        if self.folder:
+            os.replace(recording, self._task.record)
+        else:
+            self._row["recording"] = recording.read_bytes()
+
+
+def _sees_folder(task: Task) -> bool:
+    """Whether this process sees the study's folder; one of that name may be another."""
+    try:
+        lock = Path(task.record).parents[1] / LOCK
+        return not task.token or lock.read_text(encoding="ascii") == task.token
+    except (OSError, ValueError):
+        return False
 
 
 def _of_function(task: Task) -> dict[str, Any]:

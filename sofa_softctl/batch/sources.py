@@ -1,8 +1,7 @@
-"""Which files a run reads: its scene, modules beside it, meshes; and digests of them."""
+"""Which files a run reads: its scene, modules beside it, meshes."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import tempfile
@@ -72,22 +71,3 @@ def counts(path: str) -> bool:
 def _elsewhere() -> tuple[str, ...]:
     places = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(_PACKAGE)}
     return (*(os.path.realpath(place) + os.sep for place in places), "/proc/", "/sys/", "/dev/")
-
-
-def digest_of_file(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of a file's content; empty: it is gone."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        return ""
-
-
-@cache
-def digest_of_package() -> str:
-    """SHA-256 of this package's sources."""
-    found = hashlib.sha256()
-    for path in sorted(_PACKAGE.rglob("*.py")):
-        found.update(path.relative_to(_PACKAGE).as_posix().encode())
-        found.update(path.read_bytes())
-    return found.hexdigest()

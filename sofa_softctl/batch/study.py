@@ -85,6 +85,8 @@ class Study:
     """Which runs leave a movie."""
     plugins: tuple[str, ...] = ()
     """Plugin files that workers load."""
+    files: tuple[str, ...] = ()
+    """Files that only some runs read, and which workers of a cluster need too."""
     text: str = ""
     """Text of its file."""
     folder: str = ""

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,7 @@ def study_of(data: Any, faults: Faults, folder: Path, text: str, name: str) -> S
     scenario = replace(scenario, steps_most=steps_most)
     record, movie = _keep(_table(root, "keep"))
     plugins = _files(root, "plugins", folder)
+    files = _matching(root, "files", folder)
     if scenario.function:
         _check_function(root, scenario, record, movie)
     root.close("a study")
@@ -98,6 +100,7 @@ def study_of(data: Any, faults: Faults, folder: Path, text: str, name: str) -> S
         record=record,
         movie=movie,
         plugins=plugins,
+        files=files,
         text=text,
         folder=str(folder),
     )
@@ -288,6 +291,17 @@ def _files(root: Fields, key: str, folder: Path) -> tuple[str, ...]:
         root.wrong(key, "a list of files", 'Write them in [...], such as ["my_plugin.py"].')
         return ()
     return tuple(_beside(folder, each) for each in found)
+
+
+def _matching(root: Fields, key: str, folder: Path) -> tuple[str, ...]:
+    """Files that match patterns such as 'meshes/*.vtk'."""
+    found: list[str] = []
+    for pattern in _files(root, key, folder):
+        matches = [path for path in sorted(glob(pattern, recursive=True)) if os.path.isfile(path)]
+        if not matches:
+            root.wrong(key, "files that there are", f"There is none at '{pattern}'.")
+        found += matches
+    return tuple(dict.fromkeys(found))
 
 
 def _check_function(root: Fields, scenario: Scenario, record: str, movie: str) -> None:

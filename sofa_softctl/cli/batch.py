@@ -13,7 +13,7 @@ import typer
 
 from sofa_softctl._internal.interrupt import ended_by_signals, stopped_by
 from sofa_softctl.cli.files import check_outputs
-from sofa_softctl.cli.options import Json, Quiet, print_json, stopping
+from sofa_softctl.cli.options import Cluster, Json, Quiet, print_json, stopping
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import UsageError
@@ -30,13 +30,15 @@ MOVIES = 20
 @batch.command(
     epilog="Examples:\n\n"
     "  softctl batch run finger.toml --estimate\n\n"
-    "  softctl batch run finger.toml --workers 4"
+    "  softctl batch run finger.toml --workers 4\n\n"
+    "  softctl batch run finger.toml --cluster tcp://host:8786"
 )
 def run(
     study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="What to run.")],
     workers: Annotated[
         int | None, typer.Option(help="Runs at the same time; one a core when left out.", min=1)
     ] = None,
+    cluster: Cluster = "",
     out: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="The rows; STUDY.study when left out."),
@@ -71,29 +73,38 @@ def run(
 
     found = read_study(study)
     load_plugins([Path(each) for each in found.plugins], found.scenario.backend)
+    if workers and cluster:
+        raise UsageError(
+            "--workers are processes of this computer. With --cluster, runs are done by all "
+            "workers of the cluster: leave it out."
+        )
     count = workers or len(os.sched_getaffinity(0))
-    limits = found.limits
+    seconds, memory = found.limits.seconds, found.limits.memory
     path = out or study.with_suffix(SUFFIX)
     silent = quiet or as_json
     if found.movie != "none":
         check_renderer()
     with ExitStack() as stack:
         stack.enter_context(ended_by_signals())
-        executor = LocalExecutor(count, seconds=limits.seconds, memory=limits.memory)
-        stack.enter_context(executor)
+        here = LocalExecutor(1 if cluster else count, seconds=seconds, memory=memory)
+        stack.enter_context(here)
         if estimate:
             stack.enter_context(stopping("Nothing was written."))
-            cost = cost_of(found, Table(path / "rows").done(), executor)
+            executor, sources = _executor(found, here, cluster, stack)
+            there = Table(path / "rows").done()
+            cost = cost_of(found, there, executor, check=sources is None)
+            count = executor.count
             print_json(asdict(cost)) if as_json else tables.show_estimate(cost, count)
             return
         folder = stack.enter_context(StudyFolder(path, found))
         if not (anyway or again):
             folder.refuse_changes("--again", "--anyway", "--out")
         try:
+            executor, sources = _executor(found, here, cluster, stack)
             with Bar(quiet=silent) as bar:
-                done = run_study(folder, executor, again=again, report=bar.show)
+                done = run_study(folder, executor, again=again, sources=sources, report=bar.show)
             if found.movie == "failures":
-                _save_movies(folder, executor, silent)
+                _save_movies(folder, here, silent)
         except KeyboardInterrupt as error:
             by = stopped_by(error)
             typer.echo(
@@ -108,6 +119,27 @@ def run(
     elif not quiet:
         tables.show_results(results)
         typer.echo(f"Rows: {path}")
+
+
+def _executor(study: Any, here: Any, cluster: str, stack: ExitStack) -> tuple[Any, Any]:
+    """Executor of the runs, and the files that they read; None: the study is not checked yet.
+
+    Args:
+        study: The study.
+        here: Executor of this computer, which checks a study of a cluster: files are seen here.
+        cluster: Address of a scheduler; empty: none.
+        stack: What ends the executor.
+    """
+    if not cluster:
+        return here, None
+    from sofa_softctl._internal.executors.workers import workers
+    from sofa_softctl.batch.check import check_study
+
+    sources = check_study(study, here)
+    files = [*sources, *study.files, *study.plugins]
+    seconds, memory = study.limits.seconds, study.limits.memory
+    executor = workers(0, cluster, files, seconds=seconds, memory=memory)
+    return stack.enter_context(executor), sources
 
 
 def _save_movies(folder: Any, executor: Any, quiet: bool) -> None:

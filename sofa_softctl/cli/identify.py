@@ -99,7 +99,7 @@ def identify(
     as_json: Json = False,
 ) -> None:
     """Find the parameters of a model that fit recordings best, and how far to trust them."""
-    from sofa_softctl._internal.executors.local import workers as processes
+    from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl._internal.sentences import sentence
     from sofa_softctl.identification.data.experiments import read_experiments
     from sofa_softctl.identification.fitting.estimate import start_at

@@ -72,7 +72,7 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Build a library, or go on with one: random tasks until enough in a row are known."""
-    from sofa_softctl._internal.executors.local import workers as processes
+    from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl.library import build as building
     from sofa_softctl.library.library import shape_of
     from sofa_softctl.library.ocp.shooting import Program

@@ -21,6 +21,12 @@ Set = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Parameter of createScene; may be repeated."),
 ]
 Workers = Annotated[int, typer.Option(help="Processes that solve at the same time.", min=0)]
+Cluster = Annotated[
+    str,
+    typer.Option(
+        metavar="ADDRESS", help="Run on a Dask cluster: its scheduler, such as tcp://host:8786."
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]
 BackendName = Annotated[
     str, typer.Option(help="auto, embedded or sofa.", callback=lambda name: _known_backend(name))

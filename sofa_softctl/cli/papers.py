@@ -182,7 +182,7 @@ def robust(
     as_json: Json = False,
 ) -> None:
     """Inverse control: how often the robots reach their goals, over fixed lists of runs."""
-    from sofa_softctl._internal.executors.local import workers as processes
+    from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl.bench.robust.cases import cases_of
     from sofa_softctl.bench.robust.study import measure_robust
     from sofa_softctl.view.terminal import robust as robust_tables
@@ -277,7 +277,7 @@ def _show_study(
 
 def _measure_coverage(show: Any, path: Path, workers: int, *, quiet: bool, as_json: bool) -> None:
     """Coverage of 95 % intervals."""
-    from sofa_softctl._internal.executors.local import workers as processes
+    from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl.bench.papers.coverage import CASES, REPETITIONS, measure_coverage
     from sofa_softctl.view.plots import identification_study
 

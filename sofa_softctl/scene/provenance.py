@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-PACKAGES = ("numpy", "scipy", "numba")
-"""Whose versions can change numbers."""
+from sofa_softctl._internal.versions import versions
 
 
 def provenance(session: Any) -> dict[str, Any]:
@@ -46,9 +44,7 @@ def provenance(session: Any) -> dict[str, Any]:
 
 def environment() -> dict[str, Any]:
     """`versions` by package, `cpu` and `os`; for JSON."""
-    versions = {"softctl": _version("sofa-softctl"), "python": platform.python_version()}
-    versions |= {name: _version(name) for name in PACKAGES}
-    return {"versions": versions, "cpu": _cpu(), "os": platform.platform()}
+    return {"versions": versions(), "cpu": _cpu(), "os": platform.platform()}
 
 
 def as_texts(found: Mapping[str, Any]) -> dict[str, str]:
@@ -84,13 +80,6 @@ def _plain(value: Any) -> Any:
     except (TypeError, ValueError):
         return str(value)
     return value
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def _cpu() -> str:

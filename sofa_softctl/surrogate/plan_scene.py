@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.executors.local import workers as workers_of
+from sofa_softctl._internal.executors.workers import workers as workers_of
 from sofa_softctl.record.file import RecordFile
 from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.scene.loader import load_scene

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from sofa_softctl._internal.executors.local import workers
+from sofa_softctl._internal.executors.workers import workers
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -42,7 +42,7 @@ def test_without_workers_there_is_no_executor():
 def test_workers_end_with_a_parent_that_is_killed():
     program = (
         "import os, time\n"
-        "from sofa_softctl._internal.executors.local import workers\n"
+        "from sofa_softctl._internal.executors.workers import workers\n"
         "if __name__ == '__main__':\n"
         "    with workers(1) as executor:\n"
         "        print(executor.submit(os.getpid).result(), flush=True)\n"

@@ -15,3 +15,7 @@ class WorkerEndedError(BrokenExecutor):
         super().__init__(text)
         self.kind = kind
         """'died', 'time' or 'memory'."""
+
+    def __reduce__(self) -> tuple[type[WorkerEndedError], tuple[str, str]]:
+        """It is pickled on its way from a cluster."""
+        return type(self), (self.kind, str(self))

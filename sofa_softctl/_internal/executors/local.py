@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any
 
 from sofa_softctl._internal.executors.ended import WorkerEndedError
-from sofa_softctl._internal.executors.worker import RemoteTraceback, start_worker
+from sofa_softctl._internal.executors.worker import result_of, start_worker
 from sofa_softctl._internal.processes import first_calls
 
 LOOKS_EVERY = 0.2
@@ -30,19 +30,6 @@ STARTS = 3
 Task = tuple[Future[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
-@contextmanager
-def workers(count: int) -> Iterator[Executor | None]:
-    """An executor with so many processes, which end with the context; None for 0.
-
-    They also end when this process is killed.
-    """
-    if not count:
-        yield None
-        return
-    with LocalExecutor(count) as executor:
-        yield executor
-
-
 class LocalExecutor(Executor):
     """Does tasks in worker processes, one at a time in each.
 
@@ -54,12 +41,21 @@ class LocalExecutor(Executor):
         count: Number of workers, started when there are tasks for them.
         seconds: Longest time of a task [s]; None: any.
         memory: Most resident memory of a worker [bytes]; None: any.
+        idle: Time without a task after which a worker ends [s]; None: any.
+        first: What each worker calls before its first task; None: `processes.first_calls`.
     """
 
     def __init__(
-        self, count: int, *, seconds: float | None = None, memory: float | None = None
+        self,
+        count: int,
+        *,
+        seconds: float | None = None,
+        memory: float | None = None,
+        idle: float | None = None,
+        first: Sequence[Callable[[], object]] | None = None,
     ) -> None:
-        self.seconds, self.memory = seconds, memory
+        self.seconds, self.memory, self._idle_time, self._first = seconds, memory, idle, first
+        self._dropped: set[Future[Any]] = set()
         self._tasks: deque[Task] = deque()
         self._changed = threading.Condition()
         self.count = count
@@ -90,7 +86,7 @@ class LocalExecutor(Executor):
                 self._tasks.popleft()[0].cancel()
             self._changed.notify_all()
         try:
-            for thread in self._threads if wait else ():
+            for thread in list(self._threads) if wait else ():
                 thread.join()
         except BaseException:  # Ctrl-C: do not wait for what runs
             self._abandoned = True
@@ -110,32 +106,43 @@ class LocalExecutor(Executor):
             try:
                 if worker is None or not worker.process.is_alive():
                     worker = _started(self)
-                result = worker.do(call, self)
+                result = worker.do(call, self, future)
             except BaseException as error:
                 future.set_exception(error)
                 if isinstance(error, WorkerEndedError):
                     worker = None
             else:
                 future.set_result(result)
+            self._dropped.discard(future)
             del future, task
         if worker is not None:
             worker.end()
 
     def _next(self) -> Task | None:
-        """The next task; None: there will be none."""
+        """The next task; None: there will be none, or none has come for long."""
         with self._changed:
             self._idle += 1
             try:
                 while not self._tasks and not self._closed:
-                    self._changed.wait()
+                    if not self._changed.wait(self._idle_time) and not self._tasks:
+                        self._threads.remove(threading.current_thread())
+                        return None
                 return self._tasks.popleft() if self._tasks else None
             finally:
                 self._idle -= 1
 
-    @property
-    def abandoned(self) -> bool:
-        """Whether tasks that run are to be ended."""
-        return self._abandoned
+    def drop(self, future: Future[Any]) -> None:
+        """Cancel a task; where it runs already, its process is killed."""
+        if not future.cancel() and not future.done():
+            self._dropped.add(future)
+
+    def abandoned(self, future: Future[Any] | None = None) -> bool:
+        """Whether a task is to be ended although it runs."""
+        return self._abandoned or future in self._dropped
+
+    def first_calls(self) -> list[Callable[[], object]]:
+        """What a worker calls before its first task."""
+        return first_calls() if self._first is None else list(self._first)
 
 
 def _started(executor: LocalExecutor) -> _Worker:
@@ -145,12 +152,12 @@ def _started(executor: LocalExecutor) -> _Worker:
         WorkerEndedError: `STARTS` workers have died.
     """
     for start in range(STARTS):
-        worker = _Worker()
+        worker = _Worker(executor.first_calls())
         try:
             worker.begin(executor)
             return worker
         except WorkerEndedError:
-            if start == STARTS - 1 or executor.abandoned:
+            if start == STARTS - 1 or executor.abandoned():
                 raise
     raise AssertionError("not reached")
 
@@ -161,8 +168,8 @@ class _Worker:
     process: SpawnProcess
     connection: Connection
 
-    def __init__(self) -> None:
-        self.process, self.connection = start_worker(first_calls())
+    def __init__(self, first: Sequence[Callable[[], object]]) -> None:
+        self.process, self.connection = start_worker(first)
 
     def begin(self, executor: LocalExecutor) -> None:
         """Wait until it is ready for tasks.
@@ -173,7 +180,7 @@ class _Worker:
         with self._alive():
             self._receive(executor)
 
-    def do(self, call: list[Any], executor: LocalExecutor) -> Any:
+    def do(self, call: list[Any], executor: LocalExecutor, future: Future[Any]) -> Any:
         """The result of a task.
 
         Raises:
@@ -182,11 +189,8 @@ class _Worker:
         """
         with self._alive():
             self.connection.send(call)
-            result, error, text = self._receive(executor, executor.seconds)
-        if error is not None:
-            error.__cause__ = error.__cause__ or RemoteTraceback(text)
-            raise error
-        return result
+            answer = self._receive(executor, executor.seconds, future)
+        return result_of(answer)
 
     @contextmanager
     def _alive(self) -> Iterator[None]:
@@ -197,20 +201,25 @@ class _Worker:
             self.process.join()
             raise WorkerEndedError("died", self._death()) from reason
 
-    def _receive(self, executor: LocalExecutor, seconds: float | None = None) -> Any:
+    def _receive(
+        self,
+        executor: LocalExecutor,
+        seconds: float | None = None,
+        future: Future[Any] | None = None,
+    ) -> Any:
         """The next message, within a time; None: any."""
         start = monotonic()
         while not wait([self.connection, self.process.sentinel], LOOKS_EVERY):
             if seconds is not None and monotonic() - start > seconds:
                 self._kill("time", f"it took longer than {seconds:g} s")
-            self._check(executor)
+            self._check(executor, future)
         return self.connection.recv()
 
-    def _check(self, executor: LocalExecutor) -> None:
+    def _check(self, executor: LocalExecutor, future: Future[Any] | None) -> None:
         most = executor.memory
         if most is not None and resident(self.process.pid) > most:
             self._kill("memory", f"its process took more than {most / 1e6:.0f} MB of memory")
-        if executor.abandoned:
+        if executor.abandoned(future):
             self._kill("died", "it was abandoned")
 
     def _kill(self, kind: str, text: str) -> None:

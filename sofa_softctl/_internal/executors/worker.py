@@ -9,17 +9,34 @@ import signal
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from multiprocessing import parent_process
+from multiprocessing import current_process, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
+_starting = threading.Lock()
+
 
 class _Process(SpawnProcess):
-    """A process that ignores SIGINT: Ctrl-C would print its traceback."""
+    """A process that ignores SIGINT: Ctrl-C would print its traceback.
+
+    Daemonic processes, such as the workers of Dask, may start it too. Python refuses that since
+    children of a daemonic process that is killed would stay; these end with their parent.
+    """
 
     def start(self) -> None:
-        """See `Process`; a blocked signal is inherited."""
+        """See `Process`."""
+        own = current_process()._config  # type: ignore[attr-defined]
+        with _starting:
+            daemonic = own.pop("daemon", None)
+            try:
+                self._start()
+            finally:
+                if daemonic is not None:
+                    own["daemon"] = daemonic
+
+    def _start(self) -> None:
+        """Start it; a blocked signal is inherited."""
         if not hasattr(signal, "pthread_sigmask"):  # Windows
             super().start()
             return
@@ -28,6 +45,10 @@ class _Process(SpawnProcess):
             super().start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+Answer = tuple[Any, BaseException | None, str]
+"""Of a task: result, exception, traceback."""
 
 
 class _Context(SpawnContext):
@@ -60,7 +81,7 @@ def start_worker(first: Sequence[Callable[[], object]]) -> tuple[SpawnProcess, C
 def _serve(connection: Connection, first: list[Callable[[], object]]) -> None:
     """Say that it is ready; then, receive tasks and send answers.
 
-    A task is (function, arguments, keywords), an answer (result, exception, traceback).
+    A task is (function, arguments, keywords).
     """
     _end_with_parent()
     for call in first:
@@ -72,31 +93,56 @@ def _serve(connection: Connection, first: list[Callable[[], object]]) -> None:
             message = connection.recv_bytes()
         except EOFError:  # the executor is shut down
             return
-        answer: tuple[Any, BaseException | None, str]
-        task: Any = None  # a function that this process does not have is an error of the task
-        try:
-            task = pickle.loads(message)
-            answer = task[0](*task[1], **task[2]), None, ""
-        except BaseException as error:  # SystemExit too: only the task is to end
-            answer = None, error, traceback.format_exc()
-        _send(connection, answer)
-        del message, task, answer
+        connection.send_bytes(packed_answer(_done(message)))
+        del message
         gc.collect()  # scenes are cycles with large arrays, whose size Python does not count
         if not frozen:
             gc.freeze()  # modules, mostly: from now on a collection takes 1 ms instead of 80
             frozen = True
 
 
-def _send(connection: Connection, answer: tuple[Any, BaseException | None, str]) -> None:
-    """What cannot be pickled is told in words."""
+def _done(message: bytes) -> Answer:
+    """What a task gives; a function that this process does not have is an error of the task."""
+
+    def call() -> Any:
+        function, args, kwargs = pickle.loads(message)
+        return function(*args, **kwargs)
+
+    return answer_of(call)
+
+
+def answer_of(call: Callable[[], Any]) -> Answer:
+    """What a call gives or raises."""
     try:
-        packed = pickle.dumps(answer)
-        pickle.loads(packed)  # exceptions with arguments of their own pickle, but do not unpickle
+        return call(), None, ""
+    except BaseException as error:  # SystemExit too: only the task is to end
+        return None, error, traceback.format_exc()
+
+
+def packed_answer(
+    answer: Answer,
+    dumps: Callable[[Any], bytes] = pickle.dumps,
+    loads: Callable[[bytes], Any] = pickle.loads,
+) -> bytes:
+    """An answer, pickled; what cannot be pickled is put in words."""
+    try:
+        packed = dumps(answer)
+        loads(packed)  # exceptions with arguments of their own pickle, but do not unpickle
     except Exception as error:
         result, raised, text = answer
         said = f"{type(raised).__name__}: {raised}" if raised else f"its result: {error}"
-        packed = pickle.dumps((None, RuntimeError(said), text or traceback.format_exc()))
-    connection.send_bytes(packed)
+        packed = dumps((None, RuntimeError(said), text or traceback.format_exc()))
+    return packed
+
+
+def result_of(answer: Answer) -> Any:
+    """The result in an answer; raises its exception, with the remote traceback as the cause."""
+    result, error, text = answer
+    if error is not None:
+        if text:
+            error.__cause__ = error.__cause__ or RemoteTraceback(text)
+        raise error
+    return result
 
 
 def _end_with_parent() -> None:

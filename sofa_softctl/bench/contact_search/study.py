@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, get_type_hints
 import numpy as np
 
 from sofa_softctl._internal.executors.again import GOES_ON, lost_workers, submit_again
-from sofa_softctl._internal.executors.local import workers as worker_processes
+from sofa_softctl._internal.executors.workers import workers as worker_processes
 from sofa_softctl.bench.contact_search.answer_check import check_answer
 from sofa_softctl.bench.contact_search.enumeration import Best, enumerate_modes
 from sofa_softctl.bench.contact_search.random_problems import KINDS, kind_of, random_contact_problem

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.executors.local import workers as processes
+from sofa_softctl._internal.executors.workers import workers as processes
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.problems.elastic_arm import STIFFNESS
 from sofa_softctl.library.problems.tasks import GROUND, Goal, Ground, Posture, goals, pick_and_place

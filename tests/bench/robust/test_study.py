@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from sofa_softctl._internal.executors.local import workers
+from sofa_softctl._internal.executors.workers import workers
 from sofa_softctl.bench.robust import study as robust
 from sofa_softctl.bench.robust.cases import ROBOTS, Case, cases_of
 from sofa_softctl.bench.robust.run import COLUMNS, run_case

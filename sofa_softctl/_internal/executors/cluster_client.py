@@ -1,0 +1,64 @@
+"""Connection to the scheduler of a Dask cluster, without what Dask prints."""
+
+from __future__ import annotations
+
+import logging
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sofa_softctl.errors import ClusterError
+
+CONNECTS_WITHIN = 8.0
+"""Time after which there is no scheduler [s]."""
+_ADDRESS = re.compile(r"(\w+://)?(\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+):\d{1,5}/?")
+
+
+def connected(address: str) -> Any:
+    """A `distributed.Client` of a scheduler.
+
+    Raises:
+        ClusterError: Dask is not installed, the address is none, or nothing answers there.
+    """
+    if not _ADDRESS.fullmatch(address):
+        raise ClusterError(
+            f"Expected the address of a Dask scheduler, such as tcp://host:8786, got '{address}'. "
+            "The scheduler prints it at its start."
+        )
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ClusterError(
+            f"A cluster needs Dask, and distributed cannot be imported ({error}): "
+            "pip install 'sofa-softctl[cluster]'."
+        ) from error
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # our own check names the versions that matter
+            return Client(address, timeout=CONNECTS_WITHIN, set_as_default=False, name="softctl")
+    except (OSError, ValueError, ImportError, TypeError, RuntimeError) as error:
+        raise ClusterError(
+            f"No Dask scheduler at '{address}': {_first_line(error)}. Start one with 'dask "
+            "scheduler', or check the address, and whether a firewall is in between."
+        ) from error
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Nothing is printed by Dask in the block: what happens to a cluster is said by us."""
+    loggers = [logging.getLogger(name) for name in list(logging.root.manager.loggerDict)]
+    names = ("distributed", "tornado", "asyncio")
+    before = [(one, one.level) for one in loggers if one.name.partition(".")[0] in names]
+    for one, _ in before:
+        one.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for one, level in before:
+            one.setLevel(level)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,0 +1,102 @@
+"""Pickles in which the names of files become those of the same files elsewhere."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+from collections.abc import Callable, Set
+from functools import lru_cache, partial
+from pathlib import PurePath
+from typing import Any
+
+_FILE, _TEXT = "file", "text"
+"""Kinds of marks: KIND, a zero, the text; with a file, a zero and its name without links."""
+
+LONGEST = 4096
+"""Name of a file [characters]."""
+
+
+_root = ""
+"""Folder below which this process has the files."""
+
+
+def set_root(root: str) -> None:
+    """Set the folder below which this process has the files; empty: they have their own names."""
+    global _root
+    _root = root
+
+
+def original(text: str) -> str:
+    """A text, in which files below this process's folder of them have their own names."""
+    return text.replace(_root, "") if _root else text
+
+
+def packed(value: Any, files: Set[str]) -> bytes:
+    """A value, in which names of files are marked; `unpacked` replaces them.
+
+    Args:
+        value: Every text in it that is the name of a file, 'FILE' or 'FILE.py:NAME', is marked.
+        files: Absolute paths of these files, without links.
+    """
+    return _dumps(value, partial(_marked, files=files) if files else None)
+
+
+def unpacked(data: bytes) -> Any:
+    """The value of `packed` or `packed_back`; marked files get the names that they have here."""
+    return _Unpickler(io.BytesIO(data)).load()
+
+
+def packed_back(value: Any) -> bytes:
+    """A value, in all texts of which files have their own names."""
+    return _dumps(value, _unmarked if _root else None)
+
+
+def _dumps(value: Any, mark: Callable[[str], str | None] | None) -> bytes:
+    file = io.BytesIO()
+    _Pickler(file, mark).dump(value)
+    return file.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, mark: Callable[[str], str | None] | None) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._mark = mark
+
+    def persistent_id(self, value: Any) -> str | None:
+        """What `_Unpickler.persistent_load` gets in place of a text."""
+        return self._mark(value) if self._mark and type(value) is str else None
+
+    def reducer_override(self, value: Any) -> Any:
+        """Pickle paths as one text, not as their parts."""
+        return (type(value), (str(value),)) if isinstance(value, PurePath) else NotImplemented
+
+
+class _Unpickler(pickle.Unpickler):
+    def persistent_load(self, mark: str) -> str:
+        """The text for a mark."""
+        kind, _, text = mark.partition("\0")
+        if kind == _TEXT:
+            return text
+        written, _, real = text.partition("\0")
+        return _root + real if _root else written
+
+
+def _marked(text: str, files: Set[str]) -> str | None:
+    if not os.path.isabs(text) or "\0" in text or len(text) > LONGEST:
+        return None
+    file, end = text, ""
+    if ".py:" in text:
+        file, _, name = text.rpartition(":")
+        end = f":{name}"
+    real = _real(file)
+    return f"{_FILE}\0{text}\0{real}{end}" if real in files else None
+
+
+def _unmarked(text: str) -> str | None:
+    return f"{_TEXT}\0{original(text)}" if _root in text else None
+
+
+@lru_cache(maxsize=4096)
+def _real(path: str) -> str:
+    return os.path.realpath(path)

@@ -1,0 +1,308 @@
+"""Studies on a real Dask cluster: the rows are those of this computer, whatever dies."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from sofa_softctl._internal import processes
+from sofa_softctl._internal.executors import carried, cluster_client
+from sofa_softctl._internal.executors.cluster import ClusterExecutor
+from sofa_softctl._internal.executors.ended import WorkerEndedError
+from sofa_softctl._internal.executors.local import LocalExecutor
+from sofa_softctl.batch.check import check_study
+from sofa_softctl.batch.study_file import read_study
+from sofa_softctl.errors import ClusterError, StudyError
+from tests.batch.dask_cluster import DaskCluster, hiding
+from tests.batch.studies import GRID, MEASURES, done, same_bits, written
+
+WITHIN = 60.0
+"""Time after which what should have happened has not [s]."""
+
+
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory):
+    """A cluster of one worker that does two tasks at once, under a nanny."""
+    with DaskCluster(tmp_path_factory.mktemp("dask")) as found:
+        found.worker("--nthreads", "2", "--nworkers", "1")
+        yield found
+
+
+@pytest.fixture
+def remote(dask):
+    with ClusterExecutor(dask.address) as executor:
+        yield executor
+
+
+def eventually(condition):
+    end = time.monotonic() + WITHIN
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+
+
+TROUBLE = f"""
+scene = "bar.py"
+steps = 3
+parameters.trouble.values = ["", "raise", "exit", "memory", "die"]
+{MEASURES}
+"""
+
+
+def test_rows_are_those_of_this_computer(tmp_path, workers, dask, softctl):
+    path = written(tmp_path, GRID + '[keep]\nrecord = "all"\n')
+    here = done(path, workers, "here.study")
+    status, _, said = softctl("batch", "run", path, "--cluster", dask.address, "--quiet")
+    assert (status, said) == (0, "")
+    there = done(path, workers)  # nothing is left to do
+    assert same_bits(there) == same_bits(here)
+    kept = [sorted(p.name for p in (each.path / "records").iterdir()) for each in (here, there)]
+    assert kept[0] == kept[1] and len(kept[0]) == 9
+    pids = {row["worker"] for row in there.rows.to_pylist()}
+    assert len(pids) == 2 and not any(str(os.getpid()) in pid for pid in pids)
+
+
+def test_runs_that_fail_are_rows_as_on_this_computer(tmp_path, workers, dask):
+    path = written(tmp_path, TROUBLE)
+    workers.memory = 1.2e9
+    here = done(path, workers, "here.study")
+    with ClusterExecutor(dask.address, memory=1.2e9) as executor:
+        there = done(path, executor)
+    statuses = there.rows["status"].to_pylist()
+    assert statuses == ["OK", "FAILED", "FAILED", "MEMORY", "DIED"]
+    assert same_bits(there) == same_bits(here)
+
+
+def test_a_task_that_hangs_is_ended_at_its_limit(dask):
+    with ClusterExecutor(dask.address, seconds=0.5) as executor:
+        with pytest.raises(WorkerEndedError, match="it took longer than 0.5 s") as ended:
+            executor.submit(time.sleep, 600.0).result()
+    assert ended.value.kind == "time"
+
+
+def kill_dask_once(path):
+    if not os.path.exists(path):
+        Path(path).write_text("")
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(600.0)
+    return "done"
+
+
+def test_a_task_whose_dask_worker_is_killed_is_done_by_the_next(remote, tmp_path):
+    """The nanny starts it, at another address; until then there is no worker."""
+    assert remote.submit(kill_dask_once, str(tmp_path / "killed")).result() == "done"
+    assert remote.count == 2
+
+
+def test_what_a_task_raises_arrives_with_its_traceback_and_a_lost_process_is_said(remote):
+    with pytest.raises(ZeroDivisionError) as raised:
+        remote.submit(divmod, 1, 0).result()
+    assert "answer_of" in str(raised.value.__cause__)
+    with pytest.raises(WorkerEndedError, match="ended with status 3") as died:
+        remote.submit(os._exit, 3).result()
+    assert died.value.kind == "died"
+    assert remote.count == 2
+
+
+def test_tasks_that_wait_or_run_end_with_the_executor(dask, tmp_path):
+    with pytest.raises(KeyboardInterrupt), ClusterExecutor(dask.address) as executor:
+        futures = [executor.submit(sleep_in, str(tmp_path / str(k))) for k in range(4)]
+        eventually(lambda: len(list(tmp_path.iterdir())) == 2)
+        raise KeyboardInterrupt
+    assert all(future.cancelled() for future in futures)
+    pids = [int(file.read_text()) for file in tmp_path.iterdir()]
+    eventually(lambda: not any(is_running(pid) for pid in pids))
+
+
+DRIVER = """
+import sys
+
+from sofa_softctl._internal.executors.cluster import ClusterExecutor
+from tests.batch.test_cluster import sleep_in
+
+if __name__ == "__main__":
+    with ClusterExecutor(sys.argv[1]) as executor:
+        executor.submit(sleep_in, sys.argv[2]).result()
+"""
+
+
+def sleep_in(path):
+    Path(f"{path}.new").write_text(str(os.getpid()))
+    os.replace(f"{path}.new", path)
+    time.sleep(600.0)
+
+
+def is_running(pid):
+    return os.path.exists(f"/proc/{pid}")
+
+
+def test_what_runs_ends_when_the_driver_is_killed(dask, tmp_path):
+    (tmp_path / "driver.py").write_text(DRIVER)
+    command = [sys.executable, str(tmp_path / "driver.py"), dask.address, str(tmp_path / "pid")]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(command, env=environment) as driver:
+        eventually((tmp_path / "pid").exists)
+        pid = int((tmp_path / "pid").read_text())
+        assert is_running(pid)
+        driver.kill()
+    eventually(lambda: not is_running(pid))
+
+
+STUDY = f"""
+scene = "bar.py"
+steps = 2
+[parameters.young]
+range = [300, 900]
+[parameters.pause]
+values = [0.05]
+[sampling]
+method = "sobol"
+count = 24
+{MEASURES}
+"""
+
+
+def test_rows_are_the_same_when_workers_and_then_the_scheduler_are_killed(tmp_path, workers):
+    path = written(tmp_path, STUDY)
+    undisturbed = done(path, workers, "here.study")
+    with DaskCluster(tmp_path) as first:
+        victim = first.worker()
+        doomed = {4: victim, 16: first.scheduler}
+
+        def kill(progress):
+            if progress.done in doomed:
+                doomed.pop(progress.done).kill()
+                if progress.done == 4:  # until then, the cluster has no worker
+                    first.worker()
+
+        with ClusterExecutor(first.address) as executor:
+            with pytest.raises(StudyError, match="executor is gone: its cluster was stopped"):
+                done(path, executor, "there.study", report=kill)
+            assert executor.submit(os.getpid).cancelled()
+    assert not doomed
+    with DaskCluster(tmp_path) as second:
+        second.worker()
+        with ClusterExecutor(second.address) as executor:
+            there = done(path, executor, "there.study")
+    assert there.rows["index"].to_pylist() == list(range(24))
+    assert same_bits(there) == same_bits(undisturbed)
+
+
+SHAPE = """
+import os
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+def read(number):
+    with open(os.path.join(HERE, "..", "meshes", f"{number}.txt")) as file:
+        return float(file.read())
+"""
+TRAVELS = """
+scene = "bar.py"
+files = ["../meshes/*.txt"]
+steps = 2
+[parameters.young]
+values = [0, 1, 2]
+[measures]
+height = "bar.py:height"
+noise = "bar.py:noise"
+[keep]
+record = "all"
+"""
+
+
+def test_files_travel_to_workers_that_do_not_see_them(tmp_path, workers):
+    robots, meshes = tmp_path / "project" / "robots", tmp_path / "project" / "meshes"
+    robots.mkdir(parents=True)
+    meshes.mkdir()
+    path = written(robots, TRAVELS)
+    scene = "import shape\n" + (robots / "bar.py").read_text()
+    scene = scene.replace('"loaded"', "shape.__file__")
+    (robots / "bar.py").write_text(scene.replace("= young\n", "= shape.read(young)\n"))
+    (robots / "shape.py").write_text(SHAPE)
+    for number, young in enumerate(("300", "500", "no number")):
+        (meshes / f"{number}.txt").write_text(young)
+    here = done(path, workers, "here.study")
+    study = read_study(path)
+    with LocalExecutor(1) as local:
+        sources = check_study(study, local)
+    with DaskCluster(tmp_path) as dask:
+        dask.worker(path=hiding(tmp_path / "hiding"), HIDDEN=str(tmp_path / "project"))
+        with ClusterExecutor(dask.address, files=[*sources, *study.files]) as executor:
+            with pytest.raises(FileNotFoundError):  # the worker does not see the folder
+                executor.submit(Path.read_text, path).result()
+            there = done(path, executor, sources=sources)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(carried, "LARGEST", 10)
+            (meshes / "0.txt").write_text("310")
+            with pytest.raises(ClusterError, match=r"does not see .*bar\.py.* file system"):
+                ClusterExecutor(dask.address, files=[*sources, *study.files])
+    assert same_bits(there) == same_bits(here)
+    failed = there.row("2")
+    assert failed["reason"] == "ValueError: could not convert string to float: 'no number'"
+    assert f'File "{robots / "shape.py"}", line 8' in failed["traceback"]
+    assert len(list((there.path / "records").iterdir())) == 2
+
+
+def test_a_worker_of_other_versions_does_nothing(tmp_path):
+    other = tmp_path / "other" / "numpy-1.0.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Name: numpy\nVersion: 1.0\n")
+    notes = []
+    with DaskCluster(tmp_path) as dask:
+        own = dask.worker()
+        with ClusterExecutor(dask.address, note=notes.append) as executor:
+            notes.clear()
+            dask.worker(path=other.parent)
+            eventually(lambda: notes)
+            assert "has numpy 1.0, not " in notes[0] and "same environment" in notes[0]
+            pids = {executor.submit(os.getppid).result() for _ in range(4)}
+            assert pids == {own.pid} and executor.count == 1
+        with pytest.raises(ClusterError, match=r"worker tcp://.* has numpy 1\.0, not "):
+            ClusterExecutor(dask.address)
+
+
+def fail_elsewhere(pid):
+    if os.getpid() != pid:
+        raise ClusterError("there is no SOFA here")
+
+
+def test_tasks_say_why_the_processes_of_a_worker_cannot_begin(dask, monkeypatch):
+    first = {"backend": partial(fail_elsewhere, os.getpid())}
+    monkeypatch.setattr(processes, "_first", first)
+    with ClusterExecutor(dask.address) as executor:
+        with pytest.raises(ClusterError, match="there is no SOFA here"):
+            executor.submit(abs, -1).result()
+
+
+def test_a_cluster_without_workers_is_waited_for(tmp_path):
+    with DaskCluster(tmp_path) as dask:
+        notes = []
+
+        def note(text):
+            notes.append(text)
+            dask.worker()
+
+        with ClusterExecutor(dask.address, note=note) as executor:
+            assert executor.submit(abs, -1).result() == 1
+        assert notes == [f"The cluster at '{dask.address}' has no workers yet: waiting."]
+
+
+def test_an_address_without_a_scheduler_is_an_error(monkeypatch):
+    monkeypatch.setattr(cluster_client, "CONNECTS_WITHIN", 0.3)
+    with pytest.raises(ClusterError, match="No Dask scheduler at 'tcp://127.0.0.1:1'"):
+        ClusterExecutor("tcp://127.0.0.1:1")
+    for wrong in ("host", "tcp://host", "tcp://:8786", "8786"):
+        with pytest.raises(ClusterError, match="Expected the address of a Dask scheduler"):
+            ClusterExecutor(wrong)
+
+
+def test_workers_and_cluster_exclude_each_other(tmp_path, softctl):
+    path = written(tmp_path)
+    status, _, said = softctl("batch", "run", path, "--cluster", "tcp://host:1", "--workers", "2")
+    assert status == 2 and "--workers are processes of this computer" in said
