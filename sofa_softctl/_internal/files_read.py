@@ -66,6 +66,8 @@ def files_read(*imported: str) -> Iterator[set[str]]:
 def with_modules_beside(files: Iterable[str]) -> set[str]:
     """Absolute paths of Python files, and of modules of their folders that were imported."""
     given = {os.path.realpath(file) for file in files}
+    if not given:
+        return set()
     folders = tuple(os.path.dirname(file) + os.sep for file in given if os.path.isfile(file))
     modules = [module for name, module in list(sys.modules.items()) if "main__" not in name]
     known = (getattr(module, "__file__", None) for module in modules)
