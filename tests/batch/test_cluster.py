@@ -126,8 +126,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def halts(x):
-    open(os.path.join(HERE, f"{x}.ran"), "w").close()
     while x > 0.5 and not os.path.exists(os.path.join(HERE, "go")):
+        open(os.path.join(HERE, f"halts-{x}"), "w").close()
         time.sleep(0.02)
     return {"y": x * x}
 """
@@ -160,9 +160,12 @@ def test_ctrl_c_keeps_the_rows_and_the_same_command_goes_on(tmp_path, dask, soft
     words = ("batch", "run", path, "--cluster", dask.address)
     command = [sys.executable, "-m", "sofa_softctl.cli", *words]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        eventually(lambda: len(list(tmp_path.glob("*.ran"))) > 12 or process.poll() is not None)
-        process.send_signal(signal.SIGINT)
-        said = process.stderr.read()
+        try:
+            eventually(lambda: len(list(tmp_path.glob("halts-*"))) == 2)  # the others are done
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=WITHIN)[1]
+        finally:
+            process.kill()
     assert process.returncode == 130, said
     assert said == (
         f"Stopped by Ctrl-C. '{path.with_suffix('.study')}' has all rows: the same command goes "
