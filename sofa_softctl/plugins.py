@@ -228,7 +228,8 @@ def load_files(files: Iterable[str | Path]) -> None:
         known.add_file(file)
         _files.append(str(Path(file).resolve()))
     if _files:
-        call_first_in_workers("plugins", partial(load_files, tuple(_files)))
+        loaded = tuple(_files)
+        call_first_in_workers("plugins", partial(load_files, loaded), loaded)
 
 
 _files: list[str] = []

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
-import sys
 from concurrent.futures import Executor
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -12,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from sofa_softctl._internal.executors.ended import WorkerEndedError
+from sofa_softctl._internal.files_read import files_read
 from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.batch.beginning import opened, set_data, split
 from sofa_softctl.batch.measures import check_function, check_measures, is_function
 from sofa_softctl.batch.output import Tail
-from sofa_softctl.batch.sources import counts, files_read
 from sofa_softctl.batch.study import Run, Scenario, Study
 from sofa_softctl.errors import ParameterError, SoftctlError, StudyError
 
@@ -55,7 +53,8 @@ def probe(scenario: Scenario, run: Run) -> Probe:
     """Load the scene of a run, do one step, and look for its measures."""
     problem = ""
     output = Tail()
-    with redirect_stdout(output), redirect_stderr(output), files_read() as sources:
+    file = scenario.scene or scenario.function.rpartition(":")[0]
+    with redirect_stdout(output), redirect_stderr(output), files_read(file) as sources:
         try:
             if scenario.function:
                 _check_function(scenario, run)
@@ -63,7 +62,7 @@ def probe(scenario: Scenario, run: Run) -> Probe:
                 _check_scene(scenario, run)
         except StudyError as error:
             problem = str(error)
-    return Probe(tuple(sorted(sources | _modules_beside(scenario))), problem)
+    return Probe(tuple(sorted(sources)), problem)
 
 
 def _check_scene(scenario: Scenario, run: Run) -> None:
@@ -128,14 +127,3 @@ def _check_function(scenario: Scenario, run: Run) -> None:
 def _not_loaded(what: str, file: str, error: BaseException) -> StudyError:
     said = str(error) if isinstance(error, SoftctlError) else f"{type(error).__name__}: {error}"
     return StudyError(f"{what} '{file}' cannot be loaded: {said}")
-
-
-def _modules_beside(scenario: Scenario) -> set[str]:
-    """Files of modules in the scene's folder; they may have been imported before."""
-    file = scenario.scene or scenario.function.rpartition(":")[0]
-    folder = os.path.dirname(os.path.realpath(file)) + os.sep
-    modules = {name: module for name, module in sys.modules.items() if "main__" not in name}
-    files = (getattr(module, "__file__", None) for module in modules.values())
-    beside = {os.path.realpath(each) for each in files if each}
-    found = {os.path.realpath(file), *(each for each in beside if each.startswith(folder))}
-    return {each for each in found if counts(each)}

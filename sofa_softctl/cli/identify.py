@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 import typer
 
 from sofa_softctl.cli.files import check_outputs
-from sofa_softctl.cli.options import Json, Plugin, Quiet, Strict, Workers, stopping
+from sofa_softctl.cli.options import Cluster, Json, Plugin, Quiet, Strict, Workers, stopping
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import SoftctlError, UsageError
@@ -43,6 +44,7 @@ class Method(StrEnum):
     "--report found\n\n"
     "  softctl identify my_robot.py:arm --data bend.mcap --starts 8 --workers 4 "
     "--set-start stiffness=2.5\n\n"
+    "  softctl identify my_robot.py --data bend.csv --starts 32 --cluster tcp://host:8786\n\n"
     "  softctl identify my_robot.py --data bend.csv --method steepest-descent --report paper\n\n"
     "  softctl identify my_robot.py --data bend.csv --next slow.csv --next fast.csv"
 )
@@ -79,6 +81,7 @@ def identify(
     ] = 1,
     seed: Annotated[int, typer.Option(help="Of the other starts.", min=0)] = 0,
     workers: Workers = 0,
+    cluster: Cluster = "",
     set_start: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Where a parameter starts; may be repeated."),
@@ -99,6 +102,7 @@ def identify(
     as_json: Json = False,
 ) -> None:
     """Find the parameters of a model that fit recordings best, and how far to trust them."""
+    from sofa_softctl._internal.executors.workers import check_workers, files_sent
     from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl._internal.sentences import sentence
     from sofa_softctl.identification.data.experiments import read_experiments
@@ -108,8 +112,11 @@ def identify(
     from sofa_softctl.view.terminal import identification as view
     from sofa_softctl.view.terminal.run import Terminal
 
+    check_workers(workers, cluster)
     load_plugins(plugin, "embedded")
-    wanted = load_problem(problem)
+    file, _, entry = problem.partition(":")
+    with files_sent(cluster, file) as files:
+        wanted = load_problem(problem)
     if template is not None:
         _write_template(template, wanted, quiet=quiet or as_json)
         return
@@ -118,12 +125,15 @@ def identify(
             "There is nothing to identify from: give recordings, --data FILE, or --template "
             "FILE.csv for one to be filled."
         )
-    if method is Method.STEEPEST_DESCENT and (fix or estimate_noise or starts > 1 or workers):
+    parallel = bool(workers or cluster)
+    if method is Method.STEEPEST_DESCENT and (fix or estimate_noise or starts > 1 or parallel):
         raise UsageError(
-            "--fix, --starts, --workers and --estimate-noise are for --method gauss-newton."
+            "--fix, --starts, --workers, --cluster and --estimate-noise are for --method "
+            "gauss-newton."
         )
-    if workers and starts == 1:
-        raise UsageError("--workers search from several starts: give --starts N, too.")
+    if parallel and starts == 1:
+        option = "--cluster searches" if cluster else "--workers search"
+        raise UsageError(f"{option} from several starts: give --starts N, too.")
     if report is not None:
         _check_report(report, [*data, *(hold_out or []), *(next_ or [])])
     parameters = start_at(wanted.parameters, _numbers(set_start))
@@ -134,13 +144,15 @@ def identify(
     def warn(text: str) -> None:
         terminal.note(sentence(text[:1].upper() + text[1:]), doubt=True)
 
-    file, _, entry = problem.partition(":")
     with (
         stopping("Nothing was written."),
-        processes(workers) as executor,
+        ExitStack() as stack,
         terminal.status("reading recordings") as progress,
     ):
-        experiments = _experiments(data, wanted, notes, terminal)
+        with files_sent(cluster) as read:
+            experiments = _experiments(data, wanted, notes, terminal)
+        sent = {*files, *read, *map(str, data)}
+        executor = stack.enter_context(processes(workers, cluster, sent))
         held_out = _experiments(hold_out or [], wanted, notes, terminal)
         candidates = _experiments(next_ or [], wanted, notes, terminal, planned=True)
         progress("first simulation")

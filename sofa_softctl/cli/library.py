@@ -11,6 +11,7 @@ import typer
 
 from sofa_softctl.cli.files import check_name, check_outputs
 from sofa_softctl.cli.options import (
+    Cluster,
     Json,
     Plugin,
     Quiet,
@@ -44,7 +45,8 @@ Seed = Annotated[int, typer.Option(help="Of the random tasks.", min=0)]
     epilog="Examples:\n\n"
     "  softctl library build elastic_arm --estimate\n\n"
     "  softctl library build elastic_arm --out arm.library --workers 2\n\n"
-    "  softctl library build my_robot.py:reach --out reach.library --successes 200"
+    "  softctl library build my_robot.py:reach --out reach.library --successes 200\n\n"
+    "  softctl library build elastic_arm --out arm.library --cluster tcp://host:8786"
 )
 def build(
     problem: ProblemName,
@@ -58,6 +60,7 @@ def build(
         int, typer.Option(help="Ends at so many motions, whatever tasks need.", min=1)
     ] = 5000,
     workers: Workers = 0,
+    cluster: Cluster = "",
     seed: Annotated[
         int | None,
         typer.Option(help="Of the random tasks of a new library; 0 when left out.", min=0),
@@ -72,6 +75,7 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Build a library, or go on with one: random tasks until enough in a row are known."""
+    from sofa_softctl._internal.executors.workers import check_workers, files_sent
     from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl.library import build as building
     from sofa_softctl.library.library import shape_of
@@ -84,24 +88,32 @@ def build(
 
     if out is None and not estimate:
         raise UsageError("Say where the library goes, --out FILE, or ask for --estimate.")
+    check_workers(workers, cluster)
     check_outputs(out=None if estimate else out)
     if plugin:
         load_plugins(plugin, "auto")
     show = terminal.Terminal(quiet=quiet or as_json)
-    program = Program(load_problem(problem))
+    with files_sent(cluster, problem.partition(":")[0]) as files:
+        program = Program(load_problem(problem))
     if estimate or out is None:
-        with show.console.status("solving five tasks"):
+        with (
+            stopping("Nothing was written."),
+            processes(workers, cluster, files) as executor,
+            show.console.status("solving five tasks"),
+        ):
+            count = 0 if executor is None else executor.count
             cost = cost_of(program)
-        tables.show_estimate(*cost, workers=workers, as_json=as_json)
+        tables.show_estimate(*cost, workers=count, as_json=as_json)
         return
-    if out.exists():
-        file = LibraryFile(out)
-    else:
-        file = LibraryFile.create(out, program.problem.name, program.digest, shape_of(program))
     with ExitStack() as stack:
+        stack.enter_context(stopping(f"{out} has all motions: the same command goes on with it."))
+        executor = stack.enter_context(processes(workers, cluster, files))
+        if out.exists():
+            file = LibraryFile(out)
+        else:
+            file = LibraryFile.create(out, program.problem.name, program.digest, shape_of(program))
         stack.enter_context(file)
         _check_seed(file, seed)
-        stack.enter_context(stopping(f"{out} has all motions: the same command goes on with it."))
         builder = building.Builder(
             program,
             file,
@@ -110,7 +122,7 @@ def build(
             most=motions,
             candidates=candidates,
             accuracy=accuracy,
-            executor=stack.enter_context(processes(workers)),
+            executor=executor,
             make=partial(load_problem, problem),
         )
         if builder.done:

@@ -11,6 +11,7 @@ import typer
 
 from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import (
+    Cluster,
     Json,
     Quiet,
     Steps,
@@ -114,16 +115,27 @@ def planning(
 
 
 @papers.command(epilog="Example:\n\n  softctl papers trajectories --plot springs.png")
-def trajectories(plot: Plot = None, quiet: Quiet = False, as_json: Json = False) -> None:
-    """Libraries of trajectories: mean costs of three actuations, what springs save."""
+def trajectories(
+    plot: Plot = None, cluster: Cluster = "", quiet: Quiet = False, as_json: Json = False
+) -> None:
+    """Libraries of trajectories: mean costs of three actuations, what springs save.
+
+    Two processes solve at the same time, or the workers of a cluster.
+    """
+    from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl.bench.papers.library import measure_energy
     from sofa_softctl.view.plots.springs import save_energy_plot
     from sofa_softctl.view.terminal.library_study import show_energy
     from sofa_softctl.view.terminal.run import Terminal
 
     check_outputs(plot=plot)
-    with Terminal(quiet=quiet or as_json).status("planning 200 motions for each") as progress:
-        found = measure_energy(progress)
+    show = Terminal(quiet=quiet or as_json)
+    with (
+        stopping("Nothing was written."),
+        processes(0 if cluster else 2, cluster) as executor,
+        show.status("planning 200 motions for each") as progress,
+    ):
+        found = measure_energy(progress, executor=executor)
     _show_study(found, plot, save_energy_plot, show_energy, quiet=quiet, as_json=as_json)
 
 
@@ -140,23 +152,27 @@ def identification(
         ),
     ] = None,
     workers: Workers = 0,
+    cluster: Cluster = "",
     plot: Plot = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Identification: a loop's stiffness from an arm's touch."""
+    from sofa_softctl._internal.executors.workers import check_workers
     from sofa_softctl.bench.papers.identification import measure_identification
     from sofa_softctl.view.plots.identification_study import save_study_plot, show_study
     from sofa_softctl.view.terminal.run import Terminal
 
     if coverage is not None and plot is not None:
         raise UsageError("--coverage has no picture: leave out --plot.")
-    if coverage is None and workers:
-        raise UsageError("--workers repeat estimates: give --coverage FILE.csv, too.")
+    if coverage is None and (workers or cluster):
+        option = "--cluster repeats" if cluster else "--workers repeat"
+        raise UsageError(f"{option} estimates: give --coverage FILE.csv, too.")
+    check_workers(workers, cluster)
     check_outputs(plot=plot, coverage=coverage)
     show = Terminal(quiet=quiet or as_json)
     if coverage is not None:
-        _measure_coverage(show, coverage, workers, quiet=quiet, as_json=as_json)
+        _measure_coverage(show, coverage, workers, cluster, quiet=quiet, as_json=as_json)
         return
     with show.status("recording the motion") as progress:
         found = measure_identification(progress)
@@ -165,7 +181,8 @@ def identification(
 
 @papers.command(
     epilog="Examples:\n\n  softctl papers robust --out robust.csv --workers 4\n\n"
-    "  softctl papers robust --only ring,ball --sample 10"
+    "  softctl papers robust --only ring,ball --sample 10\n\n"
+    "  softctl papers robust --out robust.csv --cluster tcp://host:8786"
 )
 def robust(
     scenes: Scenes = SCENES,
@@ -178,21 +195,26 @@ def robust(
         Path, typer.Option(metavar="FILE.csv", help="A row for each run; goes on if it exists.")
     ] = Path("robust.csv"),
     workers: Workers = 0,
+    cluster: Cluster = "",
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Inverse control: how often the robots reach their goals, over fixed lists of runs."""
+    from sofa_softctl._internal.executors.workers import check_workers
     from sofa_softctl._internal.executors.workers import workers as processes
+    from sofa_softctl._internal.files_read import files_below
     from sofa_softctl.bench.robust.cases import cases_of
     from sofa_softctl.bench.robust.study import measure_robust
     from sofa_softctl.view.terminal import robust as robust_tables
     from sofa_softctl.view.terminal.run import Terminal
 
+    check_workers(workers, cluster)
     _check_scenes(scenes)
     check_outputs(out=out)
     cases = cases_of([name.strip() for name in only.split(",") if name.strip()], sample, steps)
     bar = Terminal(quiet=quiet or as_json).bar("runs", len(cases))
-    with stopping(_kept(out)), processes(workers) as executor, bar as advance:
+    files = files_below(scenes) if cluster else ()
+    with stopping(_kept(out)), processes(workers, cluster, files) as executor, bar as advance:
         found = measure_robust(out, scenes, cases, advance, executor=executor)
     if as_json:
         print_json([one.to_dict() for one in found])
@@ -213,17 +235,21 @@ def search(
         Path, typer.Option(metavar="FILE.csv", help="A row for each answer; goes on if it exists.")
     ] = Path("random.csv"),
     workers: Workers = 0,
+    cluster: Cluster = "",
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Inverse control: its search among contact modes beside the best answers, random problems."""
+    from sofa_softctl._internal.executors.workers import check_workers
+    from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl.bench.contact_search.study import measure_search, summary
     from sofa_softctl.view.terminal.contact_search import show_search
     from sofa_softctl.view.terminal.run import Terminal
 
+    check_workers(workers, cluster)
     check_outputs(out=out)
     bar = Terminal(quiet=quiet or as_json).bar("problems", problems)
-    with stopping(_kept(out)), bar as advance:
+    with stopping(_kept(out)), processes(workers, cluster) as executor, bar as advance:
         rows = measure_search(
             out,
             advance,
@@ -231,7 +257,7 @@ def search(
             seed=seed,
             contacts=most_contacts,
             strategies=("auto", "pivoting", "exact") if strategies else ("auto",),
-            workers=workers,
+            executor=executor,
         )
     found = summary(rows)
     if as_json:
@@ -275,14 +301,16 @@ def _show_study(
         print_tables(found)
 
 
-def _measure_coverage(show: Any, path: Path, workers: int, *, quiet: bool, as_json: bool) -> None:
+def _measure_coverage(
+    show: Any, path: Path, workers: int, cluster: str, *, quiet: bool, as_json: bool
+) -> None:
     """Coverage of 95 % intervals."""
     from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl.bench.papers.coverage import CASES, REPETITIONS, measure_coverage
     from sofa_softctl.view.plots import identification_study
 
     bar = show.bar("estimates", len(CASES) * REPETITIONS)
-    with stopping(_kept(path)), processes(workers) as executor, bar as advance:
+    with stopping(_kept(path)), processes(workers, cluster) as executor, bar as advance:
         found = measure_coverage(path, advance, executor=executor)
     if as_json:
         print_json([each.to_dict() for each in found])

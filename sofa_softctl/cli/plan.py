@@ -10,6 +10,7 @@ import typer
 
 from sofa_softctl.cli.files import check_name, check_outputs
 from sofa_softctl.cli.options import (
+    Cluster,
     Force,
     Json,
     Plugin,
@@ -37,7 +38,8 @@ app.add_typer(surrogate, name="surrogate")
     "  softctl plan scenes/laser_arm.py --task circle --out circle.mcap\n\n"
     "  softctl plan scenes/laser_arm.py --task obstacles --store arm.corners --plot plan.png\n\n"
     "  softctl plan scenes/laser_arm.py --task circle --movie circle.gif\n\n"
-    "  softctl plan scenes/laser_arm.py --task circle --exact --json"
+    "  softctl plan scenes/laser_arm.py --task circle --exact --json\n\n"
+    "  softctl plan scenes/laser_arm.py --task circle --cluster tcp://host:8786"
 )
 def plan(
     scene: Scene,
@@ -52,6 +54,7 @@ def plan(
     ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Plan without the grid, slowly.")] = False,
     workers: Workers = 0,
+    cluster: Cluster = "",
     tolerance: Annotated[
         float | None, typer.Option(help="Refine only where positions are further off than this.")
     ] = None,
@@ -75,17 +78,21 @@ def plan(
 
     Ends with status 3 when the goals are out of reach, or the plan must not be executed.
     """
+    from sofa_softctl._internal.executors.workers import check_workers
     from sofa_softctl.record.file import RecordFile, check_suffix
     from sofa_softctl.surrogate.plan_scene import prepare_scene
     from sofa_softctl.view.terminal import plan as plan_tables
     from sofa_softctl.view.terminal import run as terminal
 
+    check_workers(workers, cluster)
     load_plugins(plugin, "embedded")
     kept = "Equilibria are lost; with --store FILE they would have been kept."
     if store is not None:
         kept = f"Equilibria are kept in {store}: the same command goes on with them."
     if exact:
-        _check_exact(estimate=estimate, store=store, tolerance=tolerance, workers=workers)
+        _check_exact(
+            estimate=estimate, store=store, tolerance=tolerance, workers=workers, cluster=cluster
+        )
     if tolerance is not None and not tolerance > 0.0:
         raise UsageError(f"--tolerance must be positive, got {tolerance:g}.")
     view = view_of(camera, movie)
@@ -104,6 +111,7 @@ def plan(
             store=store,
             exact=exact,
             workers=workers,
+            cluster=cluster,
             tolerance=tolerance,
             parameters=parameters(set_),
         ) as ready,

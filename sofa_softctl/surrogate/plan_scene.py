@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.executors.workers import check_workers, files_sent
 from sofa_softctl._internal.executors.workers import workers as workers_of
 from sofa_softctl.record.file import RecordFile
 from sofa_softctl.record.writer import RecordWriter
@@ -162,6 +163,7 @@ def plan_scene(
     store: str | Path | None = None,
     exact: bool = False,
     workers: int = 0,
+    cluster: str = "",
     tolerance: float | None = None,
     parameters: dict[str, Any] | None = None,
     progress: Callable[[str], None] | None = None,
@@ -177,6 +179,7 @@ def plan_scene(
         store=store,
         exact=exact,
         workers=workers,
+        cluster=cluster,
         tolerance=tolerance,
         parameters=parameters,
     ) as ready:
@@ -199,6 +202,7 @@ def prepare_scene(
     store: str | Path | None = None,
     exact: bool = False,
     workers: int = 0,
+    cluster: str = "",
     tolerance: float | None = None,
     parameters: dict[str, Any] | None = None,
 ) -> Iterator[Prepared]:
@@ -215,6 +219,8 @@ def prepare_scene(
         store: File of equilibria for later plans.
         exact: Plan with the exact map instead of a grid.
         workers: Number of processes that solve equilibria; 0: this one alone.
+        cluster: Address of the scheduler of a Dask cluster whose workers solve equilibria, such as
+            'tcp://host:8786'; empty: none. The scene, and what it reads, are sent to them.
         tolerance: Estimated error of positions above which cells are split [length]; None: that of
             SURROGATE, or all.
         parameters: Parameters of createScene.
@@ -222,21 +228,22 @@ def prepare_scene(
     Raises:
         SceneError: the scene file has no such task, or its declarations are invalid.
         ValueError: there are less than 3 instants.
+        UsageError: there are both workers and a cluster.
+        ClusterError: the cluster is not reached, or its workers cannot be used.
     """
-    surrogate, make = read_task(scene, task)
-    if tolerance is not None:
-        surrogate["tolerance"] = tolerance
+    check_workers(workers, cluster)
     start = perf_counter()
-    with workers_of(workers) as executor:
+    with files_sent(cluster, str(scene)) as files:
+        surrogate, make = read_task(scene, task)
+        if tolerance is not None:
+            surrogate["tolerance"] = tolerance
         with at_fault(f"'{scene}': SURROGATE"):
             robot = PlannedRobot(
-                scene,
-                **surrogate,
-                parameters=parameters,
-                store=store,
-                executor=executor,
-                exact=exact,
+                scene, **surrogate, parameters=parameters, store=store, exact=exact
             )
+    with workers_of(workers, cluster, files) as executor:
+        if robot.grid is not None:
+            robot.grid.corners.executor = executor
         rehearsal, expected = None, None
         with at_fault(f"'{scene}': task '{task}'"):
             wanted = make_task(make, robot.dynamics.layout, instants)
@@ -244,6 +251,7 @@ def prepare_scene(
             if robot.grid is not None:
                 rehearsal = robot.rehearse(problem)
         if robot.grid is not None and rehearsal is not None:
-            expected = estimate(robot.grid, rehearsal.a, robot.rounds, workers=workers)
+            count = 0 if executor is None else executor.count
+            expected = estimate(robot.grid, rehearsal.a, robot.rounds, workers=count)
         units = load_scene(scene).units
         yield Prepared(str(scene), task, wanted, instants, robot, rehearsal, expected, start, units)

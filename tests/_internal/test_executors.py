@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from sofa_softctl._internal import processes
-from sofa_softctl._internal.executors.again import in_order, submit_again
+from sofa_softctl._internal.executors.again import in_order, lost_workers, submit_again
 from sofa_softctl._internal.executors.ended import WorkerEndedError
 from sofa_softctl._internal.executors.local import LocalExecutor, resident
-from sofa_softctl.errors import SceneError
+from sofa_softctl.errors import SceneError, WorkerError
 
 
 def square(x):
@@ -101,15 +101,27 @@ def test_a_task_whose_worker_dies_is_done_again_once(tmp_path):
     assert list(in_order(None, square, range(3))) == [0, 1, 4]
 
 
-def test_a_task_that_is_cancelled_is_not_done_and_one_that_is_ended_not_done_again():
+def begin(path):
+    path.touch()
+    time.sleep(60.0)
+
+
+def test_a_task_that_is_cancelled_is_not_done_and_one_that_is_ended_not_done_again(tmp_path):
     executor = LocalExecutor(1)
-    running, waiting = (submit_again(executor, time.sleep, 60.0) for _ in range(2))
-    time.sleep(0.3)
+    running, waiting, late = (
+        submit_again(executor, begin, tmp_path / name) for name in ("first", "second", "third")
+    )
+    while not (tmp_path / "first").exists():
+        time.sleep(0.02)
     assert waiting.cancel()
     assert wait([waiting], timeout=60.0).done == {waiting}
     executor.shutdown(cancel_futures=True)
     with pytest.raises(WorkerEndedError, match="abandoned"):
         running.result(timeout=60.0)
+    with pytest.raises(WorkerError, match="the executor, or its cluster, was stopped"):
+        with lost_workers("All is kept."):
+            late.result(timeout=60.0)
+    assert [path.name for path in tmp_path.iterdir()] == ["first"]
 
 
 def test_a_function_that_a_worker_does_not_have_is_an_error_and_no_death():
@@ -126,8 +138,7 @@ def test_a_function_that_a_worker_does_not_have_is_an_error_and_no_death():
 def test_a_worker_that_is_killed_while_idle_costs_nothing():
     with LocalExecutor(1) as executor:
         pid = executor.submit(os.getpid).result()
-        os.kill(pid, signal.SIGKILL)
-        time.sleep(0.2)
+        os.kill(pid, signal.SIGKILL)  # it may get the task while it dies
         assert executor.submit(os.getpid).result() != pid
 
 
@@ -142,14 +153,14 @@ def test_a_worker_that_is_killed_before_it_is_ready_costs_nothing(monkeypatch):
 
 
 def test_limits_of_time_and_memory_end_the_task_alone():
-    with LocalExecutor(2, seconds=0.5, memory=400e6) as executor:
+    with LocalExecutor(2, seconds=1.0, memory=400e6) as executor:
         slow, large = executor.submit(time.sleep, 30.0), executor.submit(fill, 600)
-        with pytest.raises(WorkerEndedError, match="took longer than 0.5 s") as raised:
+        with pytest.raises(WorkerEndedError, match="took longer than 1 s") as raised:
             slow.result()
         assert raised.value.kind == "time"
         with pytest.raises(WorkerEndedError, match="more than 400 MB of memory|longer than"):
             large.result()
-        assert executor.submit(square, 3).result() == 9
+        assert executor.submit(abs, -9).result() == 9  # `square` would import this file first
     assert resident(os.getpid()) > 1e7
 
 

@@ -1,5 +1,6 @@
 """Studies on a real Dask cluster: the rows are those of this computer, whatever dies."""
 
+import json
 import os
 import signal
 import subprocess
@@ -14,12 +15,10 @@ from sofa_softctl._internal import processes
 from sofa_softctl._internal.executors import carried, cluster_client
 from sofa_softctl._internal.executors.cluster import ClusterExecutor
 from sofa_softctl._internal.executors.ended import WorkerEndedError
-from sofa_softctl._internal.executors.local import LocalExecutor
-from sofa_softctl.batch.check import check_study
-from sofa_softctl.batch.study_file import read_study
+from sofa_softctl.batch.results import read_results
 from sofa_softctl.errors import ClusterError, StudyError
-from tests.batch.dask_cluster import DaskCluster, hiding
-from tests.batch.studies import GRID, MEASURES, done, same_bits, written
+from tests.batch.studies import MEASURES, done, same_bits, written
+from tests.dask_cluster import DaskCluster, hiding
 
 WITHIN = 60.0
 """Time after which what should have happened has not [s]."""
@@ -46,36 +45,135 @@ def eventually(condition):
         time.sleep(0.05)
 
 
-TROUBLE = f"""
+RUNS = f"""
 scene = "bar.py"
 steps = 3
-parameters.trouble.values = ["", "raise", "exit", "memory", "die"]
+parameters.young.values = [300, 520, 900]
 {MEASURES}
+soft = "bar.py:soft"
+[keep]
+record = "all"
+"""
+SOFT = """
+
+def soft(session):
+    if session.root.body.TetrahedronFEMForceField.youngModulus.value[0] > 600.0:
+        raise RuntimeError("it is too stiff")
+    return 1.0
 """
 
 
-def test_rows_are_those_of_this_computer(tmp_path, workers, dask, softctl):
-    path = written(tmp_path, GRID + '[keep]\nrecord = "all"\n')
+def test_rows_records_and_movies_are_those_of_this_computer(tmp_path, workers, dask, softctl):
+    pytest.importorskip("pyvista")
+    path = written(tmp_path, RUNS + 'movie = "failures"\n')
+    with path.with_name("bar.py").open("a") as scene:
+        scene.write(SOFT)
     here = done(path, workers, "here.study")
     status, _, said = softctl("batch", "run", path, "--cluster", dask.address, "--quiet")
     assert (status, said) == (0, "")
-    there = done(path, workers)  # nothing is left to do
+    there = read_results(path.with_suffix(".study"))
+    assert there.rows["status"].to_pylist() == ["OK", "OK", "FAILED"]
     assert same_bits(there) == same_bits(here)
     kept = [sorted(p.name for p in (each.path / "records").iterdir()) for each in (here, there)]
-    assert kept[0] == kept[1] and len(kept[0]) == 9
+    assert kept[0] == kept[1] and len(kept[0]) == 3
+    assert len(list((there.path / "movies").glob("*.gif"))) == 1
     pids = {row["worker"] for row in there.rows.to_pylist()}
     assert len(pids) == 2 and not any(str(os.getpid()) in pid for pid in pids)
 
 
-def test_runs_that_fail_are_rows_as_on_this_computer(tmp_path, workers, dask):
-    path = written(tmp_path, TROUBLE)
-    workers.memory = 1.2e9
+TROUBLE = """
+import os
+import signal
+import time
+
+def trouble(kind):
+    if kind == "raise":
+        raise RuntimeError("the cable broke")
+    if kind == "exit":
+        raise SystemExit(3)
+    if kind == "memory":
+        kept = bytearray(1 << 30)
+        time.sleep(600.0)
+    if kind == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"y": 1.0}
+"""
+KINDS = """
+function = "trouble.py:trouble"
+parameters.kind.values = ["", "raise", "exit", "memory", "die"]
+limits.memory = 800
+"""
+
+
+def test_runs_that_fail_are_rows_as_on_this_computer(tmp_path, workers, dask, softctl):
+    (tmp_path / "trouble.py").write_text(TROUBLE)
+    path = tmp_path / "kinds.toml"
+    path.write_text(KINDS)
+    workers.memory = 8e8
     here = done(path, workers, "here.study")
-    with ClusterExecutor(dask.address, memory=1.2e9) as executor:
-        there = done(path, executor)
+    assert softctl("batch", "run", path, "--cluster", dask.address, "--quiet") == (0, "", "")
+    there = read_results(path.with_suffix(".study"))
     statuses = there.rows["status"].to_pylist()
     assert statuses == ["OK", "FAILED", "FAILED", "MEMORY", "DIED"]
     assert same_bits(there) == same_bits(here)
+
+
+HALTS = """
+import os
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def halts(x):
+    while x > 0.5 and not os.path.exists(os.path.join(HERE, "go")):
+        open(os.path.join(HERE, f"halts-{x}"), "w").close()
+        time.sleep(0.02)
+    return {"y": x * x}
+"""
+STUDY = """
+function = "halts.py:halts"
+[parameters.x]
+range = [0, 1]
+count = 24
+"""
+
+
+def halting(folder):
+    """A study without a scene; the second half of its runs wait for a file 'go' beside it."""
+    (folder / "halts.py").write_text(HALTS)
+    path = folder / "study.toml"
+    path.write_text(STUDY)
+    return path
+
+
+def test_an_estimate_is_of_the_workers_of_the_cluster(tmp_path, dask, softctl):
+    path = halting(tmp_path)
+    (tmp_path / "go").touch()
+    _, out, err = softctl("batch", "run", path, "--estimate", "--cluster", dask.address)
+    assert "24 runs. 2 at a time." in out, out + err
+    assert not path.with_suffix(".study").exists()
+
+
+def test_ctrl_c_keeps_the_rows_and_the_same_command_goes_on(tmp_path, dask, softctl):
+    path = halting(tmp_path)
+    words = ("batch", "run", path, "--cluster", dask.address)
+    command = [sys.executable, "-m", "sofa_softctl.cli", *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            eventually(lambda: len(list(tmp_path.glob("halts-*"))) == 2)  # the others are done
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=WITHIN)[1]
+        finally:
+            process.kill()
+    assert process.returncode == 130, said
+    assert said == (
+        f"Stopped by Ctrl-C. '{path.with_suffix('.study')}' has all rows: the same command goes "
+        "on.\n"
+    )
+    (tmp_path / "go").touch()
+    found = json.loads(softctl(*words, "--json")[1])
+    assert found["counts"] == {"OK": 24} and 12 <= found["done_now"] < 24
 
 
 def test_a_task_that_hangs_is_ended_at_its_limit(dask):
@@ -153,26 +251,13 @@ def test_what_runs_ends_when_the_driver_is_killed(dask, tmp_path):
     eventually(lambda: not is_running(pid))
 
 
-STUDY = f"""
-scene = "bar.py"
-steps = 2
-[parameters.young]
-range = [300, 900]
-[parameters.pause]
-values = [0.05]
-[sampling]
-method = "sobol"
-count = 24
-{MEASURES}
-"""
-
-
 def test_rows_are_the_same_when_workers_and_then_the_scheduler_are_killed(tmp_path, workers):
-    path = written(tmp_path, STUDY)
+    path = halting(tmp_path)
+    (tmp_path / "go").touch()
     undisturbed = done(path, workers, "here.study")
     with DaskCluster(tmp_path) as first:
         victim = first.worker()
-        doomed = {4: victim, 16: first.scheduler}
+        doomed = {4: victim, 12: first.scheduler}
 
         def kill(progress):
             if progress.done in doomed:
@@ -216,7 +301,7 @@ record = "all"
 """
 
 
-def test_files_travel_to_workers_that_do_not_see_them(tmp_path, workers):
+def test_files_travel_to_workers_that_do_not_see_them(tmp_path, workers, softctl):
     robots, meshes = tmp_path / "project" / "robots", tmp_path / "project" / "meshes"
     robots.mkdir(parents=True)
     meshes.mkdir()
@@ -228,20 +313,20 @@ def test_files_travel_to_workers_that_do_not_see_them(tmp_path, workers):
     for number, young in enumerate(("300", "500", "no number")):
         (meshes / f"{number}.txt").write_text(young)
     here = done(path, workers, "here.study")
-    study = read_study(path)
-    with LocalExecutor(1) as local:
-        sources = check_study(study, local)
+    words = ("batch", "run", path, "--cluster")
     with DaskCluster(tmp_path) as dask:
         dask.worker(path=hiding(tmp_path / "hiding"), HIDDEN=str(tmp_path / "project"))
-        with ClusterExecutor(dask.address, files=[*sources, *study.files]) as executor:
+        with ClusterExecutor(dask.address, note=[].append) as executor:
             with pytest.raises(FileNotFoundError):  # the worker does not see the folder
                 executor.submit(Path.read_text, path).result()
-            there = done(path, executor, sources=sources)
+        status, _, said = softctl(*words, dask.address, "--quiet")
+        assert (status, said) == (0, "")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(carried, "LARGEST", 10)
             (meshes / "0.txt").write_text("310")
             with pytest.raises(ClusterError, match=r"does not see .*bar\.py.* file system"):
-                ClusterExecutor(dask.address, files=[*sources, *study.files])
+                ClusterExecutor(dask.address, files=[robots / "bar.py", *meshes.iterdir()])
+    there = read_results(path.with_suffix(".study"))
     assert same_bits(there) == same_bits(here)
     failed = there.row("2")
     assert failed["reason"] == "ValueError: could not convert string to float: 'no number'"

@@ -28,7 +28,7 @@ def submit_again(executor: Executor, function: Callable[..., Any], /, *args: Any
 
     Returns:
         Its future. It raises WorkerEndedError if another worker died with it, too, or the task
-        exceeded a limit of the executor.
+        exceeded a limit of the executor, and BrokenExecutor if the executor is gone.
     """
     future: Future[Any] = Future()
     _try(executor, future, TRIES, function, args)
@@ -92,10 +92,10 @@ def _try(
             with suppress(RuntimeError):  # the executor was shut down: no more tasks
                 _try(executor, future, tries - 1, function, args)
                 return
-        if done.cancelled():
-            future.cancel()
         if not future.set_running_or_notify_cancel():
             return
+        if done.cancelled():
+            error = BrokenExecutor("the executor, or its cluster, was stopped")
         if error is not None:
             future.set_exception(error)
         else:

@@ -26,7 +26,8 @@ from sofa_softctl._internal.executors.cluster_worker import Call, Setup, release
 from sofa_softctl._internal.executors.ended import WorkerEndedError
 from sofa_softctl._internal.executors.packing import packed, unpacked
 from sofa_softctl._internal.executors.worker import result_of
-from sofa_softctl._internal.processes import first_calls
+from sofa_softctl._internal.files_read import with_modules_beside
+from sofa_softctl._internal.processes import first_calls, first_files
 from sofa_softctl.errors import ClusterError
 
 LOOKS_EVERY = 1.0
@@ -53,8 +54,9 @@ class ClusterExecutor(Executor):
         address: Of the scheduler, such as 'tcp://host:8786'.
         seconds: Longest time of a task [s]; None: any.
         memory: Most resident memory of its process [bytes]; None: any.
-        files: Files that tasks read, sent to workers that do not see them. Where the name of one
-            is in what tasks or workers get, it is there the name on the worker.
+        files: Files that tasks read, sent to workers that do not see them, as are plugin files and
+            modules beside those. Where the name of one is in what tasks or workers get, it is there
+            the name on the worker.
         note: Called with what a user should know, as that there are no workers.
 
     Raises:
@@ -72,7 +74,7 @@ class ClusterExecutor(Executor):
         note: Callable[[str], None] = say,
     ) -> None:
         self._address, self._note = address, note
-        self._files = digests(files)
+        self._files = digests({*files, *with_modules_beside(first_files())})
         self._lock = threading.RLock()
         self._sent: dict[Future[Any], tuple[Any, bytes]] = {}
         self._closed = self._lost = False

@@ -12,6 +12,7 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from multiprocessing.reduction import ForkingPickler
 from time import monotonic
 from typing import Any
 
@@ -104,9 +105,9 @@ class LocalExecutor(Executor):
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                if worker is None or not worker.process.is_alive():
-                    worker = _started(self)
-                result = worker.do(call, self, future)
+                message = ForkingPickler.dumps(call)
+                worker = _with_task(self, worker, message, future)
+                result = worker.answer(self, future)
             except BaseException as error:
                 future.set_exception(error)
                 if isinstance(error, WorkerEndedError):
@@ -162,6 +163,27 @@ def _started(executor: LocalExecutor) -> _Worker:
     raise AssertionError("not reached")
 
 
+def _with_task(
+    executor: LocalExecutor, worker: _Worker | None, message: Any, future: Future[Any]
+) -> _Worker:
+    """A worker that has a task. One that dies before, as while idle, has not begun it.
+
+    Raises:
+        WorkerEndedError: `STARTS` workers have died, or the task was abandoned.
+    """
+    for start in range(STARTS):
+        if worker is None or not worker.process.is_alive():
+            worker = _started(executor)
+        try:
+            worker.give(message, executor, future)
+            return worker
+        except WorkerEndedError as error:
+            if start == STARTS - 1 or error.kind != "died" or executor.abandoned(future):
+                raise
+            worker = None
+    raise AssertionError("not reached")
+
+
 class _Worker:
     """One process, and the connection to it."""
 
@@ -180,15 +202,24 @@ class _Worker:
         with self._alive():
             self._receive(executor)
 
-    def do(self, call: list[Any], executor: LocalExecutor, future: Future[Any]) -> Any:
-        """The result of a task.
+    def give(self, message: Any, executor: LocalExecutor, future: Future[Any]) -> None:
+        """Send a pickled task, and wait until the process has it.
+
+        Raises:
+            WorkerEndedError: The process died, and has not begun it; or it was killed.
+        """
+        with self._alive():
+            self.connection.send_bytes(message)
+            self._receive(executor, None, future)
+
+    def answer(self, executor: LocalExecutor, future: Future[Any]) -> Any:
+        """The result of the task.
 
         Raises:
             WorkerEndedError: The process died, or exceeded a limit and was killed.
             BaseException: Whatever the task raised.
         """
         with self._alive():
-            self.connection.send(call)
             answer = self._receive(executor, executor.seconds, future)
         return result_of(answer)
 

@@ -79,7 +79,7 @@ def start_worker(first: Sequence[Callable[[], object]]) -> tuple[SpawnProcess, C
 
 
 def _serve(connection: Connection, first: list[Callable[[], object]]) -> None:
-    """Say that it is ready; then, receive tasks and send answers.
+    """Say that it is ready; then, receive tasks, say so, and send answers.
 
     A task is (function, arguments, keywords).
     """
@@ -93,6 +93,7 @@ def _serve(connection: Connection, first: list[Callable[[], object]]) -> None:
             message = connection.recv_bytes()
         except EOFError:  # the executor is shut down
             return
+        connection.send(True)
         connection.send_bytes(packed_answer(_done(message)))
         del message
         gc.collect()  # scenes are cycles with large arrays, whose size Python does not count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import Executor, as_completed
 from functools import cache, partial
 from pathlib import Path
 from time import process_time
@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, get_type_hints
 import numpy as np
 
 from sofa_softctl._internal.executors.again import GOES_ON, lost_workers, submit_again
-from sofa_softctl._internal.executors.workers import workers as worker_processes
 from sofa_softctl.bench.contact_search.answer_check import check_answer
 from sofa_softctl.bench.contact_search.enumeration import Best, enumerate_modes
 from sofa_softctl.bench.contact_search.random_problems import KINDS, kind_of, random_contact_problem
@@ -133,7 +132,7 @@ def measure_search(
     seed: int = 0,
     contacts: int = 6,
     strategies: Sequence[str] = ("auto",),
-    workers: int = 0,
+    executor: Executor | None = None,
 ) -> list[SearchRow]:
     """Measure searches on the first problems of a seed, and read all their rows.
 
@@ -147,7 +146,7 @@ def measure_search(
         seed: Of the corpus.
         contacts: Most contacts of a problem.
         strategies: What `SearchOptions.strategy` is set to.
-        workers: Processes that work at the same time; 0: this one.
+        executor: Does several problems at a time; None: one by one, here.
 
     Raises:
         ProblemError: The file is not one of this study.
@@ -163,11 +162,7 @@ def measure_search(
     ]
     one = partial(measure_problem, seed, contacts=contacts, strategies=tuple(strategies))
     done = problems - len(missing)
-    with (
-        lost_workers(GOES_ON),
-        path.open("a", newline="") as file,
-        worker_processes(workers) as executor,
-    ):
+    with lost_workers(GOES_ON), path.open("a", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if not rows and not path.stat().st_size:
             writer.writerow(SearchRow._fields)

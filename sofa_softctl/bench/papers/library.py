@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.executors.workers import workers as processes
+from sofa_softctl._internal.executors.again import lost_workers, submit_again
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.problems.elastic_arm import STIFFNESS
 from sofa_softctl.library.problems.tasks import GROUND, Goal, Ground, Posture, goals, pick_and_place
@@ -151,7 +151,7 @@ def measure_energy(
     *,
     objects: int = 100,
     seed: int = 0,
-    workers: int = 2,
+    executor: Executor | None = None,
     ground: Ground = GROUND,
     horizon: float = 2.0,
     compiled: bool = False,
@@ -162,13 +162,14 @@ def measure_energy(
         progress: Called with a line of text when a chain is done.
         objects: How many are moved; each actuation solves twice as many problems.
         seed: Of positions and masses.
-        workers: Processes; 0 for none but this one.
+        executor: Solves chains at the same time; None: one after the other, here.
         ground: Where objects lie.
         horizon: Of each motion [s].
         compiled: Whether to compile the programs first: motions then take a third of the time.
 
     Raises:
         SoftctlError: CasADi is not installed, or with `compiled` there is no C compiler.
+        WorkerError: Two worker processes died with the same chain.
     """
     from sofa_softctl.library.ocp.formulas import casadi
 
@@ -186,11 +187,13 @@ def measure_energy(
             for name, given in asked.items():
                 take(name, solve_chain(*given))
             return
-        futures = {executor.submit(solve_chain, *given): name for name, given in asked.items()}
+        futures = {
+            submit_again(executor, solve_chain, *given): name for name, given in asked.items()
+        }
         for future in as_completed(futures):
             take(futures[future], future.result())
 
-    with processes(workers) as executor:
+    with lost_workers("Start again, perhaps with fewer workers."):
         names = ("variable", "constant", "rigid")
         asked: dict[str, tuple[Any, ...]] = {
             name: (name, STIFFNESS, start, wanted, horizon, compiled) for name in names

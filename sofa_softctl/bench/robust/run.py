@@ -35,25 +35,25 @@ goals' motion, tilts out of it left out; qp, step: CPU time [ms]; lookahead: CPU
 look-ahead together [ms]; the statuses and 'not converged' count steps."""
 
 
-def run_case(scenes: Path, case: Case) -> dict[str, Any]:
+def run_case(scene: Path, case: Case) -> dict[str, Any]:
     """Run one case; an error of the run becomes the row's.
 
     Args:
-        scenes: Folder of the scenes.
+        scene: The scene file of its robot.
         case: What to run.
     """
     row: dict[str, Any] = dict(zip(("robot", "parameters", "seed"), case.key, strict=True))
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # what the rows count is no news
-            return row | _measure(scenes, case)
+            return row | _measure(scene, case)
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
         return row | {"reached": "no", "why": "the run failed", "error": " ".join(text.split())}
 
 
-def _measure(scenes: Path, case: Case) -> dict[str, Any]:
+def _measure(scene: Path, case: Case) -> dict[str, Any]:
     robot = ROBOTS[case.robot]
-    file = load_scene(scenes / robot.scene)
+    file = load_scene(scene)
     session = Session(with_perturbed_rest(file.create, case.seed), parameters=case.parameters)
     run = RunMeasures(session, robot.place, robot.turn, robot.begin)
     for _ in range(step_count(session, case.steps, None, _duration(robot, file, case))):

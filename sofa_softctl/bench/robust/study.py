@@ -113,10 +113,11 @@ def _run(
     scenes: Path, cases: Sequence[Case], executor: Executor | None
 ) -> Iterator[dict[str, Any]]:
     """Rows in the order in which the runs end."""
+    asked = [(scenes / ROBOTS[case.robot].scene, case) for case in cases]
     if executor is None:
-        yield from (run_case(scenes, case) for case in cases)
+        yield from (run_case(scene, case) for scene, case in asked)
         return
-    pending = [submit_again(executor, run_case, scenes, case) for case in cases]
+    pending = [submit_again(executor, run_case, scene, case) for scene, case in asked]
     try:
         with lost_workers(GOES_ON):
             yield from (future.result() for future in as_completed(pending))

@@ -96,7 +96,7 @@ def evaluate(
         raise WorkerError(
             f"A worker process ended while the exact map was evaluated at {len(running)} points, "
             f"the first u = {points[min(running.values(), default=0)]}; {frontier.waiting} more "
-            "were waiting. It may have run out of memory. What was answered is kept, "
+            f"were waiting ({error}). It may have run out of memory. What was answered is kept, "
             "beyond this run if there is a store: go on with a new executor, or plan again, "
             "perhaps with fewer workers."
         ) from error

@@ -16,7 +16,7 @@ pytest.importorskip("casadi")
 @pytest.fixture(scope="module")
 def measured():
     told = []
-    return measure_energy(told.append, objects=1, workers=0), told
+    return measure_energy(told.append, objects=1), told
 
 
 def test_springs_save_in_the_first_tasks(measured):

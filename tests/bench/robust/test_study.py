@@ -39,7 +39,7 @@ def write(path, rows):
 
 
 def test_a_run_is_a_row_with_errors_solves_and_times():
-    row = run_case(SCENES, FINGERS)
+    row = run_case(SCENES / "three_fingers.py", FINGERS)
     assert set(row) == set(COLUMNS) - {"error"}
     assert row["steps"] == 43
     assert row["SOLVED"] + row["CLOSEST_FEASIBLE"] + row["HELD"] == 43
@@ -52,7 +52,7 @@ def test_a_run_is_a_row_with_errors_solves_and_times():
 
 
 def test_a_run_that_fails_is_a_row_with_its_error():
-    row = run_case(SCENES, Case("fingers", {"bent": 3.0}))
+    row = run_case(SCENES / "three_fingers.py", Case("fingers", {"bent": 3.0}))
     assert row["reached"] == "no" and row["why"] == "the run failed"
     assert row["error"].startswith("ParameterError: The scene takes no parameter 'bent'")
 
@@ -64,7 +64,7 @@ def test_what_is_in_the_file_is_not_run_again(tmp_path, monkeypatch):
     write(path, [row_of(case, reached="yes", steps=10) for case in cases])
     path.write_text(path.read_text()[:-9])
 
-    def run(scenes, case):
+    def run(scene, case):
         ran.append(case)
         return row_of(case, reached="no", why="position end 5 above 2", steps=10)
 

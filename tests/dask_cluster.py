@@ -7,8 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-ENDS_WITHIN = 5.0
-"""Time after which a process that does not end is killed [s]."""
 HIDES = """
 import os
 import sys
@@ -58,13 +56,9 @@ class DaskCluster:
         return self
 
     def __exit__(self, *exception):
-        for process in reversed(self.processes):  # Dask may hang when both ends close at once
-            process.terminate()
-            try:
-                process.wait(ENDS_WITHIN)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        for process in reversed(self.processes):  # what a nanny has started ends with it
+            process.kill()
+            process.wait()
 
 
 def _address(file):
