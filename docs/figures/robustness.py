@@ -1,10 +1,12 @@
-"""Makes docs/figures/robustness_*.png: maps of the studies of scenes/studies that have rows.
+"""Makes docs/figures/robustness_*: maps of the studies of scenes/studies, and movies of failures.
 
 A cell is a run: its error by the limit of the robot's criterion, the column `ratio`. Blue is
-reached; a frame is the scene as it is. Run, after `softctl batch run scenes/studies/NAME.toml`:
-`python docs/figures/robustness.py`
+reached; a frame is the scene as it is. Studies without rows are left out. Run, after
+`softctl batch run scenes/studies/NAME.toml`: `python docs/figures/robustness.py`
 """
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,7 @@ LABELS = {
     "bend": "goal aside [mm]",
     "slope": "slope [degrees]",
     "friction": "friction",
+    "start": "start angle [degrees]",
 }
 SCALES = {"mass": 1e3, "cup_mass": 1e3}
 """From the scene's unit to that of the label."""
@@ -28,16 +31,22 @@ PANELS = {
     "finger": [("finger", "bend", "young_modulus", {"mass": 0.0218}),
                ("finger", "mass", "young_modulus", {"bend": 15.0})],
     "pneumatic_finger": [("pneumatic_finger", "bend", "young_modulus", {})],
-    "ring": [("ring", "mass", "young_modulus", {}), ("ring_ground", "friction", "slope", {})],
+    "ring": [("ring", "start", "young_modulus", {}), ("ring_ground", "friction", "slope", {})],
     "cup": [("cup", "cup_mass", "friction", {})],
     "gripper": [("gripper", "mass", "friction", {})],
     "pushing": [("pushing", "mass", "friction", {})],
 }  # fmt: skip
 """Pictures, and of each panel the study, the parameters across and upwards, and fixed ones."""
+MOVIES = {
+    "gripper": {"friction": 0.2, "mass": 0.12},
+    "pushing": {"friction": 1.2, "mass": 0.48},
+    "ring": {"young_modulus": 20.0, "start": 0.0},
+}
+"""Failures that are filmed."""
 SCENE = {
     "finger": {"young_modulus": 600.0, "mass": 0.0218, "bend": 15.0},
     "pneumatic_finger": {"young_modulus": 150.0, "bend": 15.0},
-    "ring": {"young_modulus": 80.0, "mass": 0.0059},
+    "ring": {"young_modulus": 80.0, "start": 0.0},
     "ring_ground": {"friction": 0.8, "slope": 0.0},
     "cup": {"friction": 0.9, "cup_mass": 0.016},
     "gripper": {"friction": 0.8, "mass": 0.03},
@@ -89,8 +98,35 @@ def _text(ratio):
     return f"{ratio:.2f}" if 0.94 < ratio < 1.06 else f"{ratio:.2g}"
 
 
+def small_movie(study, values):
+    """The movie of a run, made if need be, with a third of its frames, 400 pixels wide."""
+    from PIL import Image, ImageSequence
+
+    folder = STUDIES / f"{study}.study"
+    rows = read_results(folder).rows.to_pylist()
+    [row] = [row for row in rows if all(row[name] == value for name, value in values.items())]
+    movie = folder / "movies" / f"{row['run']}.gif"
+    if not movie.exists():
+        command = [sys.executable, "-m", "sofa_softctl.cli", "batch", "rerun"]
+        subprocess.run([*command, str(folder), row["run"], "--movie"], check=True)
+    with Image.open(movie) as whole:
+        time = whole.info["duration"]
+        frames = [
+            frame.convert("RGB").resize((400, 300)).quantize(32, dither=Image.Dither.NONE)
+            for k, frame in enumerate(ImageSequence.Iterator(whole))
+            if k % 3 == 0
+        ]
+    path = Path(__file__).parent / f"robustness_{study}.gif"
+    frames[0].save(
+        path, save_all=True, append_images=frames[1:], duration=3 * time, loop=0, optimize=True
+    )
+
+
 def main():
     """Draw what has rows."""
+    for study, values in MOVIES.items():
+        if (STUDIES / f"{study}.study").exists():
+            small_movie(study, values)
     for name, panels in PANELS.items():
         there = [panel for panel in panels if (STUDIES / f"{panel[0]}.study").exists()]
         if not there:
