@@ -40,7 +40,7 @@ PANELS = {
 MOVIES = {
     "gripper": {"friction": 0.2, "mass": 0.12},
     "pushing": {"friction": 1.2, "mass": 0.48},
-    "ring": {"young_modulus": 20.0, "start": 0.0},
+    "ring": {"young_modulus": 640.0, "start": 0.0},
 }
 """Failures that are filmed."""
 SCENE = {
