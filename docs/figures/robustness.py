@@ -24,6 +24,8 @@ LABELS = {
     "slope": "slope [degrees]",
     "friction": "friction",
     "start": "start angle [degrees]",
+    "aside": "start aside [mm]",
+    "askew": "start askew [degrees]",
 }
 SCALES = {"mass": 1e3, "cup_mass": 1e3}
 """From the scene's unit to that of the label."""
@@ -34,12 +36,12 @@ PANELS = {
     "ring": [("ring", "start", "young_modulus", {}), ("ring_ground", "friction", "slope", {})],
     "cup": [("cup", "cup_mass", "friction", {})],
     "gripper": [("gripper", "mass", "friction", {})],
-    "pushing": [("pushing", "mass", "friction", {})],
+    "pushing": [("pushing", "mass", "friction", {}), ("pushing_start", "askew", "aside", {})],
 }  # fmt: skip
 """Pictures, and of each panel the study, the parameters across and upwards, and fixed ones."""
 MOVIES = {
     "gripper": {"friction": 0.2, "mass": 0.12},
-    "pushing": {"friction": 1.2, "mass": 0.48},
+    "pushing_start": {"aside": 6.0, "askew": 0.0},
     "ring": {"young_modulus": 640.0, "start": 0.0},
 }
 """Failures that are filmed."""
@@ -51,6 +53,7 @@ SCENE = {
     "cup": {"friction": 0.9, "cup_mass": 0.016},
     "gripper": {"friction": 0.8, "mass": 0.03},
     "pushing": {"friction": 0.5, "mass": 0.03},
+    "pushing_start": {"aside": 0.0, "askew": 0.0},
 }
 """Values of the scenes themselves."""
 
