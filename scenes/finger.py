@@ -50,7 +50,7 @@ def cable_points():
 
 
 @parameters_from_argv
-def createScene(root, bend=15.0, period=1.0, young_modulus=600.0, energy=0.0, dt=0.01):
+def createScene(root, bend=15.0, period=1.0, young_modulus=600.0, mass=0.0218, energy=0.0, dt=0.01):
     root.dt = dt
     root.gravity = [-9810.0, 0.0, 0.0]
     root.addObject("RequiredPlugin", pluginName=PLUGINS)
@@ -63,7 +63,7 @@ def createScene(root, bend=15.0, period=1.0, young_modulus=600.0, energy=0.0, dt
     finger.addObject("MeshVTKLoader", name="loader", filename=os.path.join(MESHES, "finger.vtk"))
     finger.addObject("MeshTopology", name="mesh", src="@loader")
     finger.addObject("MechanicalObject", name="dofs")
-    finger.addObject("UniformMass", totalMass=0.0218)
+    finger.addObject("UniformMass", totalMass=mass)
     finger.addObject(
         "TetrahedronFEMForceField",
         name="fem",

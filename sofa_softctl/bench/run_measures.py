@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from time import process_time
 from typing import Any
 
@@ -92,33 +92,14 @@ class RunMeasures:
         return self._touched and not self._touches()
 
     def _touches(self) -> bool:
-        contacts = self.controller.problem.contacts
-        if contacts is None:
-            return False
-        bodies = {body for name in contacts.names for body in name.split(" on ")}
-        rows = (self.controller.effectors[k][0] for k in {*self.place, *self.turn})
-        paths = [row.getContext().getPathName() for row in rows]
-        return any(f"{path}/".startswith(f"{body}/") for path in paths for body in bodies)
+        return touches(self.controller, {*self.place, *self.turn})
 
     def errors(self) -> dict[str, float]:
         """'position', 'angle' and 'point' of `PoseError`, each 'mean', 'worst' and 'end'.
 
         NaN where there is none: before `begin`, or angles of fewer than three points.
         """
-        every = sorted({*self.place, *self.turn})
-        rows = [
-            (
-                pose_error(tip[self.place], goal[self.place]).position,
-                pose_error(tip[self.turn], goal[self.turn]).angle if self.turn else np.nan,
-                pose_error(tip[every], goal[every]).point,
-            )
-            for tip, goal in zip(self.tips, self.goals, strict=True)
-        ]
-        table = np.array(rows).reshape(-1, len(PoseError._fields))
-        if not len(table):
-            table = np.full((1, len(PoseError._fields)), np.nan)
-        table = np.stack([table.mean(axis=0), table.max(axis=0), table[-1]], axis=-1)
-        return dict(zip(MEASURES, table.ravel().tolist(), strict=True))
+        return motion_errors(self.tips, self.goals, self.place, self.turn)
 
     def angle_in_plane(self) -> float:
         """Mean error of the angle in the plane in which the goals turn most [degree].
@@ -137,6 +118,51 @@ class RunMeasures:
         tips = (tip[self.turn] for tip in self.tips)
         both = zip(goals, tips, strict=True)
         return float(np.mean([abs(angle_about(goal, tip, axis)) for goal, tip in both]))
+
+
+def motion_errors(
+    tips: Sequence[np.ndarray],
+    goals: Sequence[np.ndarray],
+    place: Sequence[int],
+    turn: Sequence[int],
+) -> dict[str, float]:
+    """'position', 'angle' and 'point' of `PoseError`, each 'mean', 'worst' and 'end'.
+
+    Args:
+        tips: Positions of all effectors at each step [length], each (n_e, 3).
+        goals: Their goals, each (n_e, 3).
+        place: Effectors whose mean is the position.
+        turn: Effectors that the angle is fitted to; empty: none.
+
+    Returns:
+        Errors [length, degree]; NaN where there is none: no step, or angles of fewer than three
+        points.
+    """
+    every = sorted({*place, *turn})
+    rows = [
+        (
+            pose_error(tip[place], goal[place]).position,
+            pose_error(tip[turn], goal[turn]).angle if turn else np.nan,
+            pose_error(tip[every], goal[every]).point,
+        )
+        for tip, goal in zip(tips, goals, strict=True)
+    ]
+    table = np.array(rows).reshape(-1, len(PoseError._fields))
+    if not len(table):
+        table = np.full((1, len(PoseError._fields)), np.nan)
+    table = np.stack([table.mean(axis=0), table.max(axis=0), table[-1]], axis=-1)
+    return dict(zip(MEASURES, table.ravel().tolist(), strict=True))
+
+
+def touches(controller: Any, effectors: Iterable[int]) -> bool:
+    """Whether a body that carries one of the effectors is within reach of a contact now."""
+    contacts = controller.problem.contacts
+    if contacts is None:
+        return False
+    bodies = {body for name in contacts.names for body in name.split(" on ")}
+    rows = (controller.effectors[k][0] for k in effectors)
+    paths = [row.getContext().getPathName() for row in rows]
+    return any(f"{path}/".startswith(f"{body}/") for path in paths for body in bodies)
 
 
 MEASURES = tuple(
