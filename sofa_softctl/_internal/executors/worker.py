@@ -9,7 +9,7 @@ import signal
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from multiprocessing import current_process, parent_process
+from multiprocessing import current_process, parent_process, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
@@ -40,6 +40,7 @@ class _Process(SpawnProcess):
         if not hasattr(signal, "pthread_sigmask"):  # Windows
             super().start()
             return
+        resource_tracker.ensure_running()  # its own start, in `start`, would unblock the signal
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             super().start()
