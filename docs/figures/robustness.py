@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sofa_softctl.batch.results import read_results
-from sofa_softctl.batch.row import OK
+from sofa_softctl.batch import read
 from sofa_softctl.view.plots.figure import new_figure
 
 STUDIES = Path(__file__).parents[2] / "scenes" / "studies"
@@ -62,16 +61,16 @@ def draw(axes, study, across, below, fixed):
     """A map of one study; returns what the colour bar is of."""
     rows = [
         row
-        for row in read_results(STUDIES / f"{study}.study").rows.to_pylist()
+        for row in read(STUDIES / f"{study}.study").rows.to_pylist()
         if row["index"] is not None and all(row[name] == value for name, value in fixed.items())
     ]
     x, y = (sorted({row[name] for row in rows}) for name in (across, below))
     grid = np.full((len(y), len(x)), np.nan)
     for row in rows:
         i, j = y.index(row[below]), x.index(row[across])
-        grid[i, j] = np.inf if row["status"] != OK or row["ratio"] is None else row["ratio"]
+        grid[i, j] = np.inf if row["status"] != "OK" or row["ratio"] is None else row["ratio"]
         text = {"TIMEOUT": "time", "DIVERGED": "NaN"}.get(row["status"], "error")
-        if row["status"] == OK:
+        if row["status"] == "OK":
             text = _text(grid[i, j])
         far = grid[i, j] > 3.0 or grid[i, j] < 0.25
         axes.text(j, i, text, ha="center", va="center", color="w" if far else "k", fontsize=8)
@@ -106,7 +105,7 @@ def small_movie(study, values):
     from PIL import Image, ImageSequence
 
     folder = STUDIES / f"{study}.study"
-    rows = read_results(folder).rows.to_pylist()
+    rows = read(folder).rows.to_pylist()
     [row] = [row for row in rows if all(row[name] == value for name, value in values.items())]
     movie = folder / "movies" / f"{row['run']}.gif"
     if not movie.exists():
