@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from sofa_softctl.batch import read
-from sofa_softctl.view.plots.figure import new_figure
 
 STUDIES = Path(__file__).parents[2] / "scenes" / "studies"
 LABELS = {
@@ -134,12 +134,13 @@ def main():
         if not there:
             continue
         path = Path(__file__).parent / f"robustness_{name}.png"
-        with new_figure(path, (4.1 * len(there) + 0.7, 3.4)) as figure:
-            for k, panel in enumerate(there):
-                axes = figure.add_subplot(1, len(there), k + 1)
-                drawn = draw(axes, *panel)
-            bar = figure.colorbar(drawn, ax=figure.axes, label="error / limit")
-            bar.set_ticks(range(-3, 4), labels=["1/8", "1/4", "1/2", "1", "2", "4", "8"])
+        figure = Figure(figsize=(4.1 * len(there) + 0.7, 3.4), dpi=130, layout="constrained")
+        for k, panel in enumerate(there):
+            axes = figure.add_subplot(1, len(there), k + 1)
+            drawn = draw(axes, *panel)
+        bar = figure.colorbar(drawn, ax=figure.axes, label="error / limit")
+        bar.set_ticks(range(-3, 4), labels=["1/8", "1/4", "1/2", "1", "2", "4", "8"])
+        figure.savefig(path)
 
 
 if __name__ == "__main__":
