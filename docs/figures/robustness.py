@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from sofa_softctl.batch import read
 
@@ -126,6 +125,8 @@ def small_movie(study, values):
 
 def main():
     """Draw what has rows."""
+    from matplotlib.figure import Figure
+
     for study, values in MOVIES.items():
         if (STUDIES / f"{study}.study").exists():
             small_movie(study, values)
