@@ -116,7 +116,7 @@ WRONG = [
     (
         IDENTIFY,
         "--data none.csv --method steepest-descent --fix kappa_psi",
-        "--fix, --starts and --estimate-noise are for --method gauss-newton.",
+        "--fix, --starts, --workers, --cluster and --estimate-noise are for --method gauss-newton.",
     ),
     (IDENTIFY, "--data none.csv --set-start kappa", "--set-start needs NAME=NUMBER, got 'kappa'."),
     (["papers", "inverse", "--scenes", "."], "--contacts glue", "--contacts must be one of"),

@@ -191,10 +191,10 @@ def read_results(path: Path) -> Results:
     about = read_about(path)
     if not about:
         beside = path.with_suffix(SUFFIX)
+        why = "it is a folder without about.json" if path.is_dir() else "there is no such folder"
         hint = f" Did you mean '{beside}'?" if beside != path and beside.is_dir() else ""
         raise StudyError(
-            f"'{path}' is no folder of a study: it has no about.json.{hint} softctl batch run "
-            "makes one."
+            f"'{path}' is no folder of a study: {why}.{hint} softctl batch run makes one."
         )
     table = Table(path / "rows")
     rows = table.read()

@@ -192,7 +192,7 @@ class ClusterExecutor(Executor):
         error: BaseException | None = None
         try:
             answer = remote.result()
-        except CancelledError:
+        except (CancelledError, OSError):  # the scheduler's end, before or while it answers
             if self._is_current(future, remote):
                 self._lose()
             return
