@@ -5,7 +5,7 @@ from sofa_softctl._internal.public import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
-        "driver": ["Progress"],
+        "execution.driver": ["Progress"],
         "make": ["make_study"],
         "parameters.axes": ["Normal", "Range"],
         "results": ["Results"],

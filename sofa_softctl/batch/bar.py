@@ -11,7 +11,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from sofa_softctl.batch.driver import Progress as Done
+from sofa_softctl.batch.execution.driver import Progress as Done
 
 
 class Bar:

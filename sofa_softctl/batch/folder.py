@@ -15,8 +15,8 @@ from typing import IO, Any, Self
 from sofa_softctl._internal.atomic_file import replacing, writing
 from sofa_softctl._internal.digests import digest_of_file
 from sofa_softctl._internal.versions import made_of
+from sofa_softctl.batch.execution.run_one import LOCK
 from sofa_softctl.batch.measures import is_function
-from sofa_softctl.batch.run_one import LOCK
 from sofa_softctl.batch.study import ID_LENGTH, Study
 from sofa_softctl.batch.table import Table
 from sofa_softctl.errors import StudyError

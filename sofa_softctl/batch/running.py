@@ -12,12 +12,13 @@ from pathlib import Path
 from sofa_softctl._internal.executors.ended import WorkerEndedError
 from sofa_softctl._internal.executors.local import LocalExecutor
 from sofa_softctl.batch.bar import Bar
-from sofa_softctl.batch.driver import Progress, run_study
+from sofa_softctl.batch.execution.driver import Progress, run_study
+from sofa_softctl.batch.execution.repeat import differences, repeated
+from sofa_softctl.batch.execution.run_one import Task
+from sofa_softctl.batch.execution.workers import local_workers, study_workers
 from sofa_softctl.batch.folder import SUFFIX, StudyFolder
-from sofa_softctl.batch.repeat import differences, repeated
 from sofa_softctl.batch.results import Results, read_results
 from sofa_softctl.batch.row import Row
-from sofa_softctl.batch.run_one import Task
 from sofa_softctl.batch.study import Study
 from sofa_softctl.errors import StudyError
 
@@ -46,6 +47,7 @@ def run(
     folder: str | os.PathLike[str] | None = None,
     *,
     workers: int | None = None,
+    cluster: str = "",
     again: bool = False,
     anyway: bool = False,
     quiet: bool = False,
@@ -62,6 +64,8 @@ def run(
         folder: Where its rows go; NAME.study, beside the study's file or in the working directory,
             when left out.
         workers: Runs at the same time; None: one a core.
+        cluster: Address of a Dask scheduler, such as 'tcp://host:8786', whose workers do the runs;
+            empty: processes of this computer.
         again: Do all runs again: rows that are there go.
         anyway: Go on although the scene has changed since.
         quiet: Show no progress bar on a terminal.
@@ -74,22 +78,24 @@ def run(
         StudyError: No run can succeed: the scene cannot be loaded, or has no such parameter, Data
             or measure; rows that are there were made of something else, by another study, or are
             being made by another process; rows cannot be written; or no worker can be started.
+        UsageError: There are `workers` and a `cluster`.
+        ClusterError: The cluster cannot be used, or failed; rows that came are kept.
     """
     _refuse_in_a_worker()
-    count = workers or len(os.sched_getaffinity(0))
     path = Path(folder or Path(study.folder) / f"{study.name}{SUFFIX}")
     with ExitStack() as stack:
-        executor = stack.enter_context(_started(study, count))
+        here = stack.enter_context(_started(study, workers, cluster))
         opened = stack.enter_context(StudyFolder(path, study))
         if not (anyway or again):
             opened.refuse_changes("again=True", "anyway=True", "folder")
+        executor, sources = stack.enter_context(study_workers(study, here, cluster))
         bar = stack.enter_context(Bar(quiet=quiet))
 
         def show(progress: Progress) -> None:
             bar.show(progress)
             report(progress)
 
-        run_study(opened, executor, again=again, report=show)
+        run_study(opened, executor, again=again, sources=sources, report=show)
     return read_results(path)
 
 
@@ -126,8 +132,8 @@ def rerun(folder: str | os.PathLike[str], run: int | str, *, record: bool = Fals
     return Repetition(row, before, differences(before, row), written)
 
 
-def _started(study: Study, count: int) -> LocalExecutor:
-    """Workers, of which one was seen to start.
+def _started(study: Study, count: int | None, cluster: str = "") -> LocalExecutor:
+    """See `local_workers`; one was seen to start.
 
     Raises:
         StudyError: None can be started.
@@ -138,8 +144,7 @@ def _started(study: Study, count: int) -> LocalExecutor:
     find_backend(study.scenario.backend)
     there = plugins().manager
     load_files([each for each in study.plugins if not there.has_plugin(each)])
-    limits = study.limits
-    executor = LocalExecutor(count, seconds=limits.seconds, memory=limits.memory)
+    executor = local_workers(study, count, cluster)
     try:
         executor.submit(os.getpid).result()
     except WorkerEndedError as error:

@@ -17,7 +17,7 @@ from threading import Thread
 from time import monotonic
 
 from sofa_softctl._internal.executors.local import LocalExecutor
-from sofa_softctl.batch.driver import Progress, run_study
+from sofa_softctl.batch.execution.driver import Progress, run_study
 from sofa_softctl.batch.folder import StudyFolder
 from sofa_softctl.batch.study import Study
 from sofa_softctl.errors import StudyError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -60,10 +59,10 @@ def run(
     Runs that fail are rows, too, with the reason. Ctrl-C, or a kill, loses no row: the same command
     goes on.
     """
-    from sofa_softctl._internal.executors.local import LocalExecutor
     from sofa_softctl.batch.bar import Bar
-    from sofa_softctl.batch.driver import run_study
-    from sofa_softctl.batch.estimate import estimate as cost_of
+    from sofa_softctl.batch.execution.driver import run_study
+    from sofa_softctl.batch.execution.estimate import estimate as cost_of
+    from sofa_softctl.batch.execution.workers import local_workers, study_workers
     from sofa_softctl.batch.folder import SUFFIX, StudyFolder
     from sofa_softctl.batch.results import read_results
     from sofa_softctl.batch.study_file import read_study
@@ -73,24 +72,16 @@ def run(
 
     found = read_study(study)
     load_plugins([Path(each) for each in found.plugins], found.scenario.backend)
-    if workers and cluster:
-        raise UsageError(
-            "--workers are processes of this computer. With --cluster, runs are done by all "
-            "workers of the cluster: leave it out."
-        )
-    count = workers or len(os.sched_getaffinity(0))
-    seconds, memory = found.limits.seconds, found.limits.memory
     path = out or study.with_suffix(SUFFIX)
     silent = quiet or as_json
     if found.movie != "none":
         check_renderer()
     with ExitStack() as stack:
         stack.enter_context(ended_by_signals())
-        here = LocalExecutor(1 if cluster else count, seconds=seconds, memory=memory)
-        stack.enter_context(here)
+        here = stack.enter_context(local_workers(found, workers, cluster))
         if estimate:
             stack.enter_context(stopping("Nothing was written."))
-            executor, sources = _executor(found, here, cluster, stack)
+            executor, sources = stack.enter_context(study_workers(found, here, cluster))
             there = Table(path / "rows").done()
             cost = cost_of(found, there, executor, check=sources is None)
             count = executor.count
@@ -100,7 +91,7 @@ def run(
         if not (anyway or again):
             folder.refuse_changes("--again", "--anyway", "--out")
         try:
-            executor, sources = _executor(found, here, cluster, stack)
+            executor, sources = stack.enter_context(study_workers(found, here, cluster))
             with Bar(quiet=silent) as bar:
                 done = run_study(folder, executor, again=again, sources=sources, report=bar.show)
             if found.movie == "failures":
@@ -121,32 +112,11 @@ def run(
         typer.echo(f"Rows: {path}")
 
 
-def _executor(study: Any, here: Any, cluster: str, stack: ExitStack) -> tuple[Any, Any]:
-    """Executor of the runs, and the files that they read; None: the study is not checked yet.
-
-    Args:
-        study: The study.
-        here: Executor of this computer, which checks a study of a cluster: files are seen here.
-        cluster: Address of a scheduler; empty: none.
-        stack: What ends the executor.
-    """
-    if not cluster:
-        return here, None
-    from sofa_softctl._internal.executors.workers import workers
-    from sofa_softctl.batch.check import check_study
-
-    sources = check_study(study, here)
-    files = [*sources, *study.files, *study.plugins]
-    seconds, memory = study.limits.seconds, study.limits.memory
-    executor = workers(0, cluster, files, seconds=seconds, memory=memory)
-    return stack.enter_context(executor), sources
-
-
 def _save_movies(folder: Any, executor: Any, quiet: bool) -> None:
     """Movies of failures that have none."""
+    from sofa_softctl.batch.execution.run_one import Task
     from sofa_softctl.batch.results import read_results
     from sofa_softctl.batch.row import DIVERGED, FAILED, OK
-    from sofa_softctl.batch.run_one import Task
     from sofa_softctl.view.movie.study import film
 
     found = read_results(folder.path)
@@ -264,10 +234,10 @@ def rerun(
 
     Ends with status 1 where it does not.
     """
-    from sofa_softctl._internal.executors.local import LocalExecutor
-    from sofa_softctl.batch.repeat import differences, repeated
+    from sofa_softctl.batch.execution.repeat import differences, repeated
+    from sofa_softctl.batch.execution.run_one import Task
+    from sofa_softctl.batch.execution.workers import local_workers
     from sofa_softctl.batch.results import read_results
-    from sofa_softctl.batch.run_one import Task
     from sofa_softctl.view.movie.study import film
     from sofa_softctl.view.terminal import batch as tables
 
@@ -279,8 +249,7 @@ def rerun(
     picture = study / "movies" / f"{before['run']}.gif" if movie else None
     check_outputs(record=file, movie=picture)
     task = Task(design.scenario, found.run(before), str(file or ""))
-    limits = design.limits
-    with LocalExecutor(1, seconds=limits.seconds, memory=limits.memory) as executor:
+    with local_workers(design, 1) as executor:
         after = repeated(task, executor)
         if picture is not None:
             problem = executor.submit(film, task, picture).result()[1]

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from sofa_softctl import batch
 from sofa_softctl._internal import processes
 from sofa_softctl._internal.executors import carried, cluster_client
 from sofa_softctl._internal.executors.cluster import ClusterExecutor
 from sofa_softctl._internal.executors.ended import WorkerEndedError
 from sofa_softctl.batch.results import read_results
-from sofa_softctl.errors import ClusterError, StudyError
+from sofa_softctl.errors import ClusterError, StudyError, UsageError
 from tests.batch.studies import MEASURES, done, same_bits, written
 from tests.dask_cluster import DaskCluster, hiding
 
@@ -79,6 +80,18 @@ def test_rows_records_and_movies_are_those_of_this_computer(tmp_path, workers, d
     assert len(list((there.path / "movies").glob("*.gif"))) == 1
     pids = {row["worker"] for row in there.rows.to_pylist()}
     assert len(pids) == 2 and not any(str(os.getpid()) in pid for pid in pids)
+
+
+def test_python_sends_runs_to_a_cluster_too(tmp_path, workers, dask):
+    path = written(tmp_path, RUNS)
+    with path.with_name("bar.py").open("a") as scene:
+        scene.write(SOFT)
+    here = done(path, workers, "here.study")
+    there = batch.run(batch.read_study(path), tmp_path / "there.study", cluster=dask.address)
+    assert same_bits(there) == same_bits(here)
+    assert not any(str(os.getpid()) in row["worker"] for row in there.rows.to_pylist())
+    with pytest.raises(UsageError, match="leave --workers out"):
+        batch.run(batch.read_study(path), cluster=dask.address, workers=2)
 
 
 TROUBLE = """

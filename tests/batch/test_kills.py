@@ -33,7 +33,7 @@ import sys
 from pathlib import Path
 
 from sofa_softctl._internal.executors.local import LocalExecutor
-from sofa_softctl.batch import driver
+from sofa_softctl.batch.execution import driver
 from sofa_softctl.batch.folder import StudyFolder
 from sofa_softctl.batch.study_file import read_study
 

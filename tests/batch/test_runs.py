@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sofa_softctl._internal.executors.local import LocalExecutor
-from sofa_softctl.batch import run_one as running
-from sofa_softctl.batch.beginning import Beginnings
-from sofa_softctl.batch.repeat import differences, repeated
-from sofa_softctl.batch.run_one import Task, run_one
+from sofa_softctl.batch.execution import run_one as running
+from sofa_softctl.batch.execution.beginning import Beginnings
+from sofa_softctl.batch.execution.repeat import differences, repeated
+from sofa_softctl.batch.execution.run_one import Task, run_one
 from sofa_softctl.batch.study_file import read_study
 from sofa_softctl.errors import StudyError
 from tests.batch.studies import GRID, MEASURES, done, same_bits, written

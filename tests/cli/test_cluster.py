@@ -171,6 +171,7 @@ def test_a_plugin_travels_with_the_modules_beside_it(project, dask, softctl, mon
     for name, value in (("_plugins", []), ("_files", []), ("_places", set())):
         monkeypatch.setattr(plugins, name, value)  # it is forgotten again
     monkeypatch.setattr(processes, "_first", dict(processes._first))
+    monkeypatch.syspath_prepend(project)
     (project / "beside_plugin.py").write_text("NAME = 'drawn_back'\n")
     (project / "plugin.py").write_text(
         textwrap.dedent(

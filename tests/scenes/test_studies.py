@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sofa_softctl.batch.run_one import Task, run_one
+from sofa_softctl.batch.execution.run_one import Task, run_one
 from sofa_softctl.batch.study_file import read_study
 from sofa_softctl.bench.robust.cases import ROBOTS
 from sofa_softctl.scene.loader import load_scene, parameters_of

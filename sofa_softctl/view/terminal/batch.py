@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sofa_softctl.batch.estimate import Estimate
+from sofa_softctl.batch.execution.estimate import Estimate
 from sofa_softctl.batch.results import Results
 from sofa_softctl.batch.row import OK
 

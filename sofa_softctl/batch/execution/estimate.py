@@ -8,9 +8,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
-from sofa_softctl.batch.check import check_study
-from sofa_softctl.batch.driver import missing_runs, row_of
-from sofa_softctl.batch.run_one import Task, failed, run_one
+from sofa_softctl.batch.execution.check import check_study
+from sofa_softctl.batch.execution.driver import missing_runs, row_of
+from sofa_softctl.batch.execution.run_one import Task, failed, run_one
 from sofa_softctl.batch.study import Study
 
 TRIED = 4

@@ -14,7 +14,7 @@ import numpy as np
 
 from sofa_softctl._internal.executors.packing import original
 from sofa_softctl._internal.suggestions import did_you_mean
-from sofa_softctl.batch.output import Tail
+from sofa_softctl.batch.execution.output import Tail
 from sofa_softctl.batch.study import Scenario
 from sofa_softctl.errors import StudyError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -12,10 +12,12 @@ from time import monotonic
 from typing import Any
 
 from sofa_softctl._internal.atomic_file import replacing
-from sofa_softctl.batch.check import check_study
+from sofa_softctl._internal.executors.again import submit_again
+from sofa_softctl._internal.executors.ended import WorkerEndedError
+from sofa_softctl.batch.execution.check import check_study
+from sofa_softctl.batch.execution.run_one import Task, failed, run_one
 from sofa_softctl.batch.folder import StudyFolder
 from sofa_softctl.batch.row import DIED, OWN, Row, column_of, failure
-from sofa_softctl.batch.run_one import Task, failed, run_one
 from sofa_softctl.batch.study import Run, Study
 from sofa_softctl.errors import ClusterError, StudyError
 
@@ -146,44 +148,38 @@ def _rows(executor: Executor, tasks: Iterator[Task]) -> Iterator[Row]:
     """
     running: dict[Future[Row], Task] = {}
     ended: SimpleQueue[Future[Row]] = SimpleQueue()
-    died: set[str] = set()
-
-    def begin(task: Task) -> None:
-        future = executor.submit(run_one, task)
-        running[future] = task
-        future.add_done_callback(ended.put)
-
     allowed = 1
     try:
         while True:
             for task in islice(tasks, max(allowed - len(running), 0)):
-                begin(task)
+                future = submit_again(executor, run_one, task)
+                running[future] = task
+                future.add_done_callback(ended.put)
             if not running:
                 return
             future = ended.get()
-            task = running.pop(future)
-            row = row_of(future, task)
-            if row["status"] == DIED and task.run.id not in died:
-                died.add(task.run.id)
-                begin(task)
-            else:
-                yield row
+            yield row_of(future, running.pop(future))
             allowed = WINDOW * max(getattr(executor, "count", 1), 1)
-    except CancelledError as error:
-        raise StudyError(
-            "The executor is gone: its cluster was stopped. All rows that came are kept: run the "
-            "study again, and it goes on."
-        ) from error
     finally:
         for future in running:
             future.cancel()
 
 
 def row_of(future: Future[Row], task: Task) -> Row:
-    """The row of a task, also of one whose process is gone; its recording is written."""
+    """The row of a task, also of one whose process is gone; its recording is written.
+
+    Raises:
+        StudyError: The executor is gone.
+        ClusterError: Dask failed.
+    """
     error = future.exception()
     if isinstance(error, ClusterError):
         raise error
+    if isinstance(error, BrokenExecutor) and not isinstance(error, WorkerEndedError):
+        raise StudyError(
+            "The executor is gone: its cluster was stopped. All rows that came are kept: run the "
+            "study again, and it goes on."
+        ) from error
     if error is None:
         row = future.result()
         if recording := row.pop("recording", None):

@@ -15,9 +15,9 @@ from typing import Any
 
 from sofa_softctl._internal.files_read import files_read
 from sofa_softctl._internal.user_module import import_file
-from sofa_softctl.batch.beginning import Beginnings, seed
+from sofa_softctl.batch.execution.beginning import Beginnings, seed
+from sofa_softctl.batch.execution.output import Tail
 from sofa_softctl.batch.measures import measured, needs_record
-from sofa_softctl.batch.output import Tail
 from sofa_softctl.batch.row import OK, Row, failure
 from sofa_softctl.batch.study import Run, Scenario
 from sofa_softctl.errors import StudyError

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from concurrent.futures import Executor
 from typing import Any
 
-from sofa_softctl.batch.driver import columns_of, row_of
+from sofa_softctl.batch.execution.driver import columns_of, row_of
+from sofa_softctl.batch.execution.run_one import Task, run_one
 from sofa_softctl.batch.row import TIMES, Row
-from sofa_softctl.batch.run_one import Task, run_one
 
 
 def repeated(task: Task, executor: Executor) -> Row:

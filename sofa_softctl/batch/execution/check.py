@@ -12,9 +12,9 @@ from typing import Any
 from sofa_softctl._internal.executors.ended import WorkerEndedError
 from sofa_softctl._internal.files_read import files_read
 from sofa_softctl._internal.user_module import import_file
-from sofa_softctl.batch.beginning import opened, set_data, split
+from sofa_softctl.batch.execution.beginning import opened, set_data, split
+from sofa_softctl.batch.execution.output import Tail
 from sofa_softctl.batch.measures import check_function, check_measures, is_function
-from sofa_softctl.batch.output import Tail
 from sofa_softctl.batch.study import Run, Scenario, Study
 from sofa_softctl.errors import ParameterError, SoftctlError, StudyError
 

@@ -1,0 +1,1 @@
+"""Doing the runs of a study: in worker processes, or on a cluster."""
