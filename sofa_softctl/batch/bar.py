@@ -1,6 +1,9 @@
-"""Progress bar of a study."""
+"""Progress of a study: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
+
+import sys
+from time import monotonic
 
 from rich.console import Console
 from rich.progress import (
@@ -13,9 +16,12 @@ from rich.progress import (
 
 from sofa_softctl.batch.execution.driver import Progress as Done
 
+SAYS_EVERY = 60.0
+"""Time between two lines where there is no terminal, as in the log of a job [s]."""
+
 
 class Bar:
-    """A bar with failures, rate and time left on a terminal, nothing elsewhere; a context."""
+    """Runs done, failures, and rate, while a study runs; a context."""
 
     def __init__(self, *, quiet: bool) -> None:
         console = Console(quiet=quiet)
@@ -32,6 +38,8 @@ class Bar:
             speed_estimate_period=600.0,
         )
         self._task = self._bar.add_task("Running", total=None, failed="", rate="")
+        self._lines = not (quiet or console.is_terminal)
+        self._begun = self._said = monotonic()
 
     def __enter__(self) -> Bar:
         self._bar.start()
@@ -43,10 +51,22 @@ class Bar:
     def show(self, done: Done) -> None:
         """See `driver.run_study`."""
         speed = self._bar.tasks[0].speed
+        total = done.total - done.before
+        failed = f"{done.failed:,} failed" if done.failed else ""
         self._bar.update(
             self._task,
-            total=done.total - done.before,
+            total=total,
             completed=done.done,
-            failed=f"{done.failed} failed" if done.failed else "",
-            rate=f"{60.0 * speed:.3g} a minute" if speed else "",
+            failed=failed,
+            rate=_per_minute(speed) if speed else "",
         )
+        now = monotonic()
+        if self._lines and done.done and now > self._said + SAYS_EVERY:
+            self._said = now
+            rate = _per_minute(done.done / (now - self._begun))
+            words = (f"{done.done:,} of {total:,} runs", failed, rate)
+            print(", ".join(filter(None, words)), file=sys.stderr, flush=True)
+
+
+def _per_minute(speed: float) -> str:
+    return f"{60.0 * speed:.3g} a minute"

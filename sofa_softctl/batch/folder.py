@@ -141,7 +141,11 @@ class StudyFolder:
             for name, text in scenario.measures.items()
         }
         scene = place_of(scenario.scene, self.path) if scenario.scene else ""
-        return {"scene": scene or self._function(scenario.function), "measures": functions}
+        return {
+            "scene": scene or self._function(scenario.function),
+            "measures": functions,
+            "success": scenario.success,
+        }
 
     def _function(self, text: str) -> str:
         file, _, name = text.rpartition(":")
@@ -240,4 +244,8 @@ def place_of(path: str | Path, folder: Path) -> str:
     return os.path.relpath(whole, base) if Path(whole).is_relative_to(base) else whole
 
 
-_OTHER = {"scene": "another scene", "measures": "other measures"}
+_OTHER = {
+    "scene": "another scene",
+    "measures": "other measures",
+    "success": "another measure of success",
+}

@@ -28,6 +28,7 @@ def make_study(
     function: Function = "",
     parameters: Mapping[str, Range | Normal | Sequence[Value]] | None = None,
     measures: Mapping[str, Function] | None = None,
+    success: str = "",
     steps: int | None = None,
     duration: float | None = None,
     warmup: int = 0,
@@ -54,6 +55,7 @@ def make_study(
         measures: What is measured, by column: "CONTROLLER.FIELD" of a controller's summary, such as
             "inverse.error_last", or a function of `session`, `summary` or `record`. None: every
             number of the summaries.
+        success: The measure that is true where a run succeeded; when left out, controllers say so.
         steps: Steps of a run, or
         duration: its simulated time [time]; else the scene's DURATION.
         warmup: Steps before a run begins, done once for runs that differ in Data alone.
@@ -87,6 +89,7 @@ def make_study(
             "name": name or Path(file).stem or "study",
             "scene": scene or None,
             "function": called or None,
+            "success": success or None,
             "steps": steps,
             "duration": duration,
             "backend": backend,

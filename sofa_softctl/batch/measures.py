@@ -13,6 +13,7 @@ import numpy as np
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.errors import StudyError
+from sofa_softctl.status import Verdict
 
 GIVEN = ("session", "summary", "record")
 """What a measure function may ask for, by the names of its parameters."""
@@ -40,11 +41,12 @@ def check_measures(measures: Mapping[str, str], summary: Any) -> None:
     Raises:
         StudyError: It has not.
     """
-    leaves = dict(_leaves(_fields(summary), ""))
+    fields = _fields(summary)
+    leaves = dict(_leaves(fields, ""))
+    known = {part for leaf in (*leaves, *_empty(fields, "")) for part in _parts(leaf)}
     for name, text in measures.items():
         if is_function(text):
             continue
-        known = {part for leaf in leaves for part in _parts(leaf)}
         owner = text.rpartition(".")[0]
         optional = [part for part in _parts(text)[:-1] if leaves.get(part, 0) is None]
         if text in known or optional or owner.rpartition(".")[2] in _COUNTED:
@@ -91,6 +93,29 @@ def measured(measures: Mapping[str, str], given: Mapping[str, Any]) -> dict[str,
     }
 
 
+def verdict_of(measures: Mapping[str, Any], success: str) -> Verdict:
+    """Whether a run succeeded, as a measure says.
+
+    Args:
+        measures: Values of all measures.
+        success: Name of the one that is true or false.
+
+    Raises:
+        StudyError: It is not there, or neither true nor false.
+    """
+    if success not in measures:
+        raise StudyError(
+            f"there is no measure '{success}', which is to say whether the run succeeded."
+            f"{did_you_mean(success, measures)} It has: {', '.join(measures) or 'none'}."
+        )
+    if not isinstance(measures[success], bool):
+        raise StudyError(
+            f"the measure '{success}' is to say whether the run succeeded. Expected true or false, "
+            f"got {measures[success]!r:.80}."
+        )
+    return Verdict.REACHED if measures[success] else Verdict.NOT_REACHED
+
+
 def _fields(summary: Any) -> dict[str, Any]:
     """Summaries by the paths of their controllers, and the fields of the run itself."""
     found: dict[str, Any] = summary.to_dict()
@@ -110,6 +135,15 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
+def _empty(value: Any, path: str) -> Iterator[str]:
+    """Paths of lists and tables without entries."""
+    if isinstance(value, Mapping | list | tuple) and not value:
+        yield path
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _empty(each, f"{path}.{key}" if path else str(key))
+
+
 def _field(fields: Mapping[str, Any], path: str) -> Any:
     leaves = dict(_leaves(fields, ""))
     if path in leaves:
@@ -117,6 +151,11 @@ def _field(fields: Mapping[str, Any], path: str) -> Any:
     below = [leaf for leaf in leaves if leaf.startswith((f"{path}[", f"{path}."))]
     if below:
         return [leaves[leaf] for leaf in below]
+    owner = path.rpartition(".")[0]
+    if owner.rpartition(".")[2] in _COUNTED:  # it never happened
+        return 0
+    if path in _empty(fields, ""):
+        return None
     raise StudyError(
         f"the run's summary has no '{path}'.{did_you_mean(path, leaves)} "
         f"It has: {', '.join(sorted(leaves))}."

@@ -16,7 +16,7 @@ from sofa_softctl.batch.execution.driver import Progress, run_study
 from sofa_softctl.batch.execution.repeat import differences, repeated
 from sofa_softctl.batch.execution.run_one import Task
 from sofa_softctl.batch.execution.workers import local_workers, study_workers
-from sofa_softctl.batch.folder import SUFFIX, StudyFolder
+from sofa_softctl.batch.folder import SUFFIX, StudyFolder, changes_since
 from sofa_softctl.batch.results import Results, read_results
 from sofa_softctl.batch.row import Row
 from sofa_softctl.batch.study import Study
@@ -38,6 +38,8 @@ class Repetition:
     """Its row in the study."""
     differing: list[str]
     """Columns in which they differ by a bit, but for those of time; empty: it is the same."""
+    changes: list[str]
+    """What it is made of and has changed since, in words, where they differ."""
     record: Path | None
     """Its recording; None: it has none."""
 
@@ -129,7 +131,9 @@ def rerun(folder: str | os.PathLike[str], run: int | str, *, record: bool = Fals
         task = Task(study.scenario, found.run(before), str(path) if record else "")
         row = repeated(task, executor)
     written = path if record and path.exists() else None
-    return Repetition(row, before, differences(before, row), written)
+    differing = differences(before, row)
+    changes = changes_since(found.path, found.about) if differing else []
+    return Repetition(row, before, differing, changes, written)
 
 
 def _started(study: Study, count: int | None, cluster: str = "") -> LocalExecutor:

@@ -35,7 +35,9 @@ class Scenario:
     backend: str = "embedded"
     """'embedded' or 'sofa'."""
     measures: Mapping[str, str] = field(default_factory=dict)
-    """What is measured, by column; see `measures.measure`. Empty: every number of the summaries."""
+    """What is measured, by column; see `measures.measured`. Empty: all numbers of summaries."""
+    success: str = ""
+    """The measure that is true where a run succeeded; empty: the verdict of the run says so."""
 
 
 @dataclass(frozen=True)

@@ -216,6 +216,10 @@ def _scenario(root: Fields, folder: Path, axes: Mapping[str, Axis]) -> Scenario:
     for key, name in (("scene", scene), ("function", function.rpartition(":")[0])):
         if name and not (folder / name).is_file():
             root.wrong(key, "a file that there is", f"There is none at '{folder / name}'.")
+    measures = _measures(_table(root, "measures"), folder, axes)
+    success = root.text("success", "the name of a measure", default="")
+    if success and measures and success not in measures:
+        root.wrong("success", f"one of the measures: {', '.join(measures)}", "Name that one.")
     return Scenario(
         scene=_beside(folder, scene),
         function=_beside(folder, function),
@@ -223,7 +227,8 @@ def _scenario(root: Fields, folder: Path, axes: Mapping[str, Axis]) -> Scenario:
         duration=duration or None,
         warmup=warm_steps,
         backend=root.text("backend", "one of", known=("embedded", "sofa"), default="embedded"),
-        measures=_measures(_table(root, "measures"), folder, axes),
+        measures=measures,
+        success=success,
     )
 
 

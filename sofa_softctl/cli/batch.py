@@ -237,6 +237,7 @@ def rerun(
     from sofa_softctl.batch.execution.repeat import differences, repeated
     from sofa_softctl.batch.execution.run_one import Task
     from sofa_softctl.batch.execution.workers import local_workers
+    from sofa_softctl.batch.folder import changes_since
     from sofa_softctl.batch.results import read_results
     from sofa_softctl.view.movie.study import film
     from sofa_softctl.view.terminal import batch as tables
@@ -256,13 +257,15 @@ def rerun(
             if problem:
                 typer.echo(f"No movie: {problem}", err=True)
     differing = differences(before, after)
+    changes = changes_since(found.path, found.about) if differing else []
     if as_json:
-        print_json({"row": after, "same": not differing, "differing": differing})
+        said = {"same": not differing, "differing": differing, "changes": changes}
+        print_json({"row": after} | said)
     else:
         tables.show_row(after)
         for path in (file, picture):
             if path is not None and path.exists():
                 typer.echo(f"Written: {path}")
-        tables.show_differences(before, after, differing)
+        tables.show_differences(before, after, differing, changes)
     if differing:
         raise typer.Exit(ExitStatus.FAILED)

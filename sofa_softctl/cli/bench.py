@@ -176,3 +176,34 @@ def batch(
         print_json([asdict(each) | {"ratio": each.ratio} for each in found])
     elif not quiet:
         tables.show_throughput(found)
+
+
+@bench.command(epilog="Example:\n\n  softctl bench cluster --workers 100 --threads 10 --seconds 10")
+def cluster(
+    workers: Annotated[int, typer.Option(help="Dask workers.", min=1)] = 100,
+    threads: Annotated[int, typer.Option(help="Runs at once of each.", min=1)] = 10,
+    seconds: Annotated[float, typer.Option(help="Time that a run takes in s.", min=0.0)] = 10.0,
+    runs: Annotated[
+        int | None, typer.Option(help="Runs; five for each that is done at once when left out.")
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Measure what a batch on many Dask workers costs the scheduler and the driver.
+
+    The scheduler and the driver are real; the workers are simulated in one process, and their runs
+    only take time.
+    """
+    from dataclasses import asdict
+
+    from sofa_softctl.bench.cluster import cluster_load
+    from sofa_softctl.view.terminal import bench as tables
+    from sofa_softctl.view.terminal.run import Terminal
+
+    count = runs or 5 * workers * threads
+    with Terminal(quiet=quiet or as_json).bar("Running", count) as advance:
+        found = cluster_load(workers, threads, seconds, count, lambda done: advance(done.done))
+    if as_json:
+        print_json(asdict(found) | {"busy": found.busy, "shortest": found.shortest})
+    elif not quiet:
+        tables.show_cluster_load(found)

@@ -6,7 +6,7 @@ import shlex
 
 import typer
 
-_BENCH = ("batch", "bridge", "scene", "compare", "--help")
+_BENCH = ("batch", "bridge", "cluster", "scene", "compare", "--help")
 _PAPERS = ("inverse", "planning", "trajectories", "identification", "search", "robust", "--help")
 _STUDIES = {
     "--planning": "planning",

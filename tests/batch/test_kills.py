@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sofa_softctl._internal.executors.local import LocalExecutor
 from sofa_softctl.batch.folder import StudyFolder
 from sofa_softctl.batch.results import read_results
 from sofa_softctl.batch.study_file import read_study
@@ -34,6 +35,7 @@ from pathlib import Path
 
 from sofa_softctl._internal.executors.local import LocalExecutor
 from sofa_softctl.batch.execution import driver
+from sofa_softctl._internal.executors.local import LocalExecutor
 from sofa_softctl.batch.folder import StudyFolder
 from sofa_softctl.batch.study_file import read_study
 
@@ -130,3 +132,27 @@ def test_what_has_changed_since_is_said(tmp_path, workers):
     assert changes() == [f"'{tmp_path / 'bar.py'}' was changed"]
     path.write_text(path.read_text().replace('noise = "bar.py:noise"', ""))
     assert changes()[0] == "the study has other measures now"
+
+
+DIES_ONCE = """
+import os
+import signal
+
+if not os.path.exists(__file__ + ".dead"):
+    os.mkdir(__file__ + ".dead")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def f(x):
+    return {"y": x}
+"""
+
+
+def test_a_worker_that_is_killed_while_it_checks_a_study_changes_no_digest(tmp_path):
+    (tmp_path / "f.py").write_text(DIES_ONCE)
+    path = tmp_path / "f.toml"
+    path.write_text('function = "f.py:f"\nparameters.x.values = [1.0]\n')
+    with LocalExecutor(1) as executor:
+        disturbed = done(path, executor, "disturbed.study")
+        undisturbed = done(path, executor, "undisturbed.study")
+    assert (tmp_path / "f.py.dead").exists()
+    assert same_bits(disturbed) == same_bits(undisturbed)

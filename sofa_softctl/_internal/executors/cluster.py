@@ -31,7 +31,9 @@ from sofa_softctl._internal.processes import first_calls, first_files
 from sofa_softctl.errors import ClusterError
 
 LOOKS_EVERY = 1.0
-"""Time between two looks at the workers of the cluster [s]."""
+"""Time between two looks at the workers of the cluster [s]; longer where there are many."""
+MANY = 100
+"""Workers of which a look takes the scheduler some 10 ms."""
 ENDS_WITHIN = 5.0
 """Time after which the end of a connection is not waited for any longer [s]."""
 
@@ -228,7 +230,7 @@ class ClusterExecutor(Executor):
 
     def _watch(self) -> None:
         """Make workers ready that join, and notice the end of the cluster."""
-        while not self._stop.wait(LOOKS_EVERY) and not self._lost:
+        while not self._stop.wait(self._pause()) and not self._lost:
             before, refused = self.count, set(self._members.refused)
             try:
                 changed = self._members.look()
@@ -243,6 +245,9 @@ class ClusterExecutor(Executor):
                     self._note(f"Not used: {why}")
             if before and not self.count:
                 self._note(f"The cluster at '{self._address}' has lost its workers: waiting.")
+
+    def _pause(self) -> float:
+        return LOOKS_EVERY * max(1.0, self._members.known / MANY)
 
     def _send_stuck(self) -> None:
         """Send tasks anew that no worker has.

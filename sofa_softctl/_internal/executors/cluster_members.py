@@ -24,6 +24,8 @@ class Members:
         self._ready: dict[str, int] = {}
         self.refused: dict[str, str] = {}
         """Why workers are not used, by their addresses."""
+        self.known = 0
+        """Workers of the cluster at the last look."""
 
     @property
     def count(self) -> int:
@@ -37,6 +39,7 @@ class Members:
             OSError: The scheduler does not answer.
         """
         found = self._client.scheduler_info(n_workers=-1)["workers"]
+        self.known = len(found)
         self.refused = {name: why for name, why in self.refused.items() if name in found}
         ready = {
             name: worker["nthreads"]

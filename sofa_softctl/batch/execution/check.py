@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sofa_softctl._internal.executors.again import submit_again
 from sofa_softctl._internal.executors.ended import WorkerEndedError
 from sofa_softctl._internal.files_read import files_read
 from sofa_softctl._internal.user_module import import_file
@@ -41,7 +42,7 @@ def check_study(study: Study, executor: Executor) -> tuple[str, ...]:
     """
     first = next(study.runs())
     try:
-        found = executor.submit(probe, study.scenario, first).result()
+        found = submit_again(executor, probe, study.scenario, first).result()
     except WorkerEndedError:
         return ()
     if found.problem:

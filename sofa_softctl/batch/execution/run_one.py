@@ -17,7 +17,7 @@ from sofa_softctl._internal.files_read import files_read
 from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.batch.execution.beginning import Beginnings, seed
 from sofa_softctl.batch.execution.output import Tail
-from sofa_softctl.batch.measures import measured, needs_record
+from sofa_softctl.batch.measures import measured, needs_record, verdict_of
 from sofa_softctl.batch.row import OK, Row, failure
 from sofa_softctl.batch.study import Run, Scenario
 from sofa_softctl.errors import StudyError
@@ -88,7 +88,8 @@ def failed(row: Mapping[str, Any]) -> bool:
 def _done(task: Task, keep: _Keep, output: Tail, watch: Watch | None) -> Row:
     if task.scenario.function:
         seed(task.run.id)
-        return {"measures": _of_function(task)}
+        found = _of_function(task)
+        return {"measures": found} | _verdict(task.scenario, found, None)
     from sofa_softctl.record.record import read_record
     from sofa_softctl.scene.run import run, step_count
 
@@ -110,7 +111,7 @@ def _done(task: Task, keep: _Keep, output: Tail, watch: Watch | None) -> Row:
         record = read_record(recording) if recording else None
         given = {"session": session, "summary": summary, "record": record}
         row: Row = {"measures": measured(scenario.measures, given)}
-        row["verdict"] = None if summary.verdict is None else summary.verdict.name
+        row |= _verdict(scenario, row["measures"], summary.verdict)
         row |= {"steps": summary.steps, "time": summary.time, "ms_per_step": summary.ms_per_step}
         if (
             recording
@@ -119,6 +120,13 @@ def _done(task: Task, keep: _Keep, output: Tail, watch: Watch | None) -> Row:
         ):
             keep(recording)
     return row
+
+
+def _verdict(scenario: Scenario, measures: Mapping[str, Any], own: Verdict | None) -> Row:
+    """The column `verdict`: by the study's measure of success, or the controllers' own."""
+    if scenario.success:
+        own = verdict_of(measures, scenario.success)
+    return {"verdict": own.name if own else None}
 
 
 @contextmanager

@@ -122,9 +122,12 @@ def show_row(row: Mapping[str, Any]) -> None:
 
 
 def show_differences(
-    before: Mapping[str, Any], after: Mapping[str, Any], differing: Sequence[str]
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    differing: Sequence[str],
+    changes: Sequence[str],
 ) -> None:
-    """Print whether a run that was done again gave the same row."""
+    """Print whether a run that was done again gave the same row, and what changed since if not."""
     console = Console()
     if not differing:
         _line(console, "The same as before, bit for bit.")
@@ -132,6 +135,8 @@ def show_differences(
     _line(console, "[yellow]Not the same as before:[/]", markup=True)
     for name in differing:
         _line(console, f"{name}: {_exact(before.get(name))} before, {_exact(after.get(name))} now")
+    for change in changes:
+        _line(console, f"Since then: {change}.")
 
 
 def _exact(value: Any) -> str:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from sofa_softctl.bench.batch import Throughput
+    from sofa_softctl.bench.cluster import ClusterLoad
     from sofa_softctl.bench.stream_timing import Timing
 
 
@@ -105,4 +106,30 @@ def show_throughput(found: Sequence[Throughput]) -> None:
             f"{each.ratio:.2f}",
             str(each.runs),
         )
+    Console().print(table)
+
+
+def show_cluster_load(found: ClusterLoad) -> None:
+    """Print what a batch on simulated workers costs."""
+    slots = found.workers * found.threads
+    table = Table(
+        title=f"{found.workers:,} Dask workers, {slots:,} runs of {found.seconds:g} s at once",
+        title_justify="left",
+        show_header=False,
+    )
+    table.add_column()
+    table.add_column(justify="right")
+    for name, value in (
+        ("until workers are ready", f"{found.ready:.1f} s"),
+        ("runs", f"{found.runs:,}"),
+        ("runs a second", f"{found.rate:.1f}"),
+        ("workers busy", f"{100.0 * found.busy:.0f} %"),
+        ("scheduler, a run", f"{1e3 * found.scheduler:.2f} ms"),
+        ("driver, a run", f"{1e3 * found.driver:.2f} ms"),
+        ("received by the scheduler, a run", f"{found.received / 1e3:.1f} kB"),
+        ("sent by the scheduler, a run", f"{found.sent / 1e3:.1f} kB"),
+        ("memory of the scheduler", f"{found.scheduler_memory / 1e6:.0f} MB"),
+        ("shortest run that keeps them busy", f"{found.shortest:.2f} s"),
+    ):
+        table.add_row(name, value)
     Console().print(table)

@@ -135,6 +135,7 @@ def test_a_scene_that_changed_is_refused_until_the_user_decides(tmp_path, softct
     assert status == 1 and "bar.py' was changed. Do all runs again with --again" in err
     status, out, _ = softctl("batch", "rerun", path.with_suffix(".study"), 0)
     assert status == 1 and "Not the same as before" in out
+    assert "Since then: " in out and "bar.py' was changed." in " ".join(out.split())
     status, out, _ = softctl("batch", "run", path, "--again", "--json", "--workers", 1)
     assert status == 0 and json.loads(out)["done_now"] == 2
 
