@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -234,38 +235,37 @@ def rerun(
 
     Ends with status 1 where it does not.
     """
-    from sofa_softctl.batch.execution.repeat import differences, repeated
-    from sofa_softctl.batch.execution.run_one import Task
-    from sofa_softctl.batch.execution.workers import local_workers
-    from sofa_softctl.batch.folder import changes_since
-    from sofa_softctl.batch.results import read_results
-    from sofa_softctl.view.movie.study import film
+    from sofa_softctl.batch import running
     from sofa_softctl.view.terminal import batch as tables
 
-    found = read_results(study)
-    before = found.row(run)
-    design = found.study()
-    load_plugins([Path(each) for each in design.plugins], design.scenario.backend)
-    file = (study / "records" / f"{before['run']}.mcap").absolute() if record else None
-    picture = study / "movies" / f"{before['run']}.gif" if movie else None
-    check_outputs(record=file, movie=picture)
-    task = Task(design.scenario, found.run(before), str(file or ""))
-    with local_workers(design, 1) as executor:
-        after = repeated(task, executor)
-        if picture is not None:
-            problem = executor.submit(film, task, picture).result()[1]
-            if problem:
-                typer.echo(f"No movie: {problem}", err=True)
-    differing = differences(before, after)
-    changes = changes_since(found.path, found.about) if differing else []
+    done = running.rerun(study, run, record=record)
+    files = [done.record, _film(study, done.before) if movie else None]
     if as_json:
-        said = {"same": not differing, "differing": differing, "changes": changes}
-        print_json({"row": after} | said)
+        said = {"same": not done.differing, "differing": done.differing, "changes": done.changes}
+        print_json({"row": done.row} | said)
     else:
-        tables.show_row(after)
-        for path in (file, picture):
-            if path is not None and path.exists():
-                typer.echo(f"Written: {path}")
-        tables.show_differences(before, after, differing, changes)
-    if differing:
+        tables.show_row(done.row)
+        for path in filter(None, files):
+            typer.echo(f"Written: {path}")
+        tables.show_differences(done)
+    if done.differing:
         raise typer.Exit(ExitStatus.FAILED)
+
+
+def _film(study: Path, row: Mapping[str, Any]) -> Path | None:
+    """The movie of a run that is done once more; None: there is none, which was said."""
+    from sofa_softctl.batch.execution.run_one import Task
+    from sofa_softctl.batch.execution.workers import local_workers
+    from sofa_softctl.batch.results import read_results
+    from sofa_softctl.view.movie.study import film
+
+    found = read_results(study)
+    design = found.study()
+    path = study / "movies" / f"{row['run']}.gif"
+    with local_workers(design, 1) as executor:
+        task = Task(design.scenario, found.run(row))
+        problem = executor.submit(film, task, path).result()[1]
+    if problem:
+        typer.echo(f"No movie: {problem}", err=True)
+        return None
+    return path

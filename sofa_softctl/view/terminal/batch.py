@@ -13,6 +13,7 @@ from rich.table import Table
 from sofa_softctl.batch.execution.estimate import Estimate
 from sofa_softctl.batch.results import Results
 from sofa_softctl.batch.row import OK
+from sofa_softctl.batch.running import Repetition
 
 WORST = 5
 """Runs that are listed as the worst."""
@@ -121,21 +122,17 @@ def show_row(row: Mapping[str, Any]) -> None:
             _line(console, f"{name}:\n{row[name].rstrip()}")
 
 
-def show_differences(
-    before: Mapping[str, Any],
-    after: Mapping[str, Any],
-    differing: Sequence[str],
-    changes: Sequence[str],
-) -> None:
+def show_differences(done: Repetition) -> None:
     """Print whether a run that was done again gave the same row, and what changed since if not."""
     console = Console()
-    if not differing:
+    if not done.differing:
         _line(console, "The same as before, bit for bit.")
         return
     _line(console, "[yellow]Not the same as before:[/]", markup=True)
-    for name in differing:
-        _line(console, f"{name}: {_exact(before.get(name))} before, {_exact(after.get(name))} now")
-    for change in changes:
+    for name in done.differing:
+        before, now = (_exact(row.get(name)) for row in (done.before, done.row))
+        _line(console, f"{name}: {before} before, {now} now")
+    for change in done.changes:
         _line(console, f"Since then: {change}.")
 
 
