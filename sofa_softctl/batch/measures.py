@@ -88,7 +88,7 @@ def measured(measures: Mapping[str, str], given: Mapping[str, Any]) -> dict[str,
     if not measures:
         return {path: value for path, value in _leaves(fields, "") if _is_number(value)}
     return {
-        name: _plain(_called(text, given) if is_function(text) else _field(fields, text), text)
+        name: plain(_called(text, given) if is_function(text) else _field(fields, text), text)
         for name, text in measures.items()
     }
 
@@ -191,17 +191,26 @@ def _called(measure: str, given: Mapping[str, Any]) -> Any:
     return _function(measure)(**{name: given[name] for name in _parameters(measure)})
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, bool | int | float)
+def plain(value: Any, name: str) -> Any:
+    """The value of a measure as a table has it; None: there is none.
 
-
-def _plain(value: Any, measure: str) -> Any:
+    Raises:
+        StudyError: It is no number, text, or list of numbers or of texts.
+    """
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     entries = value if isinstance(value, list) else [value]
-    if value is None or all(isinstance(each, bool | int | float | str) for each in entries):
+    if value is None or all(map(_is_number, entries)) or all(map(_is_text, entries)):
         return value
     raise StudyError(
-        f"the measure '{measure}' gave {value!r:.80}. Expected a number, a text, or a list of "
-        "numbers."
+        f"the measure '{name}' gave {value!r:.80}. Expected a number, a text, or a list of numbers "
+        "or of texts."
     )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 1 << 1023)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value == value.encode(errors="replace").decode()

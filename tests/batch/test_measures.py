@@ -96,3 +96,16 @@ def test_an_unknown_measure_of_success_is_an_error(tmp_path):
     path = written(tmp_path, 'success = "tell"\n' + GRID)
     with pytest.raises(StudyError, match="success: expected one of the measures: height, noise"):
         read_study(path)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["object()", "1j", "10 ** 400", "[[1.0], [2.0]]", "[1.0, 'a']", "'\\ud800'", "{'x': 1}"],
+)
+def test_what_no_table_has_is_a_row_that_failed(tmp_path, workers, value):
+    (tmp_path / "f.py").write_text(f"def f(x):\n    return {{'y': {value} if x else 1.0}}\n")
+    path = tmp_path / "f.toml"
+    path.write_text('function = "f.py:f"\nparameters.x.values = [0, 1]\n')
+    found = done(path, workers)
+    assert found.counts() == {"OK": 1, "FAILED": 1}
+    assert "the measure 'y' gave" in found.rows["reason"].to_pylist()[1]

@@ -17,7 +17,7 @@ from sofa_softctl._internal.files_read import files_read
 from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.batch.execution.beginning import Beginnings, seed
 from sofa_softctl.batch.execution.output import Tail
-from sofa_softctl.batch.measures import measured, needs_record, verdict_of
+from sofa_softctl.batch.measures import measured, needs_record, plain, verdict_of
 from sofa_softctl.batch.row import OK, Row, failure
 from sofa_softctl.batch.study import Run, Scenario
 from sofa_softctl.errors import StudyError
@@ -175,4 +175,4 @@ def _of_function(task: Task) -> dict[str, Any]:
     found = function(**task.run.parameters)
     if not isinstance(found, Mapping):
         raise StudyError(f"'{name}' of '{file}' gave {found!r:.80}. Expected a dict of measures.")
-    return {str(key): value for key, value in found.items()}
+    return {str(key): plain(value, str(key)) for key, value in found.items()}
