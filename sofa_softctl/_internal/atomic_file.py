@@ -32,7 +32,7 @@ def replacing(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[
             os.chmod(name, 0o666 & ~_UMASK)
             os.replace(name, path)
         except BaseException:
-            os.unlink(name)
+            Path(name).unlink(missing_ok=True)  # who wrote may have removed it
             raise
 
 

@@ -9,6 +9,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy  # noqa: F401 - it loads BLAS
+from threadpoolctl import ThreadpoolController
+
 import sofa_softctl
 
 PACKAGES = ("numpy", "scipy", "numba")
@@ -25,6 +28,17 @@ def versions() -> dict[str, str]:
     """Versions of this package, Python and `PACKAGES`, by name."""
     found = {"softctl": _version("sofa-softctl"), "python": platform.python_version()}
     return found | {name: _version(name) for name in PACKAGES}
+
+
+@cache
+def blas_kernels() -> str:
+    """Processor for which BLAS has chosen its kernels, such as 'Haswell'; empty: not known.
+
+    Those of others give other last digits.
+    """
+    found = ThreadpoolController().lib_controllers
+    names = {getattr(each, "architecture", None) for each in found if each.user_api == "blas"}
+    return ", ".join(sorted(filter(None, names)))
 
 
 @cache

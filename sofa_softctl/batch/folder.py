@@ -9,12 +9,13 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
 from sofa_softctl._internal.atomic_file import replacing, writing
 from sofa_softctl._internal.digests import digest_of_file
-from sofa_softctl._internal.versions import made_of
+from sofa_softctl._internal.versions import blas_kernels, made_of
 from sofa_softctl.batch.execution.run_one import LOCK
 from sofa_softctl.batch.measures import is_function
 from sofa_softctl.batch.study import ID_LENGTH, Study
@@ -54,6 +55,7 @@ class StudyFolder:
             self._lock = self._locked()
         try:
             self.about = self._read_about()
+            self._python: dict[str, tuple[int, int]] = {}
             self.table = Table(path / "rows")
         except BaseException:
             self._lock.close()
@@ -102,11 +104,13 @@ class StudyFolder:
         """
         own = self._digests(sources)
         made = made_of()
-        text = json.dumps([list(own.values()), made["package"], made["versions"]])
+        self._watch(sources)
+        text = json.dumps([sorted(own.values()), made["package"], made["versions"]])
         self.digest = hashlib.sha256(text.encode()).hexdigest()[:ID_LENGTH]
         paths = (self.path.parent / name for name in self.about["sources"])
         kept = {name: digest for name, digest in self._digests(paths).items() if digest}
         self.about |= made | self._measured() | {"sources": kept | own}
+        self.about["blas_kernels"] = blas_kernels()
         self.about |= {
             "runs": runs,
             "parameters": list(self.study.axes),
@@ -122,12 +126,32 @@ class StudyFolder:
 
     def add_sources(self, paths: Iterable[str]) -> None:
         """Files that a run has read."""
+        self._watch(paths)
         new = [path for path in paths if place_of(path, self.path) not in self.about["sources"]]
         if new:
             self.about["sources"] = dict(
                 sorted((self.about["sources"] | self._digests(new)).items())
             )
             self._write_about()
+
+    def _watch(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            if path.endswith(".py") and path not in self._python:
+                self._python[path] = _stamp(path)
+
+    def refuse_edits(self) -> None:
+        """Refuse rows that may be of code that was edited since they were begun.
+
+        Raises:
+            StudyError: A Python file that runs read was changed since `begin`.
+        """
+        for path, stamp in self._python.items():
+            then = self.about["sources"].get(place_of(path, self.path))
+            if _stamp(path) != stamp and digest_of_file(path) != then:
+                raise StudyError(
+                    f"'{path}' was changed while the study ran. Rows from before are kept, in "
+                    f"'{self.path}'. Change it back, and the study goes on; or do all runs again."
+                )
 
     def _digests(self, paths: Iterable[str | Path]) -> dict[str, str]:
         """Digests of files by their places."""
@@ -233,6 +257,22 @@ def changes_since(path: Path, about: Mapping[str, Any]) -> list[str]:
         if digest != then:
             found.append(f"'{file}' {'was changed' if digest else 'is gone'}")
     return found
+
+
+def other_kernels(about: Mapping[str, Any]) -> list[str]:
+    """That rows of a folder were begun with other BLAS kernels than those of this computer."""
+    then, now = about.get("blas_kernels"), blas_kernels()
+    if not then or then == now:
+        return []
+    return [f"BLAS has the kernels of {now} here, not of {then}, so that last digits may differ"]
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """What differs when a file was written: time and size; zeros: it is gone."""
+    with suppress(OSError):
+        found = os.stat(path)
+        return found.st_mtime_ns, found.st_size
+    return 0, 0
 
 
 def place_of(path: str | Path, folder: Path) -> str:

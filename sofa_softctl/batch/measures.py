@@ -57,6 +57,8 @@ def check_measures(measures: Mapping[str, str], summary: Any) -> None:
         )
 
 
+_OF_RUN = ("steps", "time", "verdict")
+"""Fields of the run itself, which have columns of their own."""
 _COUNTED = ("statuses", "limits_met", "lost")
 """Fields whose own fields differ from run to run."""
 
@@ -86,7 +88,8 @@ def measured(measures: Mapping[str, str], given: Mapping[str, Any]) -> dict[str,
     """
     fields = _fields(given["summary"])
     if not measures:
-        return {path: value for path, value in _leaves(fields, "") if _is_number(value)}
+        said = {path: value for path, value in fields.items() if path not in _OF_RUN}
+        return {path: value for path, value in _leaves(said, "") if _is_number(value)}
     return {
         name: plain(_called(text, given) if is_function(text) else _field(fields, text), text)
         for name, text in measures.items()
@@ -120,7 +123,7 @@ def _fields(summary: Any) -> dict[str, Any]:
     """Summaries by the paths of their controllers, and the fields of the run itself."""
     found: dict[str, Any] = summary.to_dict()
     controllers = {path.lstrip("/"): said for path, said in found["controllers"].items()}
-    own = {name: found[name] for name in ("steps", "time", "verdict")}
+    own = {name: found[name] for name in _OF_RUN}
     return own | controllers
 
 

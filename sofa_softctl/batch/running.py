@@ -16,7 +16,7 @@ from sofa_softctl.batch.execution.driver import Progress, run_study
 from sofa_softctl.batch.execution.repeat import differences, repeated
 from sofa_softctl.batch.execution.run_one import Task
 from sofa_softctl.batch.execution.workers import local_workers, study_workers
-from sofa_softctl.batch.folder import SUFFIX, StudyFolder, changes_since
+from sofa_softctl.batch.folder import SUFFIX, StudyFolder, changes_since, other_kernels
 from sofa_softctl.batch.results import Results, read_results
 from sofa_softctl.batch.row import Row
 from sofa_softctl.batch.study import Study
@@ -132,8 +132,8 @@ def rerun(folder: str | os.PathLike[str], run: int | str, *, record: bool = Fals
         row = repeated(task, executor)
     written = path if record and path.exists() else None
     differing = differences(before, row)
-    changes = changes_since(found.path, found.about) if differing else []
-    return Repetition(row, before, differing, changes, written)
+    changes = changes_since(found.path, found.about) + other_kernels(found.about)
+    return Repetition(row, before, differing, changes if differing else [], written)
 
 
 def _started(study: Study, count: int | None, cluster: str = "") -> LocalExecutor:

@@ -28,6 +28,7 @@ from sofa_softctl._internal.executors.packing import packed, unpacked
 from sofa_softctl._internal.executors.worker import result_of
 from sofa_softctl._internal.files_read import with_modules_beside
 from sofa_softctl._internal.processes import first_calls, first_files
+from sofa_softctl._internal.versions import blas_kernels
 from sofa_softctl.errors import ClusterError
 
 LOOKS_EVERY = 1.0
@@ -80,6 +81,7 @@ class ClusterExecutor(Executor):
         self._lock = threading.RLock()
         self._sent: dict[Future[Any], tuple[Any, bytes]] = {}
         self._closed = self._lost = False
+        self._said_kernels: set[str] = set()
         self._stop = threading.Event()
         self._ends = ExitStack()
         try:
@@ -170,6 +172,7 @@ class ClusterExecutor(Executor):
                 self._note(f"The cluster at '{self._address}' has no workers yet: waiting.")
                 said = True
             self._stop.wait(0.0 if self.count else LOOKS_EVERY / 5)
+        self._say_kernels()
 
     def _send(self, future: Future[Any], task: bytes) -> None:
         """Give a task to the scheduler, whose result becomes that of the future."""
@@ -243,8 +246,19 @@ class ClusterExecutor(Executor):
             for name, why in self._members.refused.items():
                 if name not in refused:
                     self._note(f"Not used: {why}")
+            self._say_kernels()
             if before and not self.count:
                 self._note(f"The cluster at '{self._address}' has lost its workers: waiting.")
+
+    def _say_kernels(self) -> None:
+        """That workers have other processors, once for each kind."""
+        here = blas_kernels()
+        for kernels in self._members.kernels - {here} - self._said_kernels:
+            self._said_kernels.add(kernels)
+            self._note(
+                f"BLAS has the kernels of {kernels or 'another processor'} on workers, and of "
+                f"{here or 'another'} here: last digits of results may differ."
+            )
 
     def _pause(self) -> float:
         return LOOKS_EVERY * max(1.0, self._members.known / MANY)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sofa_softctl._internal.executors.carried import contents
 from sofa_softctl._internal.executors.cluster_worker import Setup, prepare
-from sofa_softctl._internal.versions import made_of
+from sofa_softctl._internal.versions import blas_kernels, made_of
 from sofa_softctl.errors import ClusterError
 
 
@@ -24,6 +24,8 @@ class Members:
         self._ready: dict[str, int] = {}
         self.refused: dict[str, str] = {}
         """Why workers are not used, by their addresses."""
+        self.kernels: set[str] = set()
+        """Processors for which workers that were made ready have chosen their BLAS kernels."""
         self.known = 0
         """Workers of the cluster at the last look."""
 
@@ -54,7 +56,7 @@ class Members:
 
     def _prepare(self, names: list[str]) -> list[str]:
         """Workers of these that are ready now. One that has left meanwhile is none."""
-        good = [name for name, said in self._run(made_of, names).items() if self._fits(name, said)]
+        good = [name for name, said in self._run(_asked, names).items() if self._fits(name, said)]
         done = self._run_prepare(good, None)
         lacking = [name for name, ready in done.items() if not ready]
         if lacking:
@@ -89,6 +91,8 @@ class Members:
             )
             return False
         wrong = differences(made_of(), said)
+        if not wrong:
+            self.kernels.add(said["blas_kernels"])
         if wrong:
             self._refuse(
                 name,
@@ -99,6 +103,10 @@ class Members:
 
     def _refuse(self, name: str, why: str) -> None:
         self.refused[name] = f"The Dask worker {name} {why}"
+
+
+def _asked() -> dict[str, Any]:
+    return made_of() | {"blas_kernels": blas_kernels()}
 
 
 _LEFT = (OSError, TimeoutError)

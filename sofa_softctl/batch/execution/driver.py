@@ -81,8 +81,8 @@ def run_study(
         report: Called at the start, and after each row.
 
     Raises:
-        StudyError: No run can succeed, see `check_study`; rows cannot be written, or the executor
-            is gone: rows that came are kept.
+        StudyError: No run can succeed, see `check_study`; a disk is full, code was edited, or the
+            executor is gone: rows that came are kept.
         ClusterError: Dask failed: rows that came are kept.
     """
     study = folder.study
@@ -169,11 +169,11 @@ def row_of(future: Future[Row], task: Task) -> Row:
     """The row of a task, also of one whose process is gone; its recording is written.
 
     Raises:
-        StudyError: The executor is gone.
+        StudyError: The executor is gone, or a disk is full.
         ClusterError: Dask failed.
     """
     error = future.exception()
-    if isinstance(error, ClusterError):
+    if isinstance(error, ClusterError | StudyError):
         raise error
     if isinstance(error, BrokenExecutor) and not isinstance(error, WorkerEndedError):
         raise StudyError(
@@ -203,7 +203,7 @@ class _Writer:
     """Puts rows on disk, some at a time."""
 
     def __init__(self, folder: StudyFolder) -> None:
-        self._table, self._rows, self._since = folder.table, list[Row](), monotonic()
+        self._folder, self._rows, self._since = folder, list[Row](), monotonic()
 
     def add(self, row: Row) -> None:
         self._rows.append(row)
@@ -211,6 +211,7 @@ class _Writer:
             self.flush()
 
     def flush(self) -> None:
-        self._table.append(self._rows)
+        self._folder.refuse_edits()
+        self._folder.table.append(self._rows)
         self._rows = []
         self._since = monotonic()

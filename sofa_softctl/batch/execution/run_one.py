@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import tempfile
@@ -52,6 +53,9 @@ def run_one(task: Task, watch: Watch | None = None) -> Row:
     `parameters` and `measures` are dicts, `sources` the files that it read; there is no `digest`.
     `recording` is the content of its recording, where its folder is not seen from here.
 
+    Raises:
+        StudyError: A disk is full, which is no failure of this run.
+
     Random generators of Python and numpy are seeded from what is run, so that a row does not
     depend on where, when, and after which others it is done.
     """
@@ -69,6 +73,7 @@ def run_one(task: Task, watch: Watch | None = None) -> Row:
         try:
             row |= _done(task, keep, output, watch)
         except Exception as error:
+            _raise_full_disk(error)
             row |= failure(error)
         except SystemExit as error:
             row |= failure(error)
@@ -127,6 +132,18 @@ def _verdict(scenario: Scenario, measures: Mapping[str, Any], own: Verdict | Non
     if scenario.success:
         own = verdict_of(measures, scenario.success)
     return {"verdict": own.name if own else None}
+
+
+def _raise_full_disk(error: BaseException | None) -> None:
+    """End the study where a disk is full: runs that have space are no failures."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            at = f" at '{error.filename}'" if error.filename else ""
+            raise StudyError(
+                f"A disk of {platform.node()} is full{at}: {error.strerror}. All rows that came "
+                "are kept: free space, and the same study goes on."
+            ) from error
+        error = error.__cause__ or error.__context__
 
 
 @contextmanager
