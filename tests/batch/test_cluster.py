@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from sofa_softctl._internal import processes
 from sofa_softctl._internal.executors import carried, cluster_client
 from sofa_softctl._internal.executors.cluster import ClusterExecutor
 from sofa_softctl._internal.executors.ended import WorkerEndedError
+from sofa_softctl._internal.versions import blas_kernels
 from sofa_softctl.batch.results import read_results
 from sofa_softctl.errors import ClusterError, StudyError, UsageError
 from tests.batch.studies import MEASURES, done, same_bits, written
@@ -389,6 +391,27 @@ def test_a_cluster_without_workers_is_waited_for(tmp_path):
         with ClusterExecutor(dask.address, note=note) as executor:
             assert executor.submit(abs, -1).result() == 1
         assert notes == [f"The cluster at '{dask.address}' has no workers yet: waiting."]
+
+
+def test_an_address_where_another_program_answers_is_an_error(monkeypatch):
+    monkeypatch.setattr(cluster_client, "CONNECTS_WITHIN", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(ClusterError, match="does not speak Dask's protocol"):
+            ClusterExecutor(address)
+
+
+def test_workers_with_other_blas_kernels_are_said_once(tmp_path):
+    notes = []
+    other = "Haswell" if blas_kernels() != "Haswell" else "Prescott"
+    with DaskCluster(tmp_path) as cluster:
+        cluster.worker(OPENBLAS_CORETYPE=other)
+        with ClusterExecutor(cluster.address, note=notes.append) as executor:
+            assert executor.submit(abs, -1).result() == 1
+            cluster.worker(OPENBLAS_CORETYPE=other)
+            eventually(lambda: executor.count == 2)
+    said = [note for note in notes if "last digits" in note]
+    assert len(said) == 1 and f"kernels of {other} on workers" in said[0]
 
 
 def test_an_address_without_a_scheduler_is_an_error(monkeypatch):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sofa_softctl._internal.executors.local import LocalExecutor
+from sofa_softctl.batch.execution import driver
 from sofa_softctl.batch.folder import StudyFolder
 from sofa_softctl.batch.results import read_results
 from sofa_softctl.batch.study_file import read_study
@@ -35,7 +36,6 @@ from pathlib import Path
 
 from sofa_softctl._internal.executors.local import LocalExecutor
 from sofa_softctl.batch.execution import driver
-from sofa_softctl._internal.executors.local import LocalExecutor
 from sofa_softctl.batch.folder import StudyFolder
 from sofa_softctl.batch.study_file import read_study
 
@@ -132,6 +132,62 @@ def test_what_has_changed_since_is_said(tmp_path, workers):
     assert changes() == [f"'{tmp_path / 'bar.py'}' was changed"]
     path.write_text(path.read_text().replace('noise = "bar.py:noise"', ""))
     assert changes()[0] == "the study has other measures now"
+
+
+FULL = """
+import errno
+
+def f(x):
+    if x == 4:
+        raise OSError(errno.ENOSPC, "No space left on device", "/data/there")
+    return {"y": x}
+"""
+
+
+def test_a_full_disk_ends_the_study_and_its_runs_are_done_later(tmp_path, workers):
+    (tmp_path / "f.py").write_text(FULL)
+    path = tmp_path / "f.toml"
+    path.write_text('function = "f.py:f"\nparameters.x.values = [1, 2, 3, 4, 5]\n')
+    with pytest.raises(StudyError, match="is full at '/data/there'.* free space"):
+        done(path, workers)
+    assert set(read_results(tmp_path / "f.study").counts()) == {"OK"}
+    assert len(read_results(tmp_path / "f.study").rows) >= 3
+
+
+EDITED = """
+import time
+
+K = 1.0
+
+def f(x):
+    time.sleep(0.1)
+    return {"y": K * x}
+"""
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_code_that_is_edited_while_a_study_runs_ends_it_without_its_rows(
+    tmp_path, back, monkeypatch
+):
+    monkeypatch.setattr(driver, "FLUSHES_EVERY", 0.0)
+    file, path = tmp_path / "f.py", tmp_path / "f.toml"
+    file.write_text(EDITED)
+    path.write_text(f'function = "f.py:f"\nparameters.x.values = {list(range(1, 13))}\n')
+
+    def edit(progress):
+        if progress.done == 3:
+            file.write_text(EDITED.replace("K = 1.0", "K = 2.0"))
+
+    with LocalExecutor(1) as executor:
+        with pytest.raises(StudyError, match="f.py' was changed while the study ran"):
+            done(path, executor, report=edit)
+    kept = read_results(tmp_path / "f.study")
+    assert kept.rows["y"].to_pylist() == [1.0, 2.0, 3.0]
+    if back:
+        file.write_text(EDITED)
+        with LocalExecutor(1) as executor:
+            found = done(path, executor)
+        assert found.rows["y"].to_pylist() == list(map(float, range(1, 13)))
 
 
 DIES_ONCE = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import warnings
@@ -35,6 +36,7 @@ def connected(address: str) -> Any:
             "pip install 'sofa-softctl[cluster]'."
         ) from error
     try:
+        _ask(address)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # our own check names the versions that matter
             return Client(address, timeout=CONNECTS_WITHIN, set_as_default=False, name="softctl")
@@ -43,6 +45,27 @@ def connected(address: str) -> Any:
             f"No Dask scheduler at '{address}': {_first_line(error)}. Start one with 'dask "
             "scheduler', or check the address, and whether a firewall is in between."
         ) from error
+
+
+def _ask(address: str) -> None:
+    """Connect once: `Client` tries for ever where another program answers.
+
+    Raises:
+        OSError: No scheduler answers within `CONNECTS_WITHIN`.
+    """
+    from distributed.comm import connect
+    from distributed.security import Security
+
+    async def ask() -> None:
+        arguments = Security().get_connection_args("client")
+        connecting = connect(address, CONNECTS_WITHIN, **arguments)
+        found = await asyncio.wait_for(connecting, CONNECTS_WITHIN + 1.0)
+        found.abort()
+
+    try:
+        asyncio.run(ask())
+    except TimeoutError as error:
+        raise OSError("what answers there does not speak Dask's protocol") from error
 
 
 @contextmanager
