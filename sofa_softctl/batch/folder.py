@@ -227,7 +227,10 @@ def read_about(path: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
-        raise StudyError(f"'{file}' cannot be read: {error}. Choose another folder.") from error
+        raise StudyError(
+            f"'{file}' cannot be read: {error}. Without it, the rows beside it are taken as they "
+            "are: delete it, or choose another folder."
+        ) from error
     if not isinstance(found, Mapping) or found.get("format") != FORMAT:
         raise StudyError(
             f"'{file}' is of another version of this package, or no file of a study. Choose "

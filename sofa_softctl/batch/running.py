@@ -51,6 +51,7 @@ def run(
     workers: int | None = None,
     cluster: str = "",
     again: bool = False,
+    retry: bool = False,
     anyway: bool = False,
     quiet: bool = False,
     report: Callable[[Progress], None] = lambda progress: None,
@@ -69,6 +70,7 @@ def run(
         cluster: Address of a Dask scheduler, such as 'tcp://host:8786', whose workers do the runs;
             empty: processes of this computer.
         again: Do all runs again: rows that are there go.
+        retry: Do runs again that raised, diverged, exceeded a limit or died: their rows go.
         anyway: Go on although the scene has changed since.
         quiet: Show no progress bar on a terminal.
         report: Called at the start, and after each run.
@@ -97,7 +99,7 @@ def run(
             bar.show(progress)
             report(progress)
 
-        run_study(opened, executor, again=again, sources=sources, report=show)
+        run_study(opened, executor, again=again, retry=retry, sources=sources, report=show)
     return read_results(path)
 
 

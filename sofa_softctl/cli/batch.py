@@ -52,6 +52,12 @@ def run(
     again: Annotated[
         bool, typer.Option("--again", help="Do all runs again: rows that are there go.")
     ] = False,
+    retry: Annotated[
+        bool,
+        typer.Option(
+            "--retry", help="Do runs again that raised, diverged, exceeded a limit or died."
+        ),
+    ] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -94,13 +100,16 @@ def run(
         try:
             executor, sources = stack.enter_context(study_workers(found, here, cluster))
             with Bar(quiet=silent) as bar:
-                done = run_study(folder, executor, again=again, sources=sources, report=bar.show)
+                done = run_study(
+                    folder, executor, again=again, retry=retry, sources=sources, report=bar.show
+                )
             if found.movie == "failures":
                 _save_movies(folder, here, silent)
         except KeyboardInterrupt as error:
             by = stopped_by(error)
             typer.echo(
-                f"Stopped by {by}. '{path}' has all rows: the same command goes on.", err=True
+                f"Stopped by {by}. '{path}' has all rows so far: the same command goes on.",
+                err=True,
             )
             raise typer.Exit(ExitStatus.of_stop(by)) from None
     for text in done.damaged:

@@ -144,14 +144,17 @@ def f(x):
 """
 
 
-def test_a_full_disk_ends_the_study_and_its_runs_are_done_later(tmp_path, workers):
+def test_a_full_disk_ends_the_study_and_its_runs_are_done_later(tmp_path):
     (tmp_path / "f.py").write_text(FULL)
     path = tmp_path / "f.toml"
     path.write_text('function = "f.py:f"\nparameters.x.values = [1, 2, 3, 4, 5]\n')
-    with pytest.raises(StudyError, match="is full at '/data/there'.* free space"):
-        done(path, workers)
-    assert set(read_results(tmp_path / "f.study").counts()) == {"OK"}
-    assert len(read_results(tmp_path / "f.study").rows) >= 3
+    with LocalExecutor(1) as executor:
+        with pytest.raises(StudyError, match="is full at '/data/there'.* free space"):
+            done(path, executor)
+        assert read_results(tmp_path / "f.study").rows["y"].to_pylist() == [1, 2, 3]
+        (tmp_path / "f.py").write_text(FULL.replace("x == 4", "False"))
+    with LocalExecutor(1) as executor:
+        assert done(path, executor).rows["y"].to_pylist() == [1, 2, 3, 4, 5]
 
 
 EDITED = """
@@ -212,3 +215,22 @@ def test_a_worker_that_is_killed_while_it_checks_a_study_changes_no_digest(tmp_p
         undisturbed = done(path, executor, "undisturbed.study")
     assert (tmp_path / "f.py.dead").exists()
     assert same_bits(disturbed) == same_bits(undisturbed)
+
+
+def test_runs_that_failed_are_done_again_where_it_is_asked_for(tmp_path):
+    (tmp_path / "f.py").write_text(
+        "import os\n\ndef f(x):\n"
+        "    if x == 2 and not os.path.isdir(__file__ + '.there'):\n"
+        "        raise RuntimeError('the pump is off')\n"
+        "    return {'y': x}\n"
+    )
+    path = tmp_path / "f.toml"
+    path.write_text('function = "f.py:f"\nparameters.x.values = [1, 2, 3]\n')
+    with LocalExecutor(1) as executor:
+        first = done(path, executor)
+        (tmp_path / "f.py.there").mkdir()
+        assert done(path, executor).counts() == {"OK": 2, "FAILED": 1}
+        found = done(path, executor, retry=True)
+    assert found.counts() == {"OK": 3}
+    begun = [rows.rows["started"].to_pylist() for rows in (first, found)]
+    assert [a == b for a, b in zip(*begun, strict=True)] == [True, False, True]

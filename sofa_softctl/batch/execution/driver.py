@@ -17,7 +17,7 @@ from sofa_softctl._internal.executors.ended import WorkerEndedError
 from sofa_softctl.batch.execution.check import check_study
 from sofa_softctl.batch.execution.run_one import Task, failed, run_one
 from sofa_softctl.batch.folder import StudyFolder
-from sofa_softctl.batch.row import DIED, OWN, Row, column_of, failure
+from sofa_softctl.batch.row import DIED, OK, OWN, Row, column_of, failure
 from sofa_softctl.batch.study import Run, Study
 from sofa_softctl.errors import ClusterError, StudyError
 
@@ -63,6 +63,7 @@ def run_study(
     *,
     most: int | None = None,
     again: bool = False,
+    retry: bool = False,
     sources: Iterable[str] | None = None,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
@@ -77,6 +78,7 @@ def run_study(
         executor: Does the runs; `executor.count` at once, else one.
         most: Number of runs after which it ends; None: all.
         again: Whether to take out all rows that are there.
+        retry: Whether to take out those of runs that did not end in order.
         sources: Files that its first run reads, where the study was checked; None: check it.
         report: Called at the start, and after each row.
 
@@ -89,15 +91,15 @@ def run_study(
     damaged = folder.table.set_damaged_aside()
     total = _renumbered(folder)
     done = folder.table.done()
-    todo = missing_runs(study, {} if again else done)
+    kept = {} if again else _in_order(done) if retry else done
+    todo = missing_runs(study, kept)
     first = next(todo, None)
     if sources is None:
         sources = check_study(study, executor) if first else ()
-    if again:
-        folder.table.remove(done)
-        done = {}
+    if kept is not done:
+        folder.table.remove(done.keys() - kept.keys())
     folder.begin(sources, total)
-    before = sum(status != DIED for status in done.values())
+    before = sum(status != DIED for status in kept.values())
     progress = Progress(total, before, damaged=damaged)
     report(progress)
     writer = _Writer(folder)
@@ -114,6 +116,11 @@ def run_study(
     finally:
         writer.flush()
     return progress
+
+
+def _in_order(done: Mapping[str, str]) -> dict[str, str]:
+    """Status of runs that ended in order."""
+    return {run: status for run, status in done.items() if status == OK}
 
 
 def _renumbered(folder: StudyFolder) -> int:

@@ -114,7 +114,9 @@ def _save_maps(
                     inner(axes, above=i < count - 1, right=j > 0)
         _title(figure, found)
         if drawn is not None:
-            bar = figure.colorbar(drawn, ax=corner, location="left", fraction=0.08, label=measure)
+            bar = figure.colorbar(
+                drawn, ax=corner, location="left", fraction=0.08, label=measure, extend="both"
+            )
             bar.ax.yaxis.set_ticks_position("right")
 
 
@@ -151,7 +153,9 @@ def _save_scatter(
                 inner(axes, above=i < count - 1, right=j > 0)
         _title(figure, found)
         if points is not None:
-            figure.colorbar(points, ax=panels[0, 1:].tolist(), location="left", label=measure)
+            figure.colorbar(
+                points, ax=panels[0, 1:].tolist(), location="left", label=measure, extend="both"
+            )
 
 
 def _title(figure: Any, found: Results) -> None:

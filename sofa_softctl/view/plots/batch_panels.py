@@ -55,12 +55,12 @@ def plot_marginal(
     )  # fmt: skip
     if len(x):
         axes.plot(*_median_line(x, y, bool(column.ticks)), color=colors.PALETTE[0], lw=1.6)
-    for row, number in worst:
+    for place, (row, number) in enumerate(worst):
         at = (column.values[row], values[row])
         axes.plot(*at, "o", mfc="none", mec=colors.LIMIT, ms=6.0, zorder=4)
-        axes.annotate(
-            str(number), at, xytext=(4.0, 3.0), textcoords="offset points", fontsize=7.0,
-            color=colors.LIMIT, annotation_clip=False,
+        axes.annotate(  # below and above in turn, since neighbours lie close
+            str(number), at, xytext=(4.0, -9.0 if place % 2 else 3.0), textcoords="offset points",
+            fontsize=7.0, color=colors.LIMIT, annotation_clip=False,
         )  # fmt: skip
     label(axes.xaxis, column)
     at = column.values[failed]

@@ -83,8 +83,8 @@ def _worst(found: Results, column: str) -> Table:
     table = Table(title=f"greatest {escape(column)}", title_justify="left")
     movies = [found.path / "movies" / f"{row['run']}.gif" for row in rows]
     filmed = any(path.exists() for path in movies)
-    for name in ("index", "run", "status", column, *found.parameters, *["movie"] * filmed):
-        left = name in ("run", "status", "movie")
+    for name in ("index", "run", "result", column, *found.parameters, *["movie"] * filmed):
+        left = name in ("run", "result", "movie")
         table.add_column(escape(name), justify="left" if left else "right")
     for place, row, movie in zip(places, rows, movies, strict=True):
         told = row["status"] if row["status"] != OK or not row["verdict"] else row["verdict"]

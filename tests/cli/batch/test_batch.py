@@ -170,7 +170,7 @@ def test_ctrl_c_keeps_the_rows_and_the_same_command_goes_on(tmp_path, softctl):
         os.kill(process.pid, signal.SIGINT)
         said = process.stderr.read()
     assert process.returncode == 130, said
-    assert f"Stopped by Ctrl-C. '{path.with_suffix('.study')}' has all rows" in said
+    assert f"Stopped by Ctrl-C. '{path.with_suffix('.study')}' has all rows so far" in said
     _, out, _ = softctl("batch", "run", path, "--workers", "2", "--json")
     found = json.loads(out)
     assert found["rows_done"] == 40 and 0 < found["done_now"] < 40
