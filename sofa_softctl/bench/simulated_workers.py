@@ -28,6 +28,7 @@ HEARTBEAT = "5s"
 SETTINGS = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.interval": "60s",
+    "distributed.admin.tick.interval": "10s",
 }
 """What a thousand workers in one process cannot do, and one in its own does unnoticed."""
 
