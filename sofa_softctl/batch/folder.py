@@ -32,7 +32,7 @@ class StudyFolder:
 
         NAME.study/study.toml        the study, as it was run last
                    about.json        versions, and digests of the files that its runs read
-                   rows/*.parquet    see `Table`
+                   rows/*.parquet    see `Table`; damaged/: those that cannot be read
                    records/RUN.mcap, movies/RUN.gif
 
     Args:
@@ -56,7 +56,7 @@ class StudyFolder:
         try:
             self.about = self._read_about()
             self._python: dict[str, tuple[int, int]] = {}
-            self.table = Table(path / "rows")
+            self.table = Table(path / "rows", self.about["id"])
         except BaseException:
             self._lock.close()
             raise
@@ -176,14 +176,14 @@ class StudyFolder:
         return f"{place_of(file, self.path)}:{name}"
 
     def _read_about(self) -> dict[str, Any]:
-        empty = {"format": FORMAT, "study": self.study.name, "sources": {}} | made_of()
+        new = {"format": FORMAT, "study": self.study.name, "id": uuid.uuid4().hex, "sources": {}}
         found = read_about(self.path)
         if found and found["study"] != self.study.name:
             raise StudyError(
                 f"'{self.path}' holds the study '{found['study']}', not '{self.study.name}'. "
                 "Choose another folder."
             )
-        return empty | found
+        return new | made_of() | found
 
     def _write_about(self) -> None:
         with replacing(self.path / "about.json", StudyError) as temporary:

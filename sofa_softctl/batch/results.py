@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.batch.column_types import common, stored, type_of
 from sofa_softctl.batch.folder import SUFFIX, read_about
 from sofa_softctl.batch.row import OK, OWN, STATUSES, column_of
 from sofa_softctl.batch.study import Run, Study
 from sofa_softctl.batch.study_file import parse_study
-from sofa_softctl.batch.table import Table
+from sofa_softctl.batch.table import Table, parquet
 from sofa_softctl.errors import StudyError
 
 ENTRIES = 6
@@ -157,6 +158,17 @@ class Results:
             )
         return self.rows.slice(fitting[0], 1).to_pylist()[0]  # type: ignore[no-any-return]
 
+    def as_stored(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """A row of a run as the columns of the table would have it: see `column_types.stored`."""
+        pa = parquet()
+        types = {field.name: field.type for field in self.rows.schema}
+        return {
+            name: stored(pa, value, types[name])
+            if name in types and common(pa, (types[name], type_of(pa, value))) == types[name]
+            else value
+            for name, value in row.items()
+        }
+
     def study(self) -> Study:
         """The study, as it was run last.
 
@@ -196,7 +208,7 @@ def read_results(path: Path) -> Results:
         raise StudyError(
             f"'{path}' is no folder of a study: {why}.{hint} softctl batch run makes one."
         )
-    table = Table(path / "rows")
+    table = Table(path / "rows", about.get("id", ""))
     rows = table.read()
     parameters = tuple(map(column_of, about.get("parameters", ())))
     own = {*OWN, *parameters}

@@ -133,7 +133,7 @@ def rerun(folder: str | os.PathLike[str], run: int | str, *, record: bool = Fals
         task = Task(study.scenario, found.run(before), str(path) if record else "")
         row = repeated(task, executor)
     written = path if record and path.exists() else None
-    differing = differences(before, row)
+    differing = differences(before, found.as_stored(row))
     changes = changes_since(found.path, found.about) + other_kernels(found.about)
     return Repetition(row, before, differing, changes if differing else [], written)
 

@@ -6,6 +6,7 @@ import resource
 import pytest
 
 from sofa_softctl.batch import table as tables
+from sofa_softctl.batch.execution.repeat import differences
 from sofa_softctl.batch.results import read_results
 from sofa_softctl.batch.table import Table
 from sofa_softctl.errors import StudyError
@@ -91,6 +92,109 @@ def test_measures_that_are_texts_in_some_parts_are_texts(tmp_path):
     assert table.read()["x"].to_pylist() == ["1.5", "far"]
 
 
+MIXED = [
+    ([1, "far", None], ["1.0", "far", None]),
+    ([True, 2, 0.5], [1.0, 2.0, 0.5]),
+    ([True, "far"], ["true", "far"]),
+    ([2, [1, 2]], ["2.0", "[1.0, 2.0]"]),
+    ([[1, 2], [], None, [0.5]], [[1.0, 2.0], [], None, [0.5]]),
+    ([[True], [2, None]], [[1.0], [2.0, None]]),
+    ([["a"], ["b", "c"]], [["a"], ["b", "c"]]),
+    ([[1, "a"], [2]], ['[1.0, "a"]', "[2.0]"]),
+    ([[1], ["a"]], ["[1.0]", '["a"]']),
+    ([2**53 + 1, 10**30, -(10**400)], [2.0**53, 1e30, float("-inf")]),
+    (["\udc80", "a"], ["\\udc80", "a"]),
+]
+
+
+@pytest.mark.parametrize("values, expected", MIXED)
+def test_a_column_of_several_kinds_of_values_loses_none(tmp_path, values, expected):
+    """In one part as in several."""
+    together, apart = Table(tmp_path / "together"), Table(tmp_path / "apart")
+    together.append([row(index, x=value) for index, value in enumerate(values)])
+    for index, value in enumerate(values):
+        apart.append([row(index, x=value)])
+    for table in together, apart:
+        assert table.read()["x"].to_pylist() == expected
+        raw = tables.parquet().parquet.read_table(table.folder)
+        assert raw.sort_by("index")["x"].to_pylist() == expected
+
+
+def test_a_study_whose_measure_is_a_number_or_a_text_has_all_its_rows(tmp_path, workers):
+    (tmp_path / "of.py").write_text('def f(x):\n    return {"y": "text" if x == 3 else x}\n')
+    path = tmp_path / "s.toml"
+    path.write_text('function = "of.py:f"\n[parameters.x]\nvalues = [1, 2, 3, 4]\n')
+    done(path, workers, most=2)
+    found = done(path, workers)
+    assert found.rows["y"].to_pylist() == ["1.0", "2.0", "text", "4.0"]
+    assert differences(found.row("3"), found.as_stored(found.row("3") | {"y": 4})) == []
+    assert differences(found.row("3"), found.as_stored(found.row("3") | {"y": 5})) == ["y"]
+
+
+def test_other_programs_read_the_folder_as_one_table(tmp_path):
+    """pandas does so with pyarrow's read_table, which takes the columns of the first part."""
+    table = Table(tmp_path)
+    table.append([row(0, x=1)])
+    table.append([row(1, reason="failed", x=None, far=True)])
+    table.append([row(2, x=2)])
+    found = tables.parquet().parquet.read_table(tmp_path).sort_by("index")
+    assert found["reason"].to_pylist() == [None, "failed", None]
+    assert found["x"].to_pylist() == [1.0, None, 2.0]
+    assert found["far"].to_pylist() == [None, True, None]
+
+
+def test_a_row_takes_the_place_of_the_one_before_of_its_run(tmp_path):
+    table = Table(tmp_path)
+    for status in ("DIED", "DIED", "OK"):
+        table.append([row(0, status=status)])
+        Table(tmp_path).append([row(1, status=status)])  # as another process
+    found = tables.parquet().parquet.read_table(tmp_path)
+    assert found.sort_by("index").select(["index", "status"]).to_pylist() == [
+        {"index": 0, "status": "OK"},
+        {"index": 1, "status": "OK"},
+    ]
+
+
+def test_rows_that_a_writer_that_was_killed_leaves_twice_go_with_the_next_run(tmp_path):
+    """The last stays."""
+    Table(tmp_path / "a").append([row(0, status="DIED"), row(1)])
+    Table(tmp_path / "b").append([row(0)])
+    first, second = (tmp_path / name / "part-000001.parquet" for name in "ab")
+    second.rename(first.with_name("part-000002.parquet"))
+    Table(tmp_path / "a").renumber({"r0": 0, "r1": 1})
+    found = tables.parquet().parquet.read_table(tmp_path / "a")
+    assert found.sort_by("index")["status"].to_pylist() == ["OK", "OK"]
+
+
+def test_parts_that_are_not_finished_are_outside_the_folder_and_go(tmp_path, monkeypatch):
+    """Some programs read hidden files, too."""
+    parquet, table = tables.parquet().parquet, Table(tmp_path / "rows")
+    write, left = parquet.write_table, tmp_path / ".rows-left"
+    left.mkdir()
+
+    def written_outside(found, path, **options):
+        assert path.parent.parent == tmp_path and not list(table.folder.iterdir())
+        write(found, path, **options)
+
+    monkeypatch.setattr(parquet, "write_table", written_outside)
+    table.append([row(0)])
+    assert [path.name for path in tmp_path.iterdir()] == ["rows"]
+    assert [path.name for path in table.folder.iterdir()] == ["part-000001.parquet"]
+
+
+def test_rows_of_another_study_are_not_shown_and_lose_their_number(tmp_path, workers):
+    path = written(tmp_path, GRID)
+    found = done(path, workers)
+    own = tmp_path / "bar.study" / "rows"
+    Table(own, "another study").append([row(index) for index in range(12)])
+    again = read_results(tmp_path / "bar.study")
+    assert len(again.rows) == again.runs == 9
+    again = done(path, workers)
+    assert same_bits(again) == same_bits(found)
+    raw = tables.parquet().parquet.read_table(own)
+    assert raw.filter(raw["index"].is_valid()).num_rows == 9 and raw.num_rows == 21
+
+
 def cut(path):
     os.truncate(path, path.stat().st_size // 2)
 
@@ -119,10 +223,11 @@ def test_runs_of_a_damaged_part_are_done_again_and_the_part_is_kept(tmp_path, wo
     first = tmp_path / "d.study" / "rows" / "part-000001.parquet"
     damage(first)
     (said,) = read_results(tmp_path / "d.study").damaged
-    assert str(first) in said
+    assert str(first) in said and ".." not in said and "FieldRef" not in said
     again = done(path, workers, "d.study")
     assert same_bits(again) == same_bits(found)
-    assert first.with_name("damaged-part-000001.parquet").exists() and not again.damaged
+    assert (tmp_path / "d.study" / "damaged" / first.name).exists() and not again.damaged
+    assert tables.parquet().parquet.read_table(first.parent).num_rows == 9
 
 
 def test_a_part_that_may_not_be_read_is_no_damage(tmp_path, monkeypatch):

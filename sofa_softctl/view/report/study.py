@@ -62,8 +62,9 @@ def page(found: Results) -> str:
 
 
 def _tiles(found: Results) -> str:
-    seconds = found.numbers("seconds") if len(found.rows) and found.numeric("seconds") else None
-    each = float(np.nanmedian(seconds)) if seconds is not None and len(seconds) else np.nan
+    seconds = found.numbers("seconds")
+    known = seconds[np.isfinite(seconds)]
+    each = float(np.median(known)) if known.size else np.nan
     return html.tiles(
         [
             (f"{len(found.rows):,}", f"of {found.runs:,} runs are done"),
