@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import traceback
+from dataclasses import asdict
 from typing import Any
 
 from sofa_softctl._internal.executors.ended import WorkerEndedError
+from sofa_softctl._internal.executors.tail_file import LONGEST
 from sofa_softctl.errors import DivergedError, SoftctlError
 
 OK, FAILED, DIVERGED, TIMEOUT, MEMORY, DIED = (
@@ -14,6 +16,8 @@ OK, FAILED, DIVERGED, TIMEOUT, MEMORY, DIED = (
 STATUSES = (OK, FAILED, DIVERGED, TIMEOUT, MEMORY, DIED)
 """How a run ended: at its end; by an exception; its state became NaN; at a limit of time or memory;
 its process died."""
+GONE = (TIMEOUT, MEMORY, DIED)
+"""Of these, those of which the process is gone."""
 OWN = (
     "run", "index", "status", "verdict", "reason", "traceback", "output", "steps", "time",
     "seconds", "ms_per_step", "started", "worker", "digest",
@@ -21,8 +25,6 @@ OWN = (
 """Columns that every study has, before its parameters and measures."""
 TIMES = ("seconds", "ms_per_step", "started", "worker")
 """Columns that a second study of the same runs has differently."""
-LONGEST = 8000
-"""Of a traceback or an output; of longer ones the end is kept [characters]."""
 Row = dict[str, Any]
 _ENDS = {"time": TIMEOUT, "memory": MEMORY, "died": DIED}
 
@@ -33,9 +35,13 @@ def column_of(parameter: str) -> str:
 
 
 def failure(error: BaseException) -> Row:
-    """Columns `status`, `reason` and `traceback` for what a run raised."""
+    """Columns `status`, `reason` and `traceback` for what a run raised.
+
+    Of one whose process is gone also `output`, `started`, `seconds` and `worker`, where known.
+    """
     if isinstance(error, WorkerEndedError):
-        return {"status": _ENDS[error.kind], "reason": str(error), "traceback": ""}
+        known = asdict(error.task) if error.task else {"traceback": ""}
+        return {"status": _ENDS[error.kind], "reason": str(error)} | known
     status = DIVERGED if isinstance(error, DivergedError) else FAILED
     words = str(error) if isinstance(error, SoftctlError) else f"{type(error).__name__}: {error}"
     if isinstance(error, SystemExit):

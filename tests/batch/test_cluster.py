@@ -19,6 +19,7 @@ from sofa_softctl._internal.executors.cluster import ClusterExecutor
 from sofa_softctl._internal.executors.ended import WorkerEndedError
 from sofa_softctl._internal.versions import blas_kernels
 from sofa_softctl.batch.results import read_results
+from sofa_softctl.batch.row import TIMES
 from sofa_softctl.errors import ClusterError, StudyError, UsageError
 from tests.batch.studies import MEASURES, done, same_bits, written
 from tests.dask_cluster import DaskCluster, hiding
@@ -107,6 +108,7 @@ def trouble(kind):
     if kind == "exit":
         raise SystemExit(3)
     if kind == "memory":
+        print("to fill the memory")
         kept = bytearray(1 << 30)
         time.sleep(600.0)
     if kind == "die":
@@ -130,7 +132,14 @@ def test_runs_that_fail_are_rows_as_on_this_computer(tmp_path, workers, dask, so
     there = read_results(path.with_suffix(".study"))
     statuses = there.rows["status"].to_pylist()
     assert statuses == ["OK", "FAILED", "FAILED", "MEMORY", "DIED"]
-    assert same_bits(there) == same_bits(here)
+    stack = (*TIMES, "traceback")  # it is called by other functions there
+    assert same_bits(there, stack) == same_bits(here, stack)
+    for found in (here, there):
+        memory, died = found.rows.to_pylist()[3:]
+        assert memory["output"] == "to fill the memory\n"
+        assert "in trouble\n" in memory["traceback"]
+        assert memory["seconds"] > 0.0 and died["started"] > memory["started"]
+        assert memory["worker"] != died["worker"]
 
 
 HALTS = """

@@ -155,6 +155,10 @@ def test_whatever_happens_in_a_run_is_a_row(tmp_path, workers):
     assert rows["memory"]["reason"] == "its process took more than 1200 MB of memory"
     assert len(rows["print"]["output"]) == 8000 and rows["print"]["output"].endswith("xx\n")
     assert "SIGKILL" in rows["die"]["reason"]
+    for name in ("memory", "die"):
+        assert rows[name]["output"] == "loaded 500.0\n"
+        assert rows[name]["seconds"] > 0.0 and rows[name]["started"] and rows[name]["worker"]
+    assert "in createScene" in rows["memory"]["traceback"]
     assert rows[""]["height"] > 0.0 and rows["raise"]["height"] is None
     kept = [path.stem for path in (found.path / "records").iterdir()]
     assert kept == [rows["diverge"]["run"]]  # others failed before the first step
@@ -169,6 +173,8 @@ def test_a_run_that_hangs_is_ended_at_its_limit(tmp_path, workers):
     hung = found.row("1")
     assert (hung["trouble"], hung["status"]) == ("hang", "TIMEOUT")
     assert hung["reason"] == "it took longer than 4 s"
+    assert hung["output"] == "loaded 500.0\n" and 4.0 < hung["seconds"] < 60.0
+    assert "in createScene" in hung["traceback"]
 
 
 def test_a_run_that_is_repeated_is_the_same_and_a_changed_scene_is_not(plain, workers):

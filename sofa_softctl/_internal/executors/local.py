@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import sys
 import threading
@@ -10,18 +11,22 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from multiprocessing.reduction import ForkingPickler
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
-from sofa_softctl._internal.executors.ended import WorkerEndedError
-from sofa_softctl._internal.executors.worker import result_of, start_worker
+from sofa_softctl._internal.executors.ended import LostTask, WorkerEndedError
+from sofa_softctl._internal.executors.tail_file import TailFile
+from sofa_softctl._internal.executors.worker import WHERE, result_of, start_worker
 from sofa_softctl._internal.processes import first_calls
 
 LOOKS_EVERY = 0.2
 """Time between two looks at a worker's memory [s]."""
+ANSWERS_WITHIN = 1.0
+"""Time for which a worker that is to be killed is asked where it is [s]."""
 ENDS_WITHIN = 2.0
 """Time after which an idle worker that does not end is killed [s]."""
 
@@ -191,7 +196,9 @@ class _Worker:
     connection: Connection
 
     def __init__(self, first: Sequence[Callable[[], object]]) -> None:
-        self.process, self.connection = start_worker(first)
+        self._output, self._stack = TailFile(), TailFile()
+        self.process, self.connection = start_worker(first, self._output, self._stack)
+        self._begun: tuple[datetime, float] | None = None
 
     def begin(self, executor: LocalExecutor) -> None:
         """Wait until it is ready for tasks.
@@ -208,6 +215,9 @@ class _Worker:
         Raises:
             WorkerEndedError: The process died, and has not begun it; or it was killed.
         """
+        self._output.clear()
+        self._stack.clear()
+        self._begun = datetime.now(UTC), monotonic()
         with self._alive():
             self.connection.send_bytes(message)
             self._receive(executor, None, future)
@@ -230,7 +240,7 @@ class _Worker:
             yield
         except (EOFError, ConnectionError) as reason:
             self.process.join()
-            raise WorkerEndedError("died", self._death()) from reason
+            raise WorkerEndedError("died", self._death(), self._lost()) from reason
 
     def _receive(
         self,
@@ -247,6 +257,7 @@ class _Worker:
         return self.connection.recv()
 
     def _check(self, executor: LocalExecutor, future: Future[Any] | None) -> None:
+        self._output.shrink()
         most = executor.memory
         if most is not None and resident(self.process.pid) > most:
             self._kill("memory", f"its process took more than {most / 1e6:.0f} MB of memory")
@@ -254,9 +265,34 @@ class _Worker:
             self._kill("died", "it was abandoned")
 
     def _kill(self, kind: str, text: str) -> None:
+        if kind != "died":
+            self._ask_where()
         self.process.kill()
         self.process.join()
-        raise WorkerEndedError(kind, text)
+        raise WorkerEndedError(kind, text, self._lost())
+
+    def _ask_where(self) -> None:
+        """Have the process write its stack."""
+        end = monotonic() + ANSWERS_WITHIN
+        assert self.process.pid is not None
+        with suppress(ProcessLookupError):
+            os.kill(self.process.pid, WHERE)
+        while not self._stack.text() and monotonic() < end:
+            sleep(0.01)
+        sleep(0.01)  # it writes line by line
+
+    def _lost(self) -> LostTask | None:
+        """What is known of its task, now that it is gone."""
+        if self._begun is None:
+            return None
+        started, begin = self._begun
+        return LostTask(
+            worker=f"{platform.node()}:{self.process.pid}",
+            started=started.isoformat(timespec="milliseconds"),
+            seconds=monotonic() - begin,
+            output=self._output.text(),
+            traceback=self._stack.text(),
+        )
 
     def _death(self) -> str:
         status = self.process.exitcode

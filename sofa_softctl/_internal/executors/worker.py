@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import pickle
@@ -13,6 +14,8 @@ from multiprocessing import current_process, parent_process, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
+
+from sofa_softctl._internal.executors.tail_file import TailFile
 
 _starting = threading.Lock()
 
@@ -52,6 +55,12 @@ Answer = tuple[Any, BaseException | None, str]
 """Of a task: result, exception, traceback."""
 
 
+WHERE = signal.SIGUSR1
+"""Signal at which a worker writes where its task is, also when it is in C."""
+_output: TailFile | None = None
+"""File of this worker; None: this is none."""
+
+
 class _Context(SpawnContext):
     Process = _Process
 
@@ -66,25 +75,44 @@ class RemoteTraceback(Exception):
         return f"\n{self.args[0]}"
 
 
-def start_worker(first: Sequence[Callable[[], object]]) -> tuple[SpawnProcess, Connection]:
+def start_worker(
+    first: Sequence[Callable[[], object]], output: TailFile, stack: TailFile
+) -> tuple[SpawnProcess, Connection]:
     """A new worker, and this end of the connection to it.
 
     Args:
         first: What it calls before its first task.
+        output: Its `output_file`.
+        stack: Gets the stack of Python at a fatal signal, such as SIGSEGV, and at `WHERE`.
     """
     ours, theirs = CONTEXT.Pipe()
-    process = CONTEXT.Process(target=_serve, args=(theirs, list(first)), daemon=True)
+    args = (theirs, list(first), output, stack)
+    process = CONTEXT.Process(target=_serve, args=args, daemon=True)
     process.start()
     theirs.close()
     return process, ours
 
 
-def _serve(connection: Connection, first: list[Callable[[], object]]) -> None:
+def output_file() -> TailFile:
+    """Where a task may put what it prints, for its parent; a new file where this is no worker."""
+    return _output or TailFile()
+
+
+def _serve(
+    connection: Connection,
+    first: list[Callable[[], object]],
+    output: TailFile,
+    stack: TailFile,
+) -> None:
     """Say that it is ready; then, receive tasks, say so, and send answers.
 
     A task is (function, arguments, keywords).
     """
+    global _output
     _end_with_parent()
+    _output = output
+    faulthandler.enable(stack.fileno(), all_threads=False)
+    faulthandler.register(WHERE, stack.fileno(), all_threads=False)
     for call in first:
         call()
     connection.send(True)

@@ -14,7 +14,8 @@ import numpy as np
 
 from sofa_softctl._internal.executors.packing import original
 from sofa_softctl._internal.suggestions import did_you_mean
-from sofa_softctl.batch.execution.output import Tail
+from sofa_softctl.batch.execution.isolation import Settings
+from sofa_softctl.batch.execution.output import Output
 from sofa_softctl.batch.study import Scenario
 from sofa_softctl.errors import StudyError
 
@@ -27,10 +28,11 @@ class Beginnings:
         self._session: Any = None
         self._snapshot: Any = None
         self._said = ""
+        self._settings = Settings()
 
     @contextmanager
     def session(
-        self, scenario: Scenario, parameters: Mapping[str, Any], output: Tail
+        self, scenario: Scenario, parameters: Mapping[str, Any], output: Output
     ) -> Iterator[Any]:
         """A session that is warmed up, with the Data of `parameters` set.
 
@@ -48,10 +50,11 @@ class Beginnings:
         try:
             if key == self._key:
                 self._session.restore(self._snapshot)
+                self._settings.restore()
                 output.write(self._said)
             else:
                 self._open(scenario, own, key)
-                self._said = output.text
+                self._said, self._settings = output.text, Settings()
             set_data(self._session, data)
             yield self._session
         except BaseException as error:  # nobody knows what it is like now

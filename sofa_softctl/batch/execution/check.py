@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from concurrent.futures import Executor
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from sofa_softctl._internal.executors.ended import WorkerEndedError
 from sofa_softctl._internal.files_read import files_read
 from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.batch.execution.beginning import opened, set_data, split
-from sofa_softctl.batch.execution.output import Tail
+from sofa_softctl.batch.execution.isolation import isolated
+from sofa_softctl.batch.execution.output import captured
 from sofa_softctl.batch.measures import check_function, check_measures, is_function
 from sofa_softctl.batch.study import Run, Scenario, Study
 from sofa_softctl.errors import ParameterError, SoftctlError, StudyError
@@ -53,9 +53,8 @@ def check_study(study: Study, executor: Executor) -> tuple[str, ...]:
 def probe(scenario: Scenario, run: Run) -> Probe:
     """Load the scene of a run, do one step, and look for its measures."""
     problem = ""
-    output = Tail()
     file = scenario.scene or scenario.function.rpartition(":")[0]
-    with redirect_stdout(output), redirect_stderr(output), files_read(file) as sources:
+    with isolated(), captured(), files_read(file) as sources:
         try:
             if scenario.function:
                 _check_function(scenario, run)

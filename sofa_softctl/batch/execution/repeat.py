@@ -9,7 +9,7 @@ from typing import Any
 
 from sofa_softctl.batch.execution.driver import columns_of, row_of
 from sofa_softctl.batch.execution.run_one import Task, run_one
-from sofa_softctl.batch.row import TIMES, Row
+from sofa_softctl.batch.row import GONE, TIMES, Row
 
 
 def repeated(task: Task, executor: Executor) -> Row:
@@ -20,8 +20,14 @@ def repeated(task: Task, executor: Executor) -> Row:
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Columns in which two rows of a run differ by a bit, but for those of time and `digest`."""
+    """Columns in which two rows of a run differ by a bit, but for those of time and `digest`.
+
+    Where a process is ended at a limit, or dies, is a matter of time, too: `output` and `traceback`
+    of such rows may differ.
+    """
     left_out = {*TIMES, "digest", "index"}
+    if before.get("status") == after.get("status") and after.get("status") in GONE:
+        left_out |= {"output", "traceback"}
     names = [name for name in (*before, *after) if name not in left_out]
     return [
         name for name in dict.fromkeys(names) if bits(before.get(name)) != bits(after.get(name))

@@ -7,7 +7,7 @@ import os
 import platform
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,8 @@ from typing import Any
 from sofa_softctl._internal.files_read import files_read
 from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.batch.execution.beginning import Beginnings, seed
-from sofa_softctl.batch.execution.output import Tail
+from sofa_softctl.batch.execution.isolation import isolated
+from sofa_softctl.batch.execution.output import Output, captured
 from sofa_softctl.batch.measures import measured, needs_record, plain, verdict_of
 from sofa_softctl.batch.row import OK, Row, failure
 from sofa_softctl.batch.study import Run, Scenario
@@ -53,11 +54,11 @@ def run_one(task: Task, watch: Watch | None = None) -> Row:
     `parameters` and `measures` are dicts, `sources` the files that it read; there is no `digest`.
     `recording` is the content of its recording, where its folder is not seen from here.
 
+    Random generators of Python and numpy are seeded from what is run, and settings of the process
+    are restored, so that a row does not depend on where, when, and after which others it is done.
+
     Raises:
         StudyError: A disk is full, which is no failure of this run.
-
-    Random generators of Python and numpy are seeded from what is run, so that a row does not
-    depend on where, when, and after which others it is done.
     """
     begin = perf_counter()
     row: Row = {
@@ -68,8 +69,8 @@ def run_one(task: Task, watch: Watch | None = None) -> Row:
         "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "worker": f"{platform.node()}:{os.getpid()}",
     }
-    output, keep = Tail(), _Keep(task, row)
-    with redirect_stdout(output), redirect_stderr(output), files_read() as sources:
+    keep = _Keep(task, row)
+    with isolated(), captured() as output, files_read() as sources:
         try:
             row |= _done(task, keep, output, watch)
         except Exception as error:
@@ -77,8 +78,8 @@ def run_one(task: Task, watch: Watch | None = None) -> Row:
             row |= failure(error)
         except SystemExit as error:
             row |= failure(error)
-    if row["status"] != OK:
-        row["output"] = output.text
+        if row["status"] != OK:
+            row["output"] = output.text
     row["sources"] = sorted(sources)
     row["seconds"] = perf_counter() - begin
     return row
@@ -90,7 +91,7 @@ def failed(row: Mapping[str, Any]) -> bool:
     return row["status"] != OK or bool(verdict and not Verdict[verdict].ok)
 
 
-def _done(task: Task, keep: _Keep, output: Tail, watch: Watch | None) -> Row:
+def _done(task: Task, keep: _Keep, output: Output, watch: Watch | None) -> Row:
     if task.scenario.function:
         seed(task.run.id)
         found = _of_function(task)

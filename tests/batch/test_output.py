@@ -1,0 +1,117 @@
+"""What runs print at any level: in their rows, in order, and not on the terminal."""
+
+import os
+
+import pytest
+
+from sofa_softctl._internal.executors import tail_file
+from sofa_softctl._internal.executors.local import LocalExecutor
+from sofa_softctl._internal.executors.tail_file import LONGEST, TailFile
+from tests.batch.studies import done
+
+PRINTS = """
+import ctypes
+import logging
+import os
+import subprocess
+import sys
+import time
+
+LIBRARY = ctypes.CDLL(None)
+logging.basicConfig(format="logged %(message)s")
+
+
+def prints(kind):
+    print("python", kind)
+    os.write(1, b"system call\\n")
+    print("without an end", end=", ")
+    LIBRARY.puts(b"of C")
+    subprocess.run(["sh", "-c", "echo child; echo its error >&2"])
+    print("error \\udcff", file=sys.stderr)
+    logging.warning(kind)
+    if kind == "hang":
+        time.sleep(600.0)
+    if kind == "crash":
+        ctypes.string_at(0)
+    if kind == "raise":
+        LIBRARY.printf(b"end of C")
+        raise RuntimeError("the end")
+    return {"y": 1.0}
+"""
+PRINTED = """python {0}
+system call
+without an end, of C
+child
+its error
+error \\udcff
+logged {0}
+"""
+
+
+@pytest.fixture
+def study(tmp_path):
+    (tmp_path / "prints.py").write_text(PRINTS)
+    path = tmp_path / "study.toml"
+
+    def write(*kinds):
+        path.write_text(f'function = "prints.py:prints"\nparameters.kind.values = {list(kinds)}\n')
+        return path
+
+    return write
+
+
+def test_what_c_and_child_processes_print_is_in_the_row_and_not_on_the_terminal(study, capfd):
+    with LocalExecutor(1) as executor:
+        found = done(study("fine", "raise", "crash"), executor)
+    fine, raised, crashed = found.rows.to_pylist()
+    assert not fine["output"]
+    assert raised["output"] == PRINTED.format("raise") + "end of C"
+    assert crashed["output"] == PRINTED.format("crash")
+    assert crashed["reason"] == "its process was killed by SIGSEGV"
+    assert "Fatal Python error: Segmentation fault" in crashed["traceback"]
+    assert "in prints\n" in crashed["traceback"]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_run_that_hangs_says_where_and_what_it_printed(study):
+    with LocalExecutor(1, seconds=2.0) as executor:
+        (row,) = done(study("hang"), executor).rows.to_pylist()
+    assert row["status"] == "TIMEOUT"
+    assert row["output"] == PRINTED.format("hang")
+    assert row["traceback"].startswith("Stack (most recent call first):")
+    assert "in prints\n" in row["traceback"]
+    assert 2.0 < row["seconds"] < 60.0 and row["started"] and ":" in row["worker"]
+
+
+def test_output_that_does_not_end_does_not_fill_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(tail_file, "LARGEST", 1 << 20)
+    sizes = []
+    shrink = TailFile.shrink
+
+    def watched(self):
+        before = size(self)
+        shrink(self)
+        sizes.append((before, size(self)))
+
+    monkeypatch.setattr(TailFile, "shrink", watched)
+    text = "import os\ndef f(x):\n    while True:\n        os.write(1, b'%6d\\n' % x * 1000)\n"
+    (tmp_path / "f.py").write_text(text)
+    (tmp_path / "f.toml").write_text('function = "f.py:f"\nparameters.x.values = [123456]\n')
+    with LocalExecutor(1, seconds=2.0) as executor:
+        (row,) = done(tmp_path / "f.toml", executor).rows.to_pylist()
+    large = [pair for pair in sizes if pair[0] > 1 << 20]
+    assert large and min(after / before for before, after in large) < 0.5
+    assert row["output"][-7000:] == "123456\n" * 1000
+
+
+def size(file):
+    return os.fstat(file.fileno()).st_size
+
+
+def test_a_file_keeps_the_end_of_what_is_written():
+    file = TailFile()
+    file.write("ä" * LONGEST + "ö" * (LONGEST - 1))
+    assert file.text() == "ä" + "ö" * (LONGEST - 1)
+    file.clear()
+    file.write("\udcff")
+    assert file.text() == "\\udcff"
