@@ -22,7 +22,7 @@ def own_types(pa: Any) -> dict[str, Any]:
 def types_of(pa: Any, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Types of all columns of rows, by name, see `common`."""
     names = dict.fromkeys(name for row in rows for name in row)
-    found = {name: common(pa, (type_of(pa, row.get(name)) for row in rows)) for name in names}
+    found = {name: _type_of_values(pa, [row.get(name) for row in rows]) for name in names}
     return found | own_types(pa)
 
 
@@ -50,6 +50,8 @@ def common(pa: Any, types: Iterable[Any]) -> Any:
 
 def column(pa: Any, values: Sequence[Any], kind: Any) -> Any:
     """An array of a type in which no value is lost: see `stored`."""
+    if pa.types.is_floating(kind):  # as below, in half the time
+        return pa.array([None if value is None else _float(value) for value in values], kind)
     return pa.array([stored(pa, value, kind) for value in values], kind)
 
 
@@ -69,6 +71,12 @@ def stored(pa: Any, value: Any, kind: Any) -> Any:
         text = value if isinstance(value, str) else json.dumps(_floats(value), default=str)
         return text.encode(errors="backslashreplace").decode()  # surrogates are no UTF-8
     return _float(value) if pa.types.is_floating(kind) else value
+
+
+def _type_of_values(pa: Any, values: Sequence[Any]) -> Any:
+    lists = [value for value in values if isinstance(value, list)]
+    others = {type(value): value for value in values if not isinstance(value, list)}
+    return common(pa, (type_of(pa, value) for value in (*others.values(), *lists)))
 
 
 def _of_all(pa: Any, types: Iterable[Any]) -> Any | None:

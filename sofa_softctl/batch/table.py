@@ -201,7 +201,7 @@ class Table:
     def _common(self, schemas: Iterable[Any]) -> Any:
         """Columns of all parts, each of the type that has all of its values."""
         types: dict[str, list[Any]] = {}
-        for schema in schemas:
+        for schema in _different(schemas):
             for field in schema:
                 types.setdefault(field.name, []).append(field.type)
         own = own_types(self.pa)
@@ -308,6 +308,15 @@ class Table:
                 os.replace(new, path)
         self._schemas[path] = table.schema
         return path
+
+
+def _different(schemas: Iterable[Any]) -> list[Any]:
+    """Each schema once: parts have the same ones, as a rule."""
+    found: list[Any] = []
+    for schema in schemas:
+        if schema not in found:
+            found.append(schema)
+    return found
 
 
 def _each_once(pa: Any, table: Any) -> Any:
