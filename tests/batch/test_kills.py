@@ -134,6 +134,16 @@ def test_what_has_changed_since_is_said(tmp_path, workers):
     assert changes()[0] == "the study has other measures now"
 
 
+def test_a_study_whose_check_hangs_is_of_its_own_files(tmp_path):
+    (tmp_path / "f.py").write_text("import time\n\ntime.sleep(600.0)\n")
+    path = tmp_path / "f.toml"
+    path.write_text('function = "f.py:f"\nparameters.x.values = [1]\n')
+    with LocalExecutor(1, seconds=0.5) as executor:
+        found = done(path, executor)
+    assert found.counts() == {"TIMEOUT": 1}
+    assert list(found.about["sources"]) == ["f.py"]
+
+
 FULL = """
 import errno
 

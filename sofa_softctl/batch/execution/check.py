@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,7 @@ class Probe:
 
 
 def check_study(study: Study, executor: Executor) -> tuple[str, ...]:
-    """Files that its first run reads.
+    """Files that its first run reads; where it hangs or dies, those that the study names.
 
     A scene that fails with the parameters of the first run, hangs or dies is no error: its other
     runs may be better, and all say so in their rows.
@@ -44,10 +45,16 @@ def check_study(study: Study, executor: Executor) -> tuple[str, ...]:
     try:
         found = submit_again(executor, probe, study.scenario, first).result()
     except WorkerEndedError:
-        return ()
+        return _named_files(study.scenario)
     if found.problem:
         raise StudyError(f"The study '{study.name}': {found.problem}")
     return found.sources
+
+
+def _named_files(scenario: Scenario) -> tuple[str, ...]:
+    functions = [scenario.function, *filter(is_function, scenario.measures.values())]
+    files = {scenario.scene, *(text.rpartition(":")[0] for text in functions)} - {""}
+    return tuple(sorted(map(os.path.realpath, files)))
 
 
 def probe(scenario: Scenario, run: Run) -> Probe:
