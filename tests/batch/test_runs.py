@@ -231,3 +231,15 @@ def test_a_function_is_run_with_the_parameters(tmp_path, workers):
     (tmp_path / "add.py").write_text("def add(a):\n    return a\n")
     with pytest.raises(StudyError, match="'add' of '.*add.py' does not take the parameters a, b"):
         done(written(tmp_path, FUNCTION), workers, "other.study")
+
+
+def test_a_child_that_a_run_forks_takes_no_part(tmp_path):
+    (tmp_path / "f.py").write_text(
+        "import os\n\ndef f(x):\n    return {'y': x, 'child': os.fork() == 0}\n"
+    )
+    path = tmp_path / "f.toml"
+    path.write_text('function = "f.py:f"\nparameters.x.values = [1, 2, 3, 4, 5]\n')
+    with LocalExecutor(1) as executor:
+        found = done(path, executor)
+    assert found.rows["y"].to_pylist() == [1, 2, 3, 4, 5]
+    assert found.rows["child"].to_pylist() == [False] * 5

@@ -116,14 +116,17 @@ def _serve(
     for call in first:
         call()
     connection.send(True)
-    frozen = False
+    own, frozen = os.getpid(), False
     while True:
         try:
             message = connection.recv_bytes()
         except EOFError:  # the executor is shut down
             return
         connection.send(True)
-        connection.send_bytes(packed_answer(_done(message)))
+        answer = _done(message)
+        if os.getpid() != own:  # a child that the task has forked
+            os._exit(0)
+        connection.send_bytes(packed_answer(answer))
         del message
         gc.collect()  # scenes are cycles with large arrays, whose size Python does not count
         if not frozen:
