@@ -20,6 +20,10 @@ class Status(Enum):
     )
     FALLBACK = "Another method's answer took the place of the one that was asked for."
     NOT_CONVERGED = "The solver stopped before the optimum: this is its best answer so far."
+    REJECTED = (
+        "The answer did not pass its acceptance test on the full model: `message` says why. Do not "
+        "execute it."
+    )
     INFEASIBLE = "No answer was found that obeys all limits. Do not execute this one."
     HELD = "No trustworthy answer was found: the previous command is held. `message` says why."
 
@@ -27,6 +31,11 @@ class Status(Enum):
     def ok(self) -> bool:
         """Whether every limit is respected and the optimum was reached."""
         return self is Status.SOLVED
+
+    @property
+    def executable(self) -> bool:
+        """Whether a motion with it may be executed: it obeys all limits, reached or not."""
+        return self in (Status.SOLVED, Status.CLOSEST_FEASIBLE)
 
     @property
     def verdict(self) -> Verdict:
@@ -95,6 +104,7 @@ _VERDICTS = {
     Status.CLOSEST_FEASIBLE: Verdict.CLOSEST,
     Status.FALLBACK: Verdict.FALLBACK,
     Status.NOT_CONVERGED: Verdict.NOT_REACHED,
+    Status.REJECTED: Verdict.NOT_REACHED,
     Status.INFEASIBLE: Verdict.NOT_REACHED,
     Status.HELD: Verdict.HELD,
 }

@@ -58,6 +58,13 @@ def plan(
     tolerance: Annotated[
         float | None, typer.Option(help="Refine only where positions are further off than this.")
     ] = None,
+    replay_tolerance: Annotated[
+        float | None,
+        typer.Option(help="Largest distance from the planned path on the full robot."),
+    ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Write a plan that must not be executed, too.")
+    ] = False,
     set_: Set = None,
     plugin: Plugin = None,
     strict: Strict = False,
@@ -76,10 +83,13 @@ def plan(
 ) -> None:
     """Plan a motion of a scene's robot on a grid of its equilibria.
 
-    Ends with status 3 when the goals are out of reach, or the plan must not be executed.
+    The plan is replayed on the full robot, in the scene's own steps, and corrected there. One that
+    the robot does not follow is not written. Ends with status 3 when the goals are out of reach, or
+    the plan must not be executed.
     """
     from sofa_softctl._internal.executors.workers import check_workers
     from sofa_softctl.record.file import RecordFile, check_suffix
+    from sofa_softctl.surrogate.correction import accepted
     from sofa_softctl.surrogate.plan_scene import prepare_scene
     from sofa_softctl.view.terminal import plan as plan_tables
     from sofa_softctl.view.terminal import run as terminal
@@ -95,6 +105,10 @@ def plan(
         )
     if tolerance is not None and not tolerance > 0.0:
         raise UsageError(f"--tolerance must be positive, got {tolerance:g}.")
+    if replay_tolerance is not None and not replay_tolerance > 0.0:
+        raise UsageError(f"--replay-tolerance must be positive, got {replay_tolerance:g}.")
+    if anyway and out is None:
+        raise UsageError("--anyway is about the file that --out names: give --out FILE.mcap.")
     view = view_of(camera, movie)
     check_outputs(reads=[scene], plot=plot, movie=movie, out=out, store=store)
     if out is not None:
@@ -113,6 +127,7 @@ def plan(
             workers=workers,
             cluster=cluster,
             tolerance=tolerance,
+            replay_tolerance=replay_tolerance,
             parameters=parameters(set_),
         ) as ready,
     ):
@@ -129,15 +144,18 @@ def plan(
             return
         watch = plan_tables.Watch(ready)
         line.update(watch)
-        found = ready.plan(watch.steps.append)
-        if file is not None:
-            found.write(file)
+        found = accepted(ready.plan(watch.steps.append), progress=watch.say)
+        if file is not None and (found.status.executable or anyway):
+            found.write(file, anyway=anyway)
     if as_json:
         print_json(found.to_dict())
     elif not quiet:
         plan_tables.show_plan(found)
+    if out is not None and not found.status.executable:
+        what = f"{out} says so" if anyway else f"{out} is not written (--anyway writes it)"
+        show.note(f"The plan must not be executed: {what}.", doubt=True)
     _draw(found, show, plot, movie, view)
-    raise typer.Exit(found.plan.status.verdict.exit_status)
+    raise typer.Exit(found.status.verdict.exit_status)
 
 
 def _draw(found: Any, show: Any, plot: Path | None, movie: Path | None, view: Any) -> None:

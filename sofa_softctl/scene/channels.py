@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
 
 CONTACTS_KEPT = 64
@@ -97,6 +98,19 @@ def channels_of(root: Any) -> list[DataChannel]:
 def own_state(node: Any) -> Any:
     """The MechanicalObject that the node itself holds, None when it has none."""
     return next((e for e in node.objects if e.getClassName() == "MechanicalObject"), None)
+
+
+def state_at(root: Any, path: str) -> Any:
+    """The state of the node at a path such as '/arm/beam', its own or the one that it inherits.
+
+    Raises:
+        SceneError: no such node, or it has no state.
+    """
+    for node in nodes_of(root):
+        if node.getPathName() == path and (state := node.getMechanicalState()) is not None:
+            return state
+    known = [node.getPathName() for node in nodes_of(root) if node.getMechanicalState() is not None]
+    raise SceneError(f"No node '{path}' with a state. Known: {', '.join(known)}.")
 
 
 def nodes_of(root: Any) -> list[Any]:

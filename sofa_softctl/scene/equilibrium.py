@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.errors import BackendError, SceneError
+from sofa_softctl.errors import BackendError
 from sofa_softctl.runtime.equilibrium.map import Equilibrium, EquilibriumMap, KnownEquilibrium
 from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.channels import state_at
 from sofa_softctl.scene.session import Session
 
 __all__ = ["Equilibrium", "EquilibriumMap", "KnownEquilibrium", "equilibrium_map", "model_hash"]
@@ -43,15 +43,7 @@ def equilibrium_map(
             "process of its own, such as `softctl plan`, or with SOFTCTL_BACKEND=embedded."
         )
     root = Session(scene, parameters=parameters).root
-    return EquilibriumMap(root, scale=scale, points=[_state(root, path) for path in points])
-
-
-def _state(root: Any, path: str) -> Any:
-    for node in nodes_of(root):
-        if node.getPathName() == path and (state := node.getMechanicalState()) is not None:
-            return state
-    known = [node.getPathName() for node in nodes_of(root) if node.getMechanicalState() is not None]
-    raise SceneError(f"No node '{path}' with a state. Known: {', '.join(known)}.")
+    return EquilibriumMap(root, scale=scale, points=[state_at(root, path) for path in points])
 
 
 _MOVING = frozenset(

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sofa_softctl.errors import RecordError
-from sofa_softctl.record.record import read_record
+from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.scene import options
-from sofa_softctl.scene.constraints.system import ComplianceSystem
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.report import History, Line, Report, Summary
+from sofa_softctl.surrogate.line_pull import LinePull
+from sofa_softctl.surrogate.plan_file import differences, is_in_replay, read_plan, robot_identity
 
 
 class SurrogateController(SceneController):
     """Executes a plan of `softctl plan` in open loop, or serves as the goal of another controller.
 
-    Stock components alone: cables whose valueType is "force". Each step has the plan's
-    tensions; the last ones are held.
+    The lines are cables whose valueType is "force". Each step has the plan's tensions; before the
+    plan begins the lines are slack, and after it the last tensions are held. Steps have the
+    stiffness of the lines, as in the plan's replay; see `LineStiffness`.
 
     Args:
         root: Root of the scene; it holds the constraint solver.
         lines: The CableConstraints, in the order of the scene that was planned for. Empty: no
             tensions, `spot` alone.
         plan: The file.
+        anyway: Whether to execute a plan that did not pass its replay on the full model; the run
+            then says so.
         name: Name of the controller.
 
     Data:
@@ -33,8 +38,10 @@ class SurrogateController(SceneController):
         planned: Planned position of the task's point at its end [length].
 
     Raises:
-        SceneError: `lines` are no components.
-        RecordError: the file cannot be read, is no plan, or one for another number of lines.
+        SceneError: `lines` are no components; or, at the first step, the scene's robot is not the
+            one that was planned for.
+        RecordError: the file cannot be read, is no plan, one for another number of lines, or one
+            that did not pass its replay.
     """
 
     def __init__(
@@ -43,23 +50,48 @@ class SurrogateController(SceneController):
         root: Any,
         lines: Sequence[Any],
         plan: str | os.PathLike[str],
+        anyway: bool = False,
         name: str = "surrogate",
     ) -> None:
         super().__init__(name=name, root=root)
         self.lines = options.components(self, "lines", lines, "cables")
-        record = read_record(plan)
-        if "plan.tension" not in record.channels:
-            raise RecordError(f"{plan}: this recording is no plan. Make one with softctl plan.")
-        self.times = record.time
-        self.tensions, self.spots = record.channels["plan.tension"], record.channels["plan.spot"]
+        self.file, self.found = os.fspath(plan), read_plan(plan)
+        self.times, self.tensions, self.spots = (
+            self.found.times,
+            self.found.tension,
+            self.found.spot,
+        )
         if self.lines and self.tensions.shape[1] != len(self.lines):
             raise RecordError(
                 f"{plan}: the plan is for {self.tensions.shape[1]} lines, not {len(self.lines)}. "
                 "Give those of the scene that was planned for, in its order."
             )
-        self.factor: Any = None
+        self.in_replay = is_in_replay(plan)
+        if self.lines and not (self.found.accepted or self.in_replay or anyway):
+            raise RecordError(
+                f"{plan}: {self._judgement} Such a plan is executed with anyway=True alone. Make "
+                "a plan that passes with softctl plan."
+            )
+        self.line_pull = LinePull(root, self.lines, stiffness=self.found.line_stiffness)
+        self._checked = False
         self.add_output("tension", np.zeros(len(self.tensions.T)), "Planned tensions [force].")
         self.add_output("planned", np.zeros((1, 3)), "Where the task's point is to be [length].")
+
+    @property
+    def _judgement(self) -> str:
+        """How the plan's replay ended, in a sentence."""
+        report = self.found.report
+        if report is None:
+            return "the plan was never replayed on the full model."
+        if report.passed:
+            return "the plan passed its replay on the full model."
+        return f"the plan did not pass its replay on the full model. {report.reason}"
+
+    def start_warnings(self) -> list[str]:
+        """See SceneController: a plan that did not pass its replay."""
+        if self.found.accepted or self.in_replay:
+            return []
+        return [f"{self.file}: {self._judgement}"]
 
     def spot(self, time: float) -> np.ndarray:
         """Planned position of the task's point at a time [length], shape (3,)."""
@@ -69,16 +101,53 @@ class SurrogateController(SceneController):
     def onAnimateBeginEvent(self, event: Any) -> None:
         """Tensions of the step, as multipliers of SOFA's cables."""
         del event
-        if self.factor is None:
-            system = ComplianceSystem(self.root)
-            self.keep(factor=[system.effort_factor(line) for line in self.lines])
-        end = self.time.value + self.dt.value
-        row = min(int(np.searchsorted(self.times, end - 1e-6 * self.dt.value)), len(self.times) - 1)
-        tension = self.tensions[row]
-        for line, force, factor in zip(self.lines, tension, self.factor, strict=False):
-            line.value.value = [float(force * factor)]
+        if not self._checked:
+            self._check_robot()
+            self.keep(_checked=True)
+        end, dt = self.time.value + self.dt.value, self.dt.value
+        row = min(int(np.searchsorted(self.times, end - 1e-6 * dt)), len(self.times) - 1)
+        begun = end > self.times[0] - 1e-6 * dt
+        tension = self.tensions[row] if begun else np.zeros_like(self.tensions[0])
+        self.line_pull.pull(tension)
         self.outputs["tension"].value = tension
         self.outputs["planned"].value = self.spot(end)[None]
 
+    def _check_robot(self) -> None:
+        if self.found.robot is None or not self.lines:
+            return
+        found = differences(self.found.robot, robot_identity(self.root, self.lines))
+        if found:
+            raise SceneError(
+                f"{self.file}: the plan is for another robot: {'; '.join(sorted(found))}. Plan "
+                "for this one, with the same --set for softctl plan and softctl run."
+            )
+
     def hold(self) -> None:
         """Hold the tensions: they are in the lines' own `value`."""
+
+    def summary(self, history: History) -> Summary | None:
+        """See SceneController."""
+        del history
+        report = self.found.report
+        worst = None if report is None else report.worst
+        return PlanSummary(self.file, self.found.accepted, self._judgement, worst)
+
+
+@dataclass(frozen=True)
+class PlanSummary(Summary):
+    """The plan that a run executed."""
+
+    file: str
+    """Its file."""
+    accepted: bool
+    """Whether it passed its replay."""
+    judgement: str
+    """How its replay ended."""
+    worst: float | None
+    """Largest share of a limit that its replay used [-]; None: it was not replayed."""
+
+    def report(self, units: dict[str, str]) -> Report:
+        """See Summary."""
+        del units
+        text = f"{self.file}: {self.judgement}"
+        return Report(lines=[Line(text, "good" if self.accepted else "doubt")])

@@ -9,100 +9,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from sofa_softctl._internal.executors.workers import check_workers, files_sent
 from sofa_softctl._internal.executors.workers import workers as workers_of
-from sofa_softctl.record.file import RecordFile
-from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.scene.loader import load_scene
-from sofa_softctl.scene.provenance import environment
+from sofa_softctl.surrogate.correction import accepted
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, estimate
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
+from sofa_softctl.surrogate.scene_plan import ScenePlan
 from sofa_softctl.surrogate.scene_task import at_fault, make_task, read_task
 from sofa_softctl.units import Units
-
-
-@dataclass(frozen=True, eq=False)
-class ScenePlan:
-    """A plan of a scene's task, with its costs."""
-
-    scene: str
-    """Scene file."""
-    name: str
-    """Name of the task."""
-    task: Task
-    """The task."""
-    robot: PlannedRobot
-    """The robot, with its grid."""
-    plan: Plan
-    """The plan."""
-    spot: np.ndarray
-    """Position of the task's probe at each instant [length], shape (K, 3)."""
-    estimate: CostEstimate | None
-    """Estimated cost; None without a grid, or where it is not known."""
-    seconds: float
-    """Computing time [s]."""
-    units: Units | None = None
-    """Units of the scene."""
-
-    @property
-    def lines(self) -> list[str]:
-        """Names of the lines: those of their nodes."""
-        return [cable.getContext().getName() for cable in self.robot.map.map.cables]
-
-    def write(self, path: str | Path | RecordFile) -> None:
-        """Write it as a recording for playback; an existing file is replaced atomically.
-
-        Each row is the end of a step, as in recordings of runs: plan.tension, tensions of that step
-        [force]; plan.spot, position of the probe [length]; plan.coordinates, a.
-        """
-        plan, dynamics = self.plan, self.robot.dynamics
-        d = plan.u.shape[1]
-        metadata = {"scene": self.scene, "task": self.name, "status": plan.status.name}
-        computer = environment()
-        metadata |= computer["versions"] | {"cpu": computer["cpu"], "os": computer["os"]}
-        with RecordWriter(path, metadata) as file:
-            file.add_channel("plan.tension", shape=(d,), description="Tension of each line.")
-            file.add_channel("plan.spot", shape=(3,), description="Where the task's point is.")
-            file.add_channel("plan.coordinates", shape=(d,), description="Coordinates a.")
-            for k, u in enumerate(plan.u):
-                row = (dynamics.force * u, self.spot[k + 1], plan.a[k + 1])
-                names = ("plan.tension", "plan.spot", "plan.coordinates")
-                file.write((k + 1) * dynamics.dt, dict(zip(names, row, strict=True)))
-
-    @property
-    def _shared(self) -> bool:
-        """Whether other processes also solved equilibria, so that their time is not known."""
-        return self.robot.grid is not None and self.robot.grid.corners.executor is not None
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        plan, robot = self.plan, self.robot
-        counts = None if robot.grid is None else robot.grid.counts
-        return {
-            "scene": self.scene,
-            "task": self.name,
-            "status": plan.status.name,
-            "verdict": plan.status.verdict.name,
-            "message": plan.message,
-            "miss": plan.miss,
-            "violation": plan.violation,
-            "defect": plan.defect,
-            "iterations": plan.iterations,
-            "dofs": 3 * robot.map.layout.nodes,
-            "evaluations": robot.evaluations,
-            "corners": None if counts is None else {str(k): v for k, v in counts.exact.items()},
-            "estimate": None if self.estimate is None else self.estimate.to_dict(),
-            "from_store": None if counts is None else counts.from_store,
-            "branching": None if counts is None else counts.branching,
-            "refused": None if counts is None else counts.refused,
-            "coordinates": None if robot.grid is None else robot.compressed.used,
-            "lost": None if robot.grid is None else robot.compressed.lost,
-            "seconds": self.seconds,
-            "seconds_exact": None if self._shared else robot.map.seconds,
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,14 +45,13 @@ class Prepared:
     """Units of the scene."""
 
     def plan(self, progress: Callable[[Iteration], None] | None = None) -> ScenePlan:
-        """Plan. `progress` is called after each iteration."""
+        """Plan; the plan is not replayed yet, see `accepted`. `progress`: after each iteration."""
         robot, task = self.robot, self.task
         with at_fault(f"'{self.scene}': task '{self.name}'"):
             found = robot.plan(task, self.instants, guess=self.rehearsal, progress=progress)
-        spot = robot.locate(task.probe, found.a)
         seconds = perf_counter() - self.started
         return ScenePlan(
-            self.scene, self.name, task, robot, found, spot, self.estimate, seconds, self.units
+            self.scene, self.name, task, robot, found, self.estimate, seconds, self.units
         )
 
     def progress_text(self, steps: Sequence[Iteration]) -> str:
@@ -165,12 +80,14 @@ def plan_scene(
     workers: int = 0,
     cluster: str = "",
     tolerance: float | None = None,
+    replay_tolerance: float | None = None,
     parameters: dict[str, Any] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> ScenePlan:
-    """Plan one of a scene file's TASKS for the robot of its SURROGATE.
+    """Plan one of a scene file's TASKS for the robot of its SURROGATE, and replay it.
 
     Arguments as for `prepare_scene`; `progress` is called with a line of text after each iteration.
+    A plan is SOLVED when it passed its replay on the full model, see `accepted`.
     """
     with prepare_scene(
         scene,
@@ -181,6 +98,7 @@ def plan_scene(
         workers=workers,
         cluster=cluster,
         tolerance=tolerance,
+        replay_tolerance=replay_tolerance,
         parameters=parameters,
     ) as ready:
         steps: list[Iteration] = []
@@ -190,7 +108,7 @@ def plan_scene(
             if progress is not None:
                 progress(ready.progress_text(steps))
 
-        return ready.plan(report)
+        return accepted(ready.plan(report), progress=progress)
 
 
 @contextmanager
@@ -204,6 +122,7 @@ def prepare_scene(
     workers: int = 0,
     cluster: str = "",
     tolerance: float | None = None,
+    replay_tolerance: float | None = None,
     parameters: dict[str, Any] | None = None,
 ) -> Iterator[Prepared]:
     """Prepare a task of a scene file, with an estimate of its cost; processes end with it.
@@ -223,6 +142,8 @@ def prepare_scene(
             'tcp://host:8786'; empty: none. The scene, and what it reads, are sent to them.
         tolerance: Estimated error of positions above which cells are split [length]; None: that of
             SURROGATE, or all.
+        replay_tolerance: Largest distance from the planned path in the replay [length]; None: that
+            of SURROGATE.
         parameters: Parameters of createScene.
 
     Raises:
@@ -237,6 +158,8 @@ def prepare_scene(
         surrogate, make = read_task(scene, task)
         if tolerance is not None:
             surrogate["tolerance"] = tolerance
+        if replay_tolerance is not None:
+            surrogate["replay_tolerance"] = replay_tolerance
         with at_fault(f"'{scene}': SURROGATE"):
             robot = PlannedRobot(
                 scene, **surrogate, parameters=parameters, store=store, exact=exact

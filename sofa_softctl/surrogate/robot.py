@@ -59,6 +59,11 @@ class PlannedRobot:
             [length]; None: all are.
         points: Paths of nodes whose points are outputs, such as ("/arm/beam",).
         u_max: Largest control; plans take controls from 0 to it [-].
+        replay_tolerance: Largest distance of a task's point from its planned path when the plan is
+            replayed on the full model [length]; None: 1 % of the largest side of the box around
+            the robot.
+        line_stiffness: Whether the scene's steps have the stiffness that tensions give to the
+            lines, see `LineStiffness`. Without, they are as SOFA's are, and may flutter.
         reach: Range of coordinates beyond that of controls, for inertia [-].
         rate: Largest change of a control [1 / time]; the robot starts without tension.
         parameters: Parameters of createScene.
@@ -82,6 +87,8 @@ class PlannedRobot:
         u_max: float = 1.0,
         reach: float = 0.25,
         rate: float = 5.0,
+        replay_tolerance: float | None = None,
+        line_stiffness: bool = True,
         parameters: dict[str, Any] | None = None,
         dt: float | None = None,
         store: str | Path | None = None,
@@ -92,6 +99,10 @@ class PlannedRobot:
         if reach < 0.0:
             raise ValueError(f"reach must not be negative. Got: {reach}")
         self.map = ExactMap(scene, scale=scale, points=points, parameters=parameters)
+        if replay_tolerance is None:
+            replay_tolerance = 0.01 * self.map.map.size
+        _check_positive(replay_tolerance=replay_tolerance)
+        self.replay_tolerance, self.line_stiffness = replay_tolerance, line_stiffness
         self.rounds = max(int(np.ceil(np.log2(spacing / eta))), 0)
         self.limits = Limits(u_max=u_max, rate=rate, a_min=-reach, a_max=u_max + reach)
         self.dt = self.map.dt if dt is None else dt
@@ -128,6 +139,7 @@ class PlannedRobot:
         start: np.ndarray | None = None,
         before: np.ndarray | None = None,
         tension: np.ndarray | None = None,
+        offset: np.ndarray | None = None,
         guess: Plan | None = None,
         settings: Settings | None = None,
         progress: Callable[[Iteration], None] | None = None,
@@ -144,11 +156,14 @@ class PlannedRobot:
             before: Coordinates a step earlier [-], shape (d,); None: at rest.
             tension: Previous controls, for the rate [-], shape (d,); None: those that hold the
                 start.
-            guess: Result of `rehearse`, if there is one.
+            offset: What the outputs have beyond the map's, see `PlanningProblem`.
+            guess: Result of `rehearse`, if there is one, or a plan to start from.
             settings: Settings of the optimiser.
             progress: Called after each iteration.
         """
-        problem = self.problem(task, instants, start=start, before=before, tension=tension)
+        problem = self.problem(
+            task, instants, start=start, before=before, tension=tension, offset=offset
+        )
         if guess is None and self.grid is not None:
             guess = self.rehearse(problem, settings)
         if guess is not None and not self._is_start(problem, guess):
@@ -172,6 +187,7 @@ class PlannedRobot:
         start: np.ndarray | None = None,
         before: np.ndarray | None = None,
         tension: np.ndarray | None = None,
+        offset: np.ndarray | None = None,
     ) -> PlanningProblem:
         """Problem of `plan`; arguments as there.
 
@@ -191,6 +207,7 @@ class PlannedRobot:
             a_before=before,
             u_before=np.maximum(first, 0.0) if tension is None else tension,
             rest=task.rest,
+            offset=offset,
         )
 
     def rehearse(self, problem: PlanningProblem, settings: Settings | None = None) -> Plan | None:

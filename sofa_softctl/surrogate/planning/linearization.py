@@ -44,7 +44,7 @@ def approximate(problem: PlanningProblem, trial: Trial) -> Model:
     K, d = problem.instants, problem.dynamics.layout.lines
     u_at, a_at = columns(K, d)
     n = 2 * d * (K - 1)
-    y, y_a = trial.jet.value[1:], trial.jet.gradient[2:]  # at a_1 … a_K, at a_2 … a_K
+    y, y_a = trial.outputs, trial.jet.gradient[2:]  # at a_1 … a_K, at a_2 … a_K
     gradient, blocks = np.zeros((K - 1, d)), np.zeros((K - 1, d, d))
     pull = np.zeros_like(y[1:])  # slope by the outputs, (K - 1, n_outputs)
     for cost in problem.outputs:

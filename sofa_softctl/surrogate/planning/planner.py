@@ -192,6 +192,6 @@ def _misses(problem: PlanningProblem, trial: Trial) -> tuple[float, bool]:
     miss, missed = 0.0, False
     for term in problem.outputs:
         if isinstance(term, Following):
-            far = term.distance(trial.jet.value[1:][:, list(term.rows)])
+            far = term.distance(trial.outputs[:, list(term.rows)])
             miss, missed = max(miss, far), missed or far > term.tolerance
     return miss, missed

@@ -57,6 +57,9 @@ class PlanningProblem:
     """u_0: previous tensions, for the rate [-], shape (d,). None = any."""
     rest: bool = False
     """Whether a_K = a_K-1 is required; tensions a_K then hold the robot there."""
+    offset: np.ndarray | None = None
+    """What the robot's outputs have beyond the map's at each instant [length], shape (K, n), as
+    measured in a replay. Costs and obstacles see the sum. None = nothing."""
 
     def __post_init__(self) -> None:
         d = self.dynamics.layout.lines
@@ -64,6 +67,9 @@ class PlanningProblem:
             given = getattr(self, name)
             if given is not None and np.shape(given) != (d,):
                 raise ValueError(f"{name} must have shape ({d},). Got: {np.shape(given)}")
+        expected = (self.instants, self.dynamics.layout.size)
+        if self.offset is not None and self.offset.shape != expected:
+            raise ValueError(f"offset must have shape {expected}. Got: {self.offset.shape}")
         if self.instants < 3:
             raise ValueError(f"instants must be at least 3. Got: {self.instants}")
         if np.any(np.asarray(self.limits.u_min) > np.asarray(self.limits.u_max)):
@@ -105,6 +111,8 @@ class Trial:
     """Tensions u_1 … u_K-1, shape (K - 1, d)."""
     jet: Jet
     """The map at a_0 … a_K, K + 1 points."""
+    outputs: np.ndarray
+    """Outputs at a_1 … a_K with the problem's offset [length], shape (K, n)."""
     cost: float
     """Sum of all terms, with obstacles [cost]; NaN where one is undefined."""
     lack: np.ndarray
@@ -131,7 +139,7 @@ def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> Trial:
     first = a[0] if problem.a_before is None else problem.a_before
     jet = dynamics.embedding.at(np.vstack((first, a)))
     r = dynamics.residual(a[1:], u, jet[2:], jet[1:-1], jet[:-2]) / dynamics.unit
-    y = jet.value[1:]
+    y = jet.value[1:] if problem.offset is None else jet.value[1:] + problem.offset
     cost = sum(term.value(y[:, term.rows]) for term in problem.outputs)
     cost += sum(term.value(u) for term in problem.inputs)
     depth = [term.violation(y[1:, term.rows])[0] for term in problem.obstacles]
@@ -144,6 +152,7 @@ def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> Trial:
         a=a,
         u=u,
         jet=jet,
+        outputs=y,
         cost=float(cost),
         lack=lack,
         defect=float(np.linalg.norm(r, axis=1).max()),

@@ -47,11 +47,14 @@ def _plot_path(axes: Axes, found: Any) -> None:
     shown += _plot_obstacles(axes, found.task.obstacles, plane)
     axes.plot(*shown[0].T, color=colors.TIP, lw=1.3, label="plan")
     axes.plot(*shown[0][-1], "o", color=colors.TIP, ms=4)
+    if found.replayed_spot is not None:
+        replayed = found.replayed_spot[:, plane]
+        axes.plot(*replayed.T, color="black", lw=1.0, ls=":", label="full robot")
     length = symbol(found.units, "length")
     axes.set_xlabel(f"{'xyz'[plane[0]]} [{length}]")
     axes.set_ylabel(f"{'xyz'[plane[1]]} [{length}]")
     frame(axes, np.concatenate(shown))
-    legend_above(axes, columns=2)
+    legend_above(axes, columns=3)
 
 
 def _plot_obstacles(axes: Axes, obstacles: Any, plane: tuple[int, int]) -> list[np.ndarray]:

@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sofa_softctl.units import symbol
+
 
 class Watch:
     """Live progress line of planning.
@@ -19,15 +21,21 @@ class Watch:
         self.ready = ready
         self.steps: list[Any] = []
 
+        self.text = ""
+
+    def say(self, text: str) -> None:
+        """Show a text in place of the iterations."""
+        self.text = text
+
     def __rich__(self) -> str:
-        return str(self.ready.progress_text(self.steps))
+        return self.text or str(self.ready.progress_text(self.steps))
 
 
 def show_plan(found: Any) -> None:
     """Print what came out of planning for a scene."""
     console, data = Console(), found.to_dict()
     table = Table(
-        title=f"Plan for {escape(data['scene'])}, {escape(data['task'])}: {found.plan.status.name}",
+        title=f"Plan for {escape(data['scene'])}, {escape(data['task'])}: {data['status']}",
         title_justify="left",
         show_header=False,
     )
@@ -41,6 +49,7 @@ def show_plan(found: Any) -> None:
         equilibria += f", {data['from_store']} from the store"
     rows = {
         "largest distance from a goal": f"{data['miss']:.3g}",
+        **_replay_rows(found),
         "out of balance by, over the force": f"{data['defect']:.1e}",
         "degrees of freedom": f"{data['dofs']}",
         "equilibria solved": equilibria,
@@ -56,8 +65,25 @@ def show_plan(found: Any) -> None:
     for name, value in rows.items():
         table.add_row(name, value)
     console.print(table)
-    if found.plan.message:
-        console.print(found.plan.message, highlight=False)
+    if data["message"]:
+        console.print(data["message"], highlight=False)
+
+
+def _replay_rows(found: Any) -> dict[str, str]:
+    """What the replay on the full robot measured."""
+    if found.report is None:
+        return {"replayed on the full robot": "no: the plan must not be executed anyway"}
+    rows = {}
+    for each in found.report.criteria:
+        unit = symbol(found.units, each.quantity) if each.quantity else ""
+        name, _, numbers = each.text(unit).rpartition(": ")
+        rows[f"full robot, {name}"] = numbers if each.passed else f"{numbers}: NOT ACCEPTED"
+    if found.corrections:
+        rows["corrected"] = f"{found.corrections} times for what the full robot missed"
+    if found.delay:
+        seconds = f"{found.delay * found.robot.dt:.3g} {symbol(found.units, 'time')}"
+        rows["begins after"] = f"{seconds}, when the robot hangs at rest"
+    return rows
 
 
 class StoredRow(NamedTuple):

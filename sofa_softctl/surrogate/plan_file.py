@@ -1,0 +1,191 @@
+"""Files of plans: recordings with the tensions of each step, and what the plan was judged by."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.acceptance import AcceptanceReport
+from sofa_softctl.errors import RecordError
+from sofa_softctl.record.file import RecordFile
+from sofa_softctl.record.record import read_record
+from sofa_softctl.record.writer import RecordWriter
+
+_IN_REPLAY: ContextVar[str] = ContextVar("softctl_plan_in_replay", default="")
+"""Path of the plan that is being replayed: it has no report yet."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlanFile:
+    """Content of a plan's file. Row k is the end of a step, as in recordings of runs."""
+
+    times: np.ndarray
+    """Time of each row [time], shape (K - 1,); the plan begins a step before the first one."""
+    tension: np.ndarray
+    """Tension of each line in the step up to then [force], shape (K - 1, d)."""
+    spot: np.ndarray
+    """Position of the task's point [length], shape (K - 1, 3)."""
+    coordinates: np.ndarray
+    """Coordinates a [-], shape (K - 1, d)."""
+    metadata: dict[str, str]
+    """What the plan is of: scene, task, status, versions."""
+    line_stiffness: bool = True
+    """Whether steps have the stiffness of the lines, see `LineStiffness`."""
+    robot: dict[str, list[float]] | None = None
+    """The robot it was replayed on, see `robot_identity`; None: it was not."""
+    report: AcceptanceReport | None = None
+    """Report of its replay; None: it was not replayed."""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it passed its replay."""
+        return self.report is not None and self.report.passed
+
+    def delayed(self, steps: int) -> PlanFile:
+        """The same plan, which begins some steps after the start of the run."""
+        dt = self.times[1] - self.times[0]
+        return replace(self, times=self.times - self.times[0] + (steps + 1) * dt)
+
+    def write(self, path: str | Path | RecordFile) -> None:
+        """Write it; an existing file is replaced atomically.
+
+        Raises:
+            RecordError: the file cannot be written.
+        """
+        d = self.tension.shape[1]
+        metadata = self.metadata | {"plan.line_stiffness": json.dumps(self.line_stiffness)}
+        if self.robot is not None:
+            metadata["plan.robot"] = json.dumps(self.robot)
+        if self.report is not None:
+            metadata["plan.replay"] = self.report.to_json()
+        with RecordWriter(path, metadata) as file:
+            file.add_channel("plan.tension", shape=(d,), description="Tension of each line.")
+            file.add_channel("plan.spot", shape=(3,), description="Where the task's point is.")
+            file.add_channel("plan.coordinates", shape=(d,), description="Coordinates a.")
+            for time, *row in zip(
+                self.times, self.tension, self.spot, self.coordinates, strict=True
+            ):
+                names = ("plan.tension", "plan.spot", "plan.coordinates")
+                file.write(float(time), dict(zip(names, row, strict=True)))
+
+
+def read_plan(path: str | os.PathLike[str]) -> PlanFile:
+    """Read a plan.
+
+    Raises:
+        RecordError: the file cannot be read, is damaged, or is no plan.
+    """
+    record = read_record(path)
+    if "plan.tension" not in record.channels:
+        raise RecordError(f"{path}: this recording is no plan. Make one with softctl plan.")
+    if not record.complete:
+        raise RecordError(
+            f"{path}: the plan is damaged or cut short ({record.status}). Make it again with "
+            "softctl plan."
+        )
+    metadata = dict(record.metadata)
+    try:
+        robot = json.loads(metadata.pop("plan.robot", "null"))
+        stiff = bool(json.loads(metadata.pop("plan.line_stiffness", "false")))
+        report = metadata.pop("plan.replay", None)
+        judged = None if report is None else AcceptanceReport.from_json(report)
+    except ValueError as error:
+        raise RecordError(
+            f"{path}: what it says of its replay cannot be read ({error}). Make it again with "
+            "softctl plan."
+        ) from error
+    channels = record.channels
+    tension = channels["plan.tension"]
+    if not np.isfinite(tension).all():
+        raise RecordError(f"{path}: its tensions are not finite. Make it again with softctl plan.")
+    none = np.zeros_like(tension)
+    coordinates = channels.get("plan.coordinates", none)
+    return PlanFile(
+        record.time, tension, channels["plan.spot"], coordinates, metadata, stiff, robot, judged
+    )
+
+
+@contextmanager
+def in_replay(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Within it, controllers execute this plan although it was not accepted yet."""
+    token = _IN_REPLAY.set(os.fspath(path))
+    try:
+        yield
+    finally:
+        _IN_REPLAY.reset(token)
+
+
+def is_in_replay(path: str | os.PathLike[str]) -> bool:
+    """Whether a plan is being replayed in this context."""
+    return _IN_REPLAY.get() == os.fspath(path)
+
+
+def robot_identity(root: Any, lines: list[Any]) -> dict[str, list[float]]:
+    """Numbers that tell one robot from another, the same on both backends.
+
+    The time step, gravity, the lines' lengths at rest, and materials and masses by the path of
+    their component.
+
+    Args:
+        root: Root of an initialised scene.
+        lines: Its CableConstraints.
+    """
+    from sofa_softctl.scene.body import body_of
+    from sofa_softctl.scene.channels import nodes_of
+
+    found = {
+        "dt": [float(root.dt.value)],
+        "gravity": np.asarray(root.gravity.value, float).tolist(),
+        "lengths of the lines": [float(line.cableInitialLength.value) for line in lines],
+    }
+    bodies = [body_of(line.getContext()) for line in lines[:1]]
+    for body in bodies:
+        for node in nodes_of(body):
+            for entry in node.objects:
+                for name in _PHYSICAL:
+                    data = entry.findData(name)
+                    if data is not None:
+                        key = f"{node.getPathName()}/{entry.getName()}.{name}"
+                        found[key] = _numbers(data.value)
+    return found
+
+
+_PHYSICAL = (
+    "youngModulus poissonRatio ParameterSet totalMass massDensity rayleighMass rayleighStiffness "
+    "stiffness"
+).split()
+"""Data of materials, masses and damping, by SOFA's names."""
+_KEPT = 16
+"""Numbers of a Data that are compared one by one."""
+
+
+def _numbers(value: Any) -> list[float]:
+    numbers = np.atleast_1d(np.asarray(value, float)).ravel()
+    if len(numbers) <= _KEPT:
+        return numbers.tolist()
+    return [float(len(numbers)), float(numbers.min()), float(numbers.mean()), float(numbers.max())]
+
+
+def differences(planned: dict[str, list[float]], here: dict[str, list[float]]) -> list[str]:
+    """In what two robots differ, in words such as 'dt: 0.01 planned, 0.02 here'.
+
+    What only one of them has is not compared: backends may differ in it.
+    """
+    return [
+        f"{name}: {_text(planned[name])} planned, {_text(here[name])} here"
+        for name in planned.keys() & here.keys()
+        if len(planned[name]) != len(here[name])
+        or not np.allclose(planned[name], here[name], rtol=1e-6, atol=1e-12)
+    ]
+
+
+def _text(values: list[float]) -> str:
+    return ", ".join(f"{value:.6g}" for value in values)

@@ -1,0 +1,174 @@
+"""Replay of a plan on the full model: the scene's own steps under the planned tensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import DivergedError, SceneError
+from sofa_softctl.scene.channels import nodes_of, state_at
+from sofa_softctl.scene.loader import load_scene
+from sofa_softctl.scene.session import Session
+from sofa_softctl.surrogate.plan_file import PlanFile, in_replay, robot_identity
+
+QUIET = 50
+"""Steps that a scene has to stay near a plan's start before the plan may begin."""
+LONGEST = 2000
+"""Most steps before a plan begins."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """Motion of the full model under a plan."""
+
+    points: np.ndarray
+    """Watched points at the plan's instants [length], shape (K, 3 P); NaN after a failure."""
+    robot: dict[str, list[float]]
+    """The robot, see `robot_identity`."""
+    simulator: str
+    """What simulated it, such as 'embedded runtime, steps of 0.01'."""
+    failure: str
+    """Why the simulation ended early; empty if it did not."""
+    seconds: float
+    """Computing time [s]."""
+
+
+def replay(
+    scene: str | Path,
+    plan: PlanFile,
+    points: Sequence[str],
+    *,
+    parameters: dict[str, Any] | None = None,
+) -> Replay:
+    """Run a scene under a plan, as a run with its file does.
+
+    A scene with a parameter `plan` gets the file by it; to others a `SurrogateController` is added
+    that pulls all their cables.
+
+    Args:
+        scene: Scene file.
+        plan: The plan.
+        points: Paths of the nodes that are watched, such as "/arm/beam".
+        parameters: Of createScene, as the plan was made with.
+
+    Raises:
+        SceneError: the scene cannot be loaded, or its cables take no tensions.
+    """
+    start = perf_counter()
+    with TemporaryDirectory() as folder:
+        path = str(Path(folder) / "plan.mcap")
+        plan.write(path)
+        with in_replay(path), _session(scene, path, dict(parameters or {})) as session:
+            found, failure = _run(session, plan, points)
+            robot = robot_identity(session.root, lines_of(session.root))
+            name = session.backend.describe()
+            simulator = f"{name}, steps of {session.dt:g}"
+    return Replay(found, robot, simulator, failure, perf_counter() - start)
+
+
+def lines_of(root: Any) -> list[Any]:
+    """The lines of a scene that plans pull: its cables, in the order of the graph.
+
+    Raises:
+        SceneError: a cable does not take a tension.
+    """
+    found = [
+        entry
+        for node in nodes_of(root)
+        for entry in node.objects
+        if entry.getClassName() == "CableConstraint"
+    ]
+    for line in found:
+        if line.valueType.value not in ("force", 1):
+            raise SceneError(
+                f"{line.getPathName()} has valueType='{line.valueType.value}': a plan pulls with "
+                "tensions. Give it valueType='force'."
+            )
+    return found
+
+
+def _session(scene: str | Path, plan: str, parameters: dict[str, Any]) -> Session:
+    if "plan" in load_scene(scene).parameters:
+        return Session(scene, parameters=parameters | {"plan": plan})
+
+    def attach(root: Any) -> None:
+        from sofa_softctl.surrogate.controller import SurrogateController  # it imports Sofa
+
+        root.addObject(SurrogateController(root=root, lines=lines_of(root), plan=plan))
+
+    return Session(scene, parameters=parameters, add=attach)
+
+
+def _run(session: Session, plan: PlanFile, points: Sequence[str]) -> tuple[np.ndarray, str]:
+    """The watched points at the instants of the plan, and why it ended early."""
+    watch = _watch(session, points)
+    found = np.full((len(plan.times) + 1, len(watch())), np.nan)
+    try:
+        session.step(round(plan.times[0] / session.dt) - 1)
+        found[0] = watch()
+        for row in found[1:]:
+            session.step()
+            row[:] = watch()
+    except DivergedError as error:
+        return found, str(error)
+    return found, ""
+
+
+def _watch(session: Session, points: Sequence[str]) -> Callable[[], np.ndarray]:
+    """Function that gives the watched points as they are, shape (3 P,)."""
+    states = [state_at(session.root, path) for path in points]
+
+    def watched() -> np.ndarray:
+        places = [np.asarray(state.position.value)[:, :3].ravel() for state in states]
+        return np.concatenate([np.empty(0), *places])
+
+    return watched
+
+
+def steps_to_rest(
+    scene: str | Path,
+    plan: PlanFile,
+    points: Sequence[str],
+    distance: Callable[[np.ndarray], float],
+    tolerance: float,
+    *,
+    parameters: dict[str, Any] | None = None,
+) -> int:
+    """Steps after which a scene stays near the start of a plan, with slack lines.
+
+    A scene begins in the shape of its mesh, and sinks under its weight; plans begin at rest.
+
+    Args:
+        scene: Scene file.
+        plan: The plan, which is not executed.
+        points: Paths of the nodes that are watched.
+        distance: Distance from the plan's start [length] of the watched points, shape (3 P,).
+        tolerance: Distance that is near [length].
+        parameters: Of createScene.
+
+    Returns:
+        Number of steps; `LONGEST` where it does not come to rest there.
+    """
+    with TemporaryDirectory() as folder:
+        path = str(Path(folder) / "plan.mcap")
+        delayed = plan.delayed(LONGEST + QUIET)
+        delayed.write(path)
+        with in_replay(path), _session(scene, path, dict(parameters or {})) as session:
+            watch = _watch(session, points)
+            far = -1
+            for step in range(LONGEST + QUIET):
+                if not distance(watch()) <= tolerance:
+                    far = step
+                if step - far >= QUIET:
+                    break
+                try:
+                    session.step()
+                except DivergedError:
+                    return LONGEST
+    return min(far + 1, LONGEST)

@@ -1,0 +1,169 @@
+"""A plan of a scene's task, with its replay and its costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.acceptance import AcceptanceReport
+from sofa_softctl.errors import RecordError
+from sofa_softctl.record.file import RecordFile
+from sofa_softctl.scene.provenance import environment
+from sofa_softctl.status import Status
+from sofa_softctl.surrogate.judgement import Judgement
+from sofa_softctl.surrogate.plan_file import PlanFile
+from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
+from sofa_softctl.surrogate.planning.planner import Plan
+from sofa_softctl.surrogate.robot import PlannedRobot, Task
+from sofa_softctl.units import Units
+
+
+@dataclass(frozen=True, eq=False)
+class ScenePlan:
+    """A plan of a scene's task, with its replay and its costs."""
+
+    scene: str
+    """Scene file."""
+    name: str
+    """Name of the task."""
+    task: Task
+    """The task."""
+    robot: PlannedRobot
+    """The robot, with its grid."""
+    plan: Plan
+    """The plan."""
+    estimate: CostEstimate | None
+    """Estimated cost; None without a grid, or where it is not known."""
+    seconds: float
+    """Computing time [s], replays included."""
+    units: Units | None = None
+    """Units of the scene."""
+    offset: np.ndarray | None = None
+    """What the full model's outputs had beyond the map's in earlier replays [length], (K, n)."""
+    delay: int = 0
+    """Steps from the start of the scene until the robot rests where the plan begins."""
+    judgement: Judgement | None = None
+    """Its replay on the full model, with the report; None: there was none."""
+    corrections: int = 0
+    """Number of plans before this one, whose errors in the replay it corrects."""
+
+    @property
+    def outputs(self) -> np.ndarray:
+        """Planned outputs at each instant [length], shape (K, n)."""
+        found = self.robot.dynamics.embedding.at(self.plan.a).value
+        return found if self.offset is None else found + self.offset
+
+    @property
+    def spot(self) -> np.ndarray:
+        """Planned position of the task's probe at each instant [length], shape (K, 3)."""
+        return self._located(self.outputs)
+
+    @property
+    def replayed_spot(self) -> np.ndarray | None:
+        """Position of the task's probe in the replay [length], shape (K, 3); None: no replay."""
+        return None if self.judgement is None else self._located(self.judgement.outputs)
+
+    @property
+    def report(self) -> AcceptanceReport | None:
+        """What its replay was judged by; None: there was none."""
+        return None if self.judgement is None else self.judgement.report
+
+    def _located(self, outputs: np.ndarray) -> np.ndarray:
+        probe = self.task.probe
+        return probe.locate(outputs[:, list(probe.rows)])[0]
+
+    @property
+    def status(self) -> Status:
+        """Status of the plan; REJECTED where it did not pass its replay."""
+        failed = self.report is not None and not self.report.passed
+        return Status.REJECTED if failed else self.plan.status
+
+    @property
+    def message(self) -> str:
+        """What there is to say of it; empty if all went well."""
+        reasons = [self.plan.message]
+        if self.report is not None and not self.report.passed:
+            reasons.append(f"{self.report.reason} {self._advice}")
+        return " ".join(filter(None, reasons))
+
+    @property
+    def _advice(self) -> str:
+        tries = f"{self.corrections} corrections did not help. " if self.corrections else ""
+        return (
+            f"{tries}The full robot does not follow this plan: do not execute it. Give the motion "
+            "more time, bend the robot less, or allow more by replay_tolerance."
+        )
+
+    @property
+    def lines(self) -> list[str]:
+        """Names of the lines: those of their nodes."""
+        return [cable.getContext().getName() for cable in self.robot.map.map.cables]
+
+    def file(self) -> PlanFile:
+        """Content of its file."""
+        plan, dynamics = self.plan, self.robot.dynamics
+        metadata = {"scene": self.scene, "task": self.name, "status": self.status.name}
+        computer = environment()
+        metadata |= computer["versions"] | {"cpu": computer["cpu"], "os": computer["os"]}
+        return PlanFile(
+            times=dynamics.dt * np.arange(self.delay + 1, self.delay + 1 + len(plan.u)),
+            tension=dynamics.force * plan.u,
+            spot=self.spot[1:],
+            coordinates=plan.a[1:],
+            metadata=metadata,
+            line_stiffness=self.robot.line_stiffness,
+            robot=None if self.judgement is None else self.judgement.replay.robot,
+            report=self.report,
+        )
+
+    def write(self, path: str | Path | RecordFile, *, anyway: bool = False) -> None:
+        """Write it as a recording for playback, see `PlanFile`.
+
+        Args:
+            path: The file; an existing one is replaced atomically.
+            anyway: Whether to write a plan that must not be executed: its file says so.
+
+        Raises:
+            RecordError: it must not be executed, or the file cannot be written.
+        """
+        if not (self.status.executable or anyway):
+            raise RecordError(f"{path}: nothing is written. {self.message}")
+        self.file().write(path)
+
+    @property
+    def _shared(self) -> bool:
+        """Whether other processes also solved equilibria, so that their time is not known."""
+        return self.robot.grid is not None and self.robot.grid.corners.executor is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        plan, robot = self.plan, self.robot
+        counts = None if robot.grid is None else robot.grid.counts
+        return {
+            "scene": self.scene,
+            "task": self.name,
+            "status": self.status.name,
+            "verdict": self.status.verdict.name,
+            "message": self.message,
+            "replay": None if self.report is None else self.report.to_dict(),
+            "corrections": self.corrections,
+            "delay": self.delay,
+            "miss": plan.miss,
+            "violation": plan.violation,
+            "defect": plan.defect,
+            "iterations": plan.iterations,
+            "dofs": 3 * robot.map.layout.nodes,
+            "evaluations": robot.evaluations,
+            "corners": None if counts is None else {str(k): v for k, v in counts.exact.items()},
+            "estimate": None if self.estimate is None else self.estimate.to_dict(),
+            "from_store": None if counts is None else counts.from_store,
+            "branching": None if counts is None else counts.branching,
+            "refused": None if counts is None else counts.refused,
+            "coordinates": None if robot.grid is None else robot.compressed.used,
+            "lost": None if robot.grid is None else robot.compressed.lost,
+            "seconds": self.seconds,
+            "seconds_exact": None if self._shared else robot.map.seconds,
+        }
