@@ -26,6 +26,7 @@ from sofa_softctl import (
     SurrogateController,
     add_constraint_solver,
     add_effector,
+    add_line_stiffness,
     parameters_from_argv,
 )
 
@@ -188,6 +189,8 @@ def createScene(
     surrogate = root.addObject(SurrogateController(root=root, lines=pulled, plan=plan))
     if not correct:
         return root
+    for line in lines:  # steps know what the lines' tension does to their directions
+        add_line_stiffness(root, line)
     effector = add_effector(beam.getContext(), 1)
     root.addObject(
         InverseController(

@@ -43,6 +43,7 @@ _HOMES = {
     "add_center_effector": "sofa_softctl.inverse.effectors",
     "add_constraint_solver": "sofa_softctl.scene.portable",
     "add_effector": "sofa_softctl.inverse.effectors",
+    "add_line_stiffness": "sofa_softctl.scene.line_stiffness",
     "controller": "sofa_softctl.plugins",
     "errors": "sofa_softctl.errors",
     "goal": "sofa_softctl.scene.goal",
@@ -65,6 +66,7 @@ _ON_BACKEND = (
     "SceneController",
     "Sofa",
     "SurrogateController",
+    "add_line_stiffness",
 )
 """What imports Sofa: the backend is chosen first, since SOFA need not be on the path."""
 
@@ -89,6 +91,7 @@ __all__ = [  # noqa: F822  (loaded by __getattr__)
     "add_center_effector",
     "add_constraint_solver",
     "add_effector",
+    "add_line_stiffness",
     "controller",
     "errors",
     "goal",

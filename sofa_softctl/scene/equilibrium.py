@@ -10,12 +10,20 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import BackendError
+from sofa_softctl.runtime.equilibrium.flutter import flutter_number
 from sofa_softctl.runtime.equilibrium.map import Equilibrium, EquilibriumMap, KnownEquilibrium
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import state_at
 from sofa_softctl.scene.session import Session
 
-__all__ = ["Equilibrium", "EquilibriumMap", "KnownEquilibrium", "equilibrium_map", "model_hash"]
+__all__ = [
+    "Equilibrium",
+    "EquilibriumMap",
+    "KnownEquilibrium",
+    "equilibrium_map",
+    "flutter_number",
+    "model_hash",
+]
 
 
 def equilibrium_map(

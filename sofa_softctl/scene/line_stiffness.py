@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import Sofa.Core
 
+from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.constraints.system import effort_factor
 
 
@@ -98,3 +99,10 @@ def add_line_stiffness(root: Any, cable: Any) -> LineStiffness:
     name = f"{cable.getName()}_stiffness"
     added: LineStiffness = cable.getContext().addObject(LineStiffness(cable, root, name=name))
     return added
+
+
+def has_line_stiffness(root: Any) -> bool:
+    """Whether a scene has a `LineStiffness`."""
+    return any(
+        isinstance(entry, LineStiffness) for node in nodes_of(root) for entry in node.objects
+    )

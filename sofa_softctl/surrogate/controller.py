@@ -12,6 +12,7 @@ import numpy as np
 from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.scene import options
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.line_stiffness import has_line_stiffness
 from sofa_softctl.scene.report import History, Line, Report, Summary
 from sofa_softctl.surrogate.line_pull import LinePull
 from sofa_softctl.surrogate.plan_file import differences, is_in_replay, read_plan, robot_identity
@@ -88,10 +89,17 @@ class SurrogateController(SceneController):
         return f"the plan did not pass its replay on the full model. {report.reason}"
 
     def start_warnings(self) -> list[str]:
-        """See SceneController: a plan that did not pass its replay."""
-        if self.found.accepted or self.in_replay:
+        """See SceneController: a plan that did not pass its replay, or flutters."""
+        if self.in_replay:
             return []
-        return [f"{self.file}: {self._judgement}"]
+        found = [] if self.found.accepted else [f"{self.file}: {self._judgement}"]
+        if self.found.flutter > 1.0 and not has_line_stiffness(self.root):
+            found.append(
+                f"{self.file}: the forces of the lines may flutter along this plan: their number "
+                f"is {self.found.flutter:.2g}, and SOFA's steps are stable up to 1. Add the "
+                "stiffness of the lines, by add_line_stiffness for each."
+            )
+        return found
 
     def spot(self, time: float) -> np.ndarray:
         """Planned position of the task's point at a time [length], shape (3,)."""

@@ -46,7 +46,8 @@ def accepted(
     report = progress or (lambda text: None)
     start = perf_counter()
     report("waiting for the full robot to rest at the start")
-    current = replace(found, delay=_delay(found))
+    flutter = found.robot.flutter(found.plan.a)
+    current = replace(found, delay=_delay(found), flutter=flutter)
     report("replaying the plan on the full robot")
     seen = _judged(current)
     best, verdict = current, seen

@@ -108,6 +108,11 @@ class ExactMap:
         return self.map.dt
 
     @property
+    def damping(self) -> tuple[float, float]:
+        """The scene's rayleighMass [1 / time] and rayleighStiffness [time]."""
+        return self.map.damping
+
+    @property
     def count(self) -> int:
         """Number of equilibria found in this process."""
         return self.map.count

@@ -39,6 +39,8 @@ class PlanFile:
     """What the plan is of: scene, task, status, versions."""
     line_stiffness: bool = True
     """Whether steps have the stiffness of the lines, see `LineStiffness`."""
+    flutter: float = 0.0
+    """Flutter number of steps without that stiffness, see `flutter_number` [-]."""
     robot: dict[str, list[float]] | None = None
     """The robot it was replayed on, see `robot_identity`; None: it was not."""
     report: AcceptanceReport | None = None
@@ -62,6 +64,7 @@ class PlanFile:
         """
         d = self.tension.shape[1]
         metadata = self.metadata | {"plan.line_stiffness": json.dumps(self.line_stiffness)}
+        metadata["plan.flutter"] = json.dumps(self.flutter)
         if self.robot is not None:
             metadata["plan.robot"] = json.dumps(self.robot)
         if self.report is not None:
@@ -95,6 +98,7 @@ def read_plan(path: str | os.PathLike[str]) -> PlanFile:
     try:
         robot = json.loads(metadata.pop("plan.robot", "null"))
         stiff = bool(json.loads(metadata.pop("plan.line_stiffness", "false")))
+        flutter = float(json.loads(metadata.pop("plan.flutter", "0.0")))
         report = metadata.pop("plan.replay", None)
         judged = None if report is None else AcceptanceReport.from_json(report)
     except ValueError as error:
@@ -109,7 +113,15 @@ def read_plan(path: str | os.PathLike[str]) -> PlanFile:
     none = np.zeros_like(tension)
     coordinates = channels.get("plan.coordinates", none)
     return PlanFile(
-        record.time, tension, channels["plan.spot"], coordinates, metadata, stiff, robot, judged
+        record.time,
+        tension,
+        channels["plan.spot"],
+        coordinates,
+        metadata,
+        stiff,
+        flutter,
+        robot,
+        judged,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import MapError
+from sofa_softctl.scene.equilibrium import flutter_number
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.exact_map import ExactMap
 from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
@@ -107,10 +108,11 @@ class PlannedRobot:
         self.limits = Limits(u_max=u_max, rate=rate, a_min=-reach, a_max=u_max + reach)
         self.dt = self.map.dt if dt is None else dt
         mass = self.map.masses()
+        step = (self.dt, scale, *self.map.damping)
         self.grid: Interpolant | None = None
         if exact:
             self.rounds = 0
-            self.dynamics = Dynamics(self.map, self.map.layout, mass, self.dt, scale)
+            self.dynamics = Dynamics(self.map, self.map.layout, mass, *step)
             return
         d = self.map.dimension
         given: dict[str, Any] = {
@@ -124,7 +126,7 @@ class PlannedRobot:
             self.grid = AdaptiveGrid(self.map, np.full(d, spacing), tolerance, level=0, **given)
         self.compressed = ReducedBasisGrid(self.grid, self.map.layout, mass)
         layout, mass = self.compressed.layout, self.compressed.mass
-        self.dynamics = Dynamics(self.compressed, layout, mass, self.dt, scale)
+        self.dynamics = Dynamics(self.compressed, layout, mass, *step)
 
     @property
     def evaluations(self) -> int:
@@ -268,6 +270,14 @@ class PlannedRobot:
         if self.grid is None:
             return self.dynamics.recover(a)
         return self.compressed.positions(a)
+
+    def flutter(self, a: np.ndarray) -> float:
+        """Largest `flutter_number` along a motion a (K, d), at some of its instants [-]."""
+        strongest = int(np.argmax(a.sum(axis=1)))
+        chosen = sorted({strongest, *np.linspace(0, len(a) - 1, 8).astype(int).tolist()})
+        shapes = self.positions(a[chosen])
+        pairs = zip(np.maximum(a[chosen], 0.0), shapes, strict=True)
+        return max(flutter_number(self.map.map, u, x) for u, x in pairs)
 
     def _find_level(self, a: np.ndarray) -> None:
         """Refine until the cell of a can be used."""

@@ -47,6 +47,9 @@ class ScenePlan:
     """Steps from the start of the scene until the robot rests where the plan begins."""
     judgement: Judgement | None = None
     """Its replay on the full model, with the report; None: there was none."""
+    flutter: float = 0.0
+    """Largest flutter number along it, see `flutter_number` [-]: above 1 it must not be executed in
+    steps without the stiffness of the lines."""
     corrections: int = 0
     """Number of plans before this one, whose errors in the replay it corrects."""
 
@@ -92,6 +95,11 @@ class ScenePlan:
     @property
     def _advice(self) -> str:
         tries = f"{self.corrections} corrections did not help. " if self.corrections else ""
+        if self.flutter > 1.0 and not self.robot.line_stiffness:
+            tries += (
+                f"The lines' forces flutter: their number is {self.flutter:.2g}, and SOFA's steps "
+                "are stable up to 1. Leave out line_stiffness=False. "
+            )
         return (
             f"{tries}The full robot does not follow this plan: do not execute it. Give the motion "
             "more time, bend the robot less, or allow more by replay_tolerance."
@@ -115,6 +123,7 @@ class ScenePlan:
             coordinates=plan.a[1:],
             metadata=metadata,
             line_stiffness=self.robot.line_stiffness,
+            flutter=self.flutter,
             robot=None if self.judgement is None else self.judgement.replay.robot,
             report=self.report,
         )
@@ -150,6 +159,8 @@ class ScenePlan:
             "message": self.message,
             "replay": None if self.report is None else self.report.to_dict(),
             "corrections": self.corrections,
+            "flutter": self.flutter,
+            "line_stiffness": self.robot.line_stiffness,
             "delay": self.delay,
             "miss": plan.miss,
             "violation": plan.violation,

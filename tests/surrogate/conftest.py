@@ -85,10 +85,10 @@ class Chain:
         return self.force * (a @ (B @ a + c * np.tanh(a)) - psi)
 
 
-def dynamics_of(chain, *, dt=0.02, mass_damping=0.0, mass=None):
+def dynamics_of(chain, *, dt=0.02, mass=None, **damping):
     if mass is None:
         mass = np.repeat(np.linspace(1.0, 0.5, chain.nodes), 3)
-    return Dynamics(chain, chain.layout, mass, dt, force=chain.force, mass_damping=mass_damping)
+    return Dynamics(chain, chain.layout, mass, dt, force=chain.force, **damping)
 
 
 @pytest.fixture

@@ -130,6 +130,14 @@ class EquilibriumMap:
         """Number of controls."""
         return len(self.lines)
 
+    @property
+    def damping(self) -> tuple[float, float]:
+        """The time integrator's rayleighMass [1 / time] and rayleighStiffness [time]; 0 if none."""
+        data = self.system.solver._data
+        names = ("rayleighMass", "rayleighStiffness")
+        mass, stiffness = (float(data[n].get()) if n in data else 0.0 for n in names)
+        return mass, stiffness
+
     def masses(self) -> np.ndarray:
         """Diagonal of the mass matrix, shape (n, 3)."""
         out = np.zeros_like(self.rest)

@@ -46,11 +46,16 @@ class Dynamics:
 
         r(a+, a, a-, u) = x_a^T M (…) + s L_a(a+)^T (u - a+).
 
+    Damping by stiffness_damping K v needs no stiffness either: along the equilibria K x_a is the
+    change of the lines' forces, so that x_a^T K x_a = -s L_a, and the tensions that are missing are
+    u - a+ - stiffness_damping (a+ - a) / dt.
+
     Both are as exact as the map. For a map that is interpolated, this is the step of another,
     nearby robot, whose lines have the interpolated lengths.
 
     Source: Jia, Pan, Manocha, "Fast motion planning for high-DOF robot systems using hierarchical
-        system identification", eq. (8), alpha there is a here; mass_damping is SOFA's rayleighMass.
+        system identification", eq. (8), alpha there is a here; mass_damping and stiffness_damping
+        are SOFA's rayleighMass and rayleighStiffness.
     """
 
     embedding: Embedding
@@ -65,6 +70,8 @@ class Dynamics:
     """s: tension of a line at u = 1 [force]."""
     mass_damping: float = 0.0
     """Damping force over mass and velocity [1 / time], at least 0."""
+    stiffness_damping: float = 0.0
+    """Damping force over stiffness and velocity [time], at least 0."""
 
     def __post_init__(self) -> None:
         d, n, rows = self.embedding.dimension, self.embedding.size, 3 * self.layout.nodes
@@ -79,10 +86,11 @@ class Dynamics:
             raise ValueError(
                 f"mass must have shape ({rows},) or ({rows}, {rows}). Got: {self.mass.shape}"
             )
-        if not (self.dt > 0.0 and self.force > 0.0 and self.mass_damping >= 0.0):
+        damping = (self.mass_damping, self.stiffness_damping)
+        if not (self.dt > 0.0 and self.force > 0.0 and min(damping) >= 0.0):
             raise ValueError(
-                "dt and force must be positive, mass_damping not negative. Got: "
-                f"{self.dt}, {self.force}, {self.mass_damping}"
+                "dt and force must be positive, damping not negative. Got: "
+                f"{self.dt}, {self.force}, {damping}"
             )
 
     @cached_property
@@ -92,35 +100,49 @@ class Dynamics:
         return self.force * float(np.linalg.norm(L_a, 2))
 
     def residual(
-        self, a_next: np.ndarray, u: np.ndarray, ahead: Jet, now: Jet, before: Jet
+        self,
+        a_next: np.ndarray,
+        a_now: np.ndarray,
+        u: np.ndarray,
+        ahead: Jet,
+        now: Jet,
+        before: Jet,
     ) -> np.ndarray:
         """Residual of m steps, r [force length], shape (m, d).
 
         Args:
             a_next: a+ of each step, shape (m, d).
+            a_now: a of each step, shape (m, d).
             u: Tensions of each step over `force`, shape (m, d).
             ahead: The map at a+, m points.
             now: The map at a.
             before: The map at a-.
         """
-        weights = self._weights(a_next, u, ahead, now, before)
+        weights = self._weights(a_next, a_now, u, ahead, now, before)
         return np.matmul(weights[:, None, :], ahead.gradient)[:, 0]  # (m, d)
 
     def linearise(
-        self, a_next: np.ndarray, u: np.ndarray, ahead: Jet, now: Jet, before: Jet
+        self,
+        a_next: np.ndarray,
+        a_now: np.ndarray,
+        u: np.ndarray,
+        ahead: Jet,
+        now: Jet,
+        before: Jet,
     ) -> LinearisedDynamics:
         """Residuals of m steps with their derivatives. Arguments as for `residual`."""
         s, dt, x, L = self.force, self.dt, self.layout.position, self.layout.length
-        weights = self._weights(a_next, u, ahead, now, before)
+        weights = self._weights(a_next, a_now, u, ahead, now, before)
         bend = self.embedding.curvature(a_next, weights)  # (m, d, d), x_aa and L_aa contracted
         along = self._times_mass(ahead.gradient[:, x]).transpose(0, 2, 1)  # (m, d, 3N)
         C = along @ ahead.gradient[:, x]
         L_a_T = ahead.gradient[:, L].transpose(0, 2, 1)
         inertia, damping = 1.0 / dt**2, self.mass_damping / dt
+        share = self.stiffness_damping / dt
         return LinearisedDynamics(
             residual=np.matmul(weights[:, None, :], ahead.gradient)[:, 0],
-            by_next=(inertia + damping) * C + bend - s * L_a_T,
-            by_now=-(2.0 * inertia + damping) * (along @ now.gradient[:, x]),
+            by_next=(inertia + damping) * C + bend - (1.0 + share) * s * L_a_T,
+            by_now=-(2.0 * inertia + damping) * (along @ now.gradient[:, x]) + share * s * L_a_T,
             by_before=inertia * (along @ before.gradient[:, x]),
             by_input=s * L_a_T,
             mass=C,
@@ -142,7 +164,13 @@ class Dynamics:
         return x.reshape(len(a), self.layout.nodes, 3)
 
     def _weights(
-        self, a_next: np.ndarray, u: np.ndarray, ahead: Jet, now: Jet, before: Jet
+        self,
+        a_next: np.ndarray,
+        a_now: np.ndarray,
+        u: np.ndarray,
+        ahead: Jet,
+        now: Jet,
+        before: Jet,
     ) -> np.ndarray:
         """Forces conjugate to the outputs, shape (m, n): r = sum_i weights_i dy_i/da."""
         x, dt = self.layout.position, self.dt
@@ -151,7 +179,9 @@ class Dynamics:
         accelerate = (step - last) / dt**2 + self.mass_damping * step / dt
         weights = np.zeros_like(ahead.value)
         weights[:, x] = self._times_mass(accelerate[:, :, None])[:, :, 0]
-        weights[:, self.layout.length] = self.force * (u - a_next)
+        weights[:, self.layout.length] = self.force * (
+            u - a_next - self.stiffness_damping * (a_next - a_now) / dt
+        )
         return weights
 
     def _times_mass(self, columns: np.ndarray) -> np.ndarray:

@@ -90,7 +90,7 @@ def step(
         The step, with `status`, `defect` and `message`.
     """
     known = dynamics.embedding.at(np.array([a, a_before], float))
-    newton = _Newton(dynamics, np.asarray(u, float), known)
+    newton = _Newton(dynamics, np.asarray(a, float), np.asarray(u, float), known)
     here = newton.look(np.array(a if guess is None else guess, float))
     status, at_border, count = Status.NOT_CONVERGED, False, 0
     for count in range(iterations + 1):
@@ -155,17 +155,18 @@ class _Look:
 class _Newton:
     """The equation of one step."""
 
-    def __init__(self, dynamics: Dynamics, u: np.ndarray, known: Jet):
-        self.dynamics, self.u = dynamics, u[None]
+    def __init__(self, dynamics: Dynamics, a: np.ndarray, u: np.ndarray, known: Jet):
+        self.dynamics, self.a, self.u = dynamics, a[None], u[None]
         self.now, self.before = known[0:1], known[1:2]
 
     def look(self, a: np.ndarray) -> _Look:
         jet = self.dynamics.embedding.at(a[None])
-        r = self.dynamics.residual(a[None], self.u, jet, self.now, self.before)[0]
+        r = self.dynamics.residual(a[None], self.a, self.u, jet, self.now, self.before)[0]
         return _Look(a, jet, r, float(np.linalg.norm(r)))
 
     def linearise(self, here: _Look) -> LinearisedDynamics:
-        return self.dynamics.linearise(here.a[None], self.u, here.jet, self.now, self.before)
+        known = (here.jet, self.now, self.before)
+        return self.dynamics.linearise(here.a[None], self.a, self.u, *known)
 
     def rounding(self, here: _Look) -> float:
         return 8.0 * float(self.dynamics.rounding(here.jet, self.now, self.before)[0])

@@ -78,6 +78,9 @@ def _replay_rows(found: Any) -> dict[str, str]:
         unit = symbol(found.units, each.quantity) if each.quantity else ""
         name, _, numbers = each.text(unit).rpartition(": ")
         rows[f"full robot, {name}"] = numbers if each.passed else f"{numbers}: NOT ACCEPTED"
+    if found.flutter > 1.0 and found.robot.line_stiffness:
+        limit = "steps have the lines' stiffness; without, they are stable up to 1"
+        rows["flutter number"] = f"{found.flutter:.2g}: {limit}"
     if found.corrections:
         rows["corrected"] = f"{found.corrections} times for what the full robot missed"
     if found.delay:

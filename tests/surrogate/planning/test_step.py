@@ -38,7 +38,7 @@ def test_a_step_is_the_root_that_another_solver_finds(chain, make_dynamics):
 
         def r(p, u=u, known=known):
             ahead = chain.at(p[None])
-            return dynamics.residual(p[None], u[None], ahead, known[0:1], known[1:2])[0]
+            return dynamics.residual(p[None], a[None], u[None], ahead, known[0:1], known[1:2])[0]
 
         reference = scipy.optimize.root(r, a, method="lm", options={"xtol": 1e-14, "ftol": 1e-14})
         result = step(dynamics, a, a - v, u)
