@@ -12,6 +12,8 @@ simulation and quadratic programming", RoboSoft 2019, without its contacts.
     softctl run scenes/finger.py
     softctl run scenes/finger.py --set bend=20 --plot finger.png
     runSofa -l SofaPython3 scenes/finger.py --argv bend=20
+    softctl plan scenes/finger.py --task bend --out bend.mcap --plot bend.png
+    softctl run scenes/finger.py --set plan=bend.mcap --movie bend.gif
 """
 
 import os
@@ -20,6 +22,7 @@ import numpy as np
 
 from sofa_softctl import (
     InverseController,
+    SurrogateController,
     add_constraint_solver,
     add_effector,
     parameters_from_argv,
@@ -49,8 +52,44 @@ def cable_points():
     return np.column_stack([x, np.full(len(x), -5.5), np.zeros(len(x))])
 
 
+def arc(y):
+    """The tip `y` aside, on an arc near the one that it can reach, shape (..., 3)."""
+    y = np.asarray(y)
+    return TIP + np.stack([ARC - np.sqrt(ARC**2 - y**2), -y, 0.0 * y], axis=-1)
+
+
+SURROGATE = {"scale": 600.0, "points": ["/finger/tip"]}
+"""For planning: tension of a control of 1, and what tasks look at."""
+
+
+def bend_and_back(layout, share):
+    """The tip goes 15 mm aside and back. `share`: of the time at each instant, shape (K,)."""
+    from sofa_softctl.surrogate import Effort, Following, Point, Smoothness, Task
+
+    tip = Point(layout.point("/finger/tip.0"))
+    path = arc(15.0 * np.sin(np.pi * share) ** 2)
+    return Task(
+        probe=tip,
+        outputs=(Following(tip, path, tolerance=1.0),),
+        inputs=(Effort(1e-3), Smoothness(0.1)),
+    )
+
+
+TASKS = {"bend": bend_and_back}
+"""What `softctl plan` can plan with this scene."""
+
+
 @parameters_from_argv
-def createScene(root, bend=15.0, period=1.0, young_modulus=600.0, mass=0.0218, energy=0.0, dt=0.01):
+def createScene(
+    root,
+    bend=15.0,
+    period=1.0,
+    young_modulus=600.0,
+    mass=0.0218,
+    energy=0.0,
+    plan="",
+    dt=0.01,
+):
     root.dt = dt
     root.gravity = [-9810.0, 0.0, 0.0]
     root.addObject("RequiredPlugin", pluginName=PLUGINS)
@@ -96,10 +135,13 @@ def createScene(root, bend=15.0, period=1.0, young_modulus=600.0, mass=0.0218, e
     effector = add_effector(tip)
     tip.addObject("BarycentricMapping")
 
+    if plan:
+        root.addObject(SurrogateController(root=root, lines=[actuator], plan=plan))
+        return root
+
     def goal(time):
-        """Aside by `bend` and back once a period, on an arc near the one that the tip can reach."""
-        y = bend * np.sin(np.pi * time / period) ** 2
-        return TIP + [ARC - np.sqrt(ARC**2 - y**2), -y, 0.0]
+        """Aside by `bend` and back once a period."""
+        return arc(bend * np.sin(np.pi * time / period) ** 2)
 
     root.addObject(
         InverseController(
