@@ -70,7 +70,7 @@ def bend_and_back(layout, share):
     path = arc(15.0 * np.sin(np.pi * share) ** 2)
     return Task(
         probe=tip,
-        outputs=(Following(tip, path, tolerance=1.0),),
+        outputs=(Following(tip, path, tolerance=2.0),),
         inputs=(Effort(1e-3), Smoothness(0.1)),
     )
 

@@ -34,7 +34,7 @@ def planned(tmp_path_factory):
 def test_the_plan_follows_the_circle_with_few_equilibria(planned):
     """The paper solves 216 equilibria where 4,800 would be needed; K = 200, two refinements."""
     found, _ = planned
-    assert found.plan.status.ok and found.robot.rounds == 2
+    assert found.status.ok and found.robot.rounds == 2
     assert 3 * found.robot.map.layout.nodes == 1575
     assert found.plan.u.shape == (199, 4)
     assert found.plan.u.min() >= 0.0  # lines do not push
@@ -70,7 +70,7 @@ def test_where_the_map_is_good_enough_already_nothing_is_refined(planned):
     half of the equilibria; tensions are off by what the tip lacks, 0.004 mm of 25 a unit."""
     uniform, _ = planned
     found = plan_scene(SCENE, "circle", tolerance=0.01)
-    assert found.plan.status.ok
+    assert found.status.ok
     assert set(found.robot.grid.leaves) == {1}
     assert found.robot.evaluations < 0.5 * uniform.robot.evaluations
     assert found.plan.u == pytest.approx(uniform.plan.u, abs=2e-4)
@@ -140,7 +140,7 @@ def test_a_plan_is_a_recording(planned):
 def test_from_the_command_line_with_a_store_and_a_plot(tmp_path):
     """The second plan asks the store alone."""
     store, plot = tmp_path / "arm.corners", tmp_path / "plan.png"
-    command = ["plan", str(SCENE), "--task", "circle", "--instants", "30", "--store", str(store)]
+    command = ["plan", str(SCENE), "--task", "circle", "--instants", "100", "--store", str(store)]
     first = CliRunner().invoke(app, [*command, "--json", "--plot", str(plot)])
     assert first.exit_code == 0, first.output
     again = json.loads(CliRunner().invoke(app, [*command, "--json"]).output)
@@ -162,4 +162,4 @@ def test_an_unknown_task_names_those_that_there_are():
     with pytest.raises(SceneError, match="no task 'square' to plan. It has: circle, obstacles"):
         plan_scene(SCENE, "square")
     with pytest.raises(SceneError, match="It has: none"):
-        plan_scene(SCENE.parent / "finger.py", "circle")
+        plan_scene(SCENE.parent / "gripper.py", "circle")

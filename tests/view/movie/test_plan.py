@@ -130,10 +130,10 @@ def test_a_point_has_markers_instead_of_a_beam(found):
     goal = np.tile([1.0, 2.0, -100.0], (K, 1))
     wall = Obstacle(tip, Sphere((0.0, 0.0, -120.0), 5.0), 1.0)
     task = replace(found.task, probe=tip, outputs=(Following(tip, goal),), obstacles=(wall,))
-    spot = found.robot.locate(tip, found.plan.a)
-    seen = plan_animation(replace(found, task=task, spot=spot))
+    told = replace(found, task=task)
+    seen = plan_animation(told)
     assert [marker.name for marker in seen.markers] == ["point", "goal"]
-    assert seen.markers[0].positions == pytest.approx(spot[instants(seen)])
+    assert seen.markers[0].positions == pytest.approx(told.spot[instants(seen)])
     assert {body.name for body in seen.bodies} == {"/arm/dofs", "obstacle"}
 
 

@@ -15,6 +15,18 @@ from sofa_softctl.view.plots.plan import save_plan_plot
 SCENE = Path(__file__).parents[3] / "scenes" / "laser_arm.py"
 
 
+class Along:
+    """A probe that is on a path, wherever the robot is."""
+
+    rows = (0, 1, 2)
+
+    def __init__(self, path):
+        self.path = path
+
+    def locate(self, y):
+        return self.path, np.zeros((len(y), 3, 3))
+
+
 @pytest.fixture(scope="module")
 def found():
     return plan_scene(SCENE, "obstacles", instants=12, parameters={"dt": 0.2})
@@ -47,8 +59,8 @@ def test_a_motion_in_another_plane_is_seen_in_that_plane(found, drawn, check_rea
     share = np.linspace(0.0, 1.0, 12)
     spot = np.stack([10.0 * share, 0.0 * share, 5.0 * share**2], axis=1)
     box = Obstacle(found.task.probe, Box((2.0, -1.0, 3.0), (4.0, 1.0, 4.0)), weight=1.0)
-    task = replace(found.task, outputs=(), obstacles=(box,))
-    save_plan_plot(tmp_path / "plan.png", replace(found, task=task, spot=spot))
+    task = replace(found.task, probe=Along(spot), outputs=(), obstacles=(box,))
+    save_plan_plot(tmp_path / "plan.png", replace(found, task=task))
     check_readable(drawn[0])
     path = drawn[0].axes[0]
     assert (path.get_xlabel(), path.get_ylabel()) == ("x [mm]", "z [mm]")
