@@ -62,12 +62,12 @@ SURROGATE = {"scale": 600.0, "points": ["/finger/tip"]}
 """For planning: tension of a control of 1, and what tasks look at."""
 
 
-def bend_and_back(layout, share):
-    """The tip goes 15 mm aside and back. `share`: of the time at each instant, shape (K,)."""
+def bend_and_back(layout, share, bend=15.0):
+    """The tip goes aside and back. `share`: of the time at each instant, shape (K,)."""
     from sofa_softctl.surrogate import Effort, Following, Point, Smoothness, Task
 
     tip = Point(layout.point("/finger/tip.0"))
-    path = arc(15.0 * np.sin(np.pi * share) ** 2)
+    path = arc(bend * np.sin(np.pi * share) ** 2)
     return Task(
         probe=tip,
         outputs=(Following(tip, path, tolerance=2.0),),

@@ -10,6 +10,7 @@ Paper: Jia, Pan, Manocha, "Fast motion planning for high-DOF robot systems using
 system identification", sections III-B and V, Figs. 3 and 4, Table I.
 
     softctl plan scenes/laser_arm.py --task circle --out circle.mcap
+    softctl plan scenes/laser_arm.py --task circle --task-set radius=80 --out circle.mcap
     softctl run scenes/laser_arm.py --set plan=circle.mcap --movie circle.gif
     softctl run scenes/laser_arm.py --set plan=circle.mcap --set correct=True --plot circle.png
     runSofa -l SofaPython3 scenes/laser_arm.py --argv plan=circle.mcap
@@ -53,8 +54,8 @@ BEAM = [[0.0, 0.0, -LENGTH], [0.0, 0.0, -LENGTH - 40.0]]
 
 SURROGATE = {"scale": 4000.0, "spacing": 0.5, "eta": 0.2, "points": ["/arm/beam"]}
 """What planning has to know: tension of a control of 1, the grid, and what tasks look at."""
-RADIUS, APPROACH = 20.0, 0.2
-"""Of the circle, and the share of the time in which the spot comes to it from the middle."""
+APPROACH = 0.2
+"""Share of the time in which the spot comes to the circle from the middle."""
 
 
 def laser(layout):
@@ -71,17 +72,18 @@ def smooth(share):
     return s * s * s * (10.0 + s * (6.0 * s - 15.0))
 
 
-def circle(layout, share):
-    """The spot cuts a circle. `share`: share of the time at each instant, shape (K,)."""
+def circle(layout, share, radius=20.0, x=0.0, y=0.0):
+    """The spot cuts a circle around (x, y). `share`: of the time at each instant, shape (K,)."""
     from sofa_softctl.surrogate import Effort, Following, Smoothness, Task
 
-    radius = RADIUS * smooth(share / APPROACH)
+    come = smooth(share / APPROACH)
     angle = 2.0 * np.pi * smooth((share - APPROACH) / (1.0 - APPROACH))
-    path = [radius * np.cos(angle), radius * np.sin(angle), np.full(len(share), PLATE)]
+    around = np.stack([x + radius * np.cos(angle), y + radius * np.sin(angle)])
+    path = [*(come * around), np.full(len(share), PLATE)]
     spot = laser(layout)
     return Task(
         probe=spot,
-        outputs=(Following(spot, np.stack(path, axis=1), tolerance=0.01 * RADIUS),),
+        outputs=(Following(spot, np.stack(path, axis=1), tolerance=0.01 * radius),),
         inputs=(Effort(1e-3), Smoothness(0.1)),
     )
 

@@ -43,8 +43,6 @@ TIP = [0.0, 0.0, -LENGTH]
 
 SURROGATE = {"scale": 600.0, "spacing": 0.5, "eta": 0.2, "reach": 0.05, "points": ["/arm/tip"]}
 """What planning has to know: tension of a control of 1, the grid, and what tasks look at."""
-ASIDE, UP = 16.0, 4.0
-"""Where the tip goes [mm]; higher than one line alone would lift it, so that both have to pull."""
 
 
 def smooth(share):
@@ -53,13 +51,16 @@ def smooth(share):
     return s * s * s * (10.0 + s * (6.0 * s - 15.0))
 
 
-def reach(layout, share):
-    """The tip comes to a point aside and rests. `share`: of the time at each instant, (K,)."""
+def reach(layout, share, aside=16.0, up=4.0):
+    """The tip comes to a point aside and rests, higher than one line alone would lift it.
+
+    So both have to pull. `share`: of the time at each instant, shape (K,).
+    """
     from sofa_softctl.surrogate import Effort, Following, Point, Smoothness, Task
 
     tip = Point(layout.point("/arm/tip.0"))
     way = smooth(share / 0.8)
-    path = np.outer(way, [ASIDE, 0.0, UP]) + TIP
+    path = np.outer(way, [aside, 0.0, up]) + TIP
     weight = np.where(share > 0.8, 1.0, 1e-2)
     return Task(
         probe=tip,

@@ -74,8 +74,8 @@ def _known_backend(name: str) -> str:
     return name.lower()
 
 
-def parameters(texts: list[str] | None) -> dict[str, str]:
-    """Names and values of --set.
+def parameters(texts: list[str] | None, option: str = "--set") -> dict[str, str]:
+    """Names and values of --set, or of another option of its kind.
 
     Raises:
         UsageError: One is not NAME=VALUE.
@@ -84,7 +84,7 @@ def parameters(texts: list[str] | None) -> dict[str, str]:
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not equals:
-            raise UsageError(f"--set needs NAME=VALUE, got '{text}'.")
+            raise UsageError(f"{option} needs NAME=VALUE, got '{text}'.")
         found[name] = value
     return found
 

@@ -38,6 +38,7 @@ app.add_typer(surrogate, name="surrogate")
     "  softctl plan scenes/laser_arm.py --task circle --out circle.mcap\n\n"
     "  softctl plan scenes/laser_arm.py --task obstacles --store arm.corners --plot plan.png\n\n"
     "  softctl plan scenes/laser_arm.py --task circle --movie circle.gif\n\n"
+    "  softctl plan scenes/laser_arm.py --task circle --task-set radius=80 --out circle.mcap\n\n"
     "  softctl plan scenes/laser_arm.py --task circle --exact --json\n\n"
     "  softctl plan scenes/laser_arm.py --task circle --cluster tcp://host:8786"
 )
@@ -65,6 +66,10 @@ def plan(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Write a plan that must not be executed, too.")
     ] = False,
+    task_set: Annotated[
+        list[str] | None,
+        typer.Option("--task-set", metavar="NAME=VALUE", help="Parameter of the task; repeatable."),
+    ] = None,
     set_: Set = None,
     plugin: Plugin = None,
     strict: Strict = False,
@@ -129,6 +134,7 @@ def plan(
             tolerance=tolerance,
             replay_tolerance=replay_tolerance,
             parameters=parameters(set_),
+            task_parameters=parameters(task_set, "--task-set"),
         ) as ready,
     ):
         if ready.estimate is not None:

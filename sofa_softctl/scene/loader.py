@@ -103,11 +103,23 @@ _OF_INVERSE = ("Actuator", "Effector", "Sensor", "Equality", "QPInverseProblemSo
 """How the names of SoftRobots.Inverse's components end."""
 
 
-def arguments_of(create: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def arguments_of(
+    create: Callable[..., Any],
+    given: Mapping[str, Any],
+    *,
+    who: str = "The scene",
+    option: str = "--set",
+) -> dict[str, Any]:
     """Arguments of a createScene; texts are converted to the types of the defaults.
 
+    Args:
+        create: The function; its first parameter is not counted.
+        given: Values by name.
+        who: What takes them, for messages.
+        option: Option of the command line that gives them, for messages.
+
     Raises:
-        ParameterError: createScene takes no parameter of that name, or not that value, or needs one
+        ParameterError: it takes no parameter of that name, or not that value, or needs one
             that is not given.
     """
     known, required = parameters_of(create), _required_by(create)
@@ -117,15 +129,15 @@ def arguments_of(create: Callable[..., Any], given: Mapping[str, Any]) -> dict[s
             hint = did_you_mean(name, [*required, *known])
             listing = [*required, *(f"{key}={default!r}" for key, default in known.items())]
             raise ParameterError(
-                f"The scene takes no parameter '{name}'.{hint} "
+                f"{who} takes no parameter '{name}'.{hint} "
                 f"It takes: {', '.join(listing) or 'none'}."
             )
         arguments[name] = convert(name, value, known.get(name))
     missing = [name for name in required if name not in given]
     if missing:
         raise ParameterError(
-            f"The scene needs its parameters {', '.join(map(repr, missing))}: give "
-            f"--set {missing[0]}=VALUE, or a default in createScene."
+            f"{who} needs its parameters {', '.join(map(repr, missing))}: give "
+            f"{option} {missing[0]}=VALUE, or a default in the scene file."
         )
     return arguments
 

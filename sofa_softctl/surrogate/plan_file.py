@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -69,6 +70,8 @@ class PlanFile:
             metadata["plan.robot"] = json.dumps(self.robot)
         if self.report is not None:
             metadata["plan.replay"] = self.report.to_json()
+        arrays = (self.times, self.tension, self.spot, self.coordinates)
+        metadata["plan.digest"] = _digest(metadata, arrays)
         with RecordWriter(path, metadata) as file:
             file.add_channel("plan.tension", shape=(d,), description="Tension of each line.")
             file.add_channel("plan.spot", shape=(3,), description="Where the task's point is.")
@@ -89,12 +92,22 @@ def read_plan(path: str | os.PathLike[str]) -> PlanFile:
     record = read_record(path)
     if "plan.tension" not in record.channels:
         raise RecordError(f"{path}: this recording is no plan. Make one with softctl plan.")
-    if not record.complete:
+    d = record.channels["plan.tension"].shape[1:]
+    shapes = {"plan.tension": d, "plan.spot": (3,), "plan.coordinates": d}
+    channels = record.channels
+    whole = all(n in channels and channels[n].shape[1:] == s for n, s in shapes.items())
+    if not (record.complete and whole and len(record.time) > 1 and len(d) == 1):
         raise RecordError(
             f"{path}: the plan is damaged or cut short ({record.status}). Make it again with "
             "softctl plan."
         )
     metadata = dict(record.metadata)
+    arrays = (record.time, *(channels[name] for name in shapes))
+    if metadata.pop("plan.digest", "") != _digest(metadata, arrays):
+        raise RecordError(
+            f"{path}: the plan is damaged, or of an earlier version: its numbers are not those of "
+            "its digest. Make it again with softctl plan."
+        )
     try:
         robot = json.loads(metadata.pop("plan.robot", "null"))
         stiff = bool(json.loads(metadata.pop("plan.line_stiffness", "false")))
@@ -106,23 +119,18 @@ def read_plan(path: str | os.PathLike[str]) -> PlanFile:
             f"{path}: what it says of its replay cannot be read ({error}). Make it again with "
             "softctl plan."
         ) from error
-    channels = record.channels
-    tension = channels["plan.tension"]
+    times, tension, spot, coordinates = arrays
     if not np.isfinite(tension).all():
         raise RecordError(f"{path}: its tensions are not finite. Make it again with softctl plan.")
-    none = np.zeros_like(tension)
-    coordinates = channels.get("plan.coordinates", none)
-    return PlanFile(
-        record.time,
-        tension,
-        channels["plan.spot"],
-        coordinates,
-        metadata,
-        stiff,
-        flutter,
-        robot,
-        judged,
-    )
+    return PlanFile(times, tension, spot, coordinates, metadata, stiff, flutter, robot, judged)
+
+
+def _digest(metadata: dict[str, str], arrays: Sequence[np.ndarray]) -> str:
+    """Digest of all that a file holds."""
+    digest = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array, "<f8").tobytes())
+    return digest.hexdigest()
 
 
 @contextmanager

@@ -82,6 +82,7 @@ def plan_scene(
     tolerance: float | None = None,
     replay_tolerance: float | None = None,
     parameters: dict[str, Any] | None = None,
+    task_parameters: dict[str, Any] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> ScenePlan:
     """Plan one of a scene file's TASKS for the robot of its SURROGATE, and replay it.
@@ -100,6 +101,7 @@ def plan_scene(
         tolerance=tolerance,
         replay_tolerance=replay_tolerance,
         parameters=parameters,
+        task_parameters=task_parameters,
     ) as ready:
         steps: list[Iteration] = []
 
@@ -124,6 +126,7 @@ def prepare_scene(
     tolerance: float | None = None,
     replay_tolerance: float | None = None,
     parameters: dict[str, Any] | None = None,
+    task_parameters: dict[str, Any] | None = None,
 ) -> Iterator[Prepared]:
     """Prepare a task of a scene file, with an estimate of its cost; processes end with it.
 
@@ -145,6 +148,7 @@ def prepare_scene(
         replay_tolerance: Largest distance from the planned path in the replay [length]; None: that
             of SURROGATE.
         parameters: Parameters of createScene.
+        task_parameters: Parameters of the task's function, such as {"radius": 80.0}.
 
     Raises:
         SceneError: the scene file has no such task, or its declarations are invalid.
@@ -169,7 +173,7 @@ def prepare_scene(
             robot.grid.corners.executor = executor
         rehearsal, expected = None, None
         with at_fault(f"'{scene}': task '{task}'"):
-            wanted = make_task(make, robot.dynamics.layout, instants)
+            wanted = make_task(make, robot.dynamics.layout, instants, task_parameters)
             problem = robot.problem(wanted, instants)
             if robot.grid is not None:
                 rehearsal = robot.rehearse(problem)

@@ -94,7 +94,8 @@ class ScenePlan:
 
     @property
     def _advice(self) -> str:
-        tries = f"{self.corrections} corrections did not help. " if self.corrections else ""
+        count = f"{self.corrections} correction{'s' if self.corrections > 1 else ''}"
+        tries = f"{count} did not help. " if self.corrections else ""
         if self.flutter > 1.0 and not self.robot.line_stiffness:
             tries += (
                 f"The lines' forces flutter: their number is {self.flutter:.2g}, and SOFA's steps "

@@ -5,18 +5,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.loader import load_scene
+from sofa_softctl.scene.loader import arguments_of, load_scene
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
 
-MakeTask = Callable[[Layout, np.ndarray], Task]
-"""(layout, share of the time at each instant (K,)) -> the task."""
+MakeTask = Callable[..., Task]
+"""(layout, share of the time at each instant (K,), parameters of its own) -> the task."""
 
 
 def read_task(scene: str | Path, name: str) -> tuple[dict[str, Any], MakeTask]:
@@ -44,13 +45,25 @@ def read_task(scene: str | Path, name: str) -> tuple[dict[str, Any], MakeTask]:
     return given, tasks[name]
 
 
-def make_task(make: MakeTask, layout: Layout, instants: int) -> Task:
+def make_task(
+    make: MakeTask, layout: Layout, instants: int, parameters: Mapping[str, Any] | None = None
+) -> Task:
     """The task over K instants.
 
+    Args:
+        make: The scene file's function.
+        layout: Layout of the outputs.
+        instants: K.
+        parameters: Values of its further parameters; texts are converted.
+
     Raises:
+        ParameterError: the function takes no such parameter, or not that value.
         ValueError: the function returned no `Task`.
     """
-    task = make(layout, np.arange(instants) / (instants - 1))
+    values = arguments_of(
+        partial(make, layout), parameters or {}, who="The task", option="--task-set"
+    )
+    task = make(layout, np.arange(instants) / (instants - 1), **values)
     if not isinstance(task, Task):
         raise ValueError(f"the function must return a Task. Got: {type(task).__name__}")
     return task

@@ -1,32 +1,39 @@
 """SurrogateController: planned tensions reach the lines, whatever the plan and the scene are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from sofa_softctl.errors import RecordError
+from sofa_softctl.acceptance import AcceptanceReport, Criterion
+from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.session import Session
+from sofa_softctl.surrogate.plan_file import PlanFile, robot_identity
 
 find_backend("embedded")
 
 from sofa_softctl import SurrogateController, controller  # noqa: E402
+from sofa_softctl.scene.line_stiffness import has_line_stiffness  # noqa: E402
 
 TENSIONS = np.array([[10.0, 0.0], [20.0, 5.0], [30.0, 0.0]])
 SPOTS = np.array([[0.0, 0.0, 1.0], [2.0, 0.0, 1.0], [4.0, 0.0, 1.0]])
 
 
-def written(path, tensions=TENSIONS, channel="plan.tension"):
+PASSED = AcceptanceReport("model", (Criterion("path", 0.1, 1.0),))
+FAILED = AcceptanceReport("model", (Criterion("path", 2.0, 1.0),))
+
+
+def written(path, report=PASSED, **changes):
     """A plan of three steps of 0.01."""
-    with RecordWriter(path, {}) as file:
-        file.add_channel(channel, shape=tensions.shape[1:])
-        file.add_channel("plan.spot", shape=(3,))
-        for k, (tension, spot) in enumerate(zip(tensions, SPOTS, strict=True)):
-            file.write(0.01 * (k + 1), {channel: tension, "plan.spot": spot})
+    times = 0.01 * np.arange(1, 4)
+    plan = PlanFile(times, TENSIONS, SPOTS, np.zeros((3, 2)), {}, report=report)
+    replace(plan, **changes).write(path)
     return path
 
 
-def scene(plan, lines=2, first_order=False):
+def scene(plan, lines=2, first_order=False, **options):
     """A block of one tetrahedron with cables, under a plan."""
 
     def create(root):
@@ -55,7 +62,7 @@ def scene(plan, lines=2, first_order=False):
             )
             for k in range(lines)
         ]
-        root.addObject(SurrogateController(root=root, lines=cables, plan=plan))
+        root.addObject(SurrogateController(root=root, lines=cables, plan=plan, **options))
 
     return Session(create)
 
@@ -81,10 +88,63 @@ def test_it_tells_where_the_point_is_to_be(tmp_path):
 
 
 def test_what_is_no_plan_or_one_for_other_lines_is_refused(tmp_path):
+    with RecordWriter(tmp_path / "run.mcap", {}) as file:
+        file.add_channel("inverse.effort", shape=(2,))
+        file.write(0.01, {"inverse.effort": np.zeros(2)})
     with pytest.raises(RecordError, match="this recording is no plan"):
-        scene(written(tmp_path / "run.mcap", channel="inverse.effort"))
+        scene(tmp_path / "run.mcap")
     with pytest.raises(RecordError, match="the plan is for 2 lines, not 1"):
         scene(written(tmp_path / "plan.mcap"), lines=1)
+
+
+@pytest.mark.parametrize(
+    ("report", "reason"), [(None, "was never replayed"), (FAILED, "path: 2, 1 allowed")]
+)
+def test_a_plan_that_did_not_pass_its_replay_is_executed_on_demand_alone(tmp_path, report, reason):
+    """It then says so as it starts, and after the run. As a goal for another controller it pulls
+    nothing, and is taken."""
+    plan = written(tmp_path / "plan.mcap", report)
+    with pytest.raises(RecordError, match=f"{reason}.*anyway=True"):
+        scene(plan)
+    session = scene(plan, anyway=True)
+    assert reason in session.root.surrogate.start_warnings()[0]
+    summary = session.root.surrogate.summary(None)
+    assert not summary.accepted
+    (line,) = summary.report({}).lines
+    assert reason in line.text and line.level == "doubt"
+    assert scene(plan, lines=0).root.surrogate.spot(0.01) == pytest.approx(SPOTS[0])
+
+
+def test_lines_are_slack_until_a_plan_begins(tmp_path):
+    session = scene(written(tmp_path / "plan.mcap", times=0.01 * np.arange(4, 7)))
+    for tension in (*3 * [np.zeros(2)], *TENSIONS):
+        session.step()
+        assert session.root.surrogate.tension.value == pytest.approx(tension)
+
+
+@pytest.mark.parametrize("stiffness", [False, True])
+def test_steps_are_those_of_the_replay(tmp_path, stiffness):
+    session = scene(written(tmp_path / "plan.mcap", line_stiffness=stiffness))
+    assert has_line_stiffness(session.root) == stiffness
+
+
+def test_a_plan_that_would_flutter_says_so_before_it_runs(tmp_path):
+    flutters = written(tmp_path / "plan.mcap", line_stiffness=False, flutter=2.7)
+    (warning,) = scene(flutters).root.surrogate.start_warnings()
+    assert "2.7" in warning and "add_line_stiffness" in warning
+    good = written(tmp_path / "plan.mcap", line_stiffness=True, flutter=2.7)
+    assert scene(good).root.surrogate.start_warnings() == []
+
+
+def test_a_plan_for_another_robot_is_refused_with_what_differs(tmp_path):
+    plan = tmp_path / "plan.mcap"
+    session = scene(written(plan))
+    robot = robot_identity(session.root, session.root.surrogate.lines)
+    scene(written(plan, robot=robot)).step()
+    (key,) = [name for name in robot if name.endswith("youngModulus")]
+    session = scene(written(plan, robot=robot | {key: [80.0], "dt": [0.02]}))
+    with pytest.raises(SceneError, match="80 planned, 100 here; dt: 0.02 planned, 0.01 here"):
+        session.step()
 
 
 def test_it_is_a_controller_of_the_package():
