@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -80,9 +80,23 @@ def inverse(
     exit_if_stopped(len(rows), len(wanted), "runs")
 
 
-@papers.command(epilog="Example:\n\n  softctl papers planning --plot projection.png")
+@papers.command(
+    epilog="Examples:\n\n  softctl papers planning --plot projection.png\n\n"
+    "  softctl papers planning --radius 20 --radius 40 --radius 80 --radius 120\n\n"
+    "  softctl papers planning --radius 20 --fine"
+)
 def planning(
-    scenes: Scenes = SCENES, plot: Plot = None, quiet: Quiet = False, as_json: Json = False
+    scenes: Scenes = SCENES,
+    plot: Plot = None,
+    radius: Annotated[
+        list[float] | None,
+        typer.Option(help="Only its Table I, for circles of this radius in mm; repeatable."),
+    ] = None,
+    fine: Annotated[
+        bool, typer.Option("--fine", help="With the mesh of 5,082 nodes; an hour and more.")
+    ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Planning: its Table I, its Lemma IV.1, and what the projection costs. Some minutes."""
     from sofa_softctl.bench.papers.convergence import measure_convergence
@@ -95,6 +109,19 @@ def planning(
     _check_scenes(scenes)
     check_outputs(plot=plot)
     show = terminal.Terminal(quiet=quiet or as_json)
+    if radius or fine:
+        rows = []
+        with (
+            show.status("planning with and without the grid") as progress,
+            _mesh(scenes, fine) as m,
+        ):
+            for each in radius or [20.0]:
+                rows.append(measure_planning(scenes, progress, radius=each, parameters=m))
+        if as_json:
+            print_json([row.to_dict() for row in rows])
+        elif not quiet:
+            paper_tables.show_planning(rows, PaperRow())
+        return
     with show.status("planning with and without the grid") as progress:
         row = measure_planning(scenes, progress)
         levels = measure_convergence(scenes, progress)
@@ -109,9 +136,21 @@ def planning(
         }
         print_json(found)
     elif not quiet:
-        paper_tables.show_planning(row, PaperRow())
+        paper_tables.show_planning([row], PaperRow())
         paper_tables.show_convergence(levels)
         paper_tables.show_projection(costs)
+
+
+@contextmanager
+def _mesh(scenes: Path, fine: bool) -> Iterator[dict[str, Any]]:
+    """Parameters of the arm's scene: none, or those of its finer mesh."""
+    from sofa_softctl.bench.papers.planning import finer_mesh
+
+    if not fine:
+        yield {}
+        return
+    with finer_mesh(scenes) as mesh:
+        yield {"mesh": mesh}
 
 
 @papers.command(epilog="Example:\n\n  softctl papers trajectories --plot springs.png")

@@ -66,7 +66,7 @@ def test_what_is_no_plan_is_cut_short_or_damaged_is_refused(tmp_path):
 
 
 def test_no_flipped_bit_changes_a_plan_without_a_word(tmp_path):
-    """A file with a flipped bit is refused, or gives the same plan: MCAP's checksums are checked."""
+    """A file with a flipped bit is refused, or gives the same plan."""
     file = tmp_path / "plan.mcap"
     PLAN.write(file)
     whole = file.read_bytes()

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -14,9 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sofa_softctl.surrogate.plan_scene import ScenePlan, plan_scene, prepare_scene
+from sofa_softctl.surrogate.correction import accepted
+from sofa_softctl.surrogate.plan_scene import prepare_scene
 from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.planner import Iteration
 from sofa_softctl.surrogate.planning.step import step
+from sofa_softctl.surrogate.scene_plan import ScenePlan
 
 STEPS = 20
 """Steps of the plan on which errors and times are measured."""
@@ -53,8 +56,12 @@ class PaperRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Measured:
-    """The same, measured here; and what the paper does not give."""
+    """The same, measured here for a circle of one radius; and what the paper does not give."""
 
+    radius: float
+    """Radius of the circle [mm]."""
+    u_max: float
+    """Largest tension of the plan over the largest one allowed [-]."""
     dofs: int
     f: float
     g: float
@@ -62,15 +69,20 @@ class Measured:
     iteration_grid: float
     iteration: float
     speedup: float
+    """Of the plan, with the grid and without from the same start [-]."""
     evaluations_grid: int
     evaluations: int
-    evaluations_rehearsed: int
-    """Equilibria solved without the grid, but from the plan on the affine map, as with it."""
+    """Equilibria solved without the grid, from the same start: the plan on the affine map."""
+    evaluations_from_rest: int
+    """Equilibria solved without the grid, from rest."""
     error: float
     """Largest relative error of a step, positions from the arm's base [-]."""
     error_of_displacement: float
     """The same relative to the displacement from rest, where that is above a hundredth of its
     largest [-]."""
+    error_of_state: float
+    """Largest relative error of a step's positions and velocities together, as the paper measures
+    it: each relative to its own size, the larger one [-]."""
     apart: float
     """Largest difference of tensions between both plans, over the force [-]."""
     evaluations_adaptive: int
@@ -80,7 +92,17 @@ class Measured:
     seconds_grid: float
     """Time of the plan with the grid [s]."""
     seconds: float
-    """Time of the plan without [s]."""
+    """Time of the plan without, from the same start [s]."""
+    replayed: float
+    """Largest distance of the spot from the plan on the full robot [mm]."""
+    replayed_radius: float
+    """Largest error of the spot's radius there, once it is on the circle [mm]."""
+    corrected: float
+    """Largest distance after correction [mm]."""
+    corrections: int
+    """Number of corrections."""
+    status: str
+    """Status of the corrected plan."""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, beside the paper's row."""
@@ -91,29 +113,40 @@ def measure_planning(
     folder: Path,
     progress: Callable[[str], None] | None = None,
     *,
+    radius: float = 20.0,
     instants: int = 200,
     parameters: dict[str, Any] | None = None,
 ) -> Measured:
-    """Plan the circle with and without the grid; compare plans, steps and times.
+    """Plan the circle with and without the grid; compare plans, steps and times; replay it.
 
     Args:
         folder: Where the scenes are.
         progress: Called with a line of text after each iteration.
+        radius: Of the circle [mm].
         instants: K.
         parameters: Of the scene, such as {"mesh": ...} with that of `finer_mesh`.
     """
     scene = folder / "laser_arm.py"
-    plan_scene(scene, "circle", instants=4)  # kernels are compiled
-    asked: dict[str, Any] = {"instants": instants, "parameters": parameters, "progress": progress}
-    grid = plan_scene(scene, "circle", **asked)
-    f = grid.robot.map.seconds / grid.robot.evaluations
-    adaptive = plan_scene(scene, "circle", tolerance=TOLERANCE, **asked)
-    exact = plan_scene(scene, "circle", exact=True, **asked)
+    asked: dict[str, Any] = {
+        "instants": instants,
+        "parameters": parameters,
+        "task_parameters": {"radius": radius},
+    }
+    with prepare_scene(scene, "circle", instants=4) as ready:
+        ready.plan()  # kernels are compiled
+    grid, adaptive = (
+        _plan(scene, asked | more, progress) for more in ({}, {"tolerance": TOLERANCE})
+    )
+    exact = _plan(scene, asked | {"exact": True}, progress, rehearsed=True)
+    from_rest = _plan(scene, asked | {"exact": True}, progress)
     steps = _steps(grid)
-    displacement = steps.displacement > 0.01 * steps.displacement.max()
+    moved = steps.displacement > 0.01 * steps.displacement.max()
+    first, final = accepted(grid, corrections=0), accepted(grid, progress=progress)
     return Measured(
+        radius=radius,
+        u_max=float(grid.plan.u.max() / grid.robot.limits.u_max),
         dofs=3 * grid.robot.map.layout.nodes,
-        f=f,
+        f=grid.robot.map.seconds / grid.robot.evaluations,
         g=float(np.median(steps.seconds)),
         g_grid=float(np.median(steps.seconds_grid)),
         iteration_grid=grid.seconds / grid.plan.iterations,
@@ -121,15 +154,57 @@ def measure_planning(
         speedup=exact.seconds / grid.seconds,
         evaluations_grid=grid.robot.evaluations,
         evaluations=exact.robot.evaluations,
-        evaluations_rehearsed=_rehearsed(scene, instants, parameters),
+        evaluations_from_rest=from_rest.robot.evaluations,
         error=float((steps.error / steps.size).max()),
-        error_of_displacement=float((steps.error / steps.displacement)[displacement].max()),
+        error_of_displacement=float((steps.error / steps.displacement)[moved].max()),
+        error_of_state=float(
+            np.maximum(steps.error / steps.size, steps.error / steps.travel)[moved].max()
+        ),
         apart=float(np.abs(grid.plan.u - exact.plan.u).max()),
         evaluations_adaptive=adaptive.robot.evaluations,
         apart_adaptive=float(np.abs(adaptive.plan.u - exact.plan.u).max()),
         seconds_grid=grid.seconds,
         seconds=exact.seconds,
+        replayed=_path_error(first),
+        replayed_radius=_radius_error(first, radius),
+        corrected=_path_error(final),
+        corrections=final.corrections,
+        status=final.status.name,
     )
+
+
+def _plan(
+    scene: Path,
+    asked: dict[str, Any],
+    progress: Callable[[str], None] | None,
+    *,
+    rehearsed: bool = False,
+) -> ScenePlan:
+    """A plan without a replay; `rehearsed`: also the exact map starts from the affine plan."""
+    with prepare_scene(scene, "circle", **asked) as ready:
+        if rehearsed:
+            problem = ready.robot.problem(ready.task, ready.instants)
+            ready = replace(ready, rehearsal=ready.robot.rehearse(problem))
+        steps: list[Iteration] = []
+
+        def report(step: Iteration) -> None:
+            steps.append(step)
+            if progress is not None:
+                progress(ready.progress_text(steps))
+
+        return ready.plan(report)
+
+
+def _path_error(found: ScenePlan) -> float:
+    return np.nan if found.report is None else found.report.criteria[0].value
+
+
+def _radius_error(found: ScenePlan, radius: float) -> float:
+    """Once the spot has come to the circle, in the first fifth of the time."""
+    if found.replayed_spot is None:
+        return np.nan
+    spot = found.replayed_spot[len(found.plan.a) // 5 + 2 :, :2]
+    return float(np.abs(np.hypot(*spot.T) - radius).max())
 
 
 @contextmanager
@@ -148,22 +223,13 @@ def finer_mesh(folder: Path, nodes: tuple[int, int, int] = FINE) -> Iterator[str
         yield str(file)
 
 
-def _rehearsed(scene: Path, instants: int, parameters: dict[str, Any] | None) -> int:
-    """Equilibria that a plan with the exact map takes from the plan on the affine map on."""
-    with prepare_scene(
-        scene, "circle", instants=instants, exact=True, parameters=parameters
-    ) as ready:
-        robot, task = ready.robot, ready.task
-        robot.plan(task, instants, guess=robot.rehearse(robot.problem(task, instants)))
-        return robot.evaluations
-
-
 class _Steps(NamedTuple):
     """Steps of a plan, with the grid and with the exact map."""
 
     error: np.ndarray
     size: np.ndarray
     displacement: np.ndarray
+    travel: np.ndarray
     seconds: np.ndarray
     seconds_grid: np.ndarray
 
@@ -183,6 +249,7 @@ def _steps(found: ScenePlan) -> _Steps:
             source = exact.recover if dynamics is exact else robot.positions
             positions.append(source(a[None])[0].ravel())
         true, surrogate = positions
-        sizes = (surrogate - true, true, true - rest)
+        before = robot.positions(plan.a[k][None])[0].ravel()
+        sizes = (surrogate - true, true, true - rest, true - before)
         rows.append((*(float(np.linalg.norm(x)) for x in sizes), *times))
     return _Steps(*np.array(rows).T)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -10,15 +11,22 @@ from rich.markup import escape
 from rich.table import Table
 
 
-def show_planning(found: Any, paper: Any) -> None:
-    """Print the first row of Table I of the paper on planning beside what was measured."""
+def show_planning(found: Sequence[Any], paper: Any) -> None:
+    """Print the first row of Table I of the paper on planning beside what was measured.
+
+    Args:
+        found: A `Measured` for each radius.
+        paper: The paper's row.
+    """
     table = Table(
         title="Jia, Pan, Manocha 2019, Table I, deformation arm: the paper / measured here",
         title_justify="left",
     )
-    for column in ("", "paper", "here"):
-        table.add_column(column, justify="left" if not column else "right")
+    table.add_column("radius of the circle [mm]")
+    for name in ("paper", *(f"{each.radius:g}" for each in found)):
+        table.add_column(name, justify="right")
     rows = {
+        "largest tension of the range": "u_max",
         "degrees of freedom": "dofs",
         "an equilibrium f [s]": "f",
         "a step g [s]": "g",
@@ -27,17 +35,23 @@ def show_planning(found: Any, paper: Any) -> None:
         "an iteration without [s]": "iteration",
         "speed-up of the plan": "speedup",
         "equilibria with the grid": "evaluations_grid",
-        "equilibria without": "evaluations",
-        "equilibria without, from the plan on the affine map": "evaluations_rehearsed",
+        "equilibria without, from the same start": "evaluations",
+        "equilibria without, from rest": "evaluations_from_rest",
         "relative error of a step": "error",
+        "the same with velocities": "error_of_state",
         "relative to the displacement": "error_of_displacement",
         "tensions of both plans apart by": "apart",
         "equilibria with the adaptive grid": "evaluations_adaptive",
         "its tensions apart by": "apart_adaptive",
+        "full robot, off the plan by [mm]": "replayed",
+        "full robot, off the radius by [mm]": "replayed_radius",
+        "corrected, off the plan by [mm]": "corrected",
+        "corrections": "corrections",
     }
     for name, key in rows.items():
-        values = (getattr(source, key, None) for source in (paper, found))
+        values = (getattr(source, key, None) for source in (paper, *found))
         table.add_row(escape(name), *(_number(value) for value in values))
+    table.add_row("status", "", *(each.status for each in found))
     Console().print(table)
 
 

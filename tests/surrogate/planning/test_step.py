@@ -36,7 +36,7 @@ def test_a_step_is_the_root_that_another_solver_finds(chain, make_dynamics):
         a, v, u = rng.normal(size=2), 0.05 * rng.normal(size=2), rng.uniform(size=2)
         known = chain.at(np.array([a, a - v]))
 
-        def r(p, u=u, known=known):
+        def r(p, a=a, u=u, known=known):
             ahead = chain.at(p[None])
             return dynamics.residual(p[None], a[None], u[None], ahead, known[0:1], known[1:2])[0]
 
