@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Mass, Pairs
-from sofa_softctl.runtime.components.constraint.cable_model import CableModel
-from sofa_softctl.scene.constraints.system import ComplianceSystem
 from sofa_softctl.scene.equilibrium import EquilibriumMap, KnownEquilibrium
 from sofa_softctl.scene.session import Session
+from sofa_softctl.surrogate.line_pull import LinePull
+from sofa_softctl.surrogate.replay import lines_of
 
 
 def simulate_scene(
@@ -19,8 +19,8 @@ def simulate_scene(
 ) -> np.ndarray:
     """The scene's own steps in a row, from rest at x, its cables pulling with scale * u.
 
-    A step of `EulerImplicitSolver` solves one linear system, at the step's start: the first
-    iteration of `simulate_balanced`.
+    A step of `EulerImplicitSolver` solves one linear system, at the step's start, with the
+    stiffness of the lines as in runs of plans: the first iteration of `simulate_balanced`.
 
     Args:
         scene: Scene file with one body, pulled by cables with valueType="force".
@@ -32,17 +32,17 @@ def simulate_scene(
     Returns:
         Positions [length], shape (K, N, 3).
     """
-    session = Session(scene, parameters=parameters)
+    pulls: list[LinePull] = []
+
+    def attach(root: Any) -> None:
+        pulls.append(LinePull(root, lines_of(root), stiffness=True))
+
+    session = Session(scene, parameters=parameters, add=attach)
     dofs = _mass(session.root).state.position
     dofs.value = x
-    held = [entry for node in session.nodes() for entry in node.of("constraint")]
-    lines: list[Any] = [entry for entry in held if isinstance(entry, CableModel)]
-    system = ComplianceSystem(session.root)
-    factor = [system.effort_factor(line) for line in lines]
     found = [x]
     for tensions in scale * u:
-        for line, tension, each in zip(lines, tensions, factor, strict=True):
-            line.value.value = [float(tension * each)]
+        pulls[0].pull(tensions)
         session.step()
         found.append(dofs.value.copy())
     return np.array(found)
