@@ -360,6 +360,30 @@ def test_the_estimate_is_near_the_error_and_above_the_most_of_it():
         np.testing.assert_array_less(grid.error_estimate(x, rows=[0]), estimate + 1e-15)
 
 
+@pytest.mark.parametrize("h", [0.25, 0.5, 0.7])
+def test_without_a_coarser_level_the_estimate_is_above_the_error(h):
+    """At 400 points held out; too large by a factor of 20 at most, as it is of order three."""
+    grid = Grid(waves, [h, h])
+    x = queries(2, m=400, seed=5)
+    error = np.abs(grid.at(x).value - exact_at(x)[0]).max(axis=1)
+    estimate = grid.error_estimate(x)
+    assert np.mean(error <= estimate) >= 0.99
+    assert estimate.max() <= 20.0 * error.max()
+    np.testing.assert_array_less(grid.error_estimate(x, rows=[0]), estimate + 1e-15)
+
+
+def test_beside_a_refused_parent_there_is_an_estimate():
+    """A corner of level 0 fails; cells of level 1 that do not have it are used, and estimated."""
+    grid = Grid(Asked(fails=lambda u: (u == 0.5).all()), [0.5, 0.5])
+    grid.refine()
+    x = np.array([[0.1, 0.1], [0.4, 0.4]])
+    assert grid.at(x[:1]).exact.tolist() == [False]
+    estimate = grid.error_estimate(x)
+    assert np.isfinite(estimate[0]) and np.isnan(estimate[1])
+    error = np.abs(grid.at(x[:1]).value - exact_at(x[:1])[0]).max()
+    assert error <= estimate[0] <= 100.0 * error
+
+
 def test_bad_arguments_are_refused():
     for arguments, message in [
         (([0.5, 0.0],), "spacing must be positive. Got: [0.5 0. ]"),
