@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,8 +36,12 @@ class SqliteSchema:
     """Raised for all errors of such a file."""
     upgrades: Mapping[int, str] = field(default_factory=dict)
     """Statements that bring the tables of a version to the next one."""
+    outdated: str = ""
+    """What to do with a file of a version that there is no upgrade from."""
     write_ahead: bool = False
     """Whether there is a write-ahead log: readers do not wait for a writer."""
+    checked: bool = False
+    """Whether the whole structure of a file is checked when it is opened, before it is changed."""
 
 
 class SqliteFile:
@@ -59,6 +64,7 @@ class SqliteFile:
             self._connection = sqlite3.connect(
                 self.path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False
             )
+            self._connection.text_factory = partial(str, encoding="utf-8", errors="replace")
             try:
                 self._open(create)
             except BaseException:
@@ -116,6 +122,13 @@ class SqliteFile:
                 f"{self.path}: the {schema.name} has format {version}, this version of softctl "
                 f"reads formats up to {schema.version}. Update softctl or choose another file."
             )
+        if version < schema.version and version not in schema.upgrades:
+            raise schema.error(
+                f"{self.path}: the {schema.name} has format {version}, this version of softctl "
+                f"reads format {schema.version}. {schema.outdated}".strip()
+            )
+        if schema.checked:
+            self._check()
         if schema.write_ahead:
             self._write_ahead()
         if version in schema.upgrades:
@@ -131,6 +144,17 @@ class SqliteFile:
             raise self._foreign()
         self._alter(self.schema.tables, self.schema.version)
         self.execute(f"PRAGMA application_id = {self.schema.application}")
+
+    def _check(self) -> None:
+        """Error if the structure is damaged; an index that alone is wrong is built again."""
+        query = "PRAGMA integrity_check(1)"
+        if self.row(query)[0] == "ok":
+            return
+        with self.transaction():  # not kept unless that was all
+            self.execute("REINDEX")
+            found = self.row(query)[0]
+            if found != "ok":
+                raise self._failed(*_MEANINGS["SQLITE_CORRUPT"], cause=found.splitlines()[-1])
 
     def _write_ahead(self) -> None:
         end = time.monotonic() + TIMEOUT
@@ -166,10 +190,19 @@ class SqliteFile:
             code = getattr(error, "sqlite_errorname", "")
             what, advice = next(
                 (meaning for known, meaning in _MEANINGS.items() if code.startswith(known)),
-                (f"cannot be used ({error})", "Check the path and whether it may be written."),
+                (
+                    f"cannot be used ({error})",
+                    "Check the path and whether it may be written; if it is damaged, restore it "
+                    "from a copy, or choose another file.",
+                ),
             )
-            message = f"{self.path}: the {self.schema.name} {what}. {advice}"
-            raise self.schema.error(message) from error
+            raise self._failed(what, advice) from error
+        except UnicodeDecodeError as error:  # a damaged name, in a message of SQLite
+            raise self._failed(*_MEANINGS["SQLITE_CORRUPT"]) from error
+
+    def _failed(self, what: str, advice: str, *, cause: str = "") -> SoftctlError:
+        because = f" ({cause})" if cause else ""
+        return self.schema.error(f"{self.path}: the {self.schema.name} {what}{because}. {advice}")
 
 
 _MEANINGS = {
@@ -179,6 +212,10 @@ _MEANINGS = {
     ),
     "SQLITE_NOTADB": ("is no SQLite file", "Choose another file."),
     "SQLITE_CORRUPT": ("is damaged", "Restore it from a copy, or choose another file."),
+    "SQLITE_IOERR": (
+        "could not be read or written: the disk failed, or a limit of file sizes was reached",
+        "Check the disk and go on: what was kept before is intact.",
+    ),
     "SQLITE_BUSY": (
         f"was held by another process for {TIMEOUT:.0f} s",
         "End that process, or choose another file.",

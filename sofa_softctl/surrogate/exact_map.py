@@ -18,8 +18,8 @@ from sofa_softctl.scene.equilibrium import (
     EquilibriumMap,
     KnownEquilibrium,
     equilibrium_map,
-    model_hash,
 )
+from sofa_softctl.scene.model_hash import model_hash
 from sofa_softctl.surrogate.grid.embedding import Jet, Layout
 from sofa_softctl.surrogate.grid.evaluation import Neighbour, Sample
 

@@ -20,6 +20,7 @@ from sofa_softctl.surrogate.grid.interpolant import Interpolant
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
 from sofa_softctl.surrogate.grid.store import Store
 from sofa_softctl.surrogate.grid.uniform import Grid
+from sofa_softctl.surrogate.grid_notes import with_grid_notes
 from sofa_softctl.surrogate.planning.costs import InputCost, OutputCost
 from sofa_softctl.surrogate.planning.dynamics import Dynamics
 from sofa_softctl.surrogate.planning.obstacles import Obstacle
@@ -69,6 +70,8 @@ class PlannedRobot:
         rate: Largest change of a control [1 / time]; the robot starts without tension.
         parameters: Parameters of createScene.
         dt: Time step of the projected dynamics [time]; None: the scene's.
+        coordinates: Size of the grid's reduced basis, a multiple of three; plans say when it is
+            too small.
         store: File of corners for later runs; None: memory alone.
         executor: Evaluates corners in parallel.
         exact: Plan with the exact map, without a grid.
@@ -92,6 +95,7 @@ class PlannedRobot:
         line_stiffness: bool = True,
         parameters: dict[str, Any] | None = None,
         dt: float | None = None,
+        coordinates: int = 150,
         store: str | Path | None = None,
         executor: Executor | None = None,
         exact: bool = False,
@@ -124,7 +128,9 @@ class PlannedRobot:
             self.grid = Grid(self.map, np.full(d, spacing), **given)
         else:
             self.grid = AdaptiveGrid(self.map, np.full(d, spacing), tolerance, level=0, **given)
-        self.compressed = ReducedBasisGrid(self.grid, self.map.layout, mass)
+        self.compressed = ReducedBasisGrid(
+            self.grid, self.map.layout, mass, coordinates=coordinates
+        )
         layout, mass = self.compressed.layout, self.compressed.mass
         self.dynamics = Dynamics(self.compressed, layout, mass, *step)
 
@@ -170,7 +176,7 @@ class PlannedRobot:
             guess = self.rehearse(problem, settings)
         if guess is not None and not self._is_start(problem, guess):
             guess = None
-        return plan(
+        found = plan(
             problem,
             None if guess is None else guess.u,
             None if guess is None else guess.a,
@@ -180,6 +186,7 @@ class PlannedRobot:
             progress=progress,
             evaluations=lambda: self.evaluations,
         )
+        return found if self.grid is None else with_grid_notes(found, problem, self.compressed)
 
     def problem(
         self,
@@ -195,9 +202,12 @@ class PlannedRobot:
 
         Raises:
             MapError: the grid is unusable at the start, on all levels.
+            ValueError: the start is outside the grid.
         """
         first = np.zeros(self.map.dimension) if start is None else np.asarray(start, float)
-        self._find_level(first)
+        for name, a in (("start", first), ("before", first if before is None else before)):
+            self._check_inside(name, np.asarray(a, float))
+            self._find_level(np.asarray(a, float))
         return PlanningProblem(
             self.dynamics,
             instants,
@@ -278,6 +288,14 @@ class PlannedRobot:
         shapes = self.positions(a[chosen])
         pairs = zip(np.maximum(a[chosen], 0.0), shapes, strict=True)
         return max(flutter_number(self.map.map, u, x) for u, x in pairs)
+
+    def _check_inside(self, name: str, a: np.ndarray) -> None:
+        low, high = self.limits.a_min, self.limits.a_max
+        if np.any(a < low) or np.any(a > high):
+            raise ValueError(
+                f"{name} must be within the grid, each coordinate from {low} to {high}. Got: "
+                f"{np.round(a, 6).tolist()}. Raise u_max or reach, or start nearer."
+            )
 
     def _find_level(self, a: np.ndarray) -> None:
         """Refine until the cell of a can be used."""

@@ -152,6 +152,7 @@ class ScenePlan:
         """For JSON."""
         plan, robot = self.plan, self.robot
         counts = None if robot.grid is None else robot.grid.counts
+        store = None if robot.grid is None else robot.grid.corners.store
         return {
             "scene": self.scene,
             "task": self.name,
@@ -176,6 +177,8 @@ class ScenePlan:
             "refused": None if counts is None else counts.refused,
             "coordinates": None if robot.grid is None else robot.compressed.used,
             "lost": None if robot.grid is None else robot.compressed.lost,
+            "damaged": None if store is None else store.damaged,
+            "unsaved": None if store is None else store.unsaved,
             "seconds": self.seconds,
             "seconds_exact": None if self._shared else robot.map.seconds,
         }

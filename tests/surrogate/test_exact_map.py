@@ -8,7 +8,8 @@ import pytest
 
 from sofa_softctl.errors import MapError, SceneError
 from sofa_softctl.runtime.equilibrium import map as equilibrium
-from sofa_softctl.scene.equilibrium import equilibrium_map, model_hash
+from sofa_softctl.scene.equilibrium import equilibrium_map
+from sofa_softctl.scene.model_hash import model_hash
 from sofa_softctl.surrogate.exact_map import ExactMap
 from sofa_softctl.surrogate.grid.evaluation import Neighbour
 from sofa_softctl.surrogate.grid.uniform import Grid

@@ -110,6 +110,21 @@ class GridCells:
         exact = self.corners.data[at, 0]
         return float(np.abs(coarse - (exact if rows is None else exact[:, rows])).max())
 
+    def own_estimate(self, number: int, rows: np.ndarray | None) -> float:
+        """Estimated largest error of a cell's spline from its own corners, over the outputs.
+
+        The third-order terms along its edges, 4/27 |2 (f0 - f1) + h (f0' + f1')|: what a spline of
+        order three would miss, so rather too large for one of order four.
+        """
+        at, (first, second) = self.rows[number], self._edges.T
+        data = self.corners.data[at] if rows is None else self.corners.data[at][..., rows]
+        way = np.diff(self.corners.points[at][self._edges], axis=1)[:, 0]  # (e, d)
+        change = data[second, 0] - data[first, 0]
+        slopes = np.einsum("ed,edn->en", way, data[first, 1:] + data[second, 1:])
+        third = np.abs(slopes - 2.0 * change).max(axis=1)
+        axis = np.abs(way).argmax(axis=1)
+        return 4.0 / 27.0 * sum(float(third[axis == k].max()) for k in range(way.shape[1]))
+
     def places(
         self, number: np.ndarray, points: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

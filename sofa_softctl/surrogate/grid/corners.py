@@ -11,6 +11,7 @@ import numpy as np
 from sofa_softctl.errors import MapError
 from sofa_softctl.surrogate.grid.evaluation import NONE, CostlyMap, Neighbour, Sample, ask, evaluate
 from sofa_softctl.surrogate.grid.store import Store
+from sofa_softctl.surrogate.grid.tolerant_store import TolerantStore
 
 Key = tuple[int, ...]
 """(level r, i_1, ..., i_d): the point origin + spacing i / 2^r, or the cell from there on."""
@@ -72,7 +73,7 @@ class Corners:
         exact: The costly map.
         spacing: Spacing of level 0 [input], shape (d,).
         origin: A corner of level 0 [input], shape (d,).
-        store: File of samples, besides memory.
+        store: File of samples, besides memory, which goes on alone where the file fails.
         executor: Evaluates corners in parallel.
     """
 
@@ -86,7 +87,8 @@ class Corners:
         executor: Executor | None,
     ) -> None:
         self.exact, self.spacing, self.origin = exact, spacing, origin
-        self.store, self.executor = store, executor
+        self.store = None if store is None else TolerantStore(store)
+        self.executor = executor
         self.counts = GridCounts()
         self.failures: dict[Key, str] = {}
         """Reasons of failed corners."""
@@ -135,6 +137,7 @@ class Corners:
         """
         new = [key for key in dict.fromkeys(map(lowest, keys)) if key not in self._numbers]
         if self.store is not None:
+            self.store.retry()
             new = [key for key in new if not self._sought(key, self.store)]
         if not new:
             return
@@ -207,7 +210,7 @@ class Corners:
         data = self._data[number].copy()
         return Neighbour(self._points[number].copy(), Sample(data[0], data[1:].T))
 
-    def _sought(self, key: Key, store: Store) -> bool:
+    def _sought(self, key: Key, store: TolerantStore) -> bool:
         """Whether the store has a corner, which is then added."""
         answer = store.get(self.place(key))
         if answer is None:
@@ -221,7 +224,7 @@ class Corners:
         return True
 
     def _keep(self, key: Key, answer: Sample | str) -> int:
-        """Keep a sample, in memory first: a full disk must not lose it."""
+        """Keep a sample, in memory and in the store."""
         self.counts.exact[key[0]] = self.counts.exact.get(key[0], 0) + 1
         u = self.place(key)
         answer = self._checked(u, answer)

@@ -67,6 +67,8 @@ class Layout:
     """d, the number of lines; their lengths come second [length]."""
     points: tuple[str, ...] = ()
     """Names of further points, three coordinates each, last [length]."""
+    reduced: bool = False
+    """Whether coordinates of a reduced basis are in place of the nodes' [mass^1/2 length]."""
 
     @property
     def size(self) -> int:
@@ -84,7 +86,17 @@ class Layout:
         return slice(3 * self.nodes, 3 * self.nodes + self.lines)
 
     def node(self, index: int) -> tuple[int, int, int]:
-        """Rows of the coordinates of one node."""
+        """Rows of the coordinates of one node.
+
+        Raises:
+            ValueError: There is no such node; or the nodes have no rows, as on a grid.
+        """
+        if self.reduced:
+            raise ValueError(
+                f"layout.node({index}): planning on a grid has no rows for single nodes. Add the "
+                'path of the body\'s node to "points" of SURROGATE, such as "points": '
+                f'["/arm"], and use layout.point("/arm.{index}"), which works with --exact too.'
+            )
         if not 0 <= index < self.nodes:
             raise ValueError(f"node must be from 0 to {self.nodes - 1}. Got: {index}")
         return (3 * index, 3 * index + 1, 3 * index + 2)

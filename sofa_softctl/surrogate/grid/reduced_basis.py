@@ -11,6 +11,8 @@ from sofa_softctl.surrogate.grid.interpolant import Interpolant
 
 KEPT = 1e-7
 """Share of the corners' motion below which no coordinates are added [-]."""
+LOST_MAX = 1e-3
+"""Part of a corner's motion that may be left out [-]: its square is the part of inertia, 1e-6."""
 
 
 class ReducedBasisGrid:
@@ -24,17 +26,22 @@ class ReducedBasisGrid:
         grid: The grid; lengths of lines and further points are unchanged.
         layout: Layout of the grid's outputs.
         mass: Mass of each coordinate [mass], shape (3 N,).
-        coordinates: Number of coordinates z, a multiple of three; unused ones are 0.
+        coordinates: Number of coordinates z, a multiple of three; unused ones are 0. It does not
+            grow: see `lost`.
     """
 
     def __init__(
         self, grid: Interpolant, layout: Layout, mass: np.ndarray, *, coordinates: int = 150
     ) -> None:
-        if coordinates % 3:
-            raise ValueError(f"coordinates must be a multiple of three. Got: {coordinates}")
+        if coordinates % 3 or coordinates <= 0:
+            raise ValueError(
+                f"coordinates must be a positive multiple of three. Got: {coordinates}"
+            )
         self.grid, self.full, self.coordinates = grid, layout, coordinates
         self.lost = 0.0
-        """Largest part of a corner's motion outside the basis [-]."""
+        """Largest part of a corner's motion outside the basis [-]: too large above `LOST_MAX`."""
+        self.refused = np.empty((0, self.dimension))
+        """Points of the last call with any at which the grid has no value, shape (m, d)."""
         self.root_mass = np.sqrt(mass)
         self._origin = np.empty(0)
         self._basis = np.empty((len(mass), 0))
@@ -58,7 +65,8 @@ class ReducedBasisGrid:
     @property
     def layout(self) -> Layout:
         """Layout of the outputs; three coordinates count as a node."""
-        return Layout(self.coordinates // 3, self.full.lines, self.full.points)
+        nodes = self.coordinates // 3
+        return Layout(nodes, self.full.lines, self.full.points, reduced=True)
 
     @property
     def mass(self) -> np.ndarray:
@@ -66,17 +74,16 @@ class ReducedBasisGrid:
         return np.ones(self.coordinates)
 
     def at(self, points: np.ndarray) -> Jet:
-        """See `Embedding`; NaN where the grid is unusable: outside, and in refused cells."""
-        inside, places = self.grid.places(points)
-        self._take_over()
+        """See `Embedding`; NaN at `refused` points: outside the grid, and in unusable cells."""
+        inside, places = self._places(points)
         value = np.full((len(points), self.size), np.nan)
         gradient = np.full((*value.shape, self.dimension), np.nan)
         value[inside], gradient[inside] = spline.evaluate(*places, self._data)
         return Jet(value, gradient)
 
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """See `Embedding`."""
-        inside, places = self.grid.places(points)
+        """See `Embedding`; NaN as in `at`."""
+        inside, places = self._places(points)
         found = np.full((len(points), self.dimension, self.dimension), np.nan)
         found[inside] = spline.curvature(*places, self._data, weights[inside])
         return found
@@ -91,6 +98,16 @@ class ReducedBasisGrid:
         """Positions of all nodes [length], shape (m, N, 3), from the whole outputs."""
         x = self.grid.at(points, gradient=False).value[:, self.full.position]
         return x.reshape(len(points), -1, 3)
+
+    def _places(
+        self, points: np.ndarray
+    ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """As of the grid; all corners that it found are in `_data` then."""
+        inside, places = self.grid.places(points)
+        if not inside.all():
+            self.refused = np.asarray(points, float)[~inside]
+        self._take_over()
+        return inside, places
 
     def _take_over(self) -> None:
         """Extend the basis to the known corners."""

@@ -1,4 +1,4 @@
-"""Crash-safe SQLite store of samples of exact maps.
+"""Crash-safe SQLite store of samples of exact maps, each with a checksum.
 
 Table `models`: the content hash of each model, when it was first used and by which version of the
 package. Table `samples`: for a model and a point u the level of the grid that first needed it,
@@ -6,16 +6,19 @@ and either `message`, the reason of failure, or the numbers: `value` (outputs,) 
 `gradient` (outputs, inputs) as raw little-endian arrays in row-major order, of 8 or 4 bytes each by
 `precision`. The key is the point itself, d doubles, little-endian, never -0: so grids of any
 spacing over the same model share their common points; and `branch`, 0 for the first solution at a
-point, 1 and so on for others there. Write-ahead log, one transaction a sample, on disk when `put`
+point, 1 and so on for others there. `checksum` is of the whole row and the model's hash: what was
+damaged on disk counts as unknown. Write-ahead log, one transaction a sample, on disk when `put`
 returns.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -26,41 +29,38 @@ from sofa_softctl._internal.sqlite_file import SqliteFile, SqliteSchema
 from sofa_softctl.errors import StoreError
 from sofa_softctl.surrogate.grid.evaluation import Sample
 
-FORMAT = 2
+FORMAT = 3
 """Version of the tables, SQLite's user_version."""
 PRECISIONS: dict[str, np.dtype[Any]] = {"float64": np.dtype("<f8"), "float32": np.dtype("<f4")}
 
-_COLUMNS = "point, level, outputs, inputs, precision, value, gradient, message"
-_TABLES = """
-CREATE TABLE IF NOT EXISTS models (
-    id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, created TEXT NOT NULL, version TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS samples (
-    model INTEGER NOT NULL REFERENCES models, point BLOB NOT NULL, branch INTEGER NOT NULL,
-    level INTEGER NOT NULL, outputs INTEGER, inputs INTEGER, precision TEXT, value BLOB,
-    gradient BLOB, message TEXT, UNIQUE (model, point, branch)
-);
-"""
-_FROM_1 = f"""
-ALTER TABLE samples RENAME TO samples_1; {_TABLES}
-INSERT INTO samples (model, branch, {_COLUMNS}) SELECT model, 0, {_COLUMNS} FROM samples_1;
-DROP TABLE samples_1;
-"""
+_COLUMNS = "point, branch, level, outputs, inputs, precision, value, gradient, message"
 _SCHEMA = SqliteSchema(
     name="store",
     content="a store of samples",
     application=0x736F6674,  # "soft"
     version=FORMAT,
-    tables=_TABLES,
+    tables="""
+CREATE TABLE models (
+    id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, created TEXT NOT NULL, version TEXT NOT NULL
+);
+CREATE TABLE samples (
+    model INTEGER NOT NULL REFERENCES models, point BLOB NOT NULL, branch INTEGER NOT NULL,
+    level INTEGER NOT NULL, outputs INTEGER, inputs INTEGER, precision TEXT, value BLOB,
+    gradient BLOB, message TEXT, checksum BLOB NOT NULL, UNIQUE (model, point, branch)
+);
+""",
     error=StoreError,
-    upgrades={1: _FROM_1},  # which had one solution a point
+    outdated="Earlier formats have no checksums, and their models were told apart by less than "
+    "their equilibria depend on. Give another file, or delete this one; they are solved anew.",
     write_ahead=True,
+    checked=True,
 )
 _PUT = f"""
-INSERT INTO samples (model, branch, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (model, point, branch) DO UPDATE SET outputs = excluded.outputs,
-    inputs = excluded.inputs, precision = excluded.precision, value = excluded.value,
-    gradient = excluded.gradient, message = excluded.message
+INSERT INTO samples (model, {_COLUMNS}, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (model, point, branch) DO UPDATE SET level = excluded.level,
+    outputs = excluded.outputs, inputs = excluded.inputs, precision = excluded.precision,
+    value = excluded.value, gradient = excluded.gradient, message = excluded.message,
+    checksum = excluded.checksum
 """
 
 
@@ -70,7 +70,9 @@ class Stored(NamedTuple):
     u: np.ndarray
     """The point [input], shape (d,)."""
     level: int
-    """Level of the grid that first needed it."""
+    """Level of the grid that needed it."""
+    branch: int
+    """0 for the first solution at the point, 1 and so on for others."""
     answer: Sample | str
     """Its sample, or the reason of failure."""
 
@@ -89,6 +91,8 @@ class StoreInfo:
     """Number of points where the map has no solution."""
     branching: int
     """Number of points with several solutions."""
+    damaged: int
+    """Number of damaged samples, which are solved again when they are needed."""
     models: int
     """Number of models in the file."""
     size: int
@@ -111,8 +115,11 @@ class Store:
             relative error of at most 6e-8 for numbers from 1.2e-38 to 3.4e38, and of 7e-46 for
             smaller ones.
 
+    A sample that was damaged on disk is unknown, and counts in `damaged`.
+
     Raises:
-        StoreError: The file cannot be opened or written, is no store, or is newer.
+        StoreError: The file cannot be opened or written, is no store, is newer or older, or SQLite
+            finds its structure damaged, which takes it a second for a gigabyte.
     """
 
     def __init__(
@@ -122,6 +129,7 @@ class Store:
             known = " and ".join(PRECISIONS)
             raise ValueError(f"There is no precision '{precision}'. Known are {known}.")
         self.path, self.model, self.precision = Path(path), model, precision
+        self._damaged: set[tuple[str, int]] = set()
         self._file = SqliteFile(self.path, _SCHEMA, create=True)
         try:
             self._file.execute(
@@ -129,28 +137,26 @@ class Store:
                 *(model, datetime.now(UTC).isoformat(), version("sofa-softctl")),
             )
             self._model = self._file.row("SELECT id FROM models WHERE hash = ?", model)[0]
+            known = self._file.row("SELECT hash FROM models WHERE id = ?", self._model)
+            if known != (model,):
+                raise self._broken("models")
         except BaseException:
             self.close()
             raise
 
-    def get(self, u: np.ndarray) -> Sample | str | None:
-        """The sample at a point, or the reason of failure, or None if it is unknown.
+    @property
+    def damaged(self) -> int:
+        """Number of damaged samples so far."""
+        return len(self._damaged)
 
-        Raises:
-            StoreError: The sample is damaged.
-        """
-        query = f"SELECT {_COLUMNS} FROM samples WHERE model = ? AND point = ? AND branch = 0"
-        row = self._file.row(query, self._model, _key(u))
-        return None if row is None else self._stored(row).answer
+    def get(self, u: np.ndarray) -> Sample | str | None:
+        """The sample at a point, or the reason of failure; None if it is unknown or damaged."""
+        found = self._at(u, "branch = 0")
+        return found[0] if found else None
 
     def further(self, u: np.ndarray) -> list[Sample]:
         """Samples at a point on other branches than the first, in the order of their solution."""
-        query = (
-            f"SELECT {_COLUMNS} FROM samples WHERE model = ? AND point = ? AND branch > 0 "
-            "AND message IS NULL ORDER BY branch"
-        )
-        rows = self._file.rows(query, self._model, _key(u))
-        return [answer for row in rows if isinstance(answer := self._stored(row).answer, Sample)]
+        return [found for found in self._at(u, "branch > 0") if isinstance(found, Sample)]
 
     def put(self, u: np.ndarray, sample: Sample, *, level: int = 0, branch: int = 0) -> None:
         """Write the sample at a point [input], shape (d,); it is on disk when this returns.
@@ -177,11 +183,11 @@ class Store:
         if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
             raise ValueError(f"The sample at u = {u} has numbers beyond {self.precision}.")
         blobs = self.precision, value.tobytes(), gradient.tobytes()
-        self._file.execute(_PUT, self._model, branch, _key(u), level, *gradient.shape, *blobs, None)
+        self._write(_key(u), branch, level, *gradient.shape, *blobs, None)
 
     def failed(self, u: np.ndarray, message: str, *, level: int = 0) -> None:
         """Write that the map has no solution at a point, with the reason."""
-        self._file.execute(_PUT, self._model, 0, _key(u), level, *[None] * 5, message)
+        self._write(_key(u), 0, level, *[None] * 5, message)
 
     def forget_failed(self) -> int:
         """Delete failed points, so that they are tried again; returns their number."""
@@ -194,32 +200,30 @@ class Store:
         return int(self._file.row(query, self._model)[0])
 
     def __iter__(self) -> Iterator[Stored]:
-        query = f"SELECT {_COLUMNS} FROM samples WHERE model = ? ORDER BY rowid"
-        yield from map(self._stored, self._file.rows(query, self._model))
+        """All samples that are not damaged."""
+        query = f"SELECT {_COLUMNS}, checksum FROM samples WHERE model = ? ORDER BY rowid"
+        for row in self._file.rows(query, self._model):
+            if self._is_intact(row[0], row):
+                yield _stored(row)
 
     def info(self) -> StoreInfo:
-        """Content of the store."""
-        levels = dict(
-            self._file.rows(
-                "SELECT level, COUNT(*) FROM samples WHERE model = ? AND message IS NULL "
-                "GROUP BY level ORDER BY level",
-                self._model,
-            )
-        )
-        query = "SELECT COUNT(*) FROM samples WHERE model = ? AND branch = 1"
-        branching = self._file.row(query, self._model)[0]
+        """Content of the store; all samples are read."""
+        found = [(each.level, each.branch, isinstance(each.answer, str)) for each in self]
         query = "SELECT created, version FROM models WHERE id = ?"
         created, by = self._file.row(query, self._model)
         files = (self.path, Path(f"{self.path}-wal"))
         return StoreInfo(
             path=self.path,
             model=self.model,
-            samples=levels,
-            failed=len(self) - sum(levels.values()),
-            branching=branching,
+            samples=dict(
+                sorted(Counter(level for level, _, failed in found if not failed).items())
+            ),
+            failed=sum(failed for _, _, failed in found),
+            branching=sum(branch == 1 for _, branch, _ in found),
+            damaged=len(self) - len(found),
             models=self._file.row("SELECT COUNT(*) FROM models")[0],
             size=sum(file.stat().st_size for file in files if file.exists()),
-            created=datetime.fromisoformat(created),
+            created=self._date(created),
             version=by,
             format=FORMAT,
         )
@@ -234,25 +238,55 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _stored(self, row: tuple[Any, ...]) -> Stored:
-        key, level, outputs, inputs, precision, value, gradient, message = row
-        u = np.frombuffer(key, "<f8").astype(float)
-        if message is not None:
-            return Stored(u, level, message)
-        dtype = PRECISIONS.get(precision, np.dtype("V1"))
-        sizes = outputs * dtype.itemsize, outputs * inputs * dtype.itemsize
-        if precision not in PRECISIONS or (len(value), len(gradient)) != sizes:
-            raise StoreError(
-                f"{self.path}: the sample at u = {u} is damaged: expected {outputs} outputs, "
-                f"{inputs} inputs in {precision}. Got {len(value)} and {len(gradient)} bytes. "
-                "Restore the file from a copy, or choose another one."
-            )
-        numbers = np.frombuffer(value, dtype), np.frombuffer(gradient, dtype)
-        return Stored(
-            u,
-            level,
-            Sample(numbers[0].astype(float), numbers[1].astype(float).reshape(outputs, inputs)),
+    def _write(self, *row: Any) -> None:
+        self._file.execute(_PUT, self._model, *row, self._checksum(row))
+
+    def _at(self, u: np.ndarray, branch: str) -> list[Sample | str]:
+        query = (
+            f"SELECT {_COLUMNS}, checksum FROM samples WHERE model = ? AND point = ? AND {branch} "
+            "ORDER BY branch"
         )
+        rows = self._file.rows(query, self._model, key := _key(u))
+        return [_stored(row).answer for row in rows if self._is_intact(key, row)]
+
+    def _is_intact(self, key: bytes, row: tuple[Any, ...]) -> bool:
+        """Whether a row is as it was written, at the point of this key."""
+        intact = row[-1] == self._checksum((key, *row[1:-1]))
+        if not intact:
+            self._damaged.add((repr(key), row[1]))
+        return intact
+
+    def _checksum(self, row: tuple[Any, ...]) -> bytes:
+        """Of the model's hash and all columns, with their types and lengths."""
+        digest = blake2b(self.model.encode(), digest_size=16)
+        for value in row:
+            data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "replace")
+            digest.update(f"{type(value).__name__} {len(data)} ".encode() + data)
+        return digest.digest()
+
+    def _date(self, text: Any) -> datetime:
+        try:
+            return datetime.fromisoformat(text)
+        except (TypeError, ValueError):
+            raise self._broken("models") from None
+
+    def _broken(self, table: str) -> StoreError:
+        return StoreError(
+            f"{self.path}: the store is damaged (table '{table}'). Restore it from a copy, or "
+            "choose another file."
+        )
+
+
+def _stored(row: tuple[Any, ...]) -> Stored:
+    """Content of a row that is intact."""
+    key, branch, level, outputs, inputs, precision, value, gradient, message, _ = row
+    u = np.frombuffer(key, "<f8").astype(float)
+    if message is not None:
+        return Stored(u, level, branch, message)
+    first, second = (
+        np.frombuffer(b, PRECISIONS[precision]).astype(float) for b in (value, gradient)
+    )
+    return Stored(u, level, branch, Sample(first, second.reshape(outputs, inputs)))
 
 
 def models_in(path: str | os.PathLike[str]) -> list[str]:

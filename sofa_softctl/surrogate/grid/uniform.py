@@ -45,20 +45,19 @@ class Grid(Interpolant):
 
         The largest error of the parent's spline, of the next coarser level, at the corners of the
         cell and over the outputs, divided by 2^4, for order four. It holds for small spacings, and
-        may miss features between corners.
+        may miss features between corners. Where there is no such parent, as on level 0 and where
+        the known part of the grid ends: from the cell's own corners, and rather too large.
 
         Args:
             points: The points [input], shape (m, d).
             rows: Outputs in the error; None: all.
 
         Returns:
-            Shape (m,) [output]; NaN on level 0, outside, in refused cells, and where a corner of
-            the cell or its parent is unknown.
+            Shape (m,) [output]; NaN outside and in refused cells, where the exact map is asked,
+            and where a corner of the cell is unknown.
         """
         points, chosen = self._points(points), output_rows(rows)
         estimate = np.full(len(points), np.nan)
-        if self.level == 0:
-            return estimate
         found: dict[Key, float] = {}
         for p, key in enumerate(self.cell_keys(points, self.level)):
             if key not in found:
@@ -68,9 +67,12 @@ class Grid(Interpolant):
         return estimate
 
     def _estimate(self, key: Key, rows: np.ndarray | None) -> float:
-        cell, parent = self.cells.known(key), self.cells.known(coarser(key))
-        if cell is None or parent is None or REFUSED in (cell, parent):
+        cell = self.cells.known(key)
+        if cell is None or cell == REFUSED:
             return float("nan")
+        parent = self.cells.known(coarser(key)) if key[0] else None
+        if parent is None or parent == REFUSED:
+            return self.cells.own_estimate(cell, rows)
         return self.cells.surplus(cell, parent, rows) / SHRINKS
 
     def _locate(self, points: np.ndarray) -> np.ndarray:

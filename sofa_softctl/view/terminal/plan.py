@@ -56,6 +56,8 @@ def show_plan(found: Any) -> None:
         "iterations": f"{data['iterations']}",
         "time": f"{data['seconds']:.1f} s" + (f", {exact:.1f} s of it equilibria" if exact else ""),
     }
+    if data["coordinates"] is not None:
+        rows["reduced basis"] = f"{data['coordinates']} coordinates, {data['lost']:.0e} left out"
     if data["branching"]:
         rows["several shapes"] = f"at {data['branching']} corners, kept apart"
     if data["refused"]:
@@ -97,6 +99,7 @@ class StoredRow(NamedTuple):
     by_level: dict[int, int]
     branching: int
     failed: int
+    damaged: int
     created: str
     version: str
 
@@ -109,6 +112,7 @@ def stored_row(found: Any) -> StoredRow:
         by_level=found.samples,
         branching=found.branching,
         failed=found.failed,
+        damaged=found.damaged,
         created=found.created.strftime("%Y-%m-%d %H:%M"),
         version=found.version,
     )
@@ -122,11 +126,11 @@ def show_stores(found: list[Any]) -> None:
     table = Table(title=f"{name}: {models}{size}", title_justify="left")
     table.add_column("model", no_wrap=True)
     table.add_column("equilibria", justify="right", no_wrap=True)
-    for column in ("by level", "several", "without answer", "since"):
+    for column in ("by level", "several", "without answer", "damaged", "since"):
         table.add_column(column)
     for row in map(stored_row, found):
         levels = ", ".join(f"{level}: {count}" for level, count in row.by_level.items())
         since = f"{row.created}, version {row.version}"
-        counts = (f"{row.equilibria}", levels, f"{row.branching}", f"{row.failed}")
-        table.add_row(row.model, *counts, since)
+        counts = (row.branching, row.failed, row.damaged)
+        table.add_row(row.model, f"{row.equilibria}", levels, *map(str, counts), since)
     Console().print(table)

@@ -98,8 +98,30 @@ def test_points_that_the_grid_cannot_answer_are_nan():
     small = ReducedBasisGrid(grid, LAYOUT, MASS)
     found = small.at(np.array([[0.1, 0.2], [3.0, 0.0]]))
     assert np.isfinite(found.value[0]).all() and np.isnan(found.value[1]).all()
+    np.testing.assert_array_equal(small.refused, [[3.0, 0.0]])
 
 
-def test_coordinates_come_in_threes():
+def test_second_derivatives_may_be_asked_first(both):
+    """Of cells that no value was asked in, too: these read beyond the known corners once."""
+    grid, small = both
+    first, far = np.array([[0.1, 0.2]]), np.array([[2.3, -1.7]])
+    w = np.zeros((1, small.size))
+    w[0, list(small.layout.point("tip"))] = 1.0
+    for points in (first, far):
+        expected = grid.curvature(points, np.ones((1, 3)), rows=list(LAYOUT.point("tip")))
+        assert small.curvature(points, w) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_reduced_layout_has_no_nodes(both):
+    """Their coordinates are others: a task that looked at them was planned 60 mm off."""
+    _, small = both
+    with pytest.raises(ValueError, match=r"layout.node\(12\): planning on a grid has no rows") as e:
+        small.layout.node(12)
+    assert '"points": ["/arm"], and use layout.point("/arm.12")' in str(e.value)
+    assert LAYOUT.node(12) == (36, 37, 38)
+
+
+@pytest.mark.parametrize("coordinates", [4, 0, -3])
+def test_coordinates_come_in_threes(coordinates):
     with pytest.raises(ValueError, match="multiple of three"):
-        ReducedBasisGrid(Grid(smooth, np.full(D, 0.5)), LAYOUT, MASS, coordinates=4)
+        ReducedBasisGrid(Grid(smooth, np.full(D, 0.5)), LAYOUT, MASS, coordinates=coordinates)

@@ -146,6 +146,62 @@ def test_what_was_acknowledged_survives_a_kill(path, acknowledged):
         store.put(np.full(2, -1.0), sample())
 
 
+BOTH = """
+import sys
+import numpy as np
+from sofa_softctl.surrogate.grid.evaluation import Sample
+from sofa_softctl.surrogate.grid.store import Store
+number = int(sys.argv[2])
+with Store(sys.argv[1], "arm") as store:
+    for k in range(60):
+        point = k if k % 3 == 0 else 1000 * number + k
+        store.put(np.full(2, float(point)), Sample(np.full(50, point), np.full((50, 2), -point)))
+"""
+
+
+def test_two_writers_at_once_lose_nothing(path):
+    """They create the file together; a third of the points is written by both."""
+    writers = [
+        subprocess.Popen([sys.executable, "-c", BOTH, str(path), str(number)]) for number in (1, 2)
+    ]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    with Store(path, "arm") as store:
+        assert len(store) == 20 + 2 * 40
+        for each in store:
+            assert_same(each.answer, Sample(np.full(50, each.u[0]), np.full((50, 2), -each.u[0])))
+        assert store.damaged == 0
+
+
+FULL = """
+import resource, sys
+import numpy as np
+from sofa_softctl.errors import StoreError
+from sofa_softctl.surrogate.grid.evaluation import Sample
+from sofa_softctl.surrogate.grid.store import Store
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+store, done = Store(sys.argv[1], "arm"), 0
+try:
+    for k in range(1000):
+        store.put(np.full(2, float(k)), Sample(np.full(500, k), np.full((500, 2), -k)))
+        done += 1
+except StoreError as error:
+    print(done, error)
+"""
+
+
+def test_a_file_that_may_not_grow_is_told_and_keeps_what_it_has(path):
+    """The system refuses to write beyond a size of files, within a row."""
+    command = [sys.executable, "-c", FULL, str(path)]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    count, message = told.split(" ", 1)
+    assert "the store could not be read or written: the disk failed, or a limit" in message
+    with Store(path, "arm") as store:
+        assert len(store) == int(count) >= 5
+        for each in store:
+            k = each.u[0]
+            assert_same(each.answer, Sample(np.full(500, k), np.full((500, 2), -k)))
+
+
 def test_a_full_disk_is_told_and_loses_nothing(path):
     """SQLite's own limit of pages stands for the disk: the error is the same."""
     with Store(path, "arm") as store:
@@ -194,34 +250,19 @@ def test_a_newer_format_is_refused(path):
     assert path.read_bytes() == before
 
 
-def test_a_file_of_format_1_is_brought_up_to_date_and_loses_nothing(path):
-    """As versions wrote it that knew one answer a point."""
-    with Store(path, "arm") as store:
-        store.put(np.zeros(2), sample(), level=3)
-        store.failed(np.ones(2), "it buckles")
-    old = sqlite3.connect(path)
-    old.executescript(
-        """
-        ALTER TABLE samples RENAME TO new;
-        CREATE TABLE samples (
-            model INTEGER NOT NULL REFERENCES models, point BLOB NOT NULL, level INTEGER NOT NULL,
-            outputs INTEGER, inputs INTEGER, precision TEXT, value BLOB, gradient BLOB,
-            message TEXT, UNIQUE (model, point)
-        );
-        INSERT INTO samples SELECT model, point, level, outputs, inputs, precision, value,
-            gradient, message FROM new;
-        DROP TABLE new;
-        PRAGMA user_version = 1;
-        """
-    )
-    old.close()
-    with Store(path, "arm") as store:
-        assert store.info().format == FORMAT
-        np.testing.assert_array_equal(store.get(np.zeros(2)).value, sample().value)
-        assert store.get(np.ones(2)) == "it buckles"
-        assert [each.level for each in store] == [3, 0]
-        store.put(np.zeros(2), sample(1), branch=1)
-        assert len(store.further(np.zeros(2))) == 1
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_older_format_is_refused_and_left_alone(path, version):
+    """Its samples have no checksums, and are kept under digests that did not tell models apart."""
+    Store(path, "arm").close()
+    with sqlite3.connect(path) as older:
+        older.execute(f"PRAGMA user_version = {version}")
+    older.close()
+    before = path.read_bytes()
+    message = f"has format {version}, this version of softctl reads format {FORMAT}. Earlier"
+    with pytest.raises(StoreError, match=message) as raised:
+        Store(path, "arm")
+    assert "Give another file, or delete this one" in str(raised.value)
+    assert path.read_bytes() == before
 
 
 def test_answers_on_other_branches_are_kept_beside_the_first(path):
@@ -235,12 +276,132 @@ def test_answers_on_other_branches_are_kept_beside_the_first(path):
         assert store.further(np.ones(2)) == []
 
 
-def test_a_damaged_sample_is_told(path):
+@pytest.mark.parametrize(
+    "change",
+    [
+        "value = x'00'",
+        "gradient = CAST('x' AS TEXT)",
+        "outputs = 4",
+        "precision = 'float32'",
+        "level = 1",
+        "branch = 7",
+        "message = 'it buckles'",
+        "checksum = x'00'",
+        "point = zeroblob(16)",
+    ],
+)
+def test_a_damaged_sample_is_unknown_and_counted(path, change):
+    """Whichever of its columns; its corner is then solved again, and replaces it."""
+    u = np.ones(2)
     with Store(path, "arm") as store:
-        store.put(np.zeros(2), sample())
-        store._file.execute("UPDATE samples SET value = x'00'")
-        with pytest.raises(StoreError, match=r"u = \[0. 0.\] is damaged: expected 3 outputs, 2"):
-            store.get(np.zeros(2))
+        store.put(np.full(2, 2.0), sample(1))
+        store.put(u, sample())
+        store._file.execute(f"UPDATE samples SET {change} WHERE rowid = 2")
+        assert store.get(u) is None
+        assert store.further(u) == []
+        assert store.info().damaged == 1
+        assert_same(store.get(np.full(2, 2.0)), sample(1))
+        assert store.get(np.zeros(2)) is None
+        assert store.damaged > 0
+        store.put(u, sample())
+        assert_same(store.get(u), sample())
+
+
+def test_a_sample_of_another_model_is_damaged_under_this_one(path):
+    with Store(path, "arm") as arm, Store(path, "fish") as fish:
+        arm.put(np.zeros(2), sample())
+        arm._file.execute("UPDATE samples SET model = ?", fish._model)
+        assert fish.get(np.zeros(2)) is None
+        assert fish.damaged == 1
+
+
+POINTS = [np.array([0.5 * k, -0.25]) for k in range(10)]
+
+
+@pytest.fixture(scope="module")
+def flipped(tmp_path_factory):
+    """Bytes of a file with samples of two models, a failed point and a further branch."""
+    path = tmp_path_factory.mktemp("flipped") / "whole.db"
+    with Store(path, "a" * 64) as store, Store(path, "b" * 64) as other:
+        for k, u in enumerate(POINTS[:-1]):
+            store.put(u, sample(k, n=40), level=k % 3)
+            other.put(u, sample(100 + k, n=40))
+        store.put(POINTS[0], sample(50, n=40), branch=1)
+        store.failed(POINTS[-1], "it buckles")
+    return path.read_bytes()
+
+
+def bit_flips(size, count, seed=0):
+    """Bits of a file: of its header and schema all alike to the rest, and of the rest."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 8 * 4096, count // 3)
+    return [*first.tolist(), *rng.integers(0, 8 * size, count - count // 3).tolist()]
+
+
+def check_all(store):
+    """Solve again what is unknown, as a grid does; everything is as it was then."""
+    for k, u in enumerate(POINTS[:-1]):
+        if store.get(u) is None:
+            store.put(u, sample(k, n=40))
+        assert_same(store.get(u), sample(k, n=40))
+    assert store.get(POINTS[-1]) in (None, "it buckles")
+    for further in store.further(POINTS[0]):
+        assert_same(further, sample(50, n=40))
+    for each in store:
+        assert any(np.array_equal(each.u, u) for u in POINTS)
+
+
+def test_a_flipped_bit_never_gives_a_wrong_sample(flipped, tmp_path):
+    """Samples are as they were or unknown; or the file is refused, and left as it was."""
+    damaged = refused = 0
+    for number, bit in enumerate(bit_flips(len(flipped), 400)):
+        path = tmp_path / f"{number}.db"
+        data = bytearray(flipped)
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        try:
+            store = Store(path, "a" * 64)
+        except StoreError as error:
+            refused += 1
+            assert str(error).startswith(f"{path}: ")
+            assert "another file" in str(error)
+            assert path.read_bytes() == data
+            continue
+        with store:
+            check_all(store)
+            store.info()
+            damaged += store.damaged > 0
+    assert damaged > 50 and refused > 10  # else they hit nothing
+
+
+@pytest.mark.parametrize("part", ["", "-wal"])
+def test_a_half_written_file_loses_its_end_alone(path, tmp_path, part):
+    """A copy of a file and its log, one of them cut anywhere, as after a power failure."""
+    store = Store(path, "a" * 64)
+    for k, u in enumerate(POINTS[:-1]):
+        store.put(u, sample(k, n=40))
+    files = {end: (tmp_path / f"samples.db{end}").read_bytes() for end in ("", "-wal")}
+    store.close()
+    assert len(files["-wal"]) > 40_000
+    for number, share in enumerate(np.linspace(0.0, 1.0, 30)):
+        copy = tmp_path / f"copy{number}"
+        for end, data in files.items():
+            cut = int(share * len(data)) if end == part else len(data)
+            (tmp_path / f"copy{number}{end}").write_bytes(data[:cut])
+        with Store(copy, "a" * 64) as opened:
+            check_all(opened)
+
+
+def test_a_file_with_a_damaged_structure_is_refused_and_left_alone(path):
+    with Store(path, "arm") as store:
+        for k in range(20):
+            store.put(np.full(2, float(k)), sample(k, n=400))
+    data = bytearray(path.read_bytes())
+    data[3 * 4096] ^= 0x3F  # the kind of a page
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match="store is damaged.*Restore it from a copy, or"):
+        Store(path, "arm")
+    assert path.read_bytes() == data
 
 
 def test_a_folder_that_does_not_exist_is_told(tmp_path):

@@ -9,7 +9,7 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from sofa_softctl.errors import MapError, StoreError, WorkerError
+from sofa_softctl.errors import MapError, WorkerError
 from sofa_softctl.surrogate.grid import spline
 from sofa_softctl.surrogate.grid.store import Store
 from sofa_softctl.surrogate.grid.uniform import Grid, Neighbour, Sample
@@ -295,17 +295,48 @@ def test_a_second_grid_takes_everything_from_the_store(tmp_path):
     assert second.counts.from_store > 0
 
 
-def test_a_full_store_is_told_and_the_run_can_go_on(tmp_path):
+def test_a_full_store_ends_nothing_and_takes_what_waits_when_it_can(tmp_path):
+    """SQLite's own limit of pages stands for the disk: the error is the same."""
     with Store(tmp_path / "samples.db", "waves") as store:
         pages = store._file.row("PRAGMA page_count")[0]
         store._file.execute(f"PRAGMA max_page_count = {pages}")
-        asked = Asked(lambda u, near: Sample(np.zeros(5000), np.zeros((5000, 1))))
+        asked = Asked(lambda u, near: Sample(np.ones(5000), np.zeros((5000, 1))))
         grid = Grid(asked, [0.5], store=store)
-        for _ in range(2):
-            with pytest.raises(StoreError, match="the disk is full"):
-                grid.at([[0.2]])
+        found = grid.at([[0.2]])
+        kept = grid.corners.store
+        assert "the disk is full. Free some space and go on" in kept.fault
+        assert (kept.unsaved, len(store)) == (2, 0)
+        store._file.execute("PRAGMA max_page_count = 100000")  # space was freed
+        grid.at([[0.7]])
+        assert (kept.unsaved, kept.fault, len(store)) == (0, "", 3)
+        assert len(asked.points) == 3
+        np.testing.assert_array_equal(grid.at([[0.2]]).value, found.value)
+    again = Grid(Asked(fails=lambda u: True), [0.5], store=Store(tmp_path / "samples.db", "waves"))
+    np.testing.assert_array_equal(again.at([[0.2]]).value, found.value)
+    again.corners.store.store.close()
+
+
+def test_a_store_that_cannot_be_read_any_more_is_done_without(tmp_path):
+    with Store(tmp_path / "samples.db", "waves") as store:
+        Grid(waves, [0.5], store=store).at([[0.2]])
+        store._file.execute("ALTER TABLE samples RENAME TO gone")  # by whatever damage
+        asked = Asked(waves)
+        grid = Grid(asked, [0.5], store=store)
         grid.at([[0.2]])
-        assert len(asked.points) == 2  # what was evaluated is in memory
+        assert len(asked.points) == 2
+        assert "cannot be used (no such table: samples)" in grid.corners.store.fault
+        assert grid.corners.store.unsaved == 2
+
+
+def test_a_damaged_corner_is_solved_again(tmp_path):
+    with Store(tmp_path / "samples.db", "waves") as store:
+        found = Grid(waves, [0.5], store=store).at([[0.2]])
+        store._file.execute("UPDATE samples SET value = randomblob(length(value)) WHERE rowid = 1")
+        asked = Asked(waves)
+        grid = Grid(asked, [0.5], store=store)
+        np.testing.assert_allclose(grid.at([[0.2]]).value, found.value, rtol=1e-12)
+        assert len(asked.points) == grid.corners.store.damaged == 1
+        assert grid.counts.from_store == 1
 
 
 def test_the_estimate_is_near_the_error_and_above_the_most_of_it():
@@ -327,6 +358,30 @@ def test_the_estimate_is_near_the_error_and_above_the_most_of_it():
         assert 0.5 <= estimate.max() / error.max() <= 2.0
         assert np.mean(error <= 1.5 * estimate) >= 0.95
         np.testing.assert_array_less(grid.error_estimate(x, rows=[0]), estimate + 1e-15)
+
+
+@pytest.mark.parametrize("h", [0.25, 0.5, 0.7])
+def test_without_a_coarser_level_the_estimate_is_above_the_error(h):
+    """At 400 points held out; too large by a factor of 20 at most, as it is of order three."""
+    grid = Grid(waves, [h, h])
+    x = queries(2, m=400, seed=5)
+    error = np.abs(grid.at(x).value - exact_at(x)[0]).max(axis=1)
+    estimate = grid.error_estimate(x)
+    assert np.mean(error <= estimate) >= 0.99
+    assert estimate.max() <= 20.0 * error.max()
+    np.testing.assert_array_less(grid.error_estimate(x, rows=[0]), estimate + 1e-15)
+
+
+def test_beside_a_refused_parent_there_is_an_estimate():
+    """A corner of level 0 fails; cells of level 1 that do not have it are used, and estimated."""
+    grid = Grid(Asked(fails=lambda u: (u == 0.5).all()), [0.5, 0.5])
+    grid.refine()
+    x = np.array([[0.1, 0.1], [0.4, 0.4]])
+    assert grid.at(x[:1]).exact.tolist() == [False]
+    estimate = grid.error_estimate(x)
+    assert np.isfinite(estimate[0]) and np.isnan(estimate[1])
+    error = np.abs(grid.at(x[:1]).value - exact_at(x[:1])[0]).max()
+    assert error <= estimate[0] <= 100.0 * error
 
 
 def test_bad_arguments_are_refused():
