@@ -89,6 +89,7 @@ class ScenePlan:
             "message": plan.message,
             "miss": plan.miss,
             "violation": plan.violation,
+            "inside": plan.inside,
             "defect": plan.defect,
             "iterations": plan.iterations,
             "dofs": 3 * robot.map.layout.nodes,

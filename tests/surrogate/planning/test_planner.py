@@ -10,9 +10,10 @@ from sofa_softctl.qp.solvers import register, sparse_qp_solvers
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
 from sofa_softctl.surrogate.planning.linearization import approximate, columns
-from sofa_softctl.surrogate.planning.obstacles import HalfSpace, Obstacle, Sphere
+from sofa_softctl.surrogate.planning.obstacles import Obstacle
 from sofa_softctl.surrogate.planning.planner import plan
 from sofa_softctl.surrogate.planning.probes import Laser, Point
+from sofa_softctl.surrogate.planning.solids import HalfSpace, Sphere
 from sofa_softctl.surrogate.planning.step import simulate
 from sofa_softctl.surrogate.planning.transcription import Limits, PlanningProblem, evaluate
 from sofa_softctl.surrogate.planning.trust_region import Settings
@@ -83,9 +84,7 @@ def test_slopes_of_a_trial_are_its_differences(problem, chain):
         ahead, back = evaluate(smooth, *moved(h)), evaluate(smooth, *moved(-h))
         assert model.gradient @ x == pytest.approx((ahead.cost - back.cost) / (2 * h), rel=1e-6)
         assert model.balance @ x == pytest.approx((ahead.lack - back.lack) / (2 * h), abs=1e-4)
-        depths = [
-            ball.violation(evaluate(smooth, *moved(s)).jet.value[2:, ball.rows])[0] for s in (h, -h)
-        ]
+        depths = [ball.depth(evaluate(smooth, *moved(s)).y[:, ball.rows]) for s in (h, -h)]
         assert model.depth_slope @ x == pytest.approx((depths[0] - depths[1]) / (2 * h), abs=1e-6)
 
 
