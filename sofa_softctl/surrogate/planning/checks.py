@@ -71,12 +71,12 @@ def check_places(problem: PlanningProblem, start: Trial) -> None:
         weight[0] = 0.0  # of no effect
         main = (weight > 0.0) & (weight >= 0.5 * weight.max())
         for number, obstacle in enumerate(problem.obstacles, 1):
-            depth = -obstacle.shape.distance(term.goal)[0]
-            if obstacle.probe == term.probe and main.any() and (depth[main] > 0.0).all():
+            depths = -obstacle.shape.distance(term.goal)[0]
+            if obstacle.probe == term.probe and main.any() and (depths[main] > 0.0).all():
                 last = int(np.flatnonzero(main)[-1])
                 raise ValueError(
                     f"the goals are inside {obstacle_name(number, obstacle.shape)}: the last one, "
-                    f"{_row(term.goal[last])}, by {depth[last]:.3g}. Move the goals or the "
+                    f"{_row(term.goal[last])}, by {depths[last]:.3g}. Move the goals or the "
                     "obstacle."
                 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
 
 import numpy as np
 
@@ -112,7 +113,7 @@ def obstructed(problem: PlanningProblem, trial: Trial) -> bool:
 
 def obstacle_name(number: int, shape: Solid) -> str:
     """Such as 'obstacle 2 (Sphere, center [2, 9, -180], radius 5)'."""
-    values = fields(shape) if is_dataclass(shape) else ()
+    values: tuple[Any, ...] = fields(shape) if is_dataclass(shape) else ()
     parts = [type(shape).__name__]
     for field in values:
         numbers = np.atleast_1d(getattr(shape, field.name))

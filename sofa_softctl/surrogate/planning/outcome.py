@@ -9,7 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.planning.collisions import Approach, approaches, between, obstacle_name
+from sofa_softctl.surrogate.planning.collisions import (
+    Approach,
+    approaches,
+    between,
+    obstacle_name,
+    obstructed,
+)
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial
 from sofa_softctl.surrogate.planning.trust_region import Ended
@@ -45,7 +51,7 @@ def outcome(problem: PlanningProblem, ended: Ended, tried: int = 0) -> Outcome:
     miss, instant, missed = _largest_miss(problem, ended.trial)
     near = approaches(problem, ended.trial)
     findings = [
-        *_balance(ended),
+        *_balance(ended, obstructed(problem, ended.trial)),
         *_goals(problem, ended, miss, instant, missed),
         *_obstacles(problem, ended.trial, near, tried),
         *_unreachable_goals(problem, missed),
@@ -59,7 +65,7 @@ def outcome(problem: PlanningProblem, ended: Ended, tried: int = 0) -> Outcome:
     return Outcome(status, " ".join(filter(None, texts)), miss, max(inside, 0.0))
 
 
-def _balance(ended: Ended) -> Iterator[Finding]:
+def _balance(ended: Ended, blocked: bool) -> Iterator[Finding]:
     """Whether the motion is in balance, and an optimum."""
     lack = f"Steps lack balance by up to {ended.trial.defect:.1e} of the force."
     if ended.stuck and not ended.balanced:
@@ -73,7 +79,7 @@ def _balance(ended: Ended) -> Iterator[Finding]:
         yield Finding(
             Status.NOT_CONVERGED, "The optimum was not reached: this is the best plan so far."
         )
-        if ended.stuck:
+        if ended.stuck and not blocked:
             yield Finding(
                 Status.NOT_CONVERGED,
                 "No step from it gains anything: where it wants to go the map may have no answer, "
@@ -108,14 +114,15 @@ def _obstacles(
     for each in inside:
         yield Finding(
             Status.INFEASIBLE,
-            f"The point is {-each.distance:.3g} inside {each} at {_when(problem, each.instant)}. Do not "
-            f"execute it.{others} Where there is a way round, give goals along it, or a larger "
-            f"weight than {each.obstacle.weight:g}; else move the obstacle or the goals.",
+            f"The point is {-each.distance:.3g} inside {each} at "
+            f"{_when(problem, each.instant)}. Do not execute it.{others} Where there is a way "
+            f"round, give goals along it, or a larger weight than {each.obstacle.weight:g}; else "
+            "move the obstacle or the goals.",
         )
-    for each, way in between(problem, trial):
+    for name, way in between(problem, trial):
         yield Finding(
             Status.CLOSEST_FEASIBLE,
-            f"The way is blocked: {each} is between the end of the plan and its last goal, "
+            f"The way is blocked: {name} is between the end of the plan and its last goal, "
             f"{way:.3g} apart.{others} Where there is a way round, give goals along it; else make "
             "the margin smaller, or move the obstacle or the goals.",
         )

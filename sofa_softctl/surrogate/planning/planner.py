@@ -195,7 +195,7 @@ def _best_of_starts(
     solid = tuple(replace(obstacle, between=True) for obstacle in problem.obstacles)
     again = not all(obstacle.between for obstacle in problem.obstacles)
     problem = replace(problem, obstacles=solid)
-    for guide in (*([None] if again else []), *guides):
+    for guide in (*guides, *([None] if again else [])):
         other = start if guide is None else _guided(guide, start, settings)
         other = evaluate(problem, other.a, other.u)
         best = min(best, optimise(problem, other, settings, report), key=rank)
