@@ -10,27 +10,31 @@ import numpy as np
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.obstacles import Obstacle
 from sofa_softctl.surrogate.planning.solids import Solid
-from sofa_softctl.surrogate.planning.swept import nearest
+from sofa_softctl.surrogate.planning.swept import nearest, swept
 from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial
 
+_CUT = (
+    0.02  # of a way: what it may cut short of a bend round an obstacle, which is 1/8 way^2 / radius
+)
+_REACHED = 0.01  # of the way travelled: so near to the last goal a motion has reached it
 _SURFACE = 1e-4  # of the way of a probe: as exactly as the optimiser keeps it on a surface
 
 
 @dataclass(frozen=True, eq=False)
 class Approach:
-    """The point of a motion that is nearest to an obstacle, or deepest inside."""
+    """The part of a motion that is nearest to an obstacle, or deepest inside."""
 
     number: int
     """Number of the obstacle, from 1."""
     obstacle: Obstacle
     """The obstacle."""
-    distance: float
-    """Signed distance from the solid, without margin [length]."""
+    inside_by: float
+    """How far the way between two instants would have to be moved to leave the solid; negative
+    outside [length]."""
     instant: float
     """When, from 1 to K; 57.5 is halfway between instants 57 and 58."""
     tolerance: float
-    """Depth up to which it only touches the obstacle [length]: between instants, what the straight
-    way cuts short of a bend."""
+    """Depth up to which it only touches the obstacle [length]."""
     depth: float
     """Largest depth in the margin at an instant, negative outside [length]."""
     deepest: int
@@ -38,8 +42,8 @@ class Approach:
 
     @property
     def inside(self) -> bool:
-        """Whether the point is inside the solid, not only its margin."""
-        return self.distance < -self.tolerance
+        """Whether the way is inside the solid, not only its margin."""
+        return self.inside_by > self.tolerance
 
     @property
     def too_near(self) -> bool:
@@ -54,37 +58,44 @@ class Approach:
 def approaches(problem: PlanningProblem, trial: Trial) -> list[Approach]:
     """The nearest approach to each obstacle, on the straight ways between instants too.
 
-    A motion with second differences dd differs from its straight ways by up to s (1 - s) / 2 |dd|.
+    A motion with second differences dd differs from its straight ways by up to s (1 - s) / 2 |dd|:
+    so far a way may cut into a solid, but by no more than 2 % of its length.
     """
     found = []
     for number, obstacle in enumerate(problem.obstacles, 1):
-        p = obstacle.probe.locate(trial.y[:, list(obstacle.rows)])[0]
-        near = nearest(obstacle.shape, p[:-1], p[1:])
+        y = trial.y[:, list(obstacle.rows)]
+        p = obstacle.probe.locate(y)[0]
+        way = np.linalg.norm(np.diff(p, axis=0), axis=1)
+        share = nearest(obstacle.shape, p[:-1], p[1:]).share
         bend = np.zeros(len(p))
         bend[1:-1] = np.linalg.norm(np.diff(p, 2, axis=0), axis=1)
-        cut = 0.5 * near.share * (1.0 - near.share) * np.maximum(bend[:-1], bend[1:])
-        k = int((near.distance + cut).argmin())
-        tolerance = _SURFACE * float(np.linalg.norm(np.diff(p, axis=0), axis=1).sum()) + cut[k]
-        instant = 1 + k + float(near.share[k])
-        depth = obstacle.violation(trial.y[1:, list(obstacle.rows)])[0]
+        cut = 0.5 * share * (1.0 - share) * np.maximum(bend[:-1], bend[1:])
+        cut = np.minimum(cut, _CUT * way)
+        inside_by = -swept(obstacle.shape, p[:-1], p[1:]).distance
+        k = int((inside_by - cut).argmax())
+        depth = obstacle.violation(y[1:])[0]
         found.append(
             Approach(
                 number,
                 obstacle,
-                float(near.distance[k]),
-                instant,
-                tolerance,
-                float(depth.max()),
-                int(depth.argmax()) + 2,
+                inside_by=float(inside_by[k]),
+                instant=1 + k + float(share[k]),
+                tolerance=_SURFACE * float(way.sum()) + float(cut[k]),
+                depth=float(depth.max()),
+                deepest=int(depth.argmax()) + 2,
             )
         )
     return found
 
 
 def between(problem: PlanningProblem, trial: Trial) -> list[tuple[str, float]]:
-    """Obstacles on the straight way from the motion's end to its last goal, with its length.
+    """Obstacles, with margins, on the straight way from a motion's end to its last goal.
 
-    Such a motion has stopped in front of an obstacle, or has gone past its wrong side.
+    Such a motion has stopped in front of an obstacle, or has gone past its wrong side. A goal
+    within its tolerance, or 1 % of the way travelled, is reached.
+
+    Returns:
+        The obstacles' names, with the length of the way.
     """
     found = []
     for term in problem.outputs:
@@ -94,12 +105,15 @@ def between(problem: PlanningProblem, trial: Trial) -> list[tuple[str, float]]:
         p = term.probe.locate(trial.y[:, list(term.rows)])[0]
         here, goal = p[last : last + 1], term.goal[last : last + 1]
         way = float(np.linalg.norm(goal - here))
+        travelled = float(np.linalg.norm(np.diff(p, axis=0), axis=1).sum())
+        reached = term.tolerance if np.isfinite(term.tolerance) else _REACHED * travelled
+        if way <= reached:
+            continue
         for number, obstacle in enumerate(problem.obstacles, 1):
-            if obstacle.probe != term.probe or obstacle.shape.distance(goal)[0][0] < 0.0:
-                continue
-            near = nearest(obstacle.shape, here, goal)
-            if near.distance[0] < -_SURFACE * way:
-                found.append((obstacle_name(number, obstacle.shape), way))
+            if obstacle.probe == term.probe:
+                far = swept(obstacle.shape, here, goal).distance[0]
+                if far < obstacle.margin - _SURFACE * (travelled + way):
+                    found.append((obstacle_name(number, obstacle.shape), way))
     return found
 
 

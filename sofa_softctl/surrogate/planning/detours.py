@@ -11,10 +11,11 @@ import numpy as np
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.obstacles import Obstacle
 from sofa_softctl.surrogate.planning.probes import Probe
+from sofa_softctl.surrogate.planning.swept import swept
 from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial
 
 _SAMPLES = 200  # of the way without obstacles
-_STEPS = 100  # aside, until a sample is free: each by what it lacks of the margin
+_STEPS = 200  # aside, until a sample is free: each by what it lacks of the margin
 _WIDTH = 2.0  # largest detour aside, over the length of the way
 _DIRECTIONS = 0.1  # of the strongest direction in which the probe moves: weaker ones are left out
 _ARRIVED = 0.8  # share of the instants by which a detour has ended
@@ -96,13 +97,15 @@ def _reachable(probe: Probe, trial: Trial) -> np.ndarray:
 def _runs(obstacles: list[Obstacle], way: np.ndarray) -> list[np.ndarray]:
     """Indices of the parts of a way that are inside margins, one after the other."""
     inside = np.flatnonzero(_missing(obstacles, way) > 0.0)
+    inside = inside[(inside > 0) & (inside < len(way) - 1)]
     return [run for run in np.split(inside, np.flatnonzero(np.diff(inside) > 1) + 1) if len(run)]
 
 
 def _missing(obstacles: list[Obstacle], points: np.ndarray) -> np.ndarray:
-    """What points, shape (k, 3), lack of the margins, negative where they are free, (k,)."""
-    lack = [each.margin - each.shape.distance(points)[0] for each in obstacles]
-    return np.asarray(np.max(lack, axis=0))
+    """What the ways to and from points, shape (k, 3), lack of the margins, (k,); negative: free."""
+    lack = [each.margin - swept(each.shape, points[:-1], points[1:]).distance for each in obstacles]
+    way = np.max(lack, axis=0)
+    return np.maximum(np.append(way, way[-1]), np.insert(way, 0, way[0]))
 
 
 def _choices(
@@ -132,7 +135,8 @@ def _moved(
     for run, side in zip(_runs(obstacles, way), sides, strict=True):
         shift = np.zeros(len(run))
         for _ in range(_STEPS):
-            lack = _missing(obstacles, way[run] + shift[:, None] * side)
+            moved[run] = way[run] + shift[:, None] * side
+            lack = _missing(obstacles, moved)[run]
             shift += np.where(lack > 0.0, lack + 1e-3 * most, 0.0)
             if not (lack > 0.0).any():
                 break
@@ -140,5 +144,4 @@ def _moved(
             return None
         if shift.max() > most:
             return None
-        moved[run] += shift[:, None] * side
     return moved

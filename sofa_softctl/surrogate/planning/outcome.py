@@ -42,8 +42,10 @@ class Outcome:
     """All findings; empty if all went well."""
     miss: float
     """Largest distance from a goal of `Following` [length]."""
+    violation: float
+    """Largest depth of a point inside an obstacle's margin at an instant [length]."""
     inside: float
-    """Largest depth of a point inside an obstacle itself [length]."""
+    """How far a way inside an obstacle itself would have to be moved to leave it [length]."""
 
 
 def outcome(problem: PlanningProblem, ended: Ended, tried: int = 0) -> Outcome:
@@ -61,8 +63,10 @@ def outcome(problem: PlanningProblem, ended: Ended, tried: int = 0) -> Outcome:
         findings.append(Finding(status, _limits_reached(problem, ended.trial)))
     notes = (ended.fallback,) if ended.converged else ended.notes
     texts = (*(each.text for each in findings), *notes)
-    inside = max((-each.distance for each in near), default=0.0)
-    return Outcome(status, " ".join(filter(None, texts)), miss, max(inside, 0.0))
+    inside = max((each.inside_by for each in near), default=0.0)
+    violation = max((each.depth for each in near), default=0.0)
+    message = " ".join(filter(None, texts))
+    return Outcome(status, message, miss, max(violation, 0.0), max(inside, 0.0))
 
 
 def _balance(ended: Ended, blocked: bool) -> Iterator[Finding]:
@@ -114,7 +118,7 @@ def _obstacles(
     for each in inside:
         yield Finding(
             Status.INFEASIBLE,
-            f"The point is {-each.distance:.3g} inside {each} at "
+            f"The point is {each.inside_by:.3g} inside {each} at "
             f"{_when(problem, each.instant)}. Do not execute it.{others} Where there is a way "
             f"round, give goals along it, or a larger weight than {each.obstacle.weight:g}; else "
             "move the obstacle or the goals.",
@@ -122,9 +126,9 @@ def _obstacles(
     for name, way in between(problem, trial):
         yield Finding(
             Status.CLOSEST_FEASIBLE,
-            f"The way is blocked: {name} is between the end of the plan and its last goal, "
-            f"{way:.3g} apart.{others} Where there is a way round, give goals along it; else make "
-            "the margin smaller, or move the obstacle or the goals.",
+            f"The way is blocked: {name} or its margin is between the end of the plan and its "
+            f"last goal, {way:.3g} apart.{others} Where there is a way round, give goals along it; "
+            "else make the margin smaller, or move the obstacle or the goals.",
         )
     close = [each for each in near if each.too_near and not each.inside]
     for each in close:

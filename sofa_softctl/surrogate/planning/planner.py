@@ -63,10 +63,10 @@ class Plan:
     miss: float
     """Largest distance from a goal of `Following` [length]."""
     violation: float
-    """Largest depth of a point inside an obstacle's margin, on the ways between instants too
-    [length]."""
+    """Largest depth of a point inside an obstacle's margin at an instant [length]."""
     inside: float
-    """Largest depth of a point inside an obstacle itself, likewise [length]."""
+    """Largest depth inside an obstacle itself, between instants too: how far the straight way
+    between two would have to be moved to leave it [length]."""
     status: Status
     """Solved, closest feasible, infeasible or not converged."""
     message: str
@@ -160,7 +160,7 @@ def plan(
         defect=ended.trial.defect,
         stationarity=ended.stationarity,
         miss=found.miss,
-        violation=ended.trial.violation,
+        violation=found.violation,
         inside=found.inside,
         status=found.status,
         message=found.message,

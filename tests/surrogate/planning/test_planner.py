@@ -234,12 +234,14 @@ def test_obstacles_on_the_way_are_avoided(problem):
     assert found.reward < free.reward
 
 
-def test_an_obstacle_that_cannot_be_avoided_is_told(problem):
-    """A wall that ends above the whole robot."""
+def test_an_obstacle_that_cannot_be_avoided_gives_no_plan_to_execute(problem):
+    """A floor that the tip at rest touches; the goals are up to 0.01 below it, and further aside."""
     tip = problem.outputs[0].probe
-    found = plan(replace(problem, obstacles=(Obstacle(tip, HalfSpace((0, 1, 0), 1.0), 1.0),)))
-    assert found.violation > 0.5
-    assert "inside an obstacle's margin" in found.message
+    low = problem.outputs[0].goal[:, 1].min()
+    floor = Obstacle(tip, HalfSpace((0, 1, 0), low + 0.5 * (-0.4 - low) - 1e-3), 1.0)
+    found = plan(replace(problem, obstacles=(floor,)))
+    assert found.status is Status.INFEASIBLE
+    assert "inside obstacle 1 (HalfSpace, normal [0, 1, 0], offset" in found.message
 
 
 def test_a_laser_follows_a_line_on_a_plane(problem, chain):

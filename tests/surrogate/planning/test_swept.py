@@ -48,7 +48,7 @@ def test_the_distance_of_a_way_has_the_slope_of_its_differences(shape):
 
 
 def test_a_way_through_a_wall_is_inside_by_what_it_has_to_go_back():
-    """From 0.5 before a wall, 0.2 thick, to 0.3 behind it: no point is deeper than 0.1, the way is 0.5."""
+    """From 0.5 before a wall of 0.2 to 0.3 behind: no point is deeper than 0.1, the way is 0.5."""
     start, end = np.array([[0.0, 0.0, 0.6]]), np.array([[0.2, 0.0, -0.4]])
     assert nearest(WALL, start, end).distance == pytest.approx([-0.1])
     found = swept(WALL, start, end)
