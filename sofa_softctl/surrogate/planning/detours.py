@@ -11,7 +11,6 @@ import numpy as np
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.obstacles import Obstacle
 from sofa_softctl.surrogate.planning.probes import Probe
-from sofa_softctl.surrogate.planning.swept import swept
 from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial
 
 _SAMPLES = 200  # of the way without obstacles
@@ -32,8 +31,14 @@ def detours(problem: PlanningProblem, trial: Trial) -> list[PlanningProblem]:
     term = _guided(problem)
     if term is None:
         return []
-    obstacles = [each for each in problem.obstacles if each.probe == term.probe]
     way = _way(term, trial)
+    # No solid fits between two samples then, however thin it is.
+    between = float(np.linalg.norm(np.diff(way, axis=0), axis=1).max(initial=0.0))
+    obstacles = [
+        replace(each, margin=each.margin + between)
+        for each in problem.obstacles
+        if each.probe == term.probe
+    ]
     found = []
     for sides in _choices(obstacles, way, _reachable(term.probe, trial)):
         moved = _moved(obstacles, way, sides)
@@ -102,10 +107,9 @@ def _runs(obstacles: list[Obstacle], way: np.ndarray) -> list[np.ndarray]:
 
 
 def _missing(obstacles: list[Obstacle], points: np.ndarray) -> np.ndarray:
-    """What the ways to and from points, shape (k, 3), lack of the margins, (k,); negative: free."""
-    lack = [each.margin - swept(each.shape, points[:-1], points[1:]).distance for each in obstacles]
-    way = np.max(lack, axis=0)
-    return np.maximum(np.append(way, way[-1]), np.insert(way, 0, way[0]))
+    """What points, shape (k, 3), lack of the margins, negative where they are free, (k,)."""
+    lack = [each.margin - each.shape.distance(points)[0] for each in obstacles]
+    return np.asarray(np.max(lack, axis=0))
 
 
 def _choices(
@@ -135,8 +139,7 @@ def _moved(
     for run, side in zip(_runs(obstacles, way), sides, strict=True):
         shift = np.zeros(len(run))
         for _ in range(_STEPS):
-            moved[run] = way[run] + shift[:, None] * side
-            lack = _missing(obstacles, moved)[run]
+            lack = _missing(obstacles, way[run] + shift[:, None] * side)
             shift += np.where(lack > 0.0, lack + 1e-3 * most, 0.0)
             if not (lack > 0.0).any():
                 break
@@ -144,4 +147,5 @@ def _moved(
             return None
         if shift.max() > most:
             return None
+        moved[run] += shift[:, None] * side
     return moved

@@ -235,13 +235,12 @@ def test_obstacles_on_the_way_are_avoided(problem):
 
 
 def test_an_obstacle_that_cannot_be_avoided_gives_no_plan_to_execute(problem):
-    """A floor that the tip at rest touches; the goals are up to 0.01 below it, and further aside."""
-    tip = problem.outputs[0].probe
-    low = problem.outputs[0].goal[:, 1].min()
-    floor = Obstacle(tip, HalfSpace((0, 1, 0), low + 0.5 * (-0.4 - low) - 1e-3), 1.0)
-    found = plan(replace(problem, obstacles=(floor,)))
+    """A roof 0.001 above the tip at rest, of little weight; goals are up to 0.006 above."""
+    roof = Obstacle(problem.outputs[0].probe, HalfSpace((0, -1, 0), 0.399), weight=0.01)
+    found = plan(replace(problem, obstacles=(roof,)))
     assert found.status is Status.INFEASIBLE
-    assert "inside obstacle 1 (HalfSpace, normal [0, 1, 0], offset" in found.message
+    assert found.inside == pytest.approx(0.005, abs=1e-3)
+    assert "inside obstacle 1 (HalfSpace, normal [0, -1, 0], offset 0.399)" in found.message
 
 
 def test_a_laser_follows_a_line_on_a_plane(problem, chain):
