@@ -7,8 +7,9 @@ __all__, __getattr__, __dir__ = public(
     {
         "controller": ["SurrogateController"],
         "planning.costs": ["Effort", "Following", "Smoothness"],
-        "planning.obstacles": ["Obstacle", "Sphere"],
+        "planning.obstacles": ["Obstacle"],
         "planning.probes": ["Laser", "Point"],
+        "planning.solids": ["Box", "HalfSpace", "Sphere"],
         "robot": ["Task"],
     },
 )

@@ -34,8 +34,8 @@ def criteria_of(
     """What a replay is judged by.
 
     The task's point must stay near the planned path; goals with a tolerance that the plan reaches
-    must be reached; and no point may be inside an obstacle by more than the tolerance exceeds its
-    margin.
+    must be reached; and no point, nor its way between two instants, may be inside an obstacle by
+    more than the tolerance exceeds its margin.
 
     Args:
         task: The task.
@@ -86,8 +86,7 @@ def _obstacles(task: Task, replayed: np.ndarray, tolerance: float) -> list[Crite
     found = []
     for number, obstacle in enumerate(task.obstacles):
         if isinstance(obstacle, Obstacle):
-            depth, _ = obstacle.violation(replayed[1:, list(obstacle.rows)])
-            inside = float(depth.max()) - obstacle.margin
+            inside = float(obstacle.violation_between(replayed[:, list(obstacle.rows)])[0].max())
             allowed = max(tolerance - obstacle.margin, 0.0)
             found.append(Criterion(f"depth in obstacle {number}", inside, allowed))
     return found

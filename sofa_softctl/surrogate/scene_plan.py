@@ -166,6 +166,7 @@ class ScenePlan:
             "delay": self.delay,
             "miss": plan.miss,
             "violation": plan.violation,
+            "inside": plan.inside,
             "defect": plan.defect,
             "iterations": plan.iterations,
             "dofs": 3 * robot.map.layout.nodes,

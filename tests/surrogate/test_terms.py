@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
-from sofa_softctl.surrogate.planning.obstacles import Box, HalfSpace, Obstacle, Sphere
+from sofa_softctl.surrogate.planning.obstacles import Obstacle
 from sofa_softctl.surrogate.planning.probes import Laser, Point
+from sofa_softctl.surrogate.planning.solids import Box, HalfSpace, Sphere
 
 LASER = Laser(base=(0, 1, 2), tip=(3, 4, 5), normal=(0.0, 0.2, 2.0), offset=-3.0)
 SHAPES = [

@@ -78,10 +78,14 @@ class Following:
 
     def distance(self, y: np.ndarray) -> float:
         """Largest distance [length] to goals of positive weight, but for the first instant."""
+        return float(self.distances(y).max())
+
+    def distances(self, y: np.ndarray) -> np.ndarray:
+        """Distance of each instant [length], shape (K,); 0 at the first and without weight."""
         error, _ = self._error(y)
         counts = np.broadcast_to(self.weight, len(y)) > 0.0
         counts[0] = False
-        return float(np.linalg.norm(error, axis=1)[counts].max(initial=0.0))
+        return np.where(counts, np.linalg.norm(error, axis=1), 0.0)
 
     def value(self, y: np.ndarray) -> float:
         """See `OutputCost`."""

@@ -44,7 +44,7 @@ def approximate(problem: PlanningProblem, trial: Trial) -> Model:
     K, d = problem.instants, problem.dynamics.layout.lines
     u_at, a_at = columns(K, d)
     n = 2 * d * (K - 1)
-    y, y_a = trial.outputs, trial.jet.gradient[2:]  # at a_1 … a_K, at a_2 … a_K
+    y, y_a = trial.y, trial.jet.gradient[2:]  # at a_1 … a_K, at a_2 … a_K
     gradient, blocks = np.zeros((K - 1, d)), np.zeros((K - 1, d, d))
     pull = np.zeros_like(y[1:])  # slope by the outputs, (K - 1, n_outputs)
     for cost in problem.outputs:
@@ -68,10 +68,14 @@ def approximate(problem: PlanningProblem, trial: Trial) -> Model:
     for obstacle in problem.obstacles:
         rows = list(obstacle.rows)
         depth, by_y = obstacle.violation(y[1:, rows])
-        by_a = np.matmul(by_y[:, None], y_a[:, rows])  # (K - 1, 1, d)
         depths.append(depth)
-        slopes.append(scatter(by_a, np.arange(K - 1)[:, None], a_at, (K - 1, n)))
-        weights.append(np.full(K - 1, obstacle.weight))
+        slopes.append(_by_a(by_y, y_a[:, rows], a_at, n))
+        if obstacle.between:
+            depth, by_start, by_end = obstacle.violation_between(y[:, rows])
+            depths.append(depth)
+            before = _by_a(by_start[1:], y_a[:-1, rows], a_at[:-1], n, first=1)
+            slopes.append(before + _by_a(by_end, y_a[:, rows], a_at, n))
+        weights.append(np.full(len(obstacle.depth(y[:, rows])), obstacle.weight))
     return Model(
         gradient=np.concatenate((by_u, gradient), axis=1).ravel(),
         hessians=(scipy.sparse.csc_array(hessian), scipy.sparse.csc_array(hessian + bend)),
@@ -80,6 +84,12 @@ def approximate(problem: PlanningProblem, trial: Trial) -> Model:
         depth_slope=scipy.sparse.csr_array(scipy.sparse.vstack(slopes)),
         depth_weight=np.concatenate(weights),
     )
+
+
+def _by_a(by_y: np.ndarray, y_a: np.ndarray, at: np.ndarray, n: int, first: int = 0) -> Any:
+    """Slope of depths by outputs, shape (k, m), at rows from `first` of a matrix (first + k, n)."""
+    rows = first + np.arange(len(by_y))[:, None]
+    return scatter(np.matmul(by_y[:, None], y_a), rows, at, (first + len(by_y), n))
 
 
 def columns(K: int, d: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,76 +1,14 @@
-"""Obstacles by signed distance, with a hinge cost."""
+"""Obstacles of points, with a hinge cost."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from sofa_softctl.surrogate.planning.probes import Probe
-
-
-class Solid(Protocol):
-    """A solid: positive distance outside, negative inside."""
-
-    def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Signed distance of points, shape (K, 3), and its gradient: (K,), (K, 3)."""
-        ...
-
-
-@dataclass(frozen=True)
-class Sphere:
-    """A ball."""
-
-    center: tuple[float, float, float]
-    """Centre [length]."""
-    radius: float
-    """Radius [length]."""
-
-    def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Solid`. At the centre the direction is +x."""
-        out = p - np.asarray(self.center)
-        far = np.linalg.norm(out, axis=1)
-        normal = np.where(far[:, None] > 0.0, out, [1.0, 0.0, 0.0])
-        return far - self.radius, normal / np.linalg.norm(normal, axis=1, keepdims=True)
-
-
-@dataclass(frozen=True)
-class HalfSpace:
-    """All points with normal . x <= offset |normal|: a floor or a wall."""
-
-    normal: tuple[float, float, float]
-    """Outward direction, of any length but 0."""
-    offset: float
-    """Distance of its surface from the origin along the normal [length]."""
-
-    def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Solid`."""
-        n = np.asarray(self.normal, float)
-        n = n / np.linalg.norm(n)
-        return p @ n - self.offset, np.broadcast_to(n, p.shape)
-
-
-@dataclass(frozen=True)
-class Box:
-    """A box along the axes."""
-
-    lower: tuple[float, float, float]
-    """Corner of the smallest coordinates [length]."""
-    upper: tuple[float, float, float]
-    """Corner of the largest coordinates [length]."""
-
-    def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Solid`. Outside, to the nearest point; inside, to the nearest face."""
-        lower, upper = np.asarray(self.lower), np.asarray(self.upper)
-        out = p - np.clip(p, lower, upper)
-        far = np.linalg.norm(out, axis=1)
-        faces = np.concatenate((lower - p, p - upper), axis=1)  # (K, 6), negative inside
-        face = faces.argmax(axis=1)
-        inside = np.concatenate((-np.eye(3), np.eye(3)))[face]
-        outside = far > 0.0
-        normal = np.where(outside[:, None], out / np.where(outside, far, 1.0)[:, None], inside)
-        return np.where(outside, far, faces.max(axis=1)), normal
+from sofa_softctl.surrogate.planning.solids import Solid
+from sofa_softctl.surrogate.planning.swept import swept
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +16,11 @@ class Obstacle:
     """Cost weight * max(0, margin - distance) at every instant.
 
     The hinge is an exact penalty: a weight above the other terms' gain by entering keeps the point
-    out. It acts at the K instants, not on the path between.
+    out. With `between` straight ways between instants cost weight times their depth in the solid
+    too, so that no point jumps through a wall.
 
     Source: Schulman et al. 2014, "Motion planning with sequential convex optimization and convex
-        collision checking", eq. (4), without its swept volumes.
+        collision checking", eq. (4), and section V for the way between instants.
     """
 
     probe: Probe
@@ -92,6 +31,15 @@ class Obstacle:
     """Cost of depth inside the margin [cost / length]."""
     margin: float = 0.0
     """Distance to keep [length]."""
+    between: bool = False
+    """Whether ways between instants cost too. Planning sets it where a plan would go through."""
+
+    def __post_init__(self) -> None:
+        if not (0.0 < self.weight < np.inf and 0.0 <= self.margin < np.inf):
+            raise ValueError(
+                "an Obstacle needs a positive weight, and a margin that is not negative. Got: "
+                f"weight {self.weight}, margin {self.margin}"
+            )
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -103,3 +51,20 @@ class Obstacle:
         p, p_y = self.probe.locate(y)
         far, normal = self.shape.distance(p)
         return self.margin - far, -np.einsum("ki,kim->km", normal, p_y)
+
+    def violation_between(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Depth of the straight ways between instants in the solid itself.
+
+        Returns:
+            -distance [length], shape (K - 1,), positive inside; derivatives by the outputs at the
+            start of each way, (K - 1, m), and at its end, (K - 1, m).
+        """
+        p, p_y = self.probe.locate(y)
+        way = swept(self.shape, p[:-1], p[1:])
+        by_start = -np.einsum("ki,kim->km", way.by_start, p_y[:-1])
+        return -way.distance, by_start, -np.einsum("ki,kim->km", way.by_end, p_y[1:])
+
+    def depth(self, y: np.ndarray) -> np.ndarray:
+        """Depths in the margin at instants 2 to K, then those of ways if they cost, shape (h,)."""
+        at = self.violation(y[1:])[0]
+        return np.concatenate((at, self.violation_between(y)[0])) if self.between else at

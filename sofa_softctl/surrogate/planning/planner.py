@@ -11,7 +11,10 @@ import numpy as np
 from sofa_softctl._internal.blas_threads import one_blas_thread
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.grid.embedding import Embedding
-from sofa_softctl.surrogate.planning.costs import Following
+from sofa_softctl.surrogate.planning.checks import check_limits, check_places
+from sofa_softctl.surrogate.planning.collisions import approaches, between, obstructed
+from sofa_softctl.surrogate.planning.detours import detours
+from sofa_softctl.surrogate.planning.outcome import outcome
 from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial, evaluate
 from sofa_softctl.surrogate.planning.trust_region import (
     Ended,
@@ -20,17 +23,8 @@ from sofa_softctl.surrogate.planning.trust_region import (
     optimise,
 )
 
-_REASONS = {
-    Status.CLOSEST_FEASIBLE: (
-        "The goals are out of reach: this plan comes as near to them as the limits allow. "
-        "Move the goals, widen the limits, or give more time."
-    ),
-    Status.INFEASIBLE: (
-        "No motion was found that is in balance at every step, within the limits, and at rest in "
-        "the end if that is asked for: this one comes nearest to it. Do not execute it."
-    ),
-    Status.NOT_CONVERGED: "The optimum was not reached: this is the best plan so far.",
-}
+_OTHER_STARTS = 4  # initial motions around obstacles that are tried
+_GUIDE = 30  # iterations for one of them, which need not be optimal
 
 
 class Iteration(NamedTuple):
@@ -69,13 +63,16 @@ class Plan:
     miss: float
     """Largest distance from a goal of `Following` [length]."""
     violation: float
-    """Largest depth of a point inside an obstacle's margin [length]."""
+    """Largest depth of a point inside an obstacle's margin at an instant [length]."""
+    inside: float
+    """Largest depth inside an obstacle itself, between instants too: how far the straight way
+    between two would have to be moved to leave it [length]."""
     status: Status
     """Solved, closest feasible, infeasible or not converged."""
     message: str
     """Message; empty if all went well."""
     iterations: int
-    """Iterations, all rounds."""
+    """Iterations, all rounds and all initial motions."""
     history: tuple[Iteration, ...]
     """The iterations."""
 
@@ -93,6 +90,10 @@ def plan(
 ) -> Plan:
     """Plan a motion; refine the map and plan again from it, `rounds` times.
 
+    A local method: the plan stays on the side of an obstacle on which its initial motion passes.
+    Where the first round ends inside an obstacle's margin, or behind an obstacle, up to four other
+    initial motions around obstacles are tried; the best one goes on.
+
     Args:
         problem: The problem.
         u: Initial tensions, shape (K - 1, d); clipped to their limits. None = stay at a_1.
@@ -108,7 +109,8 @@ def plan(
         The plan of the last round, with `status` and `message`.
 
     Raises:
-        ValueError: A start of the wrong shape, or one where a term has no value.
+        ValueError: A start of the wrong shape, or one where a term has no value; limits that
+            contradict each other; a start, or most goals, inside an obstacle.
 
     Source: Jia, Pan, Manocha, Algorithm 1; the optimiser is in the manner of Schulman et al. 2014.
     """
@@ -120,8 +122,11 @@ def plan(
     a = np.vstack((problem.a_first, u)) if a is None else np.array(a, float)
     if a.shape != (K, d):
         raise ValueError(f"a must have shape {(K, d)}. Got: {a.shape}")
+    check_limits(problem)
     a[0], a[1:] = problem.a_first, np.clip(a[1:], *problem.state_bounds)
+    settings = settings or Settings()
     history: list[Iteration] = []
+    tried = 0
     for number in range(rounds + 1):
         if number and refine is not None:
             finer = refine()
@@ -141,57 +146,66 @@ def plan(
                 "another start u."
             )
         with one_blas_thread():
-            ended = optimise(problem, start, settings or Settings(), report)
+            if number == 0:
+                check_places(problem, start)
+            others = 0 if number else _OTHER_STARTS
+            problem, ended, more = _best_of_starts(problem, start, settings, report, others)
+            tried += more
         a, u = ended.trial.a, ended.trial.u
-    return _plan(problem, ended, tuple(history))
-
-
-def _plan(problem: PlanningProblem, ended: Ended, history: tuple[Iteration, ...]) -> Plan:
-    trial = ended.trial
-    miss, missed = _misses(problem, trial)
-    if ended.stuck and not ended.balanced:
-        status = Status.INFEASIBLE
-    elif not ended.converged:
-        status = Status.NOT_CONVERGED
-    else:
-        status = Status.CLOSEST_FEASIBLE if missed else Status.SOLVED
-    reasons = [] if status.ok else [_REASONS[status]]
-    notes = filter(None, (ended.fallback,)) if ended.converged else ended.notes
-    if status is Status.NOT_CONVERGED and ended.stuck:
-        reasons.append(
-            "No step from it gains anything: where it wants to go the map may have no answer, as "
-            "where the robot buckles, folds or snaps."
-        )
-    if not ended.balanced:
-        advice = "" if status is Status.INFEASIBLE else " Do not execute it."
-        reasons.append(f"Steps lack balance by up to {trial.defect:.1e} of the force.{advice}")
-    if missed:
-        reasons.append(f"Largest distance from a goal: {miss:.3g}.")
-    if trial.violation > 0.0:
-        reasons.append(
-            f"A point is {trial.violation:.3g} inside an obstacle's margin; give obstacles a "
-            "larger weight if that is too much."
-        )
+    found = outcome(problem, ended, tried)
     return Plan(
-        u=trial.u,
-        a=trial.a,
-        reward=-trial.cost,
-        defect=trial.defect,
+        u=u,
+        a=a,
+        reward=-ended.trial.cost,
+        defect=ended.trial.defect,
         stationarity=ended.stationarity,
-        miss=miss,
-        violation=trial.violation,
-        status=status,
-        message=" ".join((*reasons, *notes)),
+        miss=found.miss,
+        violation=found.violation,
+        inside=found.inside,
+        status=found.status,
+        message=found.message,
         iterations=len(history),
-        history=history,
+        history=tuple(history),
     )
 
 
-def _misses(problem: PlanningProblem, trial: Trial) -> tuple[float, bool]:
-    """Largest distance from a goal, and whether one exceeds its tolerance."""
-    miss, missed = 0.0, False
-    for term in problem.outputs:
-        if isinstance(term, Following):
-            far = term.distance(trial.outputs[:, list(term.rows)])
-            miss, missed = max(miss, far), missed or far > term.tolerance
-    return miss, missed
+def _best_of_starts(
+    problem: PlanningProblem,
+    start: Trial,
+    settings: Settings,
+    report: Callable[[TrustRegionIteration], None],
+    others: int,
+) -> tuple[PlanningProblem, Ended, int]:
+    """Optimum from a start; where obstacles obstruct it, the best of those from other starts too.
+
+    Returns:
+        The problem, in which ways between instants then cost; the optimum; and the number of other
+        starts, at most `others`.
+    """
+
+    def rank(ended: Ended) -> tuple[bool, bool, bool, float]:
+        inside = any(each.inside for each in approaches(problem, ended.trial))
+        blocked = bool(between(problem, ended.trial))
+        return inside, not ended.balanced, blocked, ended.trial.cost
+
+    best, tried = optimise(problem, start, settings, report), 0
+    if not obstructed(problem, best.trial):
+        return problem, best, 0
+    guides = detours(problem, best.trial)[:others] if others else []
+    solid = tuple(replace(obstacle, between=True) for obstacle in problem.obstacles)
+    again = not all(obstacle.between for obstacle in problem.obstacles)
+    problem = replace(problem, obstacles=solid)
+    for guide in (*guides, *([None] if again else [])):
+        other = start if guide is None else _guided(guide, start, settings)
+        other = evaluate(problem, other.a, other.u)
+        best = min(best, optimise(problem, other, settings, report), key=rank)
+        tried += guide is not None
+        if not obstructed(problem, best.trial):
+            break
+    return problem, best, tried
+
+
+def _guided(guide: PlanningProblem, start: Trial, settings: Settings) -> Trial:
+    """A motion along the goals of a detour."""
+    few = replace(settings, iterations=_GUIDE)
+    return optimise(guide, evaluate(guide, start.a, start.u), few, lambda _: None).trial

@@ -111,7 +111,7 @@ class Trial:
     """Tensions u_1 … u_K-1, shape (K - 1, d)."""
     jet: Jet
     """The map at a_0 … a_K, K + 1 points."""
-    outputs: np.ndarray
+    y: np.ndarray
     """Outputs at a_1 … a_K with the problem's offset [length], shape (K, n)."""
     cost: float
     """Sum of all terms, with obstacles [cost]; NaN where one is undefined."""
@@ -120,7 +120,7 @@ class Trial:
     defect: float
     """Largest |r| of a step over `Dynamics.unit` [-]."""
     depth: np.ndarray
-    """Depth of points inside margins, negative outside [length], shape (h,)."""
+    """Depth of points inside margins, negative outside, see `Obstacle.depth` [length], (h,)."""
 
     @property
     def violation(self) -> float:
@@ -142,7 +142,7 @@ def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> Trial:
     y = jet.value[1:] if problem.offset is None else jet.value[1:] + problem.offset
     cost = sum(term.value(y[:, term.rows]) for term in problem.outputs)
     cost += sum(term.value(u) for term in problem.inputs)
-    depth = [term.violation(y[1:, term.rows])[0] for term in problem.obstacles]
+    depth = [term.depth(y[:, term.rows]) for term in problem.obstacles]
     cost += sum(
         term.weight * np.maximum(each, 0.0).sum()
         for term, each in zip(problem.obstacles, depth, strict=True)
@@ -152,7 +152,7 @@ def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> Trial:
         a=a,
         u=u,
         jet=jet,
-        outputs=y,
+        y=y,
         cost=float(cost),
         lack=lack,
         defect=float(np.linalg.norm(r, axis=1).max()),

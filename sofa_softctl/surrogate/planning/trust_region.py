@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -17,7 +18,8 @@ from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial
 
 _TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
 _CORRECTIONS = 3  # of a step that lost its balance
-_IDLE = 20  # iterations without gain before the end: a trust region may need a dozen to shrink
+_IDLE = 40  # iterations with hardly any gain before the end: a trust region may shrink in a dozen
+_HARDLY = 1e-6  # of the cost, in all of them: in front of an obstacle steps gain ever less
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,8 @@ class _Search:
         largest = float(self.model.hessians[0].diagonal().max(initial=0.0))
         self.scale = 1.0 / largest if largest > 0.0 else 1.0
         self.radius, self.penalty = settings.radius, settings.penalty
-        self.hessian = self.idle = 0
+        self.hessian = 0
+        self.costs: deque[float] = deque(maxlen=_IDLE + 1)  # of motions in balance, the last ones
         self.stationarity, self.converged = np.inf, False
         self.notes: dict[str, None] = {}
         self.replaced: list[tuple[str, ...]] = []  # notes of each answer by another solver
@@ -145,8 +148,11 @@ class _Search:
     def stuck(self) -> bool:
         s = self.settings
         ended = self.radius < s.radius_min or self.penalty > s.penalty_max
-        # beside an unusable cell, steps become ever smaller
-        return ended or (self.idle >= _IDLE and self.balanced)
+        # beside an unusable cell, or in front of an obstacle, steps become ever smaller
+        idle = len(self.costs) > _IDLE and (
+            self.costs[0] - self.costs[-1] <= _HARDLY * abs(self.costs[-1])
+        )
+        return ended or idle
 
     def iterate(self) -> bool:
         """Solve a QP and accept its step if it is good enough; returns whether it was."""
@@ -197,11 +203,14 @@ class _Search:
         elif actual > 0.75 * predicted and far > 0.9 * self.radius:
             self.radius = min(2.0 * self.radius, self.settings.radius_max)
         accepted = bool(actual >= 0.1 * predicted - noise and actual >= -noise)
-        self.idle = 0 if accepted and actual > noise else self.idle + 1
         if accepted:
             self.trial = there
             if not self.converged:
                 self.model = approximate(self.problem, there)
+        if self.balanced:
+            self.costs.append(self.trial.cost)
+        else:
+            self.costs.clear()
         return accepted, predicted
 
     def _second_order(self, there: Trial) -> Trial:

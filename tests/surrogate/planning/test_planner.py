@@ -10,9 +10,10 @@ from sofa_softctl.qp.solvers import register, sparse_qp_solvers
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
 from sofa_softctl.surrogate.planning.linearization import approximate, columns
-from sofa_softctl.surrogate.planning.obstacles import HalfSpace, Obstacle, Sphere
+from sofa_softctl.surrogate.planning.obstacles import Obstacle
 from sofa_softctl.surrogate.planning.planner import plan
 from sofa_softctl.surrogate.planning.probes import Laser, Point
+from sofa_softctl.surrogate.planning.solids import HalfSpace, Sphere
 from sofa_softctl.surrogate.planning.step import simulate
 from sofa_softctl.surrogate.planning.transcription import Limits, PlanningProblem, evaluate
 from sofa_softctl.surrogate.planning.trust_region import Settings
@@ -83,9 +84,7 @@ def test_slopes_of_a_trial_are_its_differences(problem, chain):
         ahead, back = evaluate(smooth, *moved(h)), evaluate(smooth, *moved(-h))
         assert model.gradient @ x == pytest.approx((ahead.cost - back.cost) / (2 * h), rel=1e-6)
         assert model.balance @ x == pytest.approx((ahead.lack - back.lack) / (2 * h), abs=1e-4)
-        depths = [
-            ball.violation(evaluate(smooth, *moved(s)).jet.value[2:, ball.rows])[0] for s in (h, -h)
-        ]
+        depths = [ball.depth(evaluate(smooth, *moved(s)).y[:, ball.rows]) for s in (h, -h)]
         assert model.depth_slope @ x == pytest.approx((depths[0] - depths[1]) / (2 * h), abs=1e-6)
 
 
@@ -235,12 +234,13 @@ def test_obstacles_on_the_way_are_avoided(problem):
     assert found.reward < free.reward
 
 
-def test_an_obstacle_that_cannot_be_avoided_is_told(problem):
-    """A wall that ends above the whole robot."""
-    tip = problem.outputs[0].probe
-    found = plan(replace(problem, obstacles=(Obstacle(tip, HalfSpace((0, 1, 0), 1.0), 1.0),)))
-    assert found.violation > 0.5
-    assert "inside an obstacle's margin" in found.message
+def test_an_obstacle_that_cannot_be_avoided_gives_no_plan_to_execute(problem):
+    """A roof 0.001 above the tip at rest, of little weight; goals are up to 0.006 above."""
+    roof = Obstacle(problem.outputs[0].probe, HalfSpace((0, -1, 0), 0.399), weight=0.01)
+    found = plan(replace(problem, obstacles=(roof,)))
+    assert found.status is Status.INFEASIBLE
+    assert found.inside == pytest.approx(0.005, abs=1e-3)
+    assert "inside obstacle 1 (HalfSpace, normal [0, -1, 0], offset 0.399)" in found.message
 
 
 def test_a_laser_follows_a_line_on_a_plane(problem, chain):
