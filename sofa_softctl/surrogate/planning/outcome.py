@@ -87,7 +87,7 @@ def _balance(ended: Ended, blocked: bool) -> Iterator[Finding]:
             yield Finding(
                 Status.NOT_CONVERGED,
                 "No step from it gains anything: where it wants to go the map may have no answer, "
-                "as where the robot buckles, folds or snaps.",
+                "as where the robot buckles, folds or snaps, or it is at an edge of an obstacle.",
             )
         if not ended.balanced:
             yield Finding(Status.NOT_CONVERGED, f"{lack} Do not execute it.")

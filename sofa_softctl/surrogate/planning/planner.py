@@ -196,13 +196,22 @@ def _best_of_starts(
     again = not all(obstacle.between for obstacle in problem.obstacles)
     problem = replace(problem, obstacles=solid)
     for guide in (*guides, *([None] if again else [])):
-        other = start if guide is None else _guided(guide, start, settings)
+        if guide is not None:
+            other = _guided(guide, start, settings)
+        else:
+            other = _at_rest(problem) if others else start
         other = evaluate(problem, other.a, other.u)
         best = min(best, optimise(problem, other, settings, report), key=rank)
         tried += guide is not None
         if not obstructed(problem, best.trial):
             break
     return problem, best, tried
+
+
+def _at_rest(problem: PlanningProblem) -> Trial:
+    """No motion: it has not jumped anywhere."""
+    u = problem.within_limits(np.tile(problem.a_first, (problem.instants - 1, 1)))
+    return evaluate(problem, np.tile(problem.a_first, (problem.instants, 1)), u)
 
 
 def _guided(guide: PlanningProblem, start: Trial, settings: Settings) -> Trial:

@@ -134,9 +134,10 @@ def test_a_ball_right_on_the_way_is_gone_round(problem, radius):
 
 
 def test_a_wall_is_gone_round_at_its_near_end_and_not_jumped_through(problem):
-    """Without ways between instants the point passes 0.4 of wall within a step, in two swings."""
+    """Without ways between instants the point passes 0.4 of wall within a step."""
     wall = Box((8.0, -9.0, -1.0), (8.4, 5.0, 1.0))
-    found = plan(with_shapes(problem, wall))
+    smooth = replace(problem, inputs=(Smoothness(1.0),))
+    found = plan(with_shapes(smooth, wall))
     assert found.status is Status.SOLVED
     assert clearance(problem, found, wall) > 0.0
     p = tip_of(problem, found)
@@ -213,3 +214,28 @@ def test_goals_beyond_the_limits_name_the_limit(problem):
     assert found.status is Status.CLOSEST_FEASIBLE
     assert "a_max = 1 (line 1, in" in found.message
     assert found.miss == pytest.approx(10.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("aside", [0.0, 0.1])
+def test_a_ball_smaller_than_a_step_is_gone_round_and_not_jumped_over(problem, aside):
+    """The initial motion has an instant before it and the next one behind it."""
+    free = plan(problem)
+    p = tip_of(problem, free)
+    middle = 0.5 * (p[K // 2] + p[K // 2 + 1])
+    ball = Sphere((float(middle[0]), float(middle[1]) + aside, 0.0), 0.2)
+    assert ball.distance(p)[0].min() > 0.0 > clearance(problem, free, ball)
+    walled = with_shapes(problem, ball, weight=1e3, margin=0.0)
+    found = plan(walled, free.u, free.a)
+    assert found.status is Status.SOLVED
+    assert clearance(problem, found, ball) > -1e-3  # half of 1e-4 of the way of 20
+    assert p[-1] == pytest.approx(GOAL, abs=0.01)
+
+
+def test_an_initial_motion_that_jumps_through_a_wall_is_given_up(problem):
+    """Straight through 0.3 of wall in a step of 0.65, both sides of its margin: no way back."""
+    wall = Box((10.0, -99.0, -1.0), (10.3, 99.0, 1.0))
+    free = plan(problem)
+    found = plan(with_shapes(problem, wall, weight=1e3, margin=0.1), free.u, free.a)
+    assert found.status is Status.CLOSEST_FEASIBLE
+    assert "The way is blocked" in found.message
+    assert clearance(problem, found, wall) > 0.0

@@ -63,7 +63,7 @@ def random_trial(problem, seed=0):
 def test_slopes_of_a_trial_are_its_differences(problem, chain):
     """Along random directions of all variables; costs, balance, rest and depth at once."""
     tip = problem.outputs[0].probe
-    ball = Obstacle(tip, Sphere((0.1, -0.2, 0.0), 0.15), 3.0)
+    ball = Obstacle(tip, Sphere((0.1, -0.2, 0.0), 0.15), 3.0, between=True)
     problem = replace(
         problem, rest=True, obstacles=(ball,), a_before=np.array([0.1, -0.1]), a_first=np.ones(2)
     )
