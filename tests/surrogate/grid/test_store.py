@@ -194,7 +194,7 @@ def test_a_file_that_may_not_grow_is_told_and_keeps_what_it_has(path):
     command = [sys.executable, "-c", FULL, str(path)]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     count, message = told.split(" ", 1)
-    assert "the store could not be read or written: the disk failed, or a limit" in message
+    assert "the store could not be read or written (disk I/O error). Check the disk" in message
     with Store(path, "arm") as store:
         assert len(store) == int(count) >= 5
         for each in store:
