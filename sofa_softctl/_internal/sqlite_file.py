@@ -213,8 +213,8 @@ _MEANINGS = {
     "SQLITE_NOTADB": ("is no SQLite file", "Choose another file."),
     "SQLITE_CORRUPT": ("is damaged", "Restore it from a copy, or choose another file."),
     "SQLITE_IOERR": (
-        "could not be read or written: the disk failed, or a limit of file sizes was reached",
-        "Check the disk and go on: what was kept before is intact.",
+        "could not be read or written (disk I/O error)",
+        "Check the disk, its space and limits of file sizes: what was kept before is intact.",
     ),
     "SQLITE_BUSY": (
         f"was held by another process for {TIMEOUT:.0f} s",

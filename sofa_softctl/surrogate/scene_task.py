@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.errors import SceneError
+from sofa_softctl.errors import SceneError, SoftctlError
 from sofa_softctl.scene.loader import arguments_of, load_scene
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
@@ -73,12 +73,14 @@ def make_task(
 def at_fault(what: str) -> Iterator[None]:
     """Raise a `ValueError` as a SceneError with the part of the scene file and its line.
 
+    Errors of this package, as of a store, say themselves what is wrong where.
+
     Raises:
         SceneError: in its place.
     """
     try:
         yield
-    except SceneError:
+    except SoftctlError:
         raise
     except ValueError as error:
         raise SceneError(f"{what}: {error}").with_traceback(error.__traceback__) from error

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sofa_softctl.errors import StoreError
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.grid_notes import with_grid_notes
+from sofa_softctl.surrogate.plan_scene import plan_scene
 from sofa_softctl.surrogate.planning.costs import Effort, Following
 from sofa_softctl.surrogate.planning.probes import Point
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
@@ -109,6 +111,13 @@ def test_equilibria_that_could_not_be_kept_are_said(tmp_path):
     assert unsaved > 0
     assert found.message.startswith(f"{unsaved} equilibria could not be kept. {tmp_path}")
     assert "the disk is full. Free some space" in found.message
+
+
+def test_a_store_that_is_refused_is_not_laid_to_the_scene(tmp_path):
+    path = tmp_path / "letter"
+    path.write_text("a letter, long enough to be taken for a database of another program " * 9)
+    with pytest.raises(StoreError, match=f"^{path}: the store is no SQLite file. Choose another"):
+        plan_scene(SCENE, "circle", store=path)
 
 
 NODE = 12

@@ -16,18 +16,18 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from sofa_softctl._internal.sqlite_file import SqliteFile, SqliteSchema
 from sofa_softctl.errors import StoreError
 from sofa_softctl.surrogate.grid.evaluation import Sample
+from sofa_softctl.surrogate.grid.store_content import Stored, StoreInfo
 
 FORMAT = 3
 """Version of the tables, SQLite's user_version."""
@@ -62,47 +62,6 @@ ON CONFLICT (model, point, branch) DO UPDATE SET level = excluded.level,
     value = excluded.value, gradient = excluded.gradient, message = excluded.message,
     checksum = excluded.checksum
 """
-
-
-class Stored(NamedTuple):
-    """A point of a store."""
-
-    u: np.ndarray
-    """The point [input], shape (d,)."""
-    level: int
-    """Level of the grid that needed it."""
-    branch: int
-    """0 for the first solution at the point, 1 and so on for others."""
-    answer: Sample | str
-    """Its sample, or the reason of failure."""
-
-
-@dataclass(frozen=True)
-class StoreInfo:
-    """Content of a store for its model."""
-
-    path: Path
-    """The file."""
-    model: str
-    """Content hash of the model."""
-    samples: dict[int, int]
-    """Number of samples by level."""
-    failed: int
-    """Number of points where the map has no solution."""
-    branching: int
-    """Number of points with several solutions."""
-    damaged: int
-    """Number of damaged samples, which are solved again when they are needed."""
-    models: int
-    """Number of models in the file."""
-    size: int
-    """Size of the file and its log on disk [bytes]."""
-    created: datetime
-    """Time of the model's first use with this file."""
-    version: str
-    """Version of the package then."""
-    format: int
-    """Version of the file's tables."""
 
 
 class Store:
@@ -223,7 +182,7 @@ class Store:
             damaged=len(self) - len(found),
             models=self._file.row("SELECT COUNT(*) FROM models")[0],
             size=sum(file.stat().st_size for file in files if file.exists()),
-            created=self._date(created),
+            created=_date(created),
             version=by,
             format=FORMAT,
         )
@@ -264,17 +223,18 @@ class Store:
             digest.update(f"{type(value).__name__} {len(data)} ".encode() + data)
         return digest.digest()
 
-    def _date(self, text: Any) -> datetime:
-        try:
-            return datetime.fromisoformat(text)
-        except (TypeError, ValueError):
-            raise self._broken("models") from None
-
     def _broken(self, table: str) -> StoreError:
         return StoreError(
             f"{self.path}: the store is damaged (table '{table}'). Restore it from a copy, or "
             "choose another file."
         )
+
+
+def _date(text: Any) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
 
 
 def _stored(row: tuple[Any, ...]) -> Stored:

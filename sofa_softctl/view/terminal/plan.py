@@ -113,7 +113,7 @@ def stored_row(found: Any) -> StoredRow:
         branching=found.branching,
         failed=found.failed,
         damaged=found.damaged,
-        created=found.created.strftime("%Y-%m-%d %H:%M"),
+        created=found.created.strftime("%Y-%m-%d %H:%M") if found.created else "unknown",
         version=found.version,
     )
 

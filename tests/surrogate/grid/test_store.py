@@ -194,7 +194,7 @@ def test_a_file_that_may_not_grow_is_told_and_keeps_what_it_has(path):
     command = [sys.executable, "-c", FULL, str(path)]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     count, message = told.split(" ", 1)
-    assert "the store could not be read or written: the disk failed, or a limit" in message
+    assert "the store could not be read or written (disk I/O error). Check the disk" in message
     with Store(path, "arm") as store:
         assert len(store) == int(count) >= 5
         for each in store:
@@ -328,6 +328,7 @@ def flipped(tmp_path_factory):
             other.put(u, sample(100 + k, n=40))
         store.put(POINTS[0], sample(50, n=40), branch=1)
         store.failed(POINTS[-1], "it buckles")
+        store._file.execute("UPDATE models SET created = '2026-01-01T00:00:00+00:00'")
     return path.read_bytes()
 
 
@@ -390,6 +391,14 @@ def test_a_half_written_file_loses_its_end_alone(path, tmp_path, part):
             (tmp_path / f"copy{number}{end}").write_bytes(data[:cut])
         with Store(copy, "a" * 64) as opened:
             check_all(opened)
+
+
+def test_a_damaged_date_hides_nothing_else(path):
+    with Store(path, "arm") as store:
+        store.put(np.zeros(2), sample())
+        store._file.execute("UPDATE models SET created = CAST(x'32ff' AS TEXT)")
+        assert store.info().created is None
+        assert store.info().samples == {0: 1}
 
 
 def test_a_file_with_a_damaged_structure_is_refused_and_left_alone(path):

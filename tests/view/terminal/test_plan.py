@@ -18,6 +18,8 @@ TOLD = {
     "branching": 0,
     "refused": 0,
     "from_store": 0,
+    "coordinates": 121,
+    "lost": 5e-8,
     "seconds": 2.0,
     "seconds_exact": 1.5,
 }
@@ -33,6 +35,11 @@ def shown(capsys, estimate=None, **changes):
 def test_a_plan_tells_what_was_expected(capsys):
     expected = CostEstimate({0: 16, 1: 14}, known=0, each=0.05, size=1000)
     assert "about 30 equilibria, 1.5 s, 0.03 MB in memory" in shown(capsys, expected)
+
+
+def test_a_plan_tells_the_size_of_its_basis_and_what_that_leaves_out(capsys):
+    assert "reduced basis 121 coordinates, 5e-08 left out" in shown(capsys)
+    assert "reduced basis" not in shown(capsys, corners=None, coordinates=None, lost=None)
 
 
 def test_a_plan_without_work_has_a_grid_all_the_same(capsys):
