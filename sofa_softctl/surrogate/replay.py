@@ -109,6 +109,12 @@ def _run(session: Session, plan: PlanFile, points: Sequence[str]) -> tuple[np.nd
     """The watched points at the instants of the plan, and why it ended early."""
     watch = _watch(session, points)
     found = np.full((len(plan.times) + 1, len(watch())), np.nan)
+    dt = float(plan.times[1] - plan.times[0])
+    if not np.isclose(dt, session.dt, rtol=1e-6):
+        return found, (
+            f"the plan has steps of {dt:g}, and the scene of {session.dt:g}. Leave out SURROGATE's "
+            "'dt'."
+        )
     try:
         session.step(round(plan.times[0] / session.dt) - 1)
         found[0] = watch()

@@ -92,6 +92,13 @@ def test_a_scene_without_the_parameter_plan_gets_a_controller(tmp_path):
     assert again.failure == ""
 
 
+def test_a_plan_with_other_steps_than_the_scenes_is_not_accepted():
+    found = plan_scene(PLANAR, "reach", instants=60)
+    slow = replace(found.file(), times=2.0 * found.file().times)
+    seen = replay(PLANAR, slow, ["/arm/tip"])
+    assert "steps of 0.02, and the scene of 0.01" in seen.failure and np.isnan(seen.points).all()
+
+
 def test_a_plan_begins_when_the_robot_hangs_at_rest():
     """The planar arm sinks by some 0.3 mm under its weight, more with softer joints."""
     for modulus, most in ((100.0, 20), (40.0, 100)):
