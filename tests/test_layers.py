@@ -13,7 +13,7 @@ from sofa_softctl.plugins import CONTROLLERS
 
 ROOT = Path(__file__).parents[1]
 LAYERS = (
-    ("errors", "status", "units"),
+    ("acceptance", "errors", "status", "units"),
     ("_internal",),
     ("qp", "record"),
     ("hooks",),
@@ -40,7 +40,7 @@ RUNTIME = (
 )
 """The same within the runtime."""
 AMONG_THEMSELVES = {
-    frozenset({"errors", "status", "units"}): "single files without a domain",
+    frozenset({"acceptance", "errors", "status", "units"}): "single files without a domain",
     frozenset({"helper", "kernels", "mesh"}): "meshes are read into arrays of the kernels",
 }
 """Layers whose members may import each other, and why."""

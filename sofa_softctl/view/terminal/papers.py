@@ -38,7 +38,7 @@ def show_planning(found: Sequence[Any], paper: Any) -> None:
         "equilibria without, from the same start": "evaluations",
         "equilibria without, from rest": "evaluations_from_rest",
         "relative error of a step": "error",
-        "the same with velocities": "error_of_state",
+        "of its velocities": "error_of_velocity",
         "relative to the displacement": "error_of_displacement",
         "tensions of both plans apart by": "apart",
         "equilibria with the adaptive grid": "evaluations_adaptive",
