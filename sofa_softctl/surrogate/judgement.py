@@ -72,7 +72,7 @@ def _apart(probe: Probe, planned: np.ndarray, replayed: np.ndarray) -> float:
 
 def _goals(task: Task, planned: np.ndarray, replayed: np.ndarray) -> list[Criterion]:
     found = []
-    for number, term in enumerate(task.outputs):
+    for number, term in enumerate(task.outputs, 1):
         if not isinstance(term, Following) or not np.isfinite(term.tolerance):
             continue
         rows = list(term.rows)
@@ -84,7 +84,7 @@ def _goals(task: Task, planned: np.ndarray, replayed: np.ndarray) -> list[Criter
 
 def _obstacles(task: Task, replayed: np.ndarray, tolerance: float) -> list[Criterion]:
     found = []
-    for number, obstacle in enumerate(task.obstacles):
+    for number, obstacle in enumerate(task.obstacles, 1):
         if isinstance(obstacle, Obstacle):
             inside = float(obstacle.violation_between(replayed[:, list(obstacle.rows)])[0].max())
             allowed = max(tolerance - obstacle.margin, 0.0)

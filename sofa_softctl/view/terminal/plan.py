@@ -74,7 +74,7 @@ def show_plan(found: Any) -> None:
 def _replay_rows(found: Any) -> dict[str, str]:
     """What the replay on the full robot measured."""
     if found.report is None:
-        return {"replayed on the full robot": "no: the plan must not be executed anyway"}
+        return {"replayed on the full robot": "no, as the plan must not be executed"}
     rows = {}
     for each in found.report.criteria:
         unit = symbol(found.units, each.quantity) if each.quantity else ""
@@ -84,7 +84,8 @@ def _replay_rows(found: Any) -> dict[str, str]:
         limit = "steps have the lines' stiffness; without, they are stable up to 1"
         rows["flutter number"] = f"{found.flutter:.2g}: {limit}"
     if found.corrections:
-        rows["corrected"] = f"{found.corrections} times for what the full robot missed"
+        count = "once" if found.corrections == 1 else f"{found.corrections} times"
+        rows["corrected"] = f"{count}, for what the full robot missed"
     if found.delay:
         seconds = f"{found.delay * found.robot.dt:.3g} {symbol(found.units, 'time')}"
         rows["begins after"] = f"{seconds}, when the robot hangs at rest"

@@ -2,13 +2,16 @@
 
 from types import SimpleNamespace
 
-from sofa_softctl.status import Status
+from sofa_softctl.acceptance import AcceptanceReport, Criterion
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
+from sofa_softctl.units import Units
 from sofa_softctl.view.terminal.plan import show_plan
 
 TOLD = {
     "scene": "strip.py",
     "task": "lean",
+    "status": "SOLVED",
+    "message": "",
     "miss": 0.5,
     "defect": 1e-9,
     "dofs": 690,
@@ -25,9 +28,11 @@ TOLD = {
 }
 
 
-def shown(capsys, estimate=None, **changes):
-    plan = SimpleNamespace(status=Status.SOLVED, message="")
-    show_plan(SimpleNamespace(plan=plan, estimate=estimate, to_dict=lambda: TOLD | changes))
+def shown(capsys, estimate=None, replay=None, **changes):
+    found = {"estimate": estimate, "report": None, "units": Units.parse("mm, kg, s")} | (
+        replay or {}
+    )
+    show_plan(SimpleNamespace(**found, to_dict=lambda: TOLD | changes))
     words = capsys.readouterr().out.replace("│", " ").split()
     return " ".join(words)
 
@@ -45,3 +50,20 @@ def test_a_plan_tells_the_size_of_its_basis_and_what_that_leaves_out(capsys):
 def test_a_plan_without_work_has_a_grid_all_the_same(capsys):
     assert "31 (no grid)" in shown(capsys, corners=None)
     assert "0, 86 from the store" in shown(capsys, corners={}, evaluations=0, from_store=86)
+
+
+def test_a_plan_tells_what_its_replay_on_the_full_robot_measured(capsys):
+    criteria = (Criterion("distance from the path", 0.25, 1.0), Criterion("depth", 2.0, 0.0))
+    replay = {
+        "report": AcceptanceReport("embedded", criteria),
+        "flutter": 2.7,
+        "corrections": 1,
+        "delay": 20,
+        "robot": SimpleNamespace(line_stiffness=True, dt=0.01),
+    }
+    told = shown(capsys, replay=replay)
+    assert "full robot, distance from the path 0.25 mm, 1 mm allowed" in told
+    assert "full robot, depth 2 mm, 0 mm allowed: NOT ACCEPTED" in told
+    assert "flutter number 2.7: steps have the lines' stiffness" in told
+    assert "corrected once" in told and "begins after 0.2 s" in told
+    assert "no, as the plan must not be executed" in shown(capsys)
