@@ -17,6 +17,7 @@ from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
 from sofa_softctl.surrogate.grid.affine_model import Affine, affine_near
 from sofa_softctl.surrogate.grid.interpolant import Interpolant
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
+from sofa_softctl.surrogate.grid.sparse import SparseGrid
 from sofa_softctl.surrogate.grid.store import Store
 from sofa_softctl.surrogate.grid.uniform import Grid
 from sofa_softctl.surrogate.planning.costs import InputCost, OutputCost
@@ -24,8 +25,14 @@ from sofa_softctl.surrogate.planning.dynamics import Dynamics
 from sofa_softctl.surrogate.planning.obstacles import Obstacle
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
 from sofa_softctl.surrogate.planning.probes import Probe
+from sofa_softctl.surrogate.planning.sparse_rounds import WIDTH_MIN, plan_in_rounds
 from sofa_softctl.surrogate.planning.transcription import Limits, PlanningProblem, evaluate
 from sofa_softctl.surrogate.planning.trust_region import Settings
+
+GRIDS = ("auto", "cells", "sparse")
+"""Kinds of grids."""
+SPARSE_FROM = 5
+"""Number of lines from which on "auto" is "sparse": a cell has 32 corners."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +63,10 @@ class PlannedRobot:
         spacing: Delta x, spacing of the coarsest level [-].
         eta: Least spacing of a level [-].
         tolerance: Estimated error of positions above which a cell is split in a later round
-            [length]; None: all are.
+            [length]; None: all are. On a sparse grid, the error that ends sampling; None: that of
+            `sparse_rounds.ACCURACY`.
+        grid: "cells" with 2^d corners each, "sparse" polynomials, which want fewer equilibria for
+            many lines, or "auto": sparse from `SPARSE_FROM` lines on.
         points: Paths of nodes whose points are outputs, such as ("/arm/beam",).
         u_max: Largest control; plans take controls from 0 to it [-].
         reach: Range of coordinates beyond that of controls, for inertia [-].
@@ -78,6 +88,7 @@ class PlannedRobot:
         spacing: float = 0.5,
         eta: float = 0.2,
         tolerance: float | None = None,
+        grid: str = "auto",
         points: Sequence[str] = (),
         u_max: float = 1.0,
         reach: float = 0.25,
@@ -91,12 +102,15 @@ class PlannedRobot:
         _check_positive(scale=scale, spacing=spacing, eta=eta, u_max=u_max, rate=rate)
         if reach < 0.0:
             raise ValueError(f"reach must not be negative. Got: {reach}")
+        if grid not in GRIDS:
+            raise ValueError(f"grid must be one of {', '.join(GRIDS)}. Got: {grid!r}")
         self.map = ExactMap(scene, scale=scale, points=points, parameters=parameters)
         self.rounds = max(int(np.ceil(np.log2(spacing / eta))), 0)
         self.limits = Limits(u_max=u_max, rate=rate, a_min=-reach, a_max=u_max + reach)
         self.dt = self.map.dt if dt is None else dt
         mass = self.map.masses()
-        self.grid: Interpolant | None = None
+        self.tolerance = tolerance
+        self.grid: Interpolant | SparseGrid | None = None
         if exact:
             self.rounds = 0
             self.dynamics = Dynamics(self.map, self.map.layout, mass, self.dt, scale)
@@ -107,7 +121,10 @@ class PlannedRobot:
             "store": None if store is None else Store(store, self.map.model),
             "executor": executor,
         }
-        if tolerance is None:
+        if grid == "sparse" or (grid == "auto" and d >= SPARSE_FROM):
+            given |= {"lower": self.limits.a_min, "upper": self.limits.a_max}
+            self.grid = SparseGrid(self.map, np.full(d, spacing), **given)
+        elif tolerance is None:
             self.grid = Grid(self.map, np.full(d, spacing), **given)
         else:
             self.grid = AdaptiveGrid(self.map, np.full(d, spacing), tolerance, level=0, **given)
@@ -151,6 +168,8 @@ class PlannedRobot:
         problem = self.problem(task, instants, start=start, before=before, tension=tension)
         if guess is None and self.grid is not None:
             guess = self.rehearse(problem, settings)
+        if isinstance(self.grid, SparseGrid):
+            return self._plan_on_sparse(problem, guess, settings, progress)
         if guess is not None and not self._is_start(problem, guess):
             guess = None
         return plan(
@@ -252,9 +271,33 @@ class PlannedRobot:
             return self.dynamics.recover(a)
         return self.compressed.positions(a)
 
+    def _plan_on_sparse(
+        self,
+        problem: PlanningProblem,
+        guess: Plan | None,
+        settings: Settings | None,
+        progress: Callable[[Iteration], None] | None,
+    ) -> Plan:
+        assert isinstance(self.grid, SparseGrid)
+        K = problem.instants
+        if np.abs(problem.a_first).max() > WIDTH_MIN:  # `Dynamics.unit` is that of rest
+            self.grid.cover(np.zeros((1, self.map.dimension)), WIDTH_MIN, np.inf)
+            _ = self.dynamics.unit
+        rest = problem.within_limits(np.tile(problem.a_first, (K - 1, 1)))
+        return plan_in_rounds(
+            problem,
+            self.grid,
+            rest if guess is None else guess.u,
+            np.vstack((problem.a_first, rest)) if guess is None else guess.a,
+            tolerance=self.tolerance,
+            settings=settings,
+            progress=progress,
+            evaluations=lambda: self.evaluations,
+        )
+
     def _find_level(self, a: np.ndarray) -> None:
         """Refine until the cell of a can be used."""
-        if self.grid is None:
+        if self.grid is None or isinstance(self.grid, SparseGrid):
             return
         while not self.grid.places(a[None])[0][0]:
             if self.grid.level >= self.rounds:

@@ -197,6 +197,12 @@ class Store:
         query = f"SELECT {_COLUMNS} FROM samples WHERE model = ? ORDER BY rowid"
         yield from map(self._stored, self._file.rows(query, self._model))
 
+    def points(self) -> np.ndarray:
+        """Points of all samples and failures [input], shape (m, d); (0, 0) for none."""
+        query = "SELECT DISTINCT point FROM samples WHERE model = ? ORDER BY point"
+        keys = [key for (key,) in self._file.rows(query, self._model)]
+        return np.array([np.frombuffer(key, "<f8") for key in keys]) if keys else np.empty((0, 0))
+
     def info(self) -> StoreInfo:
         """Content of the store."""
         levels = dict(

@@ -1,0 +1,36 @@
+"""Sets of terms for sparse polynomials: downward closed, fewer degrees along narrow axes."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+
+RADIUS = 10.0
+"""Ratio of widths that makes a degree count twice; see `ordered_terms`."""
+
+
+def ordered_terms(half: np.ndarray, count: int) -> np.ndarray:
+    """The `count` terms of least weight, in that order, shape (count, d).
+
+    A term alpha weighs sum_j w_j alpha_j, w_j = 1 + log(half_max / half_j) / log(RADIUS): the part of
+    an analytic map that has degree alpha_j in a coordinate falls as (half_j / r)^alpha_j. Each
+    beginning of the list is downward closed: with a term it has all its divisors.
+
+    Args:
+        half: Half the width of the region along each axis, shape (d,).
+        count: Number of terms.
+    """
+    d = len(half)
+    w = 1.0 + np.log(half.max() / half) / np.log(RADIUS)
+    order = np.argsort(w, kind="stable")
+    w = w[order]
+    found = np.zeros((count, d), np.int64)
+    waiting: list[tuple[float, tuple[int, ...], int]] = [(0.0, (0,) * d, 0)]
+    for k in range(count):
+        weight, term, first = heapq.heappop(waiting)
+        found[k, order] = term
+        for j in range(first, d):  # every term is reached once, coordinate after coordinate
+            longer = (*term[:j], term[j] + 1, *term[j + 1 :])
+            heapq.heappush(waiting, (weight + w[j], longer, j))
+    return found

@@ -1,0 +1,127 @@
+"""Rounds of a plan on a sparse grid: each within reach of the plan before, on a better map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sofa_softctl.status import Status
+from sofa_softctl.surrogate.grid.sparse import SparseGrid
+from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
+from sofa_softctl.surrogate.planning.transcription import Limits, PlanningProblem
+from sofa_softctl.surrogate.planning.trust_region import Settings
+
+ACCURACY = 2e-6
+"""Default tolerance over the largest displacement of an output [-]: that of cells of 1/8."""
+COARSE = (100.0, 10.0, 1.0)
+"""Tolerance of the first rounds over that of the last ones [-]."""
+WIDTH, WIDTH_MIN = 0.15, 0.02
+"""Width of the first tube over the motion's extent, and the least width of a tube [-]."""
+ROUNDS = 12
+"""Rounds at most."""
+
+
+@dataclass(frozen=True)
+class RoundsEnd:
+    """How the rounds ended."""
+
+    error: float
+    """Estimated largest error of the map along the plan [length]."""
+    tolerance: float
+    """The error that was asked for [length]."""
+    moving: bool
+    """Whether the plan still was at the edge of where the map is known."""
+
+
+def plan_in_rounds(
+    problem: PlanningProblem,
+    grid: SparseGrid,
+    u: np.ndarray,
+    a: np.ndarray,
+    *,
+    tolerance: float | None = None,
+    settings: Settings | None = None,
+    progress: Callable[[Iteration], None] | None = None,
+    evaluations: Callable[[], int] | None = None,
+) -> Plan:
+    """Plan; sample the map anew around the plan, and plan again from there.
+
+    A round may move each coordinate by the width of its tube, where the map was sampled. The rounds
+    end when the map's estimated error is tolerated and the plan is inside the tube.
+
+    Args:
+        problem: The problem, with an embedding that takes its data from the grid.
+        grid: The grid.
+        u: Initial tensions, shape (K - 1, d).
+        a: Initial motion, shape (K, d).
+        tolerance: Error of outputs [length]; None: `ACCURACY` of their largest displacement.
+        settings, progress, evaluations: As for `plan`.
+
+    Raises:
+        MapError: The map has no answers near a motion.
+    """
+    history: list[Iteration] = []
+    extent = float(np.ptp(a, axis=0).max(initial=0.0))
+    width = max(WIDTH * extent, 2.0 * WIDTH_MIN)
+    found, end = None, RoundsEnd(np.inf, 0.0, True)
+    for number in range(ROUNDS):
+        known = (a,) if problem.a_before is None else (problem.a_before, a)
+        last = number >= len(COARSE) - 1
+        asked = tolerance or ACCURACY * _displacement(grid)
+        error = grid.cover(np.vstack(known), width, asked * COARSE[-1 if last else number])
+        asked = tolerance or ACCURACY * _displacement(grid)
+
+        def report(stage: Iteration, number: int = number) -> None:
+            history.append(stage._replace(round=number))
+            if progress is not None:
+                progress(history[-1])
+
+        near = replace(problem, limits=_near(problem, a, width))
+        found = plan(near, u, a, settings=settings, progress=report, evaluations=evaluations)
+        moved = np.abs(found.a - a)
+        end = RoundsEnd(error, asked, _at_edge(problem, moved, found.a, width))
+        if not end.moving and (last or error <= asked):
+            break
+        u, a = found.u, found.a
+        width = 2.0 * width if end.moving else max(min(2.0 * moved.max(), width), WIDTH_MIN)
+    assert found is not None
+    return _ended(replace(found, iterations=len(history), history=tuple(history)), end)
+
+
+def _displacement(grid: SparseGrid) -> float:
+    """Largest displacement of an output between samples; infinite for less than two."""
+    value = grid.corners.data[:, 0]
+    return float(np.ptp(value, axis=0).max()) if len(value) > 1 else np.inf
+
+
+def _near(problem: PlanningProblem, a: np.ndarray, width: float) -> Limits:
+    """Limits of the coordinates within a width of a motion as well."""
+    low, high = problem.state_bounds
+    low, high = np.maximum(low, a[1:] - width), np.minimum(high, a[1:] + width)
+    return replace(problem.limits, a_min=low, a_max=high)
+
+
+def _at_edge(problem: PlanningProblem, moved: np.ndarray, a: np.ndarray, width: float) -> bool:
+    """Whether a coordinate moved by the width, and not onto a limit of the problem."""
+    low, high = problem.state_bounds
+    free = (a[1:] > low + 1e-6) & (a[1:] < high - 1e-6)
+    return bool(((moved[1:] >= 0.999 * width) & free).any())
+
+
+def _ended(found: Plan, end: RoundsEnd) -> Plan:
+    """The plan, not solved where the map is not known well enough along it."""
+    reasons = []
+    if end.moving:
+        reasons.append("The plan still moves to where the map was not sampled.")
+    if end.error > end.tolerance:
+        reasons.append(
+            f"The map's error along the plan is estimated at {end.error:.2g}, above the tolerance "
+            f"of {end.tolerance:.2g}: give a larger one, or narrower limits."
+        )
+    if not reasons or not found.status.ok:
+        return found
+    return replace(
+        found, status=Status.NOT_CONVERGED, message=" ".join((*reasons, found.message)).strip()
+    )
