@@ -1,4 +1,4 @@
-"""A soft arm with four, six or eight lines steers a laser beam over a plate: planning in many dimensions.
+"""A soft arm with four, six or eight lines steers a laser beam: planning in many dimensions.
 
 Robot: the bar of silicone of laser_arm.py, 100 mm long, with a laser at its tip. Half of the lines
 run to the tip and half end in the middle of the arm, in turn around it; four all run to the tip.

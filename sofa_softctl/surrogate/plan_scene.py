@@ -100,6 +100,7 @@ class ScenePlan:
             "refused": None if counts is None else counts.refused,
             "coordinates": None if robot.grid is None else robot.compressed.used,
             "lost": None if robot.grid is None else robot.compressed.lost,
+            "map_error": robot.map_error(plan.a),
             "seconds": self.seconds,
             "seconds_exact": None if self._shared else robot.map.seconds,
         }
@@ -252,6 +253,8 @@ def prepare_scene(
                 rehearsal = robot.rehearse(problem)
         if robot.grid is not None and rehearsal is not None:
             count = 0 if executor is None else executor.count
-            expected = estimate(robot.grid, rehearsal.a, robot.rounds, workers=count)
+            expected = estimate(
+                robot.grid, rehearsal.a, robot.rounds, workers=count, tolerance=robot.tolerance
+            )
         units = load_scene(scene).units
         yield Prepared(str(scene), task, wanted, instants, robot, rehearsal, expected, start, units)

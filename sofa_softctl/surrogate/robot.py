@@ -34,6 +34,9 @@ GRIDS = ("auto", "cells", "sparse")
 SPARSE_FROM = 5
 """Number of lines from which on "auto" is "sparse": a cell has 32 corners."""
 
+NEAREST = 0.1
+"""Largest step of a coordinate in `PlannedRobot.nearest` on a sparse grid, sampled so far [-]."""
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -251,14 +254,25 @@ class PlannedRobot:
         rows = self.dynamics.layout.position
         a = np.zeros(self.map.dimension) if guess is None else np.array(guess, float)
         for _ in range(30):
+            if isinstance(self.grid, SparseGrid):
+                self.grid.cover(a[None], NEAREST, np.inf)
             jet = self.dynamics.embedding.at(a[None])
             missing = self.compressed.coordinates_of(x) - jet.value[0, rows]
             step = np.linalg.lstsq(jet.gradient[0, rows], missing, rcond=None)[0]
             there = np.clip(a + step, self.limits.a_min, self.limits.a_max)
+            if isinstance(self.grid, SparseGrid):
+                there = np.clip(there, a - NEAREST, a + NEAREST)
             moved, a = np.abs(there - a).max(), there
             if moved < 1e-10:
                 break
         return a
+
+    def map_error(self, a: np.ndarray) -> float | None:
+        """Estimated largest error of the map at coordinates a (K, d) [length]; None if unknown."""
+        if self.grid is None:
+            return None
+        errors = self.grid.error_estimate(a)
+        return float(errors.max()) if np.isfinite(errors).all() else None
 
     def locate(self, probe: Probe, a: np.ndarray) -> np.ndarray:
         """Position of a probe at coordinates a (K, d) [length], shape (K, 3)."""
@@ -314,7 +328,7 @@ class PlannedRobot:
         return self.grid is None or bool(np.isfinite(evaluate(problem, guess.a, guess.u).cost))
 
     def _refine(self) -> None:
-        assert self.grid is not None
+        assert isinstance(self.grid, Interpolant)
         self.grid.refine()
 
 

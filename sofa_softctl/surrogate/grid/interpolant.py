@@ -153,11 +153,13 @@ class Interpolant(SampledMap):
         self, places: tuple[np.ndarray, ...], data: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """See `SampledMap`: splines."""
-        return spline.evaluate(*places, data)
+        xi, half, corners = places
+        return spline.evaluate(xi, half, corners, data)
 
     def bend(self, places: tuple[np.ndarray, ...], data: np.ndarray, w: np.ndarray) -> np.ndarray:
         """See `SampledMap`: splines."""
-        return spline.curvature(*places, data, w)
+        xi, half, corners = places
+        return spline.curvature(xi, half, corners, data, w)
 
     @abstractmethod
     def _locate(self, points: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ Hampton, Doostan 2016 for least squares with gradients.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,7 +45,8 @@ class Frame:
         _, _, axes = np.linalg.svd(points - mean)
         t = (points - mean) @ axes.T
         low, high = t.min(axis=0), t.max(axis=0)
-        half = np.maximum(0.5 * (high - low), 1e-9 * max(float((high - low).max()), 1e-300))
+        least = 1e-9 * (float((high - low).max()) or 1.0)
+        half = np.maximum(0.5 * (high - low), least)
         return cls(mean + 0.5 * (low + high) @ axes, axes, half)
 
     @cached_property
@@ -148,10 +150,17 @@ class Fit:
 
 
 def best_fit(points: np.ndarray, data: np.ndarray, *, counts: np.ndarray | None = None) -> Fit:
-    """The fit, of as many terms as predict left-out samples best.
+    """The fit, of as many terms as predict left-out samples best. Arguments: see `fits`."""
+    return min(fits(points, data, counts=counts), key=lambda tried: tried[1])[0]
 
-    The terms are the first ones of `ordered_terms` for the points' frame, at most `DETERMINED` of
-    the equations. One factorisation serves all numbers of terms.
+
+def fits(
+    points: np.ndarray, data: np.ndarray, *, counts: np.ndarray | None = None
+) -> Iterator[tuple[Fit, float]]:
+    """Fits of more and more terms, with the error at left-out samples: root of its mean square.
+
+    The terms are the first ones of `ordered_terms` for the points' frame, from 1 + d to
+    `DETERMINED` of the equations. One factorisation serves all fits.
 
     Args:
         points: Where the samples are [input], shape (c, d).
@@ -164,13 +173,16 @@ def best_fit(points: np.ndarray, data: np.ndarray, *, counts: np.ndarray | None 
     whole = Fit(Basis(frame, ordered_terms(frame.half, most)), points)
     some = np.unique(np.linspace(0, data.shape[2] - 1, OUTPUTS).astype(int))
     right = whole.right_sides(data[:, :, some])
-    best, least = whole.first(1 + d), np.inf
-    p = 1 + d
-    while p <= whole.determined:
+    for p in _sizes(1 + d, max(whole.determined, 1 + d)):
         tried = whole.first(p)
         errors = np.abs(tried.left_out(right)).max(axis=1)
-        error = float(np.sqrt(np.mean(errors[slice(None) if counts is None else counts] ** 2)))
-        if error < least:
-            best, least = tried, error
-        p = min(max(int(1.2 * p), p + 1), most) if p < most else most + 1
-    return best
+        counted = errors if counts is None else errors[counts]
+        yield tried, float(np.sqrt(np.mean(counted**2)))
+
+
+def _sizes(first: int, last: int) -> list[int]:
+    """Numbers from first to last, each a fifth larger."""
+    found = [first]
+    while found[-1] < last:
+        found.append(min(max(int(1.2 * found[-1]), found[-1] + 1), last))
+    return found

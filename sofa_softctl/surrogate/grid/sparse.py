@@ -27,17 +27,22 @@ AROUND = 2.0
 """Samples within so many widths of a motion take part in its fit."""
 GROWTH = 0.4
 """New samples over old ones where the error is too large [-]."""
+FIRST = 3
+"""Samples of a first fit, over the number of inputs."""
 MOST = 2000
 """Samples near one motion at most."""
+IDLE = 5
+"""Attempts without a new sample, as beside failures, before no more are drawn."""
 
 
 class SparseGrid(SampledMap):
     """Least squares of sparse polynomials to samples in a tube around a motion.
 
     A grid of cells has 2^d corners a cell; this one has as many samples as the motion's
-    neighbourhood requires, some ten a line. The value is smooth, its gradient is its
-    derivative. There is no answer outside the tube, nor nearer to a point where the map has no
-    solution, or one on another branch, than to a sample. `cover` moves the tube; samples stay.
+    neighbourhood requires, some ten a line. The value is smooth, its gradient is its derivative.
+    There are answers where each coordinate is within the tube's width of the motion, but none
+    nearer to a point without a solution, or with one on another branch, than to a sample. Their
+    error is estimated in the tube itself. `cover` moves the tube; samples stay.
 
     Args:
         exact, spacing, origin, store, executor: As for `SampledMap`; samples are on level `FINEST`.
@@ -93,8 +98,8 @@ class SparseGrid(SampledMap):
 
         Args:
             motion: Points of the motion, in order [input], shape (K, d).
-            width: Half the edge of the box around each point [input].
-            tolerance: Error of the value [output].
+            width: Of the tube [input].
+            tolerance: Error of the value in the tube [output].
             most: Samples in the tube at most.
 
         Returns:
@@ -105,14 +110,18 @@ class SparseGrid(SampledMap):
             WorkerError: A worker process was killed; completed samples are kept.
         """
         tube = Tube(self._points(motion), width)
-        count = max(self.dimension, len(self._near(tube)) // 10)
-        if self.tube is None or len(self._near(tube)) < 2 * self.dimension:
-            count = 2 * self.dimension
+        if tube.same(self.tube) and self.error <= tolerance:
+            return self.error
+        count = max(self.dimension, len(self.rows_near(tube)) // 10)
+        if len(self.rows_near(tube, AROUND)) < FIRST * self.dimension:
+            count = FIRST * self.dimension
+        idle = 0
         while True:
+            before = len(self._rows)
             self._draw(tube, count)
             self._refit(tube)
-            known = len(self._near(tube))
-            if self.error <= tolerance or known >= most:
+            known, idle = len(self.rows_near(tube)), 0 if len(self._rows) > before else idle + 1
+            if self.error <= tolerance or known >= most or idle == IDLE:
                 return self.error
             count = min(max(int(GROWTH * known), self.dimension), most - known)
 
@@ -120,7 +129,8 @@ class SparseGrid(SampledMap):
         """Which points are in the tube and not beside a failure, (m,); and those, (k, d)."""
         points = self._points(points)
         self.counts.queries += len(points)
-        inside = np.zeros(len(points), bool) if self.tube is None else self.tube.covers(points)
+        reach = np.sqrt(self.dimension)  # corners of the boxes that rounds of a plan keep to
+        inside = self._within(points, reach)
         if self._bad and inside.any():
             inside[inside] = ~self._beside_failures(points[inside])
         return inside, (points[inside],)
@@ -155,7 +165,11 @@ class SparseGrid(SampledMap):
         out of the fit; NaN elsewhere.
         """
         inside, _ = self.places(points)
-        return np.where(inside, self.error, np.nan)
+        return np.where(inside & self._within(self._points(points), 1.0), self.error, np.nan)
+
+    def _within(self, points: np.ndarray, factor: float) -> np.ndarray:
+        none = np.zeros(len(points), bool)
+        return none if self.tube is None else self.tube.covers(points, factor)
 
     def _evaluate(self, points: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values (m, n) and gradients (m, n, d) of polynomials of coefficients C (p, n)."""
@@ -180,7 +194,7 @@ class SparseGrid(SampledMap):
         return self._fit
 
     def _refit(self, tube: Tube) -> None:
-        near = self._near(tube, AROUND)
+        near = self.rows_near(tube, AROUND)
         if len(near) < 2 + self.dimension // 2:
             reasons = list(self._bad.values())[-1:]
             raise MapError(
@@ -198,7 +212,7 @@ class SparseGrid(SampledMap):
         self._coefficients = self._whole = None
         self.error = CAUTION * float(left_out.max())
 
-    def _near(self, tube: Tube, factor: float = 1.0) -> np.ndarray:
+    def rows_near(self, tube: Tube, factor: float = 1.0) -> np.ndarray:
         """Rows of usable samples within `factor` widths."""
         rows = np.array(sorted(self._rows.values()), np.int64)
         return rows[tube.covers(self.corners.points[rows], factor)] if len(rows) else rows

@@ -7,22 +7,30 @@ import heapq
 import numpy as np
 
 RADIUS = 10.0
-"""Ratio of widths that makes a degree count twice; see `ordered_terms`."""
+"""Radius r of `axis_weights` over half the largest width [-]: a tenth of it doubles the weight."""
+
+
+def axis_weights(half: np.ndarray, r: float) -> np.ndarray:
+    """log(r / half): what a degree weighs along axes of these half widths, shape (d,).
+
+    Of a map that is analytic within r, the part of degree n falls as (half / r)^n.
+    """
+    weights: np.ndarray = np.log(r / half)
+    return weights
 
 
 def ordered_terms(half: np.ndarray, count: int) -> np.ndarray:
     """The `count` terms of least weight, in that order, shape (count, d).
 
-    A term alpha weighs sum_j w_j alpha_j, w_j = 1 + log(half_max / half_j) / log(RADIUS): the part of
-    an analytic map that has degree alpha_j in a coordinate falls as (half_j / r)^alpha_j. Each
-    beginning of the list is downward closed: with a term it has all its divisors.
+    A term alpha weighs sum_j w_j alpha_j with `axis_weights`. Each beginning of the list is
+    downward closed: with a term it has all its divisors.
 
     Args:
         half: Half the width of the region along each axis, shape (d,).
         count: Number of terms.
     """
     d = len(half)
-    w = 1.0 + np.log(half.max() / half) / np.log(RADIUS)
+    w = axis_weights(half, RADIUS * half.max())
     order = np.argsort(w, kind="stable")
     w = w[order]
     found = np.zeros((count, d), np.int64)

@@ -1,4 +1,4 @@
-"""The region around a motion: all points that are near it in every coordinate."""
+"""The region around a motion: all points within a distance of it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,29 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Tube:
-    """Points no further than `width` from a motion, in each coordinate."""
+    """Points no further than `width` from the line through a motion's points."""
 
     motion: np.ndarray
     """Points of the motion, in order [input], shape (K, d)."""
     width: float
-    """Half the edge of the box around each [input]."""
+    """Largest distance [input]."""
+
+    def same(self, other: Tube | None) -> bool:
+        """Whether another one is the same."""
+        return (
+            other is not None
+            and self.width == other.width
+            and np.array_equal(self.motion, other.motion)
+        )
 
     def distance(self, points: np.ndarray) -> np.ndarray:
-        """Distance of points (m, d) from the motion's nearest point, the largest of coordinates."""
-        apart = np.empty((len(points), len(self.motion)))
-        for k, point in enumerate(points):
-            apart[k] = np.abs(self.motion - point).max(axis=1)
-        found: np.ndarray = apart.min(axis=1)
+        """Distance of points (m, d) from the line, shape (m,)."""
+        first = self.motion[:-1] if len(self.motion) > 1 else self.motion
+        way = np.diff(self.motion, axis=0) if len(self.motion) > 1 else 0.0 * first
+        squares = np.maximum(np.sum(way**2, axis=1), 1e-300)  # instants at rest have no way
+        apart = points[:, None] - first  # (m, K - 1, d)
+        along = np.clip(np.einsum("mkd,kd->mk", apart, way) / squares, 0.0, 1.0)
+        found: np.ndarray = np.linalg.norm(apart - along[..., None] * way, axis=2).min(axis=1)
         return found
 
     def covers(self, points: np.ndarray, factor: float = 1.0) -> np.ndarray:
@@ -30,10 +40,7 @@ class Tube:
         return inside
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Random points (count, d): spread over the motion's length, in balls of the width around.
-
-        In many dimensions a box is almost all corners, which motions do not come to.
-        """
+        """Random points in the tube, shape (count, d), spread over the length of the motion."""
         d = self.motion.shape[1]
         step = np.linalg.norm(np.diff(self.motion, axis=0), axis=1)
         length = np.concatenate(([0.0], np.cumsum(step)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.grid.sparse import SparseGrid
+from sofa_softctl.surrogate.grid.sparse import MOST, SparseGrid
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
 from sofa_softctl.surrogate.planning.transcription import Limits, PlanningProblem
 from sofa_softctl.surrogate.planning.trust_region import Settings
@@ -32,7 +32,7 @@ class RoundsEnd:
     tolerance: float
     """The error that was asked for [length]."""
     moving: bool
-    """Whether the plan still was at the edge of where the map is known."""
+    """Whether the last plan left the tube in which the error is known."""
 
 
 def plan_in_rounds(
@@ -42,14 +42,15 @@ def plan_in_rounds(
     a: np.ndarray,
     *,
     tolerance: float | None = None,
+    most: int = MOST,
     settings: Settings | None = None,
     progress: Callable[[Iteration], None] | None = None,
     evaluations: Callable[[], int] | None = None,
 ) -> Plan:
     """Plan; sample the map anew around the plan, and plan again from there.
 
-    A round may move each coordinate by the width of its tube, where the map was sampled. The rounds
-    end when the map's estimated error is tolerated and the plan is inside the tube.
+    A round may move each coordinate by the width of its tube. The rounds end when the map's
+    estimated error is tolerated and the plan is inside the tube that was sampled.
 
     Args:
         problem: The problem, with an embedding that takes its data from the grid.
@@ -57,21 +58,23 @@ def plan_in_rounds(
         u: Initial tensions, shape (K - 1, d).
         a: Initial motion, shape (K, d).
         tolerance: Error of outputs [length]; None: `ACCURACY` of their largest displacement.
+        most: Samples in a tube at most.
         settings, progress, evaluations: As for `plan`.
 
     Raises:
         MapError: The map has no answers near a motion.
     """
     history: list[Iteration] = []
-    extent = float(np.ptp(a, axis=0).max(initial=0.0))
-    width = max(WIDTH * extent, 2.0 * WIDTH_MIN)
+    width = first_width(a)
     found, end = None, RoundsEnd(np.inf, 0.0, True)
     for number in range(ROUNDS):
         known = (a,) if problem.a_before is None else (problem.a_before, a)
         last = number >= len(COARSE) - 1
-        asked = tolerance or ACCURACY * _displacement(grid)
-        error = grid.cover(np.vstack(known), width, asked * COARSE[-1 if last else number])
-        asked = tolerance or ACCURACY * _displacement(grid)
+        asked = tolerance or ACCURACY * displacement(grid)
+        error = grid.cover(
+            np.vstack(known), width, asked * COARSE[-1 if last else number], most=most
+        )
+        asked = tolerance or ACCURACY * displacement(grid)
 
         def report(stage: Iteration, number: int = number) -> None:
             history.append(stage._replace(round=number))
@@ -80,17 +83,22 @@ def plan_in_rounds(
 
         near = replace(problem, limits=_near(problem, a, width))
         found = plan(near, u, a, settings=settings, progress=report, evaluations=evaluations)
-        moved = np.abs(found.a - a)
-        end = RoundsEnd(error, asked, _at_edge(problem, moved, found.a, width))
+        moved = float(np.linalg.norm(found.a - a, axis=1).max())
+        end = RoundsEnd(error, asked, bool(np.isnan(grid.error_estimate(found.a)).any()))
         if not end.moving and (last or error <= asked):
             break
         u, a = found.u, found.a
-        width = 2.0 * width if end.moving else max(min(2.0 * moved.max(), width), WIDTH_MIN)
+        width = 2.0 * width if end.moving else max(min(2.0 * moved, width), WIDTH_MIN)
     assert found is not None
     return _ended(replace(found, iterations=len(history), history=tuple(history)), end)
 
 
-def _displacement(grid: SparseGrid) -> float:
+def first_width(a: np.ndarray) -> float:
+    """Width of the tube around a first guess of the motion a, shape (K, d) [-]."""
+    return max(WIDTH * float(np.ptp(a, axis=0).max(initial=0.0)), 2.0 * WIDTH_MIN)
+
+
+def displacement(grid: SparseGrid) -> float:
     """Largest displacement of an output between samples; infinite for less than two."""
     value = grid.corners.data[:, 0]
     return float(np.ptp(value, axis=0).max()) if len(value) > 1 else np.inf
@@ -103,18 +111,11 @@ def _near(problem: PlanningProblem, a: np.ndarray, width: float) -> Limits:
     return replace(problem.limits, a_min=low, a_max=high)
 
 
-def _at_edge(problem: PlanningProblem, moved: np.ndarray, a: np.ndarray, width: float) -> bool:
-    """Whether a coordinate moved by the width, and not onto a limit of the problem."""
-    low, high = problem.state_bounds
-    free = (a[1:] > low + 1e-6) & (a[1:] < high - 1e-6)
-    return bool(((moved[1:] >= 0.999 * width) & free).any())
-
-
 def _ended(found: Plan, end: RoundsEnd) -> Plan:
     """The plan, not solved where the map is not known well enough along it."""
     reasons = []
     if end.moving:
-        reasons.append("The plan still moves to where the map was not sampled.")
+        reasons.append("The plan still moves to where the map's error is not known.")
     if end.error > end.tolerance:
         reasons.append(
             f"The map's error along the plan is estimated at {end.error:.2g}, above the tolerance "

@@ -47,6 +47,8 @@ def show_plan(found: Any) -> None:
         "iterations": f"{data['iterations']}",
         "time": f"{data['seconds']:.1f} s" + (f", {exact:.1f} s of it equilibria" if exact else ""),
     }
+    if data["map_error"] is not None:
+        rows["map's error, estimated"] = f"{data['map_error']:.1e}"
     if data["branching"]:
         rows["several shapes"] = f"at {data['branching']} corners, kept apart"
     if data["refused"]:
