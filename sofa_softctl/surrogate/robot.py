@@ -255,7 +255,7 @@ class PlannedRobot:
         a = np.zeros(self.map.dimension) if guess is None else np.array(guess, float)
         for _ in range(30):
             if isinstance(self.grid, SparseGrid):
-                self.grid.cover(a[None], NEAREST, np.inf)
+                self.grid.cover_point(a, NEAREST)
             jet = self.dynamics.embedding.at(a[None])
             missing = self.compressed.coordinates_of(x) - jet.value[0, rows]
             step = np.linalg.lstsq(jet.gradient[0, rows], missing, rcond=None)[0]

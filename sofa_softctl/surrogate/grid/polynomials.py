@@ -23,6 +23,8 @@ SINGULAR = 1e-9
 """Relative size below which an equation has nothing new to say [-]."""
 DETERMINED = 0.7
 """Terms at most, over the number of equations [-]."""
+TERMS = 1500
+"""Terms at most: a factorisation takes some seconds then."""
 OUTPUTS = 200
 """Outputs, spread over all, whose errors decide on the number of terms."""
 
@@ -160,7 +162,7 @@ def fits(
     """Fits of more and more terms, with the error at left-out samples: root of its mean square.
 
     The terms are the first ones of `ordered_terms` for the points' frame, from 1 + d to
-    `DETERMINED` of the equations. One factorisation serves all fits.
+    `DETERMINED` of the equations or `TERMS`. One factorisation serves all fits.
 
     Args:
         points: Where the samples are [input], shape (c, d).
@@ -169,7 +171,7 @@ def fits(
     """
     c, d = points.shape
     frame = Frame.around(points)
-    most = max(int(DETERMINED * c * (1 + d)), 1 + d)
+    most = max(min(int(DETERMINED * c * (1 + d)), TERMS), 1 + d)
     whole = Fit(Basis(frame, ordered_terms(frame.half, most)), points)
     some = np.unique(np.linspace(0, data.shape[2] - 1, OUTPUTS).astype(int))
     right = whole.right_sides(data[:, :, some])

@@ -29,7 +29,7 @@ GROWTH = 0.4
 """New samples over old ones where the error is too large [-]."""
 FIRST = 3
 """Samples of a first fit, over the number of inputs."""
-MOST = 2000
+MOST = 600
 """Samples near one motion at most."""
 IDLE = 5
 """Attempts without a new sample, as beside failures, before no more are drawn."""
@@ -124,6 +124,12 @@ class SparseGrid(SampledMap):
             if self.error <= tolerance or known >= most or idle == IDLE:
                 return self.error
             count = min(max(int(GROWTH * known), self.dimension), most - known)
+
+    def cover_point(self, point: np.ndarray, width: float) -> None:
+        """Move the tube to one point, shape (d,), unless it is within half a width of it."""
+        tube = self.tube
+        if tube is None or len(tube.motion) > 1 or tube.distance(point[None])[0] > 0.5 * width:
+            self.cover(point[None], width, np.inf)
 
     def places(self, points: ArrayLike) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
         """Which points are in the tube and not beside a failure, (m,); and those, (k, d)."""

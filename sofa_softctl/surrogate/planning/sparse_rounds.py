@@ -15,11 +15,13 @@ from sofa_softctl.surrogate.planning.trust_region import Settings
 
 ACCURACY = 2e-6
 """Default tolerance over the largest displacement of an output [-]: that of cells of 1/8."""
-COARSE = (100.0, 10.0, 1.0)
-"""Tolerance of the first rounds over that of the last ones [-]."""
-WIDTH, WIDTH_MIN = 0.15, 0.02
-"""Width of the first tube over the motion's extent, and the least width of a tube [-]."""
-ROUNDS = 12
+COARSE = (1000.0, 10.0, 1.0)
+"""Tolerance over that of the last round, until a plan first stays in its tube, and so on [-]."""
+WIDTH, WIDTH_MIN, WIDTH_MAX = 0.15, 0.02, 0.3
+"""Width of the first tube over the motion's extent, least and largest width of a tube [-]."""
+ITERATIONS = 30
+"""Iterations of a round that is not the last one at most."""
+ROUNDS = 20
 """Rounds at most."""
 
 
@@ -65,37 +67,41 @@ def plan_in_rounds(
         MapError: The map has no answers near a motion.
     """
     history: list[Iteration] = []
-    width = first_width(a)
+    width, stage = first_width(a), 0
     found, end = None, RoundsEnd(np.inf, 0.0, True)
     for number in range(ROUNDS):
         known = (a,) if problem.a_before is None else (problem.a_before, a)
-        last = number >= len(COARSE) - 1
         asked = tolerance or ACCURACY * displacement(grid)
-        error = grid.cover(
-            np.vstack(known), width, asked * COARSE[-1 if last else number], most=most
-        )
+        error = grid.cover(np.vstack(known), width, COARSE[stage] * asked, most=most)
         asked = tolerance or ACCURACY * displacement(grid)
 
-        def report(stage: Iteration, number: int = number) -> None:
-            history.append(stage._replace(round=number))
+        def report(step: Iteration, number: int = number) -> None:
+            history.append(step._replace(round=number))
             if progress is not None:
                 progress(history[-1])
 
         near = replace(problem, limits=_near(problem, a, width))
-        found = plan(near, u, a, settings=settings, progress=report, evaluations=evaluations)
+        given = settings or Settings()
+        if stage < len(COARSE) - 1 and error > asked:
+            given = replace(given, iterations=min(given.iterations, ITERATIONS))
+        found = plan(near, u, a, settings=given, progress=report, evaluations=evaluations)
         moved = float(np.linalg.norm(found.a - a, axis=1).max())
         end = RoundsEnd(error, asked, bool(np.isnan(grid.error_estimate(found.a)).any()))
-        if not end.moving and (last or error <= asked):
+        if not end.moving and (stage == len(COARSE) - 1 or error <= asked):
             break
         u, a = found.u, found.a
-        width = 2.0 * width if end.moving else max(min(2.0 * moved, width), WIDTH_MIN)
+        if end.moving:
+            width = min(2.0 * width, WIDTH_MAX)
+        else:
+            width, stage = max(min(2.0 * moved, width), WIDTH_MIN), stage + 1
     assert found is not None
     return _ended(replace(found, iterations=len(history), history=tuple(history)), end)
 
 
 def first_width(a: np.ndarray) -> float:
     """Width of the tube around a first guess of the motion a, shape (K, d) [-]."""
-    return max(WIDTH * float(np.ptp(a, axis=0).max(initial=0.0)), 2.0 * WIDTH_MIN)
+    wanted = WIDTH * float(np.ptp(a, axis=0).max(initial=0.0))
+    return float(np.clip(wanted, 2.0 * WIDTH_MIN, WIDTH_MAX))
 
 
 def displacement(grid: SparseGrid) -> float:

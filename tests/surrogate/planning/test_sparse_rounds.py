@@ -15,7 +15,7 @@ from sofa_softctl.surrogate.planning.probes import Point
 from sofa_softctl.surrogate.planning.sparse_rounds import plan_in_rounds
 from sofa_softctl.surrogate.planning.transcription import Limits, PlanningProblem
 
-K, D = 30, 6
+K, D = 40, 3
 
 
 class Costly:
@@ -31,19 +31,19 @@ class Costly:
 
 @pytest.fixture
 def problem(make_chain, make_dynamics):
-    """The tip of a chain with six lines follows a path."""
+    """The tip of a chain with three lines follows a path."""
     chain = make_chain(d=D, nodes=5)
     time = np.linspace(0.0, 1.0, K)[:, None]
     ease = np.clip(time / 0.8, 0.0, 1.0) ** 2 * (3.0 - 2.0 * np.clip(time / 0.8, 0.0, 1.0))
     path = chain.at(ease * (0.4 + 0.3 * np.sin(2.0 * time + np.arange(D)))).value[:, -3:]
     tip = Point(chain.layout.point("tip"))
     return PlanningProblem(
-        make_dynamics(chain, dt=0.05),
+        make_dynamics(chain, dt=0.025),
         K,
         np.zeros(D),
         Limits(u_max=2.0, a_min=-0.5, a_max=2.5),
         outputs=(Following(tip, path, 100.0, tolerance=5e-3),),
-        inputs=(Effort(1e-3), Smoothness(1e-3)),
+        inputs=(Effort(1e-3), Smoothness(1e-2)),
     )
 
 
@@ -99,4 +99,4 @@ def test_limits_stay_those_of_the_problem(problem):
     there, grid = on_a_grid(tight)
     found = from_rest(there, grid, tolerance=1e-6)
     assert found.u.max() <= 0.3 + 1e-9 and found.a.max() <= 0.35 + 1e-9
-    assert found.u == pytest.approx(plan(tight).u, abs=1e-3)
+    assert found.reward == pytest.approx(plan(tight).reward, rel=1e-3)
