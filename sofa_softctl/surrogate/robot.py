@@ -14,7 +14,7 @@ from sofa_softctl.errors import MapError
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.exact_map import ExactMap
 from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.grid.affine_model import Affine, affine_near
+from sofa_softctl.surrogate.grid.affine_model import Affine, affine_error, affine_near
 from sofa_softctl.surrogate.grid.interpolant import Interpolant
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
 from sofa_softctl.surrogate.grid.sparse import SparseGrid
@@ -34,6 +34,8 @@ GRIDS = ("auto", "cells", "sparse")
 SPARSE_FROM = 5
 """Number of lines from which on "auto" is "sparse": a cell has 32 corners."""
 
+CELLS_OFF = 2.0
+"""Cells that a plan may be off its guess where planning begins [-]."""
 NEAREST = 0.1
 """Largest step of a coordinate in `PlannedRobot.nearest` on a sparse grid, sampled so far [-]."""
 
@@ -168,11 +170,12 @@ class PlannedRobot:
             settings: Settings of the optimiser.
             progress: Called after each iteration.
         """
-        problem = self.problem(task, instants, start=start, before=before, tension=tension)
+        problem = self._posed(task, instants, start, before, tension)
         if guess is None and self.grid is not None:
             guess = self.rehearse(problem, settings)
         if isinstance(self.grid, SparseGrid):
             return self._plan_on_sparse(problem, guess, settings, progress)
+        self.choose_level(problem, guess)
         if guess is not None and not self._is_start(problem, guess):
             guess = None
         return plan(
@@ -195,13 +198,34 @@ class PlannedRobot:
         before: np.ndarray | None = None,
         tension: np.ndarray | None = None,
     ) -> PlanningProblem:
-        """Problem of `plan`; arguments as there.
+        """Problem of `plan`, with a grid that can be used at its start; arguments as there.
 
         Raises:
             MapError: the grid is unusable at the start, on all levels.
         """
+        problem = self._posed(task, instants, start, before, tension)
+        self._find_level(problem.a_first)
+        return problem
+
+    def prepare(self, task: Task, instants: int) -> Plan | None:
+        """Plan as `rehearse`, from rest without tension, and choose the level of cells for it.
+
+        Arguments and errors as for `plan`.
+        """
+        problem = self._posed(task, instants)
+        found = None if self.grid is None else self.rehearse(problem)
+        self.choose_level(problem, found)
+        return found
+
+    def _posed(
+        self,
+        task: Task,
+        instants: int,
+        start: np.ndarray | None = None,
+        before: np.ndarray | None = None,
+        tension: np.ndarray | None = None,
+    ) -> PlanningProblem:
         first = np.zeros(self.map.dimension) if start is None else np.asarray(start, float)
-        self._find_level(first)
         return PlanningProblem(
             self.dynamics,
             instants,
@@ -308,6 +332,25 @@ class PlannedRobot:
             progress=progress,
             evaluations=lambda: self.evaluations,
         )
+
+    def choose_level(self, problem: PlanningProblem, guess: Plan | None) -> None:
+        """Level of cells on which a plan from a guess begins; that of the cells grows only.
+
+        The finest one whose cells are not smaller than half of what the guess may be off: corners
+        of coarser levels would be solved to find what is known, and those of finer ones where the
+        plan does not go. Level 0 without a guess. Then the first one that can be used at the start.
+
+        Raises:
+            MapError: the grid is unusable at the start, on all levels.
+        """
+        if isinstance(self.grid, Grid) and guess is not None and self.grid.level < self.rounds:
+            affine = affine_near(self.compressed, problem.a_first)
+            if affine is not None:
+                off = affine_error(self.compressed, affine, guess.a, self.rounds)
+                cells = self.grid.spacing.max() / 2.0 ** np.arange(self.rounds + 1)
+                fine = int((CELLS_OFF * cells >= off).sum()) - 1
+                self.grid.level = max(self.grid.level, fine)
+        self._find_level(problem.a_first)
 
     def _find_level(self, a: np.ndarray) -> None:
         """Refine until the cell of a can be used."""

@@ -123,7 +123,7 @@ def _row(scene: Path, d: int, case: Case, grid: str, mesh: str, instants: int) -
     share = np.arange(instants) / (instants - 1)
     size = case.size * SIZES[d]
     task = module.circle(robot.dynamics.layout, share, size=size, center=case.center)
-    rehearsal = robot.rehearse(robot.problem(task, instants))
+    rehearsal = robot.prepare(task, instants)
     assert robot.grid is not None and rehearsal is not None
     expected = estimate(robot.grid, rehearsal.a, robot.rounds).equilibria
     found = robot.plan(task, instants, guess=rehearsal)

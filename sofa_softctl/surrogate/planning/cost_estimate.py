@@ -84,14 +84,17 @@ def estimate(
     workers: int = 0,
     tolerance: float | None = None,
 ) -> CostEstimate:
-    """Estimate the cost of a plan along the coordinates a, shape (K, d), on levels 0 to `rounds`.
+    """Estimate the cost of a plan along the coordinates a, shape (K, d).
+
+    It is made on the levels from the grid's own, 0 where cells are split, to `rounds`.
 
     Corners in the store are read. The time of one equilibrium is measured on one or two that the
     plan needs; on a sparse grid, on those of its first round.
     """
     if isinstance(grid, SparseGrid):
         return _estimate_sparse(grid, a, workers, tolerance)
-    keys, corners = corners_near(grid, a, rounds), grid.corners
+    first = 0 if isinstance(grid, AdaptiveGrid) else grid.level
+    keys, corners = corners_near(grid, a, rounds, first), grid.corners
     if corners.store is not None:
         corners.want([key for key in keys if corners.store.get(corners.place(key)) is not None])
     missing = [key for key in keys if corners.number(key) is None]
@@ -125,9 +128,9 @@ def _estimate_sparse(
     )
 
 
-def corners_near(grid: Interpolant, a: np.ndarray, rounds: int) -> list[Key]:
-    """Corners of all cells with points a (K, d) on levels 0 to `rounds`, in lowest terms."""
-    cells = [key for level in range(rounds + 1) for key in grid.cell_keys(a, level)]
+def corners_near(grid: Interpolant, a: np.ndarray, rounds: int, first: int = 0) -> list[Key]:
+    """Corners of cells with points a (K, d) on levels `first` to `rounds`, in lowest terms."""
+    cells = [key for level in range(first, rounds + 1) for key in grid.cell_keys(a, level)]
     corners = [grid.cells.corner_keys(cell) for cell in dict.fromkeys(cells)]
     return list(dict.fromkeys(lowest(key) for each in corners for key in each))
 
