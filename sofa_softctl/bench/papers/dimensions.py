@@ -117,7 +117,8 @@ def measure_dimensions(
 
 def _row(scene: Path, d: int, case: Case, grid: str, mesh: str, instants: int) -> DimensionRow:
     module = load_scene(scene).module
-    parameters = {"lines": d, "mesh": mesh, "young_modulus": case.young_modulus}
+    parameters: dict[str, Any] = {"lines": d, "mesh": mesh, "young_modulus": case.young_modulus}
+    parameters["dt"] = module.DURATION / instants
     start = perf_counter()
     robot = PlannedRobot(scene, **(module.SURROGATE | {"grid": grid}), parameters=parameters)
     share = np.arange(instants) / (instants - 1)
@@ -153,7 +154,7 @@ def _errors(robot: PlannedRobot, found: Plan, seed: int) -> tuple[np.ndarray, np
     Half of them are on the plan, half `BESIDE` it. Where the robot buckles there is no error.
     """
     rng = np.random.default_rng(seed)
-    a = found.a[rng.choice(len(found.a), FRESH, replace=False)]
+    a = found.a[rng.integers(len(found.a), size=FRESH)]
     way = rng.normal(size=a.shape)
     way *= (BESIDE * (np.arange(FRESH) % 2) / np.linalg.norm(way, axis=1))[:, None]
     points, errors, near = [], [], None
