@@ -14,7 +14,7 @@ from sofa_softctl.errors import MapError
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.exact_map import ExactMap
 from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.grid.affine_model import Affine, affine_error, affine_near
+from sofa_softctl.surrogate.grid.affine_model import Affine, affine_near
 from sofa_softctl.surrogate.grid.interpolant import Interpolant
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
 from sofa_softctl.surrogate.grid.sparse import SparseGrid
@@ -344,13 +344,25 @@ class PlannedRobot:
             MapError: the grid is unusable at the start, on all levels.
         """
         if isinstance(self.grid, Grid) and guess is not None and self.grid.level < self.rounds:
-            affine = affine_near(self.compressed, problem.a_first)
-            if affine is not None:
-                off = affine_error(self.compressed, affine, guess.a, self.rounds)
-                cells = self.grid.spacing.max() / 2.0 ** np.arange(self.rounds + 1)
-                fine = int((CELLS_OFF * cells >= off).sum()) - 1
-                self.grid.level = max(self.grid.level, fine)
+            off = self._off(problem, guess)
+            cells = self.grid.spacing.max() / 2.0 ** np.arange(self.rounds + 1)
+            self.grid.level = max(self.grid.level, int((CELLS_OFF * cells >= off).sum()) - 1)
         self._find_level(problem.a_first)
+
+    def _off(self, problem: PlanningProblem, guess: Plan) -> float:
+        """How far coordinates of a guess may be off [-]; infinite if unknown.
+
+        At the instant that is farthest from the start: there, the plan on the affine map of the
+        nearest corner of the finest level is nearer to the truth. The plan needs that corner.
+        """
+        k = int(np.abs(guess.a - problem.a_first).max(axis=1).argmax())
+        affine = affine_near(self.compressed, guess.a[k], level=self.rounds)
+        if affine is None:
+            return np.inf
+        near = replace(problem, dynamics=replace(self.dynamics, embedding=affine))
+        if not np.isfinite(evaluate(near, guess.a, guess.u).cost):
+            return np.inf
+        return float(np.abs(plan(near, guess.u, guess.a).a[k] - guess.a[k]).max())
 
     def _find_level(self, a: np.ndarray) -> None:
         """Refine until the cell of a can be used."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl._internal.blas_threads import one_blas_thread
-from sofa_softctl.surrogate.grid.corners import FAILED, Corners, Key
+from sofa_softctl.surrogate.grid.corners import FAILED
 from sofa_softctl.surrogate.grid.embedding import Jet
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
 
@@ -47,18 +47,22 @@ class Affine:
         return np.zeros((len(points), self.dimension, self.dimension))
 
 
-def affine_near(compressed: ReducedBasisGrid, point: np.ndarray) -> Affine | None:
-    """Affine map of the corner nearest to a point on the coarsest level; None if it has none.
+def affine_near(
+    compressed: ReducedBasisGrid, point: np.ndarray, *, level: int = 0
+) -> Affine | None:
+    """Affine map of the corner nearest to a point on a level; None if it has none.
 
-    A plan from there needs this corner anyway. Positions become d coordinates z = R (a - c) with
-    the same inertia, x_a^T M x_a = R^T R; the others are 0.
+    A plan from there needs the corner of the coarsest level anyway. Positions become d coordinates
+    z = R (a - c) with the same inertia, x_a^T M x_a = R^T R; the others are 0.
 
     Args:
         compressed: Gives the layout of outputs.
         point: Shape (d,).
+        level: Level of the corner.
     """
     corners, layout = compressed.grid.corners, compressed.layout
-    key = _key_of(corners, point)
+    nearest = np.round((point - corners.origin) / corners.spacing * 2.0**level).astype(int)
+    key = (level, *nearest.tolist())
     corners.want([key])
     number = corners.number(key)
     if number is None or number == FAILED:
@@ -71,37 +75,3 @@ def affine_near(compressed: ReducedBasisGrid, point: np.ndarray) -> Affine | Non
     gradient[layout.length.start :] = data[1:, x.stop :].T
     value = np.concatenate((np.zeros(layout.length.start), data[0, x.stop :]))
     return Affine(corners.place(key), value, gradient)
-
-
-def affine_error(compressed: ReducedBasisGrid, affine: Affine, a: np.ndarray, level: int) -> float:
-    """How far a plan on the affine map may be off, in coordinates [-]; infinite if unknown.
-
-    Measured at one equilibrium: the corner, on a level of the grid, nearest to the point of the
-    plan that is farthest from the map's own. A plan near it needs that corner anyway.
-
-    Args:
-        compressed: Gives the grid.
-        affine: Of `affine_near`.
-        a: The plan's coordinates, shape (K, d).
-        level: Level of the corner.
-    """
-    corners, x = compressed.grid.corners, compressed.full.position
-    far = a[np.abs(a - affine.center).max(axis=1).argmax()]
-    index = np.round((far - corners.origin) / corners.spacing * 2.0**level).astype(int)
-    keys = [(level, *index.tolist()), _key_of(corners, affine.center)]
-    corners.want(keys)
-    rows = [corners.number(key) for key in keys]
-    known = [row for row in rows if row is not None and row != FAILED]
-    if len(known) < len(rows):
-        return np.inf
-    there, here = corners.data[known]
-    moved = here[0, x] + (corners.place(keys[0]) - affine.center) @ here[1:, x]
-    slopes, missing = here[1:, x] * compressed.root_mass, there[0, x] - moved
-    with one_blas_thread():
-        off = np.linalg.lstsq(slopes.T, missing * compressed.root_mass, rcond=None)[0]
-    return float(np.abs(off).max())
-
-
-def _key_of(corners: Corners, point: np.ndarray) -> Key:
-    """Key of the corner of the coarsest level nearest to a point."""
-    return (0, *np.round((point - corners.origin) / corners.spacing).astype(int).tolist())

@@ -18,6 +18,7 @@ TOLD = {
     "branching": 0,
     "refused": 0,
     "from_store": 0,
+    "map_error": None,
     "seconds": 2.0,
     "seconds_exact": 1.5,
 }
