@@ -14,9 +14,13 @@ from sofa_softctl.status import Status
 from sofa_softctl.surrogate.grid.sparse import SparseGrid
 from sofa_softctl.surrogate.grid.uniform import Grid
 from sofa_softctl.surrogate.plan_scene import prepare_scene
-from sofa_softctl.surrogate.robot import PlannedRobot
+from sofa_softctl.surrogate.planning.costs import Following
+from sofa_softctl.surrogate.planning.probes import Point
+from sofa_softctl.surrogate.planning.trust_region import Settings
+from sofa_softctl.surrogate.robot import PlannedRobot, Task
 
 SCENE = Path(__file__).parents[2] / "scenes" / "many_lines.py"
+STRIP = Path(__file__).with_name("heavy_strip.py")
 K = 20
 SLOW = {"instants": K, "parameters": {"dt": 0.1, "lines": 6}}
 """The plan of two seconds with a tenth of the instants."""
@@ -99,3 +103,25 @@ def test_a_wrong_grid_in_a_scene_file_is_named(tmp_path):
         prepare_scene(file, "circle", instants=12),
     ):
         pass
+
+
+def leaning(robot, x, instants):
+    """The strip's tip goes across to x."""
+    tip = Point(robot.dynamics.layout.point("/strip/tip.0"))
+    here = robot.map(np.zeros(2)).value[list(robot.map.layout.point("/strip/tip.0"))]
+    path = np.repeat(here[None], instants, axis=0)
+    share = np.linspace(0.0, 1.0, instants)
+    path[:, 0] += share**2 * (3.0 - 2.0 * share) * (x - here[0])
+    return Task(probe=tip, outputs=(Following(tip, path, tolerance=2.0),))
+
+
+def test_a_robot_that_snaps_is_planned_on_its_side_and_not_across():
+    """The strip leans left. Right of the middle is another branch, as `test_robot_branches`."""
+    given = {"spacing": 0.5, "u_max": 1.5, "points": ["/strip/tip"], "dt": 0.02, "eta": 0.25}
+    robot = PlannedRobot(STRIP, scale=100.0, grid="sparse", **given)
+    near = robot.plan(leaning(robot, -68.0, 20), 20, settings=Settings(iterations=20))
+    assert near.miss < 2.0 and near.status is Status.SOLVED
+    robot = PlannedRobot(STRIP, scale=100.0, grid="sparse", **given)
+    across = robot.plan(leaning(robot, 60.0, 12), 12, settings=Settings(iterations=5))
+    assert not across.status.ok
+    assert across.miss > 60.0 and across.message

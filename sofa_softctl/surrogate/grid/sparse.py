@@ -88,6 +88,11 @@ class SparseGrid(SampledMap):
         """Number of terms of the polynomials."""
         return 0 if self._fit is None else len(self._fit.basis.terms)
 
+    @property
+    def refused(self) -> int:
+        """Number of points without a solution on the branch of their neighbours."""
+        return len(self._bad)
+
     def cover(
         self, motion: ArrayLike, width: float, tolerance: float, *, most: int = MOST
     ) -> float:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sofa_softctl.errors import MapError
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.grid.sparse import MOST, SparseGrid
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
-from sofa_softctl.surrogate.planning.transcription import Limits, PlanningProblem
+from sofa_softctl.surrogate.planning.transcription import Limits, PlanningProblem, evaluate
 from sofa_softctl.surrogate.planning.trust_region import Settings
 
 ACCURACY = 2e-6
@@ -69,6 +70,7 @@ def plan_in_rounds(
     history: list[Iteration] = []
     width, stage = first_width(a), 0
     found, end = None, RoundsEnd(np.inf, 0.0, True)
+    rest = np.tile(problem.a_first, (problem.instants, 1))
     for number in range(ROUNDS):
         known = (a,) if problem.a_before is None else (problem.a_before, a)
         asked = tolerance or ACCURACY * displacement(grid)
@@ -81,6 +83,14 @@ def plan_in_rounds(
                 progress(history[-1])
 
         near = replace(problem, limits=_near(problem, a, width))
+        if not np.isfinite(evaluate(near, a, u).cost):  # it leads to where the map has no answers
+            if found is not None:
+                end = RoundsEnd(error, asked, True)
+                break
+            if np.array_equal(a, rest):
+                raise MapError(_without_answers(grid, a[0]))
+            u, a, width = problem.within_limits(rest[1:]), rest, 2.0 * WIDTH_MIN
+            continue
         given = settings or Settings()
         if stage < len(COARSE) - 1 and error > asked:
             given = replace(given, iterations=min(given.iterations, ITERATIONS))
@@ -95,7 +105,8 @@ def plan_in_rounds(
         else:
             width, stage = max(min(2.0 * moved, width), WIDTH_MIN), stage + 1
     assert found is not None
-    return _ended(replace(found, iterations=len(history), history=tuple(history)), end)
+    found = replace(found, iterations=len(history), history=tuple(history))
+    return _ended(found, end, grid)
 
 
 def first_width(a: np.ndarray) -> float:
@@ -117,7 +128,15 @@ def _near(problem: PlanningProblem, a: np.ndarray, width: float) -> Limits:
     return replace(problem.limits, a_min=low, a_max=high)
 
 
-def _ended(found: Plan, end: RoundsEnd) -> Plan:
+def _without_answers(grid: SparseGrid, a: np.ndarray) -> str:
+    reason = "".join(f" {why}" for _, why in grid.failures[-1:])
+    return (
+        f"There is no plan from a = {np.round(a, 3).tolist()}: near it the robot buckles, folds, "
+        f"or snaps to another shape. Give another start, or lower tensions.{reason}"
+    )
+
+
+def _ended(found: Plan, end: RoundsEnd, grid: SparseGrid) -> Plan:
     """The plan, not solved where the map is not known well enough along it."""
     reasons = []
     if end.moving:
@@ -127,8 +146,12 @@ def _ended(found: Plan, end: RoundsEnd) -> Plan:
             f"The map's error along the plan is estimated at {end.error:.2g}, above the tolerance "
             f"of {end.tolerance:.2g}: give a larger one, or narrower limits."
         )
-    if not reasons or not found.status.ok:
+    if found.status.ok and not reasons:
         return found
-    return replace(
-        found, status=Status.NOT_CONVERGED, message=" ".join((*reasons, found.message)).strip()
-    )
+    if grid.refused:
+        reasons.append(
+            f"At {grid.refused} points near the plans so far the robot buckles, folds, or snaps to "
+            "another shape: move the goals, or lower u_max."
+        )
+    status = Status.NOT_CONVERGED if found.status.ok else found.status
+    return replace(found, status=status, message=" ".join(filter(None, (found.message, *reasons))))
