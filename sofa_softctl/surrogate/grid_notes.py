@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from sofa_softctl.status import Status
+from sofa_softctl.surrogate.grid.interpolant import Interpolant
 from sofa_softctl.surrogate.grid.reduced_basis import LOST_MAX, ReducedBasisGrid
 from sofa_softctl.surrogate.planning.planner import Plan
 from sofa_softctl.surrogate.planning.transcription import PlanningProblem
@@ -81,7 +82,7 @@ def _refused(reduced: ReducedBasisGrid) -> str:
         return ""
     point, grid = reduced.refused[0], reduced.grid
     where = f"a = {np.round(point, 3).tolist()}"
-    if (point < grid.lower).any() or (point > grid.upper).any():
+    if isinstance(grid, Interpolant) and not ((point >= grid.lower) & (point <= grid.upper)).all():
         return f'It wanted to go to {where}, outside the grid: raise "reach" or "u_max".'
     near = sorted(grid.failures, key=lambda each: float(np.linalg.norm(each[0] - point)))
     why = near[0][1] if near else "the branch of its shapes ends there."

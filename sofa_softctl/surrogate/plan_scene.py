@@ -65,7 +65,7 @@ class Prepared:
             return line
         step = steps[-1]
         return (
-            f"{line}, round {step.round + 1} of {self.robot.rounds + 1}, iteration {len(steps)}, "
+            f"{line}, round {step.round + 1}, iteration {len(steps)}, "
             f"cost {step.cost:.3g}, imbalance {step.defect:.0e}"
         )
 
@@ -130,8 +130,8 @@ def prepare_scene(
 ) -> Iterator[Prepared]:
     """Prepare a task of a scene file, with an estimate of its cost; processes end with it.
 
-    This solves the 2^d corners of the cell of the start and one or two more, which the plan needs
-    anyway.
+    This solves the 2^d corners of the cell of the start and two or three more, which the plan
+    needs anyway; on a sparse grid, the samples of its first round.
 
     Args:
         scene: Scene file. SURROGATE holds arguments of `PlannedRobot`, TASKS functions
@@ -171,14 +171,14 @@ def prepare_scene(
     with workers_of(workers, cluster, files) as executor:
         if robot.grid is not None:
             robot.grid.corners.executor = executor
-        rehearsal, expected = None, None
+        expected = None
         with at_fault(f"'{scene}': task '{task}'"):
             wanted = make_task(make, robot.dynamics.layout, instants, task_parameters)
-            problem = robot.problem(wanted, instants)
-            if robot.grid is not None:
-                rehearsal = robot.rehearse(problem)
+            rehearsal = robot.prepare(wanted, instants)
         if robot.grid is not None and rehearsal is not None:
             count = 0 if executor is None else executor.count
-            expected = estimate(robot.grid, rehearsal.a, robot.rounds, workers=count)
+            expected = estimate(
+                robot.grid, rehearsal.a, robot.rounds, workers=count, tolerance=robot.tolerance
+            )
         units = load_scene(scene).units
         yield Prepared(str(scene), task, wanted, instants, robot, rehearsal, expected, start, units)

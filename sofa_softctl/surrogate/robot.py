@@ -18,6 +18,7 @@ from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
 from sofa_softctl.surrogate.grid.affine_model import Affine, affine_near
 from sofa_softctl.surrogate.grid.interpolant import Interpolant
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
+from sofa_softctl.surrogate.grid.sparse import SparseGrid
 from sofa_softctl.surrogate.grid.store import Store
 from sofa_softctl.surrogate.grid.uniform import Grid
 from sofa_softctl.surrogate.grid_notes import with_grid_notes
@@ -26,8 +27,19 @@ from sofa_softctl.surrogate.planning.dynamics import Dynamics
 from sofa_softctl.surrogate.planning.obstacles import Obstacle
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
 from sofa_softctl.surrogate.planning.probes import Probe
+from sofa_softctl.surrogate.planning.sparse_rounds import WIDTH_MIN, plan_in_rounds
 from sofa_softctl.surrogate.planning.transcription import Limits, PlanningProblem, evaluate
 from sofa_softctl.surrogate.planning.trust_region import Settings
+
+GRIDS = ("auto", "cells", "sparse")
+"""Kinds of grids."""
+SPARSE_FROM = 5
+"""Number of lines from which on "auto" is "sparse": a cell has 32 corners."""
+
+CELLS_OFF = 2.0
+"""Cells that a plan may be off its guess where planning begins [-]."""
+NEAREST = 0.1
+"""Largest step of a coordinate in `PlannedRobot.nearest` on a sparse grid, sampled so far [-]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +70,10 @@ class PlannedRobot:
         spacing: Delta x, spacing of the coarsest level [-].
         eta: Least spacing of a level [-].
         tolerance: Estimated error of positions above which a cell is split in a later round
-            [length]; None: all are.
+            [length]; None: all are. On a sparse grid, the error that ends sampling; None: that of
+            `sparse_rounds.ACCURACY`.
+        grid: "cells" with 2^d corners each, "sparse" polynomials, which want fewer equilibria for
+            many lines, or "auto": sparse from `SPARSE_FROM` lines on.
         points: Paths of nodes whose points are outputs, such as ("/arm/beam",).
         u_max: Largest control; plans take controls from 0 to it [-].
         replay_tolerance: Largest distance of a task's point from its planned path when the plan is
@@ -87,6 +102,7 @@ class PlannedRobot:
         spacing: float = 0.5,
         eta: float = 0.2,
         tolerance: float | None = None,
+        grid: str = "auto",
         points: Sequence[str] = (),
         u_max: float = 1.0,
         reach: float = 0.25,
@@ -103,6 +119,8 @@ class PlannedRobot:
         _check_positive(scale=scale, spacing=spacing, eta=eta, u_max=u_max, rate=rate)
         if reach < 0.0:
             raise ValueError(f"reach must not be negative. Got: {reach}")
+        if grid not in GRIDS:
+            raise ValueError(f"grid must be one of {', '.join(GRIDS)}. Got: {grid!r}")
         self.map = ExactMap(scene, scale=scale, points=points, parameters=parameters)
         if replay_tolerance is None:
             replay_tolerance = 0.01 * self.map.map.size
@@ -113,7 +131,8 @@ class PlannedRobot:
         self.dt = self.map.dt if dt is None else dt
         mass = self.map.masses()
         step = (self.dt, scale, *self.map.damping)
-        self.grid: Interpolant | None = None
+        self.tolerance = tolerance
+        self.grid: Interpolant | SparseGrid | None = None
         if exact:
             self.rounds = 0
             self.dynamics = Dynamics(self.map, self.map.layout, mass, *step)
@@ -124,7 +143,10 @@ class PlannedRobot:
             "store": None if store is None else Store(store, self.map.model),
             "executor": executor,
         }
-        if tolerance is None:
+        if grid == "sparse" or (grid == "auto" and d >= SPARSE_FROM):
+            given |= {"lower": self.limits.a_min, "upper": self.limits.a_max}
+            self.grid = SparseGrid(self.map, np.full(d, spacing), **given)
+        elif tolerance is None:
             self.grid = Grid(self.map, np.full(d, spacing), **given)
         else:
             self.grid = AdaptiveGrid(self.map, np.full(d, spacing), tolerance, level=0, **given)
@@ -169,11 +191,12 @@ class PlannedRobot:
             settings: Settings of the optimiser.
             progress: Called after each iteration.
         """
-        problem = self.problem(
-            task, instants, start=start, before=before, tension=tension, offset=offset
-        )
+        problem = self._posed(task, instants, start, before, tension, offset)
         if guess is None and self.grid is not None:
             guess = self.rehearse(problem, settings)
+        if isinstance(self.grid, SparseGrid):
+            return self._plan_on_sparse(problem, guess, settings, progress)
+        self.choose_level(problem, guess)
         if guess is not None and not self._is_start(problem, guess):
             guess = None
         found = plan(
@@ -198,16 +221,38 @@ class PlannedRobot:
         tension: np.ndarray | None = None,
         offset: np.ndarray | None = None,
     ) -> PlanningProblem:
-        """Problem of `plan`; arguments as there.
+        """Problem of `plan`, with a grid that can be used at its start; arguments as there.
 
         Raises:
             MapError: the grid is unusable at the start, on all levels.
             ValueError: the start is outside the grid.
         """
+        problem = self._posed(task, instants, start, before, tension, offset)
+        self._find_level(problem.a_first)
+        return problem
+
+    def prepare(self, task: Task, instants: int) -> Plan | None:
+        """Plan as `rehearse`, from rest without tension, and choose the level of cells for it.
+
+        Arguments and errors as for `plan`.
+        """
+        problem = self._posed(task, instants)
+        found = None if self.grid is None else self.rehearse(problem)
+        self.choose_level(problem, found)
+        return found
+
+    def _posed(
+        self,
+        task: Task,
+        instants: int,
+        start: np.ndarray | None = None,
+        before: np.ndarray | None = None,
+        tension: np.ndarray | None = None,
+        offset: np.ndarray | None = None,
+    ) -> PlanningProblem:
         first = np.zeros(self.map.dimension) if start is None else np.asarray(start, float)
         for name, a in (("start", first), ("before", first if before is None else before)):
             self._check_inside(name, np.asarray(a, float))
-            self._find_level(np.asarray(a, float))
         return PlanningProblem(
             self.dynamics,
             instants,
@@ -261,14 +306,25 @@ class PlannedRobot:
         rows = self.dynamics.layout.position
         a = np.zeros(self.map.dimension) if guess is None else np.array(guess, float)
         for _ in range(30):
+            if isinstance(self.grid, SparseGrid):
+                self.grid.cover_point(a, NEAREST)
             jet = self.dynamics.embedding.at(a[None])
             missing = self.compressed.coordinates_of(x) - jet.value[0, rows]
             step = np.linalg.lstsq(jet.gradient[0, rows], missing, rcond=None)[0]
             there = np.clip(a + step, self.limits.a_min, self.limits.a_max)
+            if isinstance(self.grid, SparseGrid):
+                there = np.clip(there, a - NEAREST, a + NEAREST)
             moved, a = np.abs(there - a).max(), there
             if moved < 1e-10:
                 break
         return a
+
+    def map_error(self, a: np.ndarray) -> float | None:
+        """Estimated largest error of the map at coordinates a (K, d) [length]; None if unknown."""
+        if self.grid is None:
+            return None
+        errors = self.grid.error_estimate(a)
+        return float(errors.max()) if np.isfinite(errors).all() else None
 
     def locate(self, probe: Probe, a: np.ndarray) -> np.ndarray:
         """Position of a probe at coordinates a (K, d) [length], shape (K, 3)."""
@@ -297,9 +353,65 @@ class PlannedRobot:
                 f"{np.round(a, 6).tolist()}. Raise u_max or reach, or start nearer."
             )
 
+    def _plan_on_sparse(
+        self,
+        problem: PlanningProblem,
+        guess: Plan | None,
+        settings: Settings | None,
+        progress: Callable[[Iteration], None] | None,
+    ) -> Plan:
+        assert isinstance(self.grid, SparseGrid)
+        K = problem.instants
+        if np.abs(problem.a_first).max() > WIDTH_MIN:  # `Dynamics.unit` is that of rest
+            self.grid.cover(np.zeros((1, self.map.dimension)), WIDTH_MIN, np.inf)
+            _ = self.dynamics.unit
+        rest = problem.within_limits(np.tile(problem.a_first, (K - 1, 1)))
+        found = plan_in_rounds(
+            problem,
+            self.grid,
+            rest if guess is None else guess.u,
+            np.vstack((problem.a_first, rest)) if guess is None else guess.a,
+            tolerance=self.tolerance,
+            settings=settings,
+            progress=progress,
+            evaluations=lambda: self.evaluations,
+        )
+        return with_grid_notes(found, problem, self.compressed)
+
+    def choose_level(self, problem: PlanningProblem, guess: Plan | None) -> None:
+        """Level of cells on which a plan from a guess begins; that of the cells grows only.
+
+        The finest one whose cells are not smaller than half of what the guess may be off: corners
+        of coarser levels would be solved to find what is known, and those of finer ones where the
+        plan does not go. Level 0 without a guess. Then the first one that can be used at the start.
+
+        Raises:
+            MapError: the grid is unusable at the start, on all levels.
+        """
+        if isinstance(self.grid, Grid) and guess is not None and self.grid.level < self.rounds:
+            off = self._off(problem, guess)
+            cells = self.grid.spacing.max() / 2.0 ** np.arange(self.rounds + 1)
+            self.grid.level = max(self.grid.level, int((CELLS_OFF * cells >= off).sum()) - 1)
+        self._find_level(problem.a_first)
+
+    def _off(self, problem: PlanningProblem, guess: Plan) -> float:
+        """How far coordinates of a guess may be off [-]; infinite if unknown.
+
+        At the instant that is farthest from the start: there, the plan on the affine map of the
+        nearest corner of the finest level is nearer to the truth. The plan needs that corner.
+        """
+        k = int(np.abs(guess.a - problem.a_first).max(axis=1).argmax())
+        affine = affine_near(self.compressed, guess.a[k], level=self.rounds)
+        if affine is None:
+            return np.inf
+        near = replace(problem, dynamics=replace(self.dynamics, embedding=affine))
+        if not np.isfinite(evaluate(near, guess.a, guess.u).cost):
+            return np.inf
+        return float(np.abs(plan(near, guess.u, guess.a).a[k] - guess.a[k]).max())
+
     def _find_level(self, a: np.ndarray) -> None:
         """Refine until the cell of a can be used."""
-        if self.grid is None:
+        if self.grid is None or isinstance(self.grid, SparseGrid):
             return
         while not self.grid.places(a[None])[0][0]:
             if self.grid.level >= self.rounds:
@@ -316,7 +428,7 @@ class PlannedRobot:
         return self.grid is None or bool(np.isfinite(evaluate(problem, guess.a, guess.u).cost))
 
     def _refine(self) -> None:
-        assert self.grid is not None
+        assert isinstance(self.grid, Interpolant)
         self.grid.refine()
 
 

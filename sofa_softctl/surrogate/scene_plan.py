@@ -178,6 +178,7 @@ class ScenePlan:
             "refused": None if counts is None else counts.refused,
             "coordinates": None if robot.grid is None else robot.compressed.used,
             "lost": None if robot.grid is None else robot.compressed.lost,
+            "map_error": robot.map_error(plan.a),
             "damaged": None if store is None else store.damaged,
             "unsaved": None if store is None else store.unsaved,
             "seconds": self.seconds,

@@ -34,7 +34,7 @@ def scene(tmp_path):
         (["SURROGATE = {}", "TASKS = {'a': print}"], "SURROGATE needs 'scale', the tension"),
         (
             ["SURROGATE = {'scales': 1.0}", "TASKS = {'a': print}"],
-            "SURROGATE has no 'scales'. Known: scale, spacing, eta, tolerance, points,",
+            "SURROGATE has no 'scales'. Known: scale, spacing, eta, tolerance, grid, points,",
         ),
     ],
 )

@@ -47,19 +47,22 @@ class Affine:
         return np.zeros((len(points), self.dimension, self.dimension))
 
 
-def affine_near(compressed: ReducedBasisGrid, point: np.ndarray) -> Affine | None:
-    """Affine map of the corner nearest to a point on the coarsest level; None if it has none.
+def affine_near(
+    compressed: ReducedBasisGrid, point: np.ndarray, *, level: int = 0
+) -> Affine | None:
+    """Affine map of the corner nearest to a point on a level; None if it has none.
 
-    A plan from there needs this corner anyway. Positions become d coordinates z = R (a - c) with
-    the same inertia, x_a^T M x_a = R^T R; the others are 0.
+    A plan from there needs the corner of the coarsest level anyway. Positions become d coordinates
+    z = R (a - c) with the same inertia, x_a^T M x_a = R^T R; the others are 0.
 
     Args:
         compressed: Gives the layout of outputs.
         point: Shape (d,).
+        level: Level of the corner.
     """
     corners, layout = compressed.grid.corners, compressed.layout
-    nearest = np.round((point - corners.origin) / corners.spacing).astype(int)
-    key = (0, *nearest.tolist())
+    nearest = np.round((point - corners.origin) / corners.spacing * 2.0**level).astype(int)
+    key = (level, *nearest.tolist())
     corners.want([key])
     number = corners.number(key)
     if number is None or number == FAILED:

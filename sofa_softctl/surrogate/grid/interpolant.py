@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sofa_softctl.surrogate.grid import spline
 from sofa_softctl.surrogate.grid.cells import REFUSED, GridCells
-from sofa_softctl.surrogate.grid.corners import Corners, GridCounts, Key
+from sofa_softctl.surrogate.grid.corners import Key
 from sofa_softctl.surrogate.grid.embedding import Jet
 from sofa_softctl.surrogate.grid.evaluation import CostlyMap
+from sofa_softctl.surrogate.grid.sampled import SampledMap
 from sofa_softctl.surrogate.grid.spline import DIMENSIONS
 from sofa_softctl.surrogate.grid.store import Store
 
@@ -30,7 +32,7 @@ class InterpolatedValues(Jet):
     """Whether the exact map was evaluated, shape (m,)."""
 
 
-class Interpolant(ABC):
+class Interpolant(SampledMap):
     """Splines in place of an exact map; `Grid` and `AdaptiveGrid` choose the cells.
 
     Arguments: see `Grid`.
@@ -62,37 +64,12 @@ class Interpolant(ABC):
             raise ValueError(f"spacing must be positive. Got: {h}")
         if not (self.lower < self.upper).all():
             raise ValueError(f"lower must be below upper. Got: {self.lower} and {self.upper}")
-        self.corners = Corners(exact, h, start, store=store, executor=executor)
+        super().__init__(exact, h, start, store=store, executor=executor)
         self.cells = GridCells(self.corners)
 
     def refine(self) -> None:
         """Halve the spacing, or the smallest one."""
         self.level += 1
-
-    @property
-    def counts(self) -> GridCounts:
-        """Counts so far."""
-        return self.corners.counts
-
-    @property
-    def spacing(self) -> np.ndarray:
-        """Spacing of level 0 [input], shape (d,)."""
-        return self.corners.spacing
-
-    @property
-    def dimension(self) -> int:
-        """Number of inputs d."""
-        return len(self.spacing)
-
-    @property
-    def size(self) -> int:
-        """Number of outputs n; 0 without corners."""
-        return self.corners.outputs
-
-    @property
-    def failures(self) -> list[tuple[np.ndarray, str]]:
-        """Failed corners, with reasons."""
-        return [(self.corners.place(k), why) for k, why in self.corners.failures.items()]
 
     def at(
         self, points: ArrayLike, *, rows: ArrayLike | None = None, gradient: bool = True
@@ -152,9 +129,7 @@ class Interpolant(ABC):
             total[inside] = self.cells.curvature(number[inside], points[inside], w[inside], chosen)
         return total
 
-    def places(
-        self, points: ArrayLike
-    ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    def places(self, points: ArrayLike) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
         """Which points are in usable cells, (m,), and the arguments of `spline` for those.
 
         These are xi, half the spacing, and the rows of their corners in `corners.data`. Missing
@@ -174,9 +149,17 @@ class Interpolant(ABC):
         levels = np.full((len(index), 1), level)
         return list(map(tuple, np.hstack((levels, index)).tolist()))
 
-    @abstractmethod
-    def error_estimate(self, points: ArrayLike) -> np.ndarray:
-        """Estimated largest error of the value in the cell of each point, shape (m,)."""
+    def interpolate(
+        self, places: tuple[np.ndarray, ...], data: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """See `SampledMap`: splines."""
+        xi, half, corners = places
+        return spline.evaluate(xi, half, corners, data)
+
+    def bend(self, places: tuple[np.ndarray, ...], data: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """See `SampledMap`: splines."""
+        xi, half, corners = places
+        return spline.curvature(xi, half, corners, data, w)
 
     @abstractmethod
     def _locate(self, points: np.ndarray) -> np.ndarray:
@@ -195,14 +178,6 @@ class Interpolant(ABC):
         within = (points >= self.lower - slack) & (points <= self.upper + slack)
         found: np.ndarray = np.logical_and.reduce(within, axis=1)
         return found
-
-    def _points(self, points: ArrayLike) -> np.ndarray:
-        array = np.asarray(points, float)
-        if array.ndim != 2 or array.shape[1] != len(self.spacing):
-            raise ValueError(f"points must have shape (m, {len(self.spacing)}). Got: {array.shape}")
-        if not np.isfinite(array).all():
-            raise ValueError("points must be finite. Got NaN or infinity")
-        return array
 
 
 def output_rows(rows: ArrayLike | None) -> np.ndarray | None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl._internal.blas_threads import one_blas_thread
-from sofa_softctl.surrogate.grid import spline
 from sofa_softctl.surrogate.grid.embedding import Jet, Layout
-from sofa_softctl.surrogate.grid.interpolant import Interpolant
+from sofa_softctl.surrogate.grid.sampled import SampledMap
 
 KEPT = 1e-7
 """Share of the corners' motion below which no coordinates are added [-]."""
@@ -31,7 +30,7 @@ class ReducedBasisGrid:
     """
 
     def __init__(
-        self, grid: Interpolant, layout: Layout, mass: np.ndarray, *, coordinates: int = 150
+        self, grid: SampledMap, layout: Layout, mass: np.ndarray, *, coordinates: int = 150
     ) -> None:
         if coordinates % 3 or coordinates <= 0:
             raise ValueError(
@@ -78,14 +77,14 @@ class ReducedBasisGrid:
         inside, places = self._places(points)
         value = np.full((len(points), self.size), np.nan)
         gradient = np.full((*value.shape, self.dimension), np.nan)
-        value[inside], gradient[inside] = spline.evaluate(*places, self._data)
+        value[inside], gradient[inside] = self.grid.interpolate(places, self._data)
         return Jet(value, gradient)
 
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """See `Embedding`; NaN as in `at`."""
         inside, places = self._places(points)
         found = np.full((len(points), self.dimension, self.dimension), np.nan)
-        found[inside] = spline.curvature(*places, self._data, weights[inside])
+        found[inside] = self.grid.bend(places, self._data, weights[inside])
         return found
 
     def coordinates_of(self, x: np.ndarray) -> np.ndarray:
@@ -99,9 +98,7 @@ class ReducedBasisGrid:
         x = self.grid.at(points, gradient=False).value[:, self.full.position]
         return x.reshape(len(points), -1, 3)
 
-    def _places(
-        self, points: np.ndarray
-    ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    def _places(self, points: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
         """As of the grid; all corners that it found are in `_data` then."""
         inside, places = self.grid.places(points)
         if not inside.all():

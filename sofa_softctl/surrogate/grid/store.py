@@ -165,6 +165,12 @@ class Store:
             if self._is_intact(row[0], row):
                 yield _stored(row)
 
+    def points(self) -> np.ndarray:
+        """Points of all samples and failures [input], shape (m, d); (0, 0) for none."""
+        query = "SELECT DISTINCT point FROM samples WHERE model = ? ORDER BY point"
+        keys = [key for (key,) in self._file.rows(query, self._model)]
+        return np.array([np.frombuffer(key, "<f8") for key in keys]) if keys else np.empty((0, 0))
+
     def info(self) -> StoreInfo:
         """Content of the store; all samples are read."""
         found = [(each.level, each.branch, isinstance(each.answer, str)) for each in self]

@@ -55,6 +55,14 @@ class TolerantStore:
             self.fault = str(error)
             return []
 
+    def points(self) -> np.ndarray:
+        """See `Store`; none also where it cannot be read."""
+        try:
+            return self.store.points()
+        except StoreError as error:
+            self.fault = str(error)
+            return np.empty((0, 0))
+
     def put(self, u: np.ndarray, sample: Sample, *, level: int = 0, branch: int = 0) -> None:
         """See `Store`."""
         self._write(partial(self.store.put, u, sample, level=level, branch=branch))

@@ -11,6 +11,8 @@ import numpy as np
 from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
 from sofa_softctl.surrogate.grid.corners import Key, lowest
 from sofa_softctl.surrogate.grid.interpolant import Interpolant
+from sofa_softctl.surrogate.grid.sparse import FINEST, SparseGrid
+from sofa_softctl.surrogate.planning.sparse_estimate import expected_samples
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,25 @@ class CostEstimate:
         }
 
 
-def estimate(grid: Interpolant, a: np.ndarray, rounds: int, *, workers: int = 0) -> CostEstimate:
-    """Estimate the cost of a plan along the coordinates a, shape (K, d), on levels 0 to `rounds`.
+def estimate(
+    grid: Interpolant | SparseGrid,
+    a: np.ndarray,
+    rounds: int,
+    *,
+    workers: int = 0,
+    tolerance: float | None = None,
+) -> CostEstimate:
+    """Estimate the cost of a plan along the coordinates a, shape (K, d).
+
+    It is made on the levels from the grid's own, 0 where cells are split, to `rounds`.
 
     Corners in the store are read. The time of one equilibrium is measured on one or two that the
-    plan needs.
+    plan needs; on a sparse grid, on those of its first round.
     """
-    keys, corners = corners_near(grid, a, rounds), grid.corners
+    if isinstance(grid, SparseGrid):
+        return _estimate_sparse(grid, a, workers, tolerance)
+    first = 0 if isinstance(grid, AdaptiveGrid) else grid.level
+    keys, corners = corners_near(grid, a, rounds, first), grid.corners
     if corners.store is not None:
         corners.want([key for key in keys if corners.store.get(corners.place(key)) is not None])
     missing = [key for key in keys if corners.number(key) is None]
@@ -97,9 +111,26 @@ def estimate(grid: Interpolant, a: np.ndarray, rounds: int, *, workers: int = 0)
     )
 
 
-def corners_near(grid: Interpolant, a: np.ndarray, rounds: int) -> list[Key]:
-    """Corners of all cells with points a (K, d) on levels 0 to `rounds`, in lowest terms."""
-    cells = [key for level in range(rounds + 1) for key in grid.cell_keys(a, level)]
+def _estimate_sparse(
+    grid: SparseGrid, a: np.ndarray, workers: int, tolerance: float | None
+) -> CostEstimate:
+    start, solved = perf_counter(), grid.counts.evaluations
+    expected = expected_samples(grid, a, tolerance)
+    counts = grid.counts
+    seconds = (perf_counter() - start) * max(workers, 1)
+    return CostEstimate(
+        corners={FINEST: max(expected - counts.from_store, counts.evaluations)},
+        known=counts.from_store,
+        each=seconds / max(counts.evaluations - solved, 1),
+        size=8 * (1 + grid.dimension) * grid.size,
+        workers=workers,
+        stored=grid.corners.store is not None,
+    )
+
+
+def corners_near(grid: Interpolant, a: np.ndarray, rounds: int, first: int = 0) -> list[Key]:
+    """Corners of cells with points a (K, d) on levels `first` to `rounds`, in lowest terms."""
+    cells = [key for level in range(first, rounds + 1) for key in grid.cell_keys(a, level)]
     corners = [grid.cells.corner_keys(cell) for cell in dict.fromkeys(cells)]
     return list(dict.fromkeys(lowest(key) for each in corners for key in each))
 

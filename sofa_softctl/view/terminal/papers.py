@@ -128,6 +128,33 @@ def show_convergence(rows: Any) -> None:
     Console().print(table)
 
 
+def show_dimensions(rows: Any) -> None:
+    """Print rows of `measure_dimensions`: median, least and largest over the cases."""
+    table = Table(
+        title="Plans of a circle of the arm of many_lines.py: median over the cases (range)",
+        caption="Error: the largest of the map at fresh points beside the plan. Below: share of "
+        "them at which it is below its estimate.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("lines, grid", no_wrap=True)
+    for name in ("amplitude", "equilibria", "expected", "error, mm", "below", "s", "MB"):
+        table.add_column(name, justify="right")
+    names = ("amplitude", "equilibria", "expected", "error", "below", "seconds", "megabytes")
+    for kind in dict.fromkeys((row.lines, row.grid) for row in rows):
+        these = [row for row in rows if (row.lines, row.grid) == kind]
+        texts = [_range(sorted(getattr(row, name) for row in these)) for name in names]
+        table.add_row(f"{kind[0]}, {kind[1]}", *texts)
+    Console().print(table)
+
+
+def _range(values: list[float]) -> str:
+    """Median of sorted values and their range."""
+    form = ".2g" if values[-1] < 100.0 else ".0f"
+    low, middle, high = (f"{values[k]:{form}}" for k in (0, len(values) // 2, -1))
+    return middle if low == high else f"{middle} ({low}-{high})"
+
+
 def _number(value: float | None) -> str:
     if value is None:
         return ""

@@ -58,6 +58,8 @@ def show_plan(found: Any) -> None:
     }
     if data["coordinates"] is not None:
         rows["reduced basis"] = f"{data['coordinates']} coordinates, {data['lost']:.0e} left out"
+    if data["map_error"] is not None:
+        rows["map's error, estimated"] = f"{data['map_error']:.1e}"
     if data["branching"]:
         rows["several shapes"] = f"at {data['branching']} corners, kept apart"
     if data["refused"]:

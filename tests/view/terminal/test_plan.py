@@ -23,6 +23,7 @@ TOLD = {
     "from_store": 0,
     "coordinates": 121,
     "lost": 5e-8,
+    "map_error": None,
     "seconds": 2.0,
     "seconds_exact": 1.5,
 }

@@ -1,0 +1,169 @@
+"""Equilibria of plans for four, six and eight lines, on cells and on sparse polynomials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.bench.papers.planning import finer_mesh
+from sofa_softctl.errors import MapError
+from sofa_softctl.scene.loader import load_scene
+from sofa_softctl.surrogate.grid.evaluation import Neighbour
+from sofa_softctl.surrogate.planning.cost_estimate import estimate
+from sofa_softctl.surrogate.planning.planner import Plan
+from sofa_softctl.surrogate.robot import PlannedRobot
+
+SIZES = {4: 45.0, 6: 42.0, 8: 53.0}
+"""Radius of the circle that takes an amplitude of 0.4, by the number of lines [mm]."""
+FRESH = 40
+"""Fresh points at which the map's error is measured."""
+BESIDE = 0.02
+"""Their distance from the plan [-]."""
+INSTANTS = 200
+
+
+@dataclass(frozen=True)
+class Case:
+    """A variation of the robot, its goal, its mesh, or the places of fresh points."""
+
+    name: str
+    young_modulus: float = 300.0
+    """[kPa]."""
+    size: float = 1.0
+    """Radius of the circle, over that of `SIZES` [-]."""
+    center: tuple[float, float] = (0.0, 0.0)
+    """Middle of the circle [mm]."""
+    nodes: tuple[int, int, int] | None = None
+    """Nodes of the mesh along x, y and z; None: that of the scene."""
+    seed: int = 0
+    """Of the fresh points."""
+
+
+CASES = (
+    Case("as it is"),
+    Case("softer", young_modulus=285.0, seed=1),
+    Case("smaller circle", size=0.9, seed=2),
+    Case("circle aside", center=(4.0, -3.0), seed=3),
+    Case("other mesh", nodes=(5, 5, 17), seed=4),
+)
+"""Perturbed cases of the table."""
+
+
+@dataclass(frozen=True)
+class DimensionRow:
+    """One plan with one kind of grid."""
+
+    lines: int
+    case: str
+    grid: str
+    amplitude: float
+    """Largest control of the plan [-]."""
+    equilibria: int
+    expected: int
+    """As estimated before."""
+    error: float
+    """Largest error of the map at fresh points beside this plan, over all outputs [mm]."""
+    estimated: float
+    """The map's own estimate of it [mm]."""
+    below: float
+    """Share of fresh points at which the error is below the estimate [-]."""
+    seconds: float
+    """Time of the plan, with its equilibria [s]."""
+    megabytes: float
+    """Memory of the equilibria [MB]."""
+    status: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def measure_dimensions(
+    folder: Path,
+    progress: Callable[[str], None] | None = None,
+    *,
+    lines: Sequence[int] = tuple(SIZES),
+    cases: Sequence[Case] = CASES,
+    grids: Sequence[str] = ("cells", "sparse"),
+    instants: int = INSTANTS,
+) -> list[DimensionRow]:
+    """Plan a circle of the spot of `many_lines.py`, a new robot for each row.
+
+    Args:
+        folder: Where the scenes are.
+        progress: Called with a line of text before each plan.
+        lines: Numbers of lines.
+        cases: Variations.
+        grids: Kinds of grids.
+        instants: K.
+    """
+    rows = []
+    for d in lines:
+        for case in cases:
+            mesh = nullcontext("arm.vtk") if case.nodes is None else finer_mesh(folder, case.nodes)
+            with mesh as file:
+                for grid in grids:
+                    if progress is not None:
+                        progress(f"{d} lines, {case.name}, {grid}")
+                    rows.append(_row(folder / "many_lines.py", d, case, grid, file, instants))
+    return rows
+
+
+def _row(scene: Path, d: int, case: Case, grid: str, mesh: str, instants: int) -> DimensionRow:
+    module = load_scene(scene).module
+    parameters: dict[str, Any] = {"lines": d, "mesh": mesh, "young_modulus": case.young_modulus}
+    parameters["dt"] = module.DURATION / instants
+    start = perf_counter()
+    robot = PlannedRobot(scene, **(module.SURROGATE | {"grid": grid}), parameters=parameters)
+    share = np.arange(instants) / (instants - 1)
+    size = case.size * SIZES[d]
+    task = module.circle(robot.dynamics.layout, share, size=size, center=case.center)
+    rehearsal = robot.prepare(task, instants)
+    assert robot.grid is not None and rehearsal is not None
+    expected = estimate(robot.grid, rehearsal.a, robot.rounds).equilibria
+    found = robot.plan(task, instants, guess=rehearsal)
+    seconds, equilibria = perf_counter() - start, robot.evaluations
+    size_of = robot.grid.corners.data.nbytes
+    points, errors = _errors(robot, found, case.seed)
+    estimates = robot.grid.error_estimate(points)
+    return DimensionRow(
+        lines=d,
+        case=case.name,
+        grid=grid,
+        amplitude=float(found.u.max()),
+        equilibria=equilibria,
+        expected=expected,
+        error=float(errors.max()),
+        estimated=float(np.nanmax(estimates)),
+        below=float((errors <= estimates)[np.isfinite(estimates)].mean()),
+        seconds=seconds,
+        megabytes=size_of / 1e6,
+        status=found.status.name,
+    )
+
+
+def _errors(robot: PlannedRobot, found: Plan, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Fresh points beside a plan, (m, d), and the largest error of an output at each [length].
+
+    Half of them are on the plan, half `BESIDE` it. Where the robot buckles there is no error.
+    """
+    rng = np.random.default_rng(seed)
+    a = found.a[rng.integers(len(found.a), size=FRESH)]
+    way = rng.normal(size=a.shape)
+    way *= (BESIDE * (np.arange(FRESH) % 2) / np.linalg.norm(way, axis=1))[:, None]
+    points, errors, near = [], [], None
+    for u in np.clip(a + way, robot.limits.a_min, robot.limits.a_max):
+        try:
+            sample = robot.map(u, near)
+        except MapError:
+            continue
+        near = Neighbour(u, sample)
+        points.append(u)
+        errors.append(np.abs(robot.grid.at(u[None]).value[0] - sample.value).max())  # type: ignore[union-attr]
+    return np.array(points), np.array(errors)

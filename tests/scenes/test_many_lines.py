@@ -1,0 +1,39 @@
+"""The arm with many lines: half of them end in its middle, and a plan of six is executed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sofa_softctl.scene.loader import load_scene
+from sofa_softctl.surrogate.plan_scene import plan_scene
+from sofa_softctl.surrogate.robot import PlannedRobot
+
+SCENE = Path(__file__).parents[2] / "scenes" / "many_lines.py"
+
+
+@pytest.mark.parametrize(("lines", "short"), [(4, 0), (6, 3), (8, 4)])
+def test_lines_are_around_the_arm_and_half_of_many_are_short(lines, short):
+    """Lengths in the arm of 100 mm."""
+    robot = PlannedRobot(SCENE, scale=4000.0, parameters={"lines": lines})
+    lengths = robot.map(np.zeros(lines)).value[robot.map.layout.length]
+    assert (lengths < 60.0).sum() == short
+    assert len(lengths) == lines
+
+
+def test_each_line_moves_the_spot_elsewhere():
+    """Six directions that add to nothing, about equally far for lines of one length."""
+    module = load_scene(SCENE).module
+    robot = PlannedRobot(SCENE, **module.SURROGATE, parameters={"lines": 6})
+    sample = robot.map(np.zeros(6))
+    tip = list(robot.map.layout.point("/arm/beam.0"))[:2]
+    slopes = sample.gradient[tip]  # (2, 6)
+    size = np.linalg.norm(slopes, axis=0)
+    assert size.min() > 5.0  # mm for a control of 1
+    assert np.linalg.norm(slopes.sum(axis=1)) < 0.3 * size.sum()
+
+
+def test_eight_lines_are_planned_with_fewer_equilibria_than_one_cell_has_corners():
+    found = plan_scene(SCENE, "circle", instants=25, parameters={"lines": 8, "dt": 0.08})
+    assert found.plan.status.ok
+    assert found.robot.evaluations < 256
