@@ -69,10 +69,10 @@ class DimensionRow:
     """As estimated before."""
     error: float
     """Largest error of the map at fresh points beside this plan, over all outputs [mm]."""
-    estimated: float
-    """The map's own estimate of it [mm]."""
-    below: float
-    """Share of fresh points at which the error is below the estimate [-]."""
+    estimated: float | None
+    """The map's own estimate of it [mm]; None on cells that began on their finest level."""
+    below: float | None
+    """Share of fresh points at which the error is below the estimate [-]; None as there."""
     seconds: float
     """Time of the plan, with its equilibria [s]."""
     megabytes: float
@@ -132,6 +132,7 @@ def _row(scene: Path, d: int, case: Case, grid: str, mesh: str, instants: int) -
     size_of = robot.grid.corners.data.nbytes
     points, errors = _errors(robot, found, case.seed)
     estimates = robot.grid.error_estimate(points)
+    known = np.isfinite(estimates)
     return DimensionRow(
         lines=d,
         case=case.name,
@@ -140,8 +141,8 @@ def _row(scene: Path, d: int, case: Case, grid: str, mesh: str, instants: int) -
         equilibria=equilibria,
         expected=expected,
         error=float(errors.max()),
-        estimated=float(np.nanmax(estimates)),
-        below=float((errors <= estimates)[np.isfinite(estimates)].mean()),
+        estimated=float(estimates[known].max()) if known.any() else None,
+        below=float((errors <= estimates)[known].mean()) if known.any() else None,
         seconds=seconds,
         megabytes=size_of / 1e6,
         status=found.status.name,

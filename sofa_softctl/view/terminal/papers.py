@@ -143,13 +143,16 @@ def show_dimensions(rows: Any) -> None:
     names = ("amplitude", "equilibria", "expected", "error", "below", "seconds", "megabytes")
     for kind in dict.fromkeys((row.lines, row.grid) for row in rows):
         these = [row for row in rows if (row.lines, row.grid) == kind]
-        texts = [_range(sorted(getattr(row, name) for row in these)) for name in names]
+        columns = ([getattr(row, name) for row in these] for name in names)
+        texts = [_range(sorted(each for each in values if each is not None)) for values in columns]
         table.add_row(f"{kind[0]}, {kind[1]}", *texts)
     Console().print(table)
 
 
 def _range(values: list[float]) -> str:
-    """Median of sorted values and their range."""
+    """Median of sorted values and their range; a dash for none."""
+    if not values:
+        return "-"
     form = ".2g" if values[-1] < 100.0 else ".0f"
     low, middle, high = (f"{values[k]:{form}}" for k in (0, len(values) // 2, -1))
     return middle if low == high else f"{middle} ({low}-{high})"
