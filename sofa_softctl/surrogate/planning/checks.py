@@ -18,18 +18,21 @@ def check_limits(problem: PlanningProblem) -> None:
         ValueError: limits that are NaN or contradict each other or the start.
     """
     limits, d = problem.limits, problem.dynamics.layout.lines
+    by_step = (problem.instants - 1, d)
     for name in ("u_max", "u_min", "rate", "a_min", "a_max"):
         given = np.asarray(getattr(limits, name), float)
-        if given.shape not in ((), (d,)) or np.isnan(given).any():
-            raise ValueError(f"limits: {name} must be a number, or one for each of {d} lines. "
+        if given.shape not in ((), (d,), by_step) or np.isnan(given).any():
+            raise ValueError(f"limits: {name} must be a number, or one for each of {d} lines, "
+                             "in each step if they change. "
                              f"Got: {getattr(limits, name)}")  # fmt: skip
     if not np.all(np.asarray(limits.rate) > 0.0):
         raise ValueError(f"limits: rate must be positive. Got: {limits.rate}")
     if np.any(np.asarray(limits.a_min) > np.asarray(limits.a_max)):
         raise ValueError(f"limits: a_min is above a_max. Got: {limits.a_min} and {limits.a_max}")
     low, high = problem.state_bounds
-    first = problem.a_first
-    if np.any(first < low[0] - _ROUNDING) or np.any(first > high[0] + _ROUNDING):
+    first, whole = problem.a_first, np.shape(limits.a_min) != by_step
+    outside = np.any(first < low[0] - _ROUNDING) or np.any(first > high[0] + _ROUNDING)
+    if whole and outside:
         raise ValueError(
             f"the start a_first = {_row(first)} is outside the limits of coordinates, from "
             f"{_row(low[0])} to {_row(high[0])}. Widen them (`reach`), or start inside."

@@ -179,7 +179,7 @@ def _limits_reached(problem: PlanningProblem, trial: Trial) -> str:
     )
     reached = []
     for name, value, at, more in candidates:
-        if at.any():
+        if at.any() and np.ndim(value) < 2:  # those of each step are of the method
             text = ", ".join(f"{each:.4g}" for each in np.atleast_1d(value))
             lines = ", ".join(str(line + 1) for line in np.flatnonzero(at.any(axis=0)))
             count = int(at.any(axis=1).sum())

@@ -14,7 +14,7 @@ from sofa_softctl.surrogate.planning.obstacles import Obstacle
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Limits of tensions and coordinates. Numbers, or one for each line, shape (d,)."""
+    """Limits of tensions and coordinates: numbers, or arrays of shape (d,) or (K - 1, d)."""
 
     u_max: np.ndarray | float
     """Largest tension over the dynamics' force [-]."""
