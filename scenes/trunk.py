@@ -11,8 +11,6 @@ simulation and quadratic programming", RoboSoft 2019, without its contacts.
     softctl run scenes/trunk.py
     softctl run scenes/trunk.py --set path=eight --set young_modulus=1500 --movie trunk.gif
     runSofa -l SofaPython3 scenes/trunk.py --argv path=eight
-    softctl plan scenes/trunk.py --task round --out round.mcap --plot round.png
-    softctl run scenes/trunk.py --set plan=round.mcap --movie round.gif
 """
 
 import os
@@ -21,7 +19,6 @@ import numpy as np
 
 from sofa_softctl import (
     InverseController,
-    SurrogateController,
     add_constraint_solver,
     add_effector,
     goal,
@@ -66,48 +63,6 @@ def goal_on(path, radius, period, lower):
     return goal.from_csv(path)
 
 
-SURROGATE = {"scale": 6000.0, "points": ["/trunk/tip"]}
-"""For planning: tension of a control of 1, and what tasks look at."""
-
-
-def smooth(share):
-    """From 0 to 1 with velocities and accelerations of 0 at both ends."""
-    s = np.clip(share, 0.0, 1.0)
-    return s * s * s * (10.0 + s * (6.0 * s - 15.0))
-
-
-def round_a_ball(layout, share, aside=40.0, radius=6.0):
-    """The tip goes aside, round a ball in its way, and rests. `share`: of the time, shape (K,)."""
-    from sofa_softctl.surrogate import (
-        Effort,
-        Following,
-        Obstacle,
-        Point,
-        Smoothness,
-        Sphere,
-        Task,
-    )
-
-    tip = Point(layout.point("/trunk/tip.0"))
-    end = TIP + [aside, 0.0, -0.004 * aside**2]
-    path = TIP + np.outer(smooth(share / 0.8), end - TIP)
-    ball = Sphere(tuple(TIP + 0.5 * (end - TIP) + [0.0, 2.0, 2.0]), radius)
-    return Task(
-        probe=tip,
-        outputs=(
-            Following(tip, path, 1e-3),
-            Following(tip, path, np.where(share > 0.85, 1.0, 0.0), tolerance=1.0),
-        ),
-        inputs=(Effort(1e-2), Smoothness(1.0)),
-        obstacles=(Obstacle(tip, ball, weight=10.0, margin=1.0),),
-        rest=True,
-    )
-
-
-TASKS = {"round": round_a_ball}
-"""What `softctl plan` can plan with this scene."""
-
-
 @parameters_from_argv
 def createScene(
     root,
@@ -119,7 +74,6 @@ def createScene(
     energy=1e-4,
     dt=0.01,
     solver="daqp",
-    plan="",
 ):
     root.dt = dt
     root.gravity = [0.0, -9810.0, 0.0]
@@ -171,9 +125,6 @@ def createScene(
     effector = add_effector(tip)
     tip.addObject("BarycentricMapping")
 
-    if plan:
-        root.addObject(SurrogateController(root=root, lines=cables, plan=plan))
-        return root
     root.addObject(
         InverseController(
             name="inverse",

@@ -25,9 +25,8 @@ LARGE = {"radius": 80.0}
 
 @pytest.fixture(scope="module")
 def raw():
-    """A plan for the large circle that was not replayed, on the coarse levels alone."""
+    """A plan for the large circle that was not replayed."""
     with prepare_scene(ARM, "circle", instants=150, task_parameters=LARGE) as ready:
-        ready.robot.rounds = 1
         yield ready.plan()
 
 

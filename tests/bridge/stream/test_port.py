@@ -112,10 +112,14 @@ def test_messages_that_a_line_damaged_are_counted_from_the_least_on():
     one.open()
     one.read()
     one.read()
-    assert one.notes() == []
+
+    def dropped():  # a busy computer makes devices slow, which is another note
+        return [note for note in one.notes() if "dropped" in note]
+
+    assert dropped() == []
     one.read()
     one.read()
-    (note,) = one.notes()
+    (note,) = dropped()
     assert note.startswith("device 'board0': 5 messages on its line were dropped: damaged, late")
 
 
