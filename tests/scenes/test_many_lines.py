@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.scene.loader import load_scene
-from sofa_softctl.surrogate.plan_scene import plan_scene
+from sofa_softctl.surrogate.plan_scene import prepare_scene
 from sofa_softctl.surrogate.robot import PlannedRobot
 
 SCENE = Path(__file__).parents[2] / "scenes" / "many_lines.py"
@@ -34,6 +34,8 @@ def test_each_line_moves_the_spot_elsewhere():
 
 
 def test_eight_lines_are_planned_with_fewer_equilibria_than_one_cell_has_corners():
-    found = plan_scene(SCENE, "circle", instants=25, parameters={"lines": 8, "dt": 0.08})
-    assert found.plan.status.ok
-    assert found.robot.evaluations < 256
+    """A cell of eight lines has 256 corners."""
+    asked = {"instants": 25, "parameters": {"lines": 8, "dt": 0.08}}
+    with prepare_scene(SCENE, "circle", **asked) as ready:
+        assert ready.plan().plan.status.ok
+    assert ready.robot.evaluations < 256

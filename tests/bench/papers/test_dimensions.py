@@ -22,7 +22,7 @@ def rows():
 
 
 def test_a_tenth_of_the_equilibria_are_as_exact(rows):
-    """The issue asks for a tenth; with 200 instants it is a twentieth to a seventieth."""
+    """With 200 instants it is a twentieth to a seventieth."""
     cells, sparse = rows["cells"], rows["sparse"]
     assert cells.status == sparse.status == "SOLVED"
     assert sparse.amplitude == pytest.approx(cells.amplitude, rel=1e-3)
