@@ -1,8 +1,8 @@
-"""A soft arm with four, six or eight lines steers a laser beam: planning in many dimensions.
+"""A soft arm with three to eight lines steers a laser beam: planning in many dimensions.
 
 Robot: the bar of silicone of laser_arm.py, 100 mm long, with a laser at its tip. Half of the lines
-run to the tip and half end in the middle of the arm, in turn around it; four all run to the tip.
-Mesh: meshes/arm.vtk (525 nodes), or another of the same bar that meshes/arm.py writes.
+run to the tip and half end in the middle of the arm, in turn around it; up to four all run to the
+tip. Mesh: meshes/arm.vtk (525 nodes), or another of the same bar that meshes/arm.py writes.
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: short lines bend the upper half alone, so that six or eight lines shape the arm
 to an S; a circle of the spot needs two coordinates, and the effort term shares the load.
@@ -12,6 +12,7 @@ system identification", whose grids have 2^d corners a cell.
     softctl plan scenes/many_lines.py --set lines=6 --task circle --estimate
     softctl plan scenes/many_lines.py --set lines=8 --task circle --out circle.mcap
     softctl run scenes/many_lines.py --set lines=8 --set plan=circle.mcap
+    softctl plan scenes/many_lines.py --set lines=3 --task wander --task-set seed=7
 """
 
 import os
@@ -49,12 +50,19 @@ def smooth(share):
     return s * s * s * (10.0 + s * (6.0 * s - 15.0))
 
 
-def circle(layout, share, *, size=RADIUS, center=(0.0, 0.0)):
-    """The spot cuts a circle. `share`: share of the time at each instant, shape (K,)."""
-    from sofa_softctl.surrogate import Effort, Following, Laser, Smoothness, Task
+def laser(layout):
+    """The spot on the plate, as planning sees it."""
+    from sofa_softctl.surrogate import Laser
 
     tip, ahead = (layout.point(f"/arm/beam.{k}") for k in (0, 1))
-    spot = Laser(base=tip, tip=ahead, normal=(0.0, 0.0, 1.0), offset=PLATE)
+    return Laser(base=tip, tip=ahead, normal=(0.0, 0.0, 1.0), offset=PLATE)
+
+
+def circle(layout, share, *, size=RADIUS, center=(0.0, 0.0)):
+    """The spot cuts a circle. `share`: share of the time at each instant, shape (K,)."""
+    from sofa_softctl.surrogate import Effort, Following, Smoothness, Task
+
+    spot = laser(layout)
     arrived = smooth(share / APPROACH)
     angle = 2.0 * np.pi * smooth((share - APPROACH) / (1.0 - APPROACH))
     x, y = center[0] + size * np.cos(angle), center[1] + size * np.sin(angle)
@@ -66,7 +74,29 @@ def circle(layout, share, *, size=RADIUS, center=(0.0, 0.0)):
     )
 
 
-TASKS = {"circle": circle}
+def wander(layout, share, *, seed=0, size=50.0):
+    """The spot wanders about, up to `size` from the middle, and comes to rest.
+
+    Three sines in each direction, drawn at random. `share`: as for `circle`.
+    """
+    from sofa_softctl.surrogate import Effort, Following, Smoothness, Task
+
+    spot, random, waves = laser(layout), np.random.default_rng(seed), np.arange(1, 4)
+    phase, height = 2.0 * np.pi * random.random((3, 2)), random.normal(size=(3, 2))
+    angle = 2.0 * np.pi * waves[:, None, None] * smooth(share)[:, None] + phase[:, None]
+    sines = (np.sin(angle) - np.sin(phase)[:, None]) / waves[:, None, None]
+    path = np.einsum("wki,wi->ki", sines, height)
+    path *= size / np.linalg.norm(path, axis=1).max()
+    return Task(
+        probe=spot,
+        outputs=(
+            Following(spot, np.column_stack((path, np.full(len(path), PLATE))), tolerance=1.0),
+        ),
+        inputs=(Effort(1e-3), Smoothness(0.1)),
+    )
+
+
+TASKS = {"circle": circle, "wander": wander}
 """What `softctl plan` can plan with this scene."""
 
 

@@ -5,7 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sofa_softctl.batch.study_file import read_study
 from sofa_softctl.scene.loader import load_scene
+from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.plan_scene import prepare_scene
 from sofa_softctl.surrogate.robot import PlannedRobot
 
@@ -39,3 +41,22 @@ def test_eight_lines_are_planned_with_fewer_equilibria_than_one_cell_has_corners
     with prepare_scene(SCENE, "circle", **asked) as ready:
         assert ready.plan().plan.status.ok
     assert ready.robot.evaluations < 256
+
+
+def test_random_paths_begin_in_the_middle_rest_at_the_end_and_are_as_large_as_asked_for():
+    layout = Layout(1, 3, ("/arm/beam.0", "/arm/beam.1"))
+    wander, share = load_scene(SCENE).module.wander, np.linspace(0.0, 1.0, 201)
+    paths = [wander(layout, share, seed=seed, size=60.0).outputs[0].goal for seed in range(5)]
+    for path in paths:
+        far = np.linalg.norm(path[:, :2], axis=1)
+        assert far[0] == 0.0 and far.max() == pytest.approx(60.0)
+        assert (
+            np.linalg.norm(path[-1] - path[-2])
+            < 1e-3 * np.linalg.norm(np.diff(path, axis=0), axis=1).max()
+        )
+    assert np.abs(paths[0] - paths[1]).max() > 1.0
+
+
+def test_the_study_of_random_paths_can_be_read():
+    study = read_study(SCENE.parent / "studies" / "planning" / "paths.toml")
+    assert len(list(study.runs())) == 32
