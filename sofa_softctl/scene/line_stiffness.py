@@ -92,11 +92,16 @@ class LineStiffness(Sofa.Core.ForceFieldVec3d):  # type: ignore[misc]
 def add_line_stiffness(root: Any, cable: Any) -> LineStiffness:
     """Add a `LineStiffness` to a cable's node, before the scene is initialised.
 
+    One that is there already is returned: twice the stiffness would be wrong.
+
     Args:
         root: Root of the scene.
         cable: A CableConstraint or CableActuator.
     """
     name = f"{cable.getName()}_stiffness"
+    for entry in cable.getContext().objects:
+        if isinstance(entry, LineStiffness) and entry.getName() == name:
+            return entry
     added: LineStiffness = cable.getContext().addObject(LineStiffness(cable, root, name=name))
     return added
 

@@ -101,6 +101,20 @@ def test_without_a_tension_of_this_step_it_is_that_of_the_last_one():
     assert isinstance(field, LineStiffness)
 
 
+def test_a_cable_gets_it_once():
+    """A scene that adds it, and a controller that does so too."""
+    made = []
+
+    def add(root):
+        cable = lines_of(root)[0]
+        made.extend(add_line_stiffness(root, cable) for _ in range(2))
+
+    session = Session(ARM, add=add)
+    assert made[0] is made[1]
+    fields = [e for node in session.nodes() for e in node.objects if isinstance(e, LineStiffness)]
+    assert len(fields) == 1
+
+
 def held(stiffness, tension, seconds=2.0):
     """Positions of the arm's tip, its lines pulled up to tensions in one second and held."""
     fields = []

@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
 
 from sofa_softctl.surrogate.grid.embedding import Embedding, Jet, Layout
+
+
+class Steps(NamedTuple):
+    """m steps, with the map at their instants."""
+
+    a_next: np.ndarray
+    """a+ of each step [-], shape (m, d)."""
+    a_now: np.ndarray
+    """a of each step [-], shape (m, d)."""
+    u: np.ndarray
+    """Tensions of each step over the dynamics' force [-], shape (m, d)."""
+    ahead: Jet
+    """The map at a+, m points."""
+    now: Jet
+    """The map at a."""
+    before: Jet
+    """The map at a-."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,51 +117,26 @@ class Dynamics:
         L_a = self.embedding.at(np.zeros((1, self.layout.lines))).gradient[0, self.layout.length]
         return self.force * float(np.linalg.norm(L_a, 2))
 
-    def residual(
-        self,
-        a_next: np.ndarray,
-        a_now: np.ndarray,
-        u: np.ndarray,
-        ahead: Jet,
-        now: Jet,
-        before: Jet,
-    ) -> np.ndarray:
-        """Residual of m steps, r [force length], shape (m, d).
+    def residual(self, steps: Steps) -> np.ndarray:
+        """Residual of m steps, r [force length], shape (m, d)."""
+        return np.matmul(self._weights(steps)[:, None, :], steps.ahead.gradient)[:, 0]  # (m, d)
 
-        Args:
-            a_next: a+ of each step, shape (m, d).
-            a_now: a of each step, shape (m, d).
-            u: Tensions of each step over `force`, shape (m, d).
-            ahead: The map at a+, m points.
-            now: The map at a.
-            before: The map at a-.
-        """
-        weights = self._weights(a_next, a_now, u, ahead, now, before)
-        return np.matmul(weights[:, None, :], ahead.gradient)[:, 0]  # (m, d)
-
-    def linearise(
-        self,
-        a_next: np.ndarray,
-        a_now: np.ndarray,
-        u: np.ndarray,
-        ahead: Jet,
-        now: Jet,
-        before: Jet,
-    ) -> LinearisedDynamics:
-        """Residuals of m steps with their derivatives. Arguments as for `residual`."""
+    def linearise(self, steps: Steps) -> LinearisedDynamics:
+        """Residuals of m steps with their derivatives."""
         s, dt, x, L = self.force, self.dt, self.layout.position, self.layout.length
-        weights = self._weights(a_next, a_now, u, ahead, now, before)
-        bend = self.embedding.curvature(a_next, weights)  # (m, d, d), x_aa and L_aa contracted
+        weights, ahead = self._weights(steps), steps.ahead
+        bend = self.embedding.curvature(steps.a_next, weights)  # x_aa and L_aa contracted
         along = self._times_mass(ahead.gradient[:, x]).transpose(0, 2, 1)  # (m, d, 3N)
         C = along @ ahead.gradient[:, x]
         L_a_T = ahead.gradient[:, L].transpose(0, 2, 1)
+        now, before = steps.now.gradient, steps.before.gradient
         inertia, damping = 1.0 / dt**2, self.mass_damping / dt
         share = self.stiffness_damping / dt
         return LinearisedDynamics(
             residual=np.matmul(weights[:, None, :], ahead.gradient)[:, 0],
             by_next=(inertia + damping) * C + bend - (1.0 + share) * s * L_a_T,
-            by_now=-(2.0 * inertia + damping) * (along @ now.gradient[:, x]) + share * s * L_a_T,
-            by_before=inertia * (along @ before.gradient[:, x]),
+            by_now=-(2.0 * inertia + damping) * (along @ now[:, x]) + share * s * L_a_T,
+            by_before=inertia * (along @ before[:, x]),
             by_input=s * L_a_T,
             mass=C,
         )
@@ -163,24 +156,17 @@ class Dynamics:
         x = self.embedding.at(a).value[:, self.layout.position]
         return x.reshape(len(a), self.layout.nodes, 3)
 
-    def _weights(
-        self,
-        a_next: np.ndarray,
-        a_now: np.ndarray,
-        u: np.ndarray,
-        ahead: Jet,
-        now: Jet,
-        before: Jet,
-    ) -> np.ndarray:
+    def _weights(self, steps: Steps) -> np.ndarray:
         """Forces conjugate to the outputs, shape (m, n): r = sum_i weights_i dy_i/da."""
         x, dt = self.layout.position, self.dt
+        ahead, now, before = steps.ahead, steps.now, steps.before
         step = ahead.value[:, x] - now.value[:, x]
         last = now.value[:, x] - before.value[:, x]
         accelerate = (step - last) / dt**2 + self.mass_damping * step / dt
         weights = np.zeros_like(ahead.value)
         weights[:, x] = self._times_mass(accelerate[:, :, None])[:, :, 0]
         weights[:, self.layout.length] = self.force * (
-            u - a_next - self.stiffness_damping * (a_next - a_now) / dt
+            steps.u - steps.a_next - self.stiffness_damping * (steps.a_next - steps.a_now) / dt
         )
         return weights
 

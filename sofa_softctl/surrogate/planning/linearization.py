@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from sofa_softctl.surrogate.planning.dynamics import Steps
 from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial
 
 
@@ -102,7 +103,7 @@ def balance_slope(problem: PlanningProblem, trial: Trial) -> scipy.sparse.csc_ar
     """Jacobian of `Trial.lack`, shape (m, n)."""
     dynamics, K, d = problem.dynamics, problem.instants, problem.dynamics.layout.lines
     jet, n = trial.jet, 2 * d * (K - 1)
-    at = dynamics.linearise(trial.a[1:], trial.a[:-1], trial.u, jet[2:], jet[1:-1], jet[:-2])
+    at = dynamics.linearise(Steps(trial.a[1:], trial.a[:-1], trial.u, jet[2:], jet[1:-1], jet[:-2]))
     u_at, a_at = columns(K, d)
     rows = np.arange(d * (K - 1)).reshape(K - 1, d)
     shape = (rows.size, n)

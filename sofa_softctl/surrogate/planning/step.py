@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.grid.embedding import Jet
-from sofa_softctl.surrogate.planning.dynamics import Dynamics, LinearisedDynamics
+from sofa_softctl.surrogate.planning.dynamics import Dynamics, LinearisedDynamics, Steps
 
 CONDITION_LIMIT = 1e10
 """Condition of x_a^T M x_a from which the message notes that some change of a hardly moves mass."""
@@ -161,12 +161,14 @@ class _Newton:
 
     def look(self, a: np.ndarray) -> _Look:
         jet = self.dynamics.embedding.at(a[None])
-        r = self.dynamics.residual(a[None], self.a, self.u, jet, self.now, self.before)[0]
+        r = self.dynamics.residual(self._steps(a, jet))[0]
         return _Look(a, jet, r, float(np.linalg.norm(r)))
 
     def linearise(self, here: _Look) -> LinearisedDynamics:
-        known = (here.jet, self.now, self.before)
-        return self.dynamics.linearise(here.a[None], self.a, self.u, *known)
+        return self.dynamics.linearise(self._steps(here.a, here.jet))
+
+    def _steps(self, a: np.ndarray, jet: Jet) -> Steps:
+        return Steps(a[None], self.a, self.u, jet, self.now, self.before)
 
     def rounding(self, here: _Look) -> float:
         return 8.0 * float(self.dynamics.rounding(here.jet, self.now, self.before)[0])

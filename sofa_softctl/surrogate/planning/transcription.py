@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.surrogate.grid.embedding import Jet
 from sofa_softctl.surrogate.planning.costs import InputCost, OutputCost
-from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.dynamics import Dynamics, Steps
 from sofa_softctl.surrogate.planning.obstacles import Obstacle
 
 
@@ -138,7 +138,7 @@ def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> Trial:
     dynamics = problem.dynamics
     first = a[0] if problem.a_before is None else problem.a_before
     jet = dynamics.embedding.at(np.vstack((first, a)))
-    r = dynamics.residual(a[1:], a[:-1], u, jet[2:], jet[1:-1], jet[:-2]) / dynamics.unit
+    r = dynamics.residual(Steps(a[1:], a[:-1], u, jet[2:], jet[1:-1], jet[:-2])) / dynamics.unit
     y = jet.value[1:] if problem.offset is None else jet.value[1:] + problem.offset
     cost = sum(term.value(y[:, term.rows]) for term in problem.outputs)
     cost += sum(term.value(u) for term in problem.inputs)

@@ -7,7 +7,7 @@ from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.grid.evaluation import Sample
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
 from sofa_softctl.surrogate.grid.uniform import Grid
-from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.dynamics import Dynamics, Steps
 
 NODES, D = 40, 2
 RNG = np.random.default_rng(0)
@@ -87,7 +87,7 @@ def test_the_dynamics_are_those_of_all_positions(both):
     for embedding, layout, mass in ((Whole(), LAYOUT, MASS), (small, small.layout, small.mass)):
         dynamics = Dynamics(embedding, layout, mass, dt=0.1, force=2.0)
         jets = [embedding.at(points) for points in (ahead, a, before)]
-        found.append(dynamics.linearise(ahead, a, u, *jets))
+        found.append(dynamics.linearise(Steps(ahead, a, u, *jets)))
     for name in ("residual", "by_next", "by_now", "by_before", "by_input", "mass"):
         expected = getattr(found[0], name)
         assert getattr(found[1], name) == pytest.approx(expected, abs=1e-6 * np.abs(expected).max())

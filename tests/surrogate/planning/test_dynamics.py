@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 from sofa_softctl.surrogate.grid.embedding import Layout
-from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.dynamics import Dynamics, Steps
 
 
 def differences(function, at, step=1e-6):
@@ -20,7 +20,7 @@ def differences(function, at, step=1e-6):
 
 def residual(dynamics, a_next, a, a_before, u):
     jets = [dynamics.embedding.at(points) for points in (a_next, a, a_before)]
-    return dynamics.residual(a_next, a, u, *jets)
+    return dynamics.residual(Steps(a_next, a, u, *jets))
 
 
 def test_the_toy_is_an_equilibrium_map(chain):
@@ -42,7 +42,7 @@ def test_derivatives_of_the_residual_are_its_differences(make_chain, make_dynami
     dynamics = make_dynamics(chain, mass_damping=damping[0], stiffness_damping=damping[1])
     rng = np.random.default_rng(3)
     a_next, a, a_before, u = (rng.normal(size=(6, 3)) for _ in range(4))
-    found = dynamics.linearise(a_next, a, u, *(chain.at(p) for p in (a_next, a, a_before)))
+    found = dynamics.linearise(Steps(a_next, a, u, *(chain.at(p) for p in (a_next, a, a_before))))
     assert found.residual == pytest.approx(residual(dynamics, a_next, a, a_before, u))
     # Residuals are about 1000 (dt = 0.02), so differences are off by 1e-16 * 1000 / 1e-6 = 1e-7.
     by_next = differences(lambda p: residual(dynamics, p, a, a_before, u), a_next)
@@ -74,8 +74,8 @@ def test_a_vector_of_masses_and_a_matrix_are_the_same(chain, make_dynamics):
     a_next, a, a_before, u = (rng.normal(size=(4, 2)) for _ in range(4))
     jets = [chain.at(p) for p in (a_next, a, a_before)]
     for sparse in (scipy.sparse.diags_array(masses).tocsr(), scipy.sparse.diags(masses).tocsc()):
-        here = make_dynamics(chain, mass=masses).linearise(a_next, a, u, *jets)
-        there = make_dynamics(chain, mass=sparse).linearise(a_next, a, u, *jets)
+        here = make_dynamics(chain, mass=masses).linearise(Steps(a_next, a, u, *jets))
+        there = make_dynamics(chain, mass=sparse).linearise(Steps(a_next, a, u, *jets))
         assert there.residual == pytest.approx(here.residual)
         assert there.by_next == pytest.approx(here.by_next)
         assert there.by_before == pytest.approx(here.by_before)

@@ -9,6 +9,7 @@ import scipy.optimize
 
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.grid.embedding import Jet
+from sofa_softctl.surrogate.planning.dynamics import Steps
 from sofa_softctl.surrogate.planning.step import simulate, step
 
 
@@ -38,7 +39,8 @@ def test_a_step_is_the_root_that_another_solver_finds(chain, make_dynamics):
 
         def r(p, a=a, u=u, known=known):
             ahead = chain.at(p[None])
-            return dynamics.residual(p[None], a[None], u[None], ahead, known[0:1], known[1:2])[0]
+            steps = Steps(p[None], a[None], u[None], ahead, known[0:1], known[1:2])
+            return dynamics.residual(steps)[0]
 
         reference = scipy.optimize.root(r, a, method="lm", options={"xtol": 1e-14, "ftol": 1e-14})
         result = step(dynamics, a, a - v, u)
