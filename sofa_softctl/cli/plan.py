@@ -192,7 +192,7 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Say what a store of equilibria holds, model by model."""
-    from sofa_softctl.surrogate.grid.store import Store, models_in
+    from sofa_softctl.surrogate.grid.storage.store import Store, models_in
     from sofa_softctl.view.terminal import plan as plan_tables
 
     found = []

@@ -7,9 +7,9 @@ __all__, __getattr__, __dir__ = public(
     {
         "controller": ["SurrogateController"],
         "planning.costs": ["Effort", "Following", "Smoothness"],
-        "planning.obstacles": ["Obstacle"],
+        "planning.obstacles.obstacle": ["Obstacle"],
         "planning.probes": ["Laser", "Point"],
-        "planning.solids": ["Box", "HalfSpace", "Sphere"],
+        "planning.obstacles.solids": ["Box", "HalfSpace", "Sphere"],
         "robot": ["Task"],
     },
 )

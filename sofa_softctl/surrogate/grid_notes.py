@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.grid.interpolant import Interpolant
+from sofa_softctl.surrogate.grid.cells.interpolant import Interpolant
 from sofa_softctl.surrogate.grid.reduced_basis import LOST_MAX, ReducedBasisGrid
 from sofa_softctl.surrogate.planning.planner import Plan
-from sofa_softctl.surrogate.planning.transcription import PlanningProblem
+from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem
 
 AT_THE_END = 1e-6
 """Distance from the end of the grid below which a plan is at it [-]."""

@@ -10,7 +10,7 @@ from sofa_softctl.acceptance import AcceptanceReport, Criterion
 from sofa_softctl.errors import SceneError
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.planning.costs import Following
-from sofa_softctl.surrogate.planning.obstacles import Obstacle
+from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
 from sofa_softctl.surrogate.planning.probes import Probe
 from sofa_softctl.surrogate.replay import Replay
 from sofa_softctl.surrogate.robot import Task

@@ -14,22 +14,22 @@ from sofa_softctl.errors import MapError
 from sofa_softctl.scene.equilibrium import flutter_number
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.exact_map import ExactMap
-from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
 from sofa_softctl.surrogate.grid.affine_model import Affine, affine_near
-from sofa_softctl.surrogate.grid.interpolant import Interpolant
+from sofa_softctl.surrogate.grid.cells.adaptive import AdaptiveGrid
+from sofa_softctl.surrogate.grid.cells.interpolant import Interpolant
+from sofa_softctl.surrogate.grid.cells.uniform import Grid
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
-from sofa_softctl.surrogate.grid.sparse import SparseGrid
-from sofa_softctl.surrogate.grid.store import Store
-from sofa_softctl.surrogate.grid.uniform import Grid
+from sofa_softctl.surrogate.grid.sparse.sparse import SparseGrid
+from sofa_softctl.surrogate.grid.storage.store import Store
 from sofa_softctl.surrogate.grid_notes import with_grid_notes
 from sofa_softctl.surrogate.planning.costs import InputCost, OutputCost
 from sofa_softctl.surrogate.planning.dynamics import Dynamics
-from sofa_softctl.surrogate.planning.obstacles import Obstacle
+from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
 from sofa_softctl.surrogate.planning.probes import Probe
-from sofa_softctl.surrogate.planning.sparse_rounds import WIDTH_MIN, plan_in_rounds
-from sofa_softctl.surrogate.planning.transcription import Limits, PlanningProblem, evaluate
-from sofa_softctl.surrogate.planning.trust_region import Settings
+from sofa_softctl.surrogate.planning.program.transcription import Limits, PlanningProblem, evaluate
+from sofa_softctl.surrogate.planning.program.trust_region import Settings
+from sofa_softctl.surrogate.planning.sparse.rounds import WIDTH_MIN, plan_in_rounds
 
 GRIDS = ("auto", "cells", "sparse")
 """Kinds of grids."""

@@ -11,12 +11,12 @@ from sofa_softctl.cli.app import app
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.grid.sparse import SparseGrid
-from sofa_softctl.surrogate.grid.uniform import Grid
+from sofa_softctl.surrogate.grid.cells.uniform import Grid
+from sofa_softctl.surrogate.grid.sparse.sparse import SparseGrid
 from sofa_softctl.surrogate.plan_scene import prepare_scene
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.probes import Point
-from sofa_softctl.surrogate.planning.trust_region import Settings
+from sofa_softctl.surrogate.planning.program.trust_region import Settings
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
 
 SCENE = Path(__file__).parents[2] / "scenes" / "many_lines.py"

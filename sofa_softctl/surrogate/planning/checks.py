@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.surrogate.planning.collisions import obstacle_name
 from sofa_softctl.surrogate.planning.costs import Following
-from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial
+from sofa_softctl.surrogate.planning.obstacles.collisions import obstacle_name
+from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial
 
 _ROUNDING = 1e-9  # of coordinates and tensions of the order of 1
 

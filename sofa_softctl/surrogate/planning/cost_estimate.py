@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.grid.corners import Key, lowest
-from sofa_softctl.surrogate.grid.interpolant import Interpolant
-from sofa_softctl.surrogate.grid.sparse import FINEST, SparseGrid
-from sofa_softctl.surrogate.planning.sparse_estimate import expected_samples
+from sofa_softctl.surrogate.grid.cells.adaptive import AdaptiveGrid
+from sofa_softctl.surrogate.grid.cells.corners import Key, lowest
+from sofa_softctl.surrogate.grid.cells.interpolant import Interpolant
+from sofa_softctl.surrogate.grid.sparse.sparse import FINEST, SparseGrid
+from sofa_softctl.surrogate.planning.sparse.estimate import expected_samples
 
 
 @dataclass(frozen=True)

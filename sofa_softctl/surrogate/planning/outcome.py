@@ -9,16 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.planning.collisions import (
+from sofa_softctl.surrogate.planning.costs import Following
+from sofa_softctl.surrogate.planning.obstacles.collisions import (
     Approach,
     approaches,
     between,
     obstacle_name,
     obstructed,
 )
-from sofa_softctl.surrogate.planning.costs import Following
-from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial
-from sofa_softctl.surrogate.planning.trust_region import Ended
+from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial
+from sofa_softctl.surrogate.planning.program.trust_region import Ended
 
 _AT_LIMIT = 1e-4  # of a tension, a coordinate or a step's change, for being at its limit
 

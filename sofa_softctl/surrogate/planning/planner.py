@@ -12,11 +12,11 @@ from sofa_softctl._internal.blas_threads import one_blas_thread
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.grid.embedding import Embedding
 from sofa_softctl.surrogate.planning.checks import check_limits, check_places
-from sofa_softctl.surrogate.planning.collisions import approaches, between, obstructed
-from sofa_softctl.surrogate.planning.detours import detours
+from sofa_softctl.surrogate.planning.obstacles.collisions import approaches, between, obstructed
+from sofa_softctl.surrogate.planning.obstacles.detours import detours
 from sofa_softctl.surrogate.planning.outcome import outcome
-from sofa_softctl.surrogate.planning.transcription import PlanningProblem, Trial, evaluate
-from sofa_softctl.surrogate.planning.trust_region import (
+from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial, evaluate
+from sofa_softctl.surrogate.planning.program.trust_region import (
     Ended,
     Settings,
     TrustRegionIteration,

@@ -11,8 +11,8 @@ from sofa_softctl._internal import colors
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.geometry import is_obstacle
 from sofa_softctl.surrogate.planning.costs import Following
+from sofa_softctl.surrogate.planning.obstacles.solids import Box, HalfSpace, Sphere
 from sofa_softctl.surrogate.planning.probes import Laser
-from sofa_softctl.surrogate.planning.solids import Box, HalfSpace, Sphere
 from sofa_softctl.units import symbol
 from sofa_softctl.view.movie.animation import (
     AnimatedCable,

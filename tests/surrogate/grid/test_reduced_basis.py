@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from sofa_softctl.surrogate.grid.cells.uniform import Grid
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.grid.evaluation import Sample
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
-from sofa_softctl.surrogate.grid.uniform import Grid
 from sofa_softctl.surrogate.planning.dynamics import Dynamics, Steps
 
 NODES, D = 40, 2

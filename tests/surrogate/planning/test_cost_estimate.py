@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.grid.adaptive import AdaptiveGrid
 from sofa_softctl.surrogate.grid.affine_model import affine_near
-from sofa_softctl.surrogate.grid.store import Store
-from sofa_softctl.surrogate.grid.uniform import Grid, Sample
+from sofa_softctl.surrogate.grid.cells.adaptive import AdaptiveGrid
+from sofa_softctl.surrogate.grid.cells.uniform import Grid, Sample
+from sofa_softctl.surrogate.grid.storage.store import Store
 from sofa_softctl.surrogate.plan_scene import prepare_scene
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, corners_near, estimate
 

@@ -9,14 +9,14 @@ from sofa_softctl.qp.problem import no_answer
 from sofa_softctl.qp.solvers import register, sparse_qp_solvers
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
-from sofa_softctl.surrogate.planning.linearization import approximate, columns
-from sofa_softctl.surrogate.planning.obstacles import Obstacle
+from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
+from sofa_softctl.surrogate.planning.obstacles.solids import HalfSpace, Sphere
 from sofa_softctl.surrogate.planning.planner import plan
 from sofa_softctl.surrogate.planning.probes import Laser, Point
-from sofa_softctl.surrogate.planning.solids import HalfSpace, Sphere
+from sofa_softctl.surrogate.planning.program.linearization import approximate, columns
+from sofa_softctl.surrogate.planning.program.transcription import Limits, PlanningProblem, evaluate
+from sofa_softctl.surrogate.planning.program.trust_region import Settings
 from sofa_softctl.surrogate.planning.step import simulate
-from sofa_softctl.surrogate.planning.transcription import Limits, PlanningProblem, evaluate
-from sofa_softctl.surrogate.planning.trust_region import Settings
 
 K = 40
 

@@ -1,0 +1,1 @@
+"""Hierarchical grid: splines in cells whose corners are equilibria."""

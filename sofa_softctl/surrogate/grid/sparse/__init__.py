@@ -1,0 +1,1 @@
+"""Sparse grid: polynomials in many variables, near a motion."""

@@ -1,0 +1,1 @@
+"""Files that keep samples of exact maps."""

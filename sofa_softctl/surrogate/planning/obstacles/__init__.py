@@ -1,0 +1,1 @@
+"""Obstacles of points: their cost, collisions between instants, and ways around them."""

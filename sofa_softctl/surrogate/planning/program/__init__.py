@@ -1,0 +1,1 @@
+"""The nonlinear program of a plan and its optimiser."""

@@ -1,0 +1,296 @@
+"""Sequential convex optimisation with a trust region and an exact l1 penalty."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse.linalg
+
+from sofa_softctl.qp.problem import SparseQP
+from sofa_softctl.qp.verified import solve_checked
+from sofa_softctl.surrogate.planning.program.linearization import (
+    approximate,
+    balance_slope,
+    columns,
+)
+from sofa_softctl.surrogate.planning.program.subproblem import subproblem
+from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial, evaluate
+
+_TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
+_CORRECTIONS = 3  # of a step that lost its balance
+_IDLE = 40  # iterations with hardly any gain before the end: a trust region may shrink in a dozen
+_HARDLY = 1e-6  # of the cost, in all of them: in front of an obstacle steps gain ever less
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of the optimiser. The defaults are meant for a and u of the order of 1."""
+
+    iterations: int = 200
+    """Maximum number of QPs in one round."""
+    defect: float = 1e-9
+    """Largest defect of an executable plan [-]."""
+    stationarity: float = 1e-6
+    """Largest violation of the first-order conditions, over the largest curvature [-]."""
+    radius: float = 0.2
+    """Initial trust region: largest change of each a and u [-]."""
+    radius_max: float = 2.0
+    """Largest trust region [-]."""
+    radius_min: float = 1e-9
+    """Trust region at which the optimiser ends [-]."""
+    penalty: float = 10.0
+    """Initial penalty on defects, over the largest curvature [-]."""
+    penalty_max: float = 1e6
+    """Penalty from which limits without balance count as contradictory [-]."""
+    solvers: tuple[str, ...] = ("piqp", "osqp")
+    """Sparse QP solvers, in the order of their calls."""
+
+
+class TrustRegionIteration(NamedTuple):
+    """An iteration, see `planner.Iteration`."""
+
+    merit: float
+    cost: float
+    defect: float
+    radius: float
+    accepted: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Ended:
+    """Result of the optimiser."""
+
+    trial: Trial
+    """The best motion."""
+    balanced: bool
+    """Whether all equations hold to `Settings.defect`."""
+    converged: bool
+    """Whether the first-order conditions hold."""
+    stuck: bool
+    """Whether trust region or penalty reached their limits, or there was no more gain: further
+    iterations would not help."""
+    stationarity: float
+    """Their largest violation [-]."""
+    notes: tuple[str, ...]
+    """Notes of the QP solvers."""
+    fallback: str
+    """In how many iterations another solver than the first one answered, and why; else empty."""
+
+
+def optimise(
+    problem: PlanningProblem,
+    trial: Trial,
+    settings: Settings,
+    report: Callable[[TrustRegionIteration], None],
+) -> Ended:
+    """Find a local optimum of the problem from a trial with tensions within their limits.
+
+    Each iteration solves the QP of `subproblem`. Its step is accepted if the merit, scaled cost
+    plus penalty times the l1 norm of the defects, decreases by a tenth of the QP's prediction. A
+    step that fails due to curvature of the balance is tried again with the motion corrected at the
+    same tensions, or else the trust region shrinks. The penalty stays above twice the largest
+    multiplier, so that it is exact, and grows tenfold where the optimiser stops out of balance.
+
+    Source: Schulman et al. 2014, Algorithm 1; Nocedal and Wright 2006, Algorithm 18.4 and (15.36)
+        for the correction. The QP's penalty is l1 from the start: it then has a solution in every
+        trust region, at a fifth more time than with hard equations.
+    """
+    search = _Search(problem, trial, settings)
+    for _ in range(settings.iterations):
+        radius = search.radius
+        accepted = search.iterate()
+        trial = search.trial
+        report(TrustRegionIteration(search.merit, trial.cost, trial.defect, radius, accepted))
+        if search.converged or search.stuck:
+            break
+    return Ended(
+        trial,
+        search.balanced,
+        search.converged,
+        search.stuck,
+        search.stationarity,
+        tuple(search.notes),
+        search.fallback,
+    )
+
+
+class _Search:
+    """State of the optimiser: trial, model, trust region, penalty."""
+
+    def __init__(self, problem: PlanningProblem, trial: Trial, settings: Settings):
+        self.problem, self.trial, self.settings = problem, trial, settings
+        self.model = approximate(problem, trial)
+        largest = float(self.model.hessians[0].diagonal().max(initial=0.0))
+        self.scale = 1.0 / largest if largest > 0.0 else 1.0
+        self.radius, self.penalty = settings.radius, settings.penalty
+        self.hessian = 0
+        self.costs: deque[float] = deque(maxlen=_IDLE + 1)  # of motions in balance, the last ones
+        self.stationarity, self.converged = np.inf, False
+        self.notes: dict[str, None] = {}
+        self.replaced: list[tuple[str, ...]] = []  # notes of each answer by another solver
+
+    @property
+    def merit(self) -> float:
+        return self.trial.merit(self.scale, self.penalty)
+
+    @property
+    def fallback(self) -> str:
+        if not self.replaced:
+            return ""
+        why, count = " ".join(self.replaced[-1]), len(self.replaced)
+        return f"Another QP solver's answer was taken in {count} iterations. The last time: {why}"
+
+    @property
+    def balanced(self) -> bool:
+        return bool(np.abs(self.trial.lack).max() <= self.settings.defect)
+
+    @property
+    def stuck(self) -> bool:
+        s = self.settings
+        ended = self.radius < s.radius_min or self.penalty > s.penalty_max
+        # beside an unusable cell, or in front of an obstacle, steps become ever smaller
+        idle = len(self.costs) > _IDLE and (
+            self.costs[0] - self.costs[-1] <= _HARDLY * abs(self.costs[-1])
+        )
+        return ended or idle
+
+    def iterate(self) -> bool:
+        """Solve a QP and accept its step if it is good enough; returns whether it was."""
+        qp, trusted = subproblem(
+            self.problem,
+            self.trial,
+            self.model,
+            scale=self.scale,
+            hessian=self.hessian,
+            penalty=self.penalty,
+            radius=self.radius,
+        )
+        answer = solve_checked(
+            qp, solvers=self.settings.solvers, tolerance=_TOLERANCE, feasible=True
+        )
+        self.notes.update(dict.fromkeys(answer.notes))
+        if answer.replaced:
+            self.replaced.append(answer.notes)
+        if answer.result is None:
+            self.radius *= 0.25
+            return False
+        n, m = len(self.model.gradient), len(self.trial.lack)
+        x, y = answer.result.x[:n], answer.result.y
+        self.stationarity = _violation(qp, x, y, m, trusted)
+        self.converged = self.balanced and self.stationarity <= self.settings.stationarity
+        accepted, predicted = self._take(x)
+        self._weigh(float(np.abs(y[len(qp.g) : len(qp.g) + m]).max()), predicted)
+        return accepted
+
+    def _take(self, x: np.ndarray) -> tuple[bool, float]:
+        """Accept the step x if the merit decreases; then choose trust region and Hessian."""
+        predictions = self.model.decrease(self.trial, x, self.scale, self.penalty)
+        predicted, merit = float(predictions[self.hessian]), self.merit
+        noise = 1e-13 * max(1.0, abs(merit))
+        there = _moved(self.problem, self.trial, x)
+        for _ in range(_CORRECTIONS):
+            if merit - there.merit(self.scale, self.penalty) >= 0.75 * predicted:
+                break
+            there = _corrected(self.problem, there, self.scale, self.penalty)
+        if merit - there.merit(self.scale, self.penalty) < 0.75 * predicted:
+            there = self._second_order(there)
+        actual, far = merit - there.merit(self.scale, self.penalty), np.abs(x).max()
+        wrong = np.abs(predictions - actual) + noise
+        if wrong[1 - self.hessian] < 0.5 * wrong[self.hessian]:
+            self.hessian = 1 - self.hessian
+        if actual < 0.25 * predicted - noise:
+            self.radius = 0.25 * min(self.radius, far)
+        elif actual > 0.75 * predicted and far > 0.9 * self.radius:
+            self.radius = min(2.0 * self.radius, self.settings.radius_max)
+        accepted = bool(actual >= 0.1 * predicted - noise and actual >= -noise)
+        if accepted:
+            self.trial = there
+            if not self.converged:
+                self.model = approximate(self.problem, there)
+        if self.balanced:
+            self.costs.append(self.trial.cost)
+        else:
+            self.costs.clear()
+        return accepted, predicted
+
+    def _second_order(self, there: Trial) -> Trial:
+        """Trial of the second-order correction: the QP with the defects at `there`, if better.
+
+        It keeps obstacles and rest at the end, which corrections towards balance lose.
+        """
+        if not (self.problem.obstacles or self.problem.rest):
+            return there
+        trial, model = self.trial, self.model
+        x = np.concatenate((there.u - trial.u, (there.a - trial.a)[1:]), axis=1).ravel()
+        qp, _ = subproblem(
+            self.problem,
+            replace(trial, lack=there.lack - model.balance @ x),
+            replace(model, depth=there.depth - model.depth_slope @ x),
+            scale=self.scale,
+            hessian=self.hessian,
+            penalty=self.penalty,
+            radius=self.radius,
+        )
+        answer = solve_checked(
+            qp, solvers=self.settings.solvers, tolerance=_TOLERANCE, feasible=True
+        )
+        if answer.result is None:
+            return there
+        bent = _moved(self.problem, trial, answer.result.x[: len(x)])
+        bent = _corrected(self.problem, bent, self.scale, self.penalty)
+        better = bent.merit(self.scale, self.penalty) < there.merit(self.scale, self.penalty)
+        return bent if better else there
+
+    def _weigh(self, multiplier: float, predicted: float) -> None:
+        """Keep the penalty above the multipliers; raise it where balance requires it."""
+        if multiplier < 0.99 * self.penalty:
+            self.penalty = max(self.penalty, 2.0 * multiplier)
+        elif not self.balanced and predicted <= 1e-6 * max(1.0, self.merit):
+            self.penalty *= 10.0
+            self.radius = max(self.radius, self.settings.radius)
+
+
+def _violation(qp: SparseQP, x: np.ndarray, y: np.ndarray, m: int, trusted: np.ndarray) -> float:
+    """Distance of the QP's multipliers from those of an optimum at x = 0.
+
+    They satisfy the QP's conditions at x. Those of the problem at 0 lack H x and the multipliers of
+    the trust region; and a limit that is reached only at x must not have a multiplier.
+    """
+    n = len(x)
+    beyond = np.where(trusted[0], np.minimum(y[:n], 0.0), 0.0)
+    beyond += np.where(trusted[1], np.maximum(y[:n], 0.0), 0.0)
+    slope = qp.H[:n, :n] @ x + beyond
+    limits = np.minimum(np.abs(y[:n] - beyond), np.abs(x))
+    rows = np.minimum(np.abs(y[len(qp.g) :]), np.abs(qp.A[:, :n] @ x))[m:]
+    return float(max(np.abs(slope).max(), limits.max(), rows.max(initial=0.0)))
+
+
+def _moved(problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:
+    """The trial changed by x, shape (n,)."""
+    u_at, a_at = columns(problem.instants, problem.dynamics.layout.lines)
+    a = trial.a.copy()
+    a[1:] = np.clip(a[1:] + x[a_at], *problem.state_bounds)
+    return evaluate(problem, a, np.clip(trial.u + x[u_at], *problem.input_bounds))
+
+
+def _corrected(problem: PlanningProblem, there: Trial, scale: float, penalty: float) -> Trial:
+    """The motion corrected towards balance at the same tensions, if that lowers the merit.
+
+    A Newton step on all a at once: the slope by a is block lower triangular.
+    """
+    _, a_at = columns(problem.instants, problem.dynamics.layout.lines)
+    slope = balance_slope(problem, there)[: a_at.size][:, a_at.ravel()]
+    try:
+        change = scipy.sparse.linalg.splu(slope.tocsc()).solve(there.lack[: a_at.size])
+    except RuntimeError:  # singular: the robot buckles at one of the instants
+        return there
+    if not np.isfinite(change).all():
+        return there
+    a = there.a.copy()
+    a[1:] = np.clip(a[1:] - change.reshape(a_at.shape), *problem.state_bounds)
+    moved = evaluate(problem, a, there.u)
+    return moved if moved.merit(scale, penalty) < there.merit(scale, penalty) else there

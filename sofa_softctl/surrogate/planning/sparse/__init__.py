@@ -1,0 +1,1 @@
+"""Plans on a sparse grid: their rounds, and what they will cost."""
