@@ -69,7 +69,8 @@ def accepted(
 def _corrected(found: ScenePlan, seen: Judgement, number: int) -> ScenePlan | None:
     """The next plan, from this one and its replay; None where there is none to execute."""
     offset = np.nan_to_num(seen.outputs - _map_outputs(found), nan=0.0)
-    plan = found.robot.plan(found.task, len(found.plan.a), offset=offset, guess=found.plan)
+    problem = found.robot.problem(found.task, len(found.plan.a), offset=offset)
+    plan = found.robot.plan(problem, guess=found.plan)
     if not plan.status.executable:
         return None
     history = (*found.plan.history, *plan.history)

@@ -13,11 +13,12 @@ from sofa_softctl._internal.executors.workers import check_workers, files_sent
 from sofa_softctl._internal.executors.workers import workers as workers_of
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.surrogate.correction import accepted
-from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, estimate
+from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan
-from sofa_softctl.surrogate.robot import PlannedRobot, Task
+from sofa_softctl.surrogate.robot import PlannedRobot
 from sofa_softctl.surrogate.scene_plan import ScenePlan
 from sofa_softctl.surrogate.scene_task import at_fault, make_task, read_task
+from sofa_softctl.surrogate.task import Task
 from sofa_softctl.units import Units
 
 
@@ -48,7 +49,8 @@ class Prepared:
         """Plan; the plan is not replayed yet, see `accepted`. `progress`: after each iteration."""
         robot, task = self.robot, self.task
         with at_fault(f"'{self.scene}': task '{self.name}'"):
-            found = robot.plan(task, self.instants, guess=self.rehearsal, progress=progress)
+            problem = robot.problem(task, self.instants)
+            found = robot.plan(problem, guess=self.rehearsal, progress=progress)
         seconds = perf_counter() - self.started
         return ScenePlan(
             self.scene, self.name, task, robot, found, self.estimate, seconds, self.units
@@ -174,11 +176,9 @@ def prepare_scene(
         expected = None
         with at_fault(f"'{scene}': task '{task}'"):
             wanted = make_task(make, robot.dynamics.layout, instants, task_parameters)
-            rehearsal = robot.prepare(wanted, instants)
-        if robot.grid is not None and rehearsal is not None:
+            rehearsal = robot.model.prepare(robot.problem(wanted, instants))
+        if rehearsal is not None:
             count = 0 if executor is None else executor.count
-            expected = estimate(
-                robot.grid, rehearsal.a, robot.rounds, workers=count, tolerance=robot.tolerance
-            )
+            expected = robot.model.estimate(rehearsal.a, count)
         units = load_scene(scene).units
         yield Prepared(str(scene), task, wanted, instants, robot, rehearsal, expected, start, units)
