@@ -42,6 +42,8 @@ class ScenePlan:
     """Computing time [s], replays included."""
     units: Units | None = None
     """Units of the scene."""
+    backend: str = "embedded"
+    """What replays it: see `call_on_backend`."""
     offset: np.ndarray | None = None
     """What the full model's outputs had beyond the map's in earlier replays [length], (K, n)."""
     delay: int = 0
