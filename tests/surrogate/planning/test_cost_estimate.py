@@ -20,7 +20,7 @@ from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, corners_
 SCENE = Path(__file__).parents[3] / "scenes" / "laser_arm.py"
 PATH = np.stack((np.linspace(0.1, 0.9, 50), np.full(50, 0.1)), axis=1)
 """A straight line through 1, 2 and 4 cells of spacing 1, 1/2 and 1/4."""
-SLOW = {"instants": 20, "parameters": {"dt": 0.1}}
+SLOW = {"instants": 20, "parameters": {"dt": 0.1}, "grid": "cells"}
 """The plan of two seconds with a tenth of the instants."""
 
 
