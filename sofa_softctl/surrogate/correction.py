@@ -124,5 +124,4 @@ class _Near:
 
 def _map_outputs(found: ScenePlan) -> np.ndarray:
     """Outputs of the map alone, shape (K, n)."""
-    value: np.ndarray = found.robot.dynamics.embedding.at(found.plan.a).value
-    return value
+    return found.outputs if found.offset is None else found.outputs - found.offset

@@ -240,7 +240,7 @@ class PlannedRobot:
 
     def locate(self, probe: Probe, a: np.ndarray) -> np.ndarray:
         """Position of a probe at coordinates a (K, d) [length], shape (K, 3)."""
-        value = self.dynamics.embedding.at(a).value
+        value = self.model.outputs(a)
         return probe.locate(value[:, list(probe.rows)])[0]
 
     def positions(self, a: np.ndarray) -> np.ndarray:

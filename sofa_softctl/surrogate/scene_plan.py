@@ -59,8 +59,7 @@ class ScenePlan:
     @property
     def outputs(self) -> np.ndarray:
         """Planned outputs at each instant [length], shape (K, n)."""
-        found = self.robot.dynamics.embedding.at(self.plan.a).value
-        return found if self.offset is None else found + self.offset
+        return self.plan.y
 
     @property
     def spot(self) -> np.ndarray:

@@ -164,7 +164,7 @@ def test_without_an_answer_near_the_start_there_is_no_rehearsal(planned):
 
 def test_only_the_estimate_from_the_command_line():
     command = ["plan", str(SCENE), "--task", "circle", "--instants", "12"]
-    command += ["--set", "dt=0.2", "--estimate"]
+    command += ["--set", "dt=0.2", "--grid", "cells", "--estimate"]
     shown = CliRunner().invoke(app, command)
     assert shown.exit_code == 0
     assert shown.output.startswith("Expected: about ") and shown.output.count("\n") == 1
