@@ -81,16 +81,14 @@ class StepModel:
             )
         fields: list[Any] = []
 
-        def add_stiffness(root: Any) -> None:
-            self.root = root
+        def built(root: Any) -> None:
+            self.root: Any = root
             if stiff:
                 from sofa_softctl.scene.line_stiffness import add_line_stiffness  # imports Sofa
 
                 fields.extend(add_line_stiffness(root, self.cable(path)) for path, _ in driven)
 
-        session = Session(scene, parameters=parameters, add=add_stiffness)
-        self.root: Any = session.root
-        self.units = session.units
+        self.units = Session(scene, parameters=parameters, add=built).units
         cables = [self.cable(path) for path, _ in driven]
         imposed = [by_length for _, by_length in driven]
         self.step = ImplicitStep(self.root, cables, imposed, stiffness=fields)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import perf_counter
 
@@ -70,38 +70,56 @@ def accepted(
     return replace(best, seconds=found.seconds + perf_counter() - start)
 
 
-def _corrected(best: ScenePlan, most: int, most_exact: int, report: Report) -> ScenePlan:
-    """The best plan after corrections, of both kinds where derivatives are known."""
-    if not most_exact:
-        return _by_offsets(best, most, most, report)
+def _corrected(first: ScenePlan, most: int, most_exact: int, report: Report) -> ScenePlan:
+    """The best plan after corrections, of both kinds where derivatives are known.
+
+    Where Gauss-Newton steps do not suffice either, plans for other paths still may: corrections by
+    offsets go on.
+    """
+    best, exact, slow = first, _exact(first) if most_exact else None, 0
+    if isinstance(exact, str):
+        best, exact = replace(first, no_derivative=exact), None
+    for current in _by_offsets(best, most, report):
+        slow += current.error > SLOW * best.error
+        best = min(best, current, key=_error)
+        if best.passed:
+            return best
+        if exact is not None and slow == STALLED:
+            best, exact = _by_steps(best, exact, most_exact, report), None
+    if exact is not None:
+        best = _by_steps(best, exact, most_exact, report)
+    return best
+
+
+def _error(found: ScenePlan) -> float:
+    return found.error
+
+
+def _exact(found: ScenePlan) -> StepCorrection | str:
+    """Gauss-Newton steps for a plan, or why there are none."""
     try:
-        exact = StepCorrection(best)
+        return StepCorrection(found)
     except NoDerivative as reason:
-        return replace(_by_offsets(best, most, most, report), no_derivative=str(reason))
-    best = _by_offsets(best, most, STALLED, report)
-    return best if best.passed else _by_steps(best, exact, most_exact, report)
+        return str(reason)
 
 
-def _by_offsets(best: ScenePlan, most: int, patience: int, report: Report) -> ScenePlan:
-    """The best of the plans for what the one before missed; they end after `patience` slow ones."""
-    current, slow = best, 0
+def _by_offsets(first: ScenePlan, most: int, report: Report) -> Iterator[ScenePlan]:
+    """Plans for what the one before missed, each with its replay, until they diverge."""
+    current, least = first, first.error
     for number in range(1, most + 1):
         report(f"correcting the plan, {number} of at most {most}")
         following = _planned_again(current, number)
         if following is None:
-            break
+            return
         current = _replayed(following)
-        share = current.error / best.error
-        slow += share > SLOW
-        if share < 1.0:
-            best = current
-        if best.passed or current.failed or share > DIVERGING or slow >= patience:
-            break
-    return best
+        yield current
+        if current.failed or current.error > DIVERGING * least:
+            return
+        least = min(least, current.error)
 
 
 def _by_steps(best: ScenePlan, exact: StepCorrection, most: int, report: Report) -> ScenePlan:
-    """The best plan after Gauss-Newton steps; one that gains nothing is halved."""
+    """The best plan after Gauss-Newton steps; a step that gains nothing is halved."""
     start, share, count, step = perf_counter(), 1.0, 0, None
     try:
         while not best.passed and count < most and share >= SHORTEST:

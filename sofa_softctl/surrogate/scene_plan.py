@@ -17,7 +17,9 @@ from sofa_softctl.status import Status
 from sofa_softctl.surrogate.judgement import Judgement
 from sofa_softctl.surrogate.plan_file import PlanFile
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
+from sofa_softctl.surrogate.planning.outcome import limits_reached
 from sofa_softctl.surrogate.planning.planner import Plan
+from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem
 from sofa_softctl.surrogate.robot import PlannedRobot, Task
 from sofa_softctl.units import Units
 
@@ -129,13 +131,23 @@ class ScenePlan:
 
     @property
     def _tries(self) -> str:
-        """Corrections that did not suffice, and what tensions were limited by."""
+        """Corrections that did not suffice, with what limited them."""
         counts = [(self.corrections, "correction"), (self.exact_corrections, "Gauss-Newton step")]
         made = [f"{n} {name}{'s' if n > 1 else ''}" for n, name in counts if n]
         text = f"{' and '.join(made)} did not suffice. " if made else ""
         if self.no_derivative:
             text += f"No Gauss-Newton steps on the full robot: {self.no_derivative}. "
+        elif self.exact_corrections:
+            text += f"{limits_reached(self.problem, self.plan.a, self.plan.u)} "
         return text
+
+    @property
+    def problem(self) -> PlanningProblem:
+        """The problem that it solves, without its costs: from rest, and slack lines."""
+        first, robot = self.plan.a[0], self.robot
+        slack = np.maximum(first, 0.0)
+        instants = len(self.plan.a)
+        return PlanningProblem(robot.dynamics, instants, first, robot.limits, u_before=slack)
 
     @property
     def lines(self) -> list[str]:

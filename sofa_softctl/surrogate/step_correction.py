@@ -11,7 +11,6 @@ from sofa_softctl.errors import BackendError, DivergedError, SceneError
 from sofa_softctl.qp import QP, solve_checked
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.probes import Probe
-from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem
 from sofa_softctl.surrogate.scene_plan import ScenePlan
 from sofa_softctl.surrogate.step_sensitivity import StepSensitivity
 
@@ -118,10 +117,11 @@ def _probes(found: ScenePlan) -> list[Probe]:
 
 def _bounded_step(found: ScenePlan, missing: np.ndarray, slope: np.ndarray) -> np.ndarray:
     """The least-squares step within the limits of tensions and rates, shape (K - 1, d)."""
-    problem, u = planning_problem(found), found.plan.u
+    problem, u = found.problem, found.plan.u
     steps, d = u.shape
     lowest, highest = problem.input_bounds
-    change = np.diff(u, axis=0, prepend=np.reshape(problem.u_before, (1, d)))
+    assert problem.u_before is not None
+    change = np.diff(u, axis=0, prepend=problem.u_before[None])
     most = np.broadcast_to(np.asarray(problem.limits.rate) * problem.dynamics.dt, (steps, d))
     rows = sparse.kron(sparse.eye_array(steps) - sparse.eye_array(steps, k=-1), sparse.eye_array(d))
     H, g = slope.T @ slope, -slope.T @ missing
@@ -139,18 +139,6 @@ def _bounded_step(found: ScenePlan, missing: np.ndarray, slope: np.ndarray) -> n
     if answer.result is None:
         raise NoDerivative(f"its QP was not solved: {' '.join(answer.notes)}".rstrip("."))
     return problem.within_limits(u + answer.result.x.reshape(u.shape)) - u
-
-
-def planning_problem(found: ScenePlan) -> PlanningProblem:
-    """The problem that a plan from rest solves, without its costs."""
-    first, robot = found.plan.a[0], found.robot
-    return PlanningProblem(
-        robot.dynamics,
-        len(found.plan.a),
-        first,
-        robot.limits,
-        u_before=np.maximum(first, 0.0),
-    )
 
 
 def with_step(found: ScenePlan, step: np.ndarray) -> ScenePlan:

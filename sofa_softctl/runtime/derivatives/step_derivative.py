@@ -54,8 +54,7 @@ class StepDerivative:
     def __init__(self, step: ImplicitStep, parameters: Sequence[StepParameter]) -> None:
         self.step, self.parameters = step, list(parameters)
         self._terms: dict[int, tuple[slice, StepTerm]] = {
-            id(field): (step.rows(field.state), field.step_term())
-            for field in step.force_fields
+            id(field): (step.rows(field.state), field.step_term()) for field in step.force_fields
         }
         """Nodes and term of each force field, by its id."""
 
