@@ -202,5 +202,9 @@ class StepDerivative:
         return -self.taken.h * self.step.mass_product(self.taken.w)
 
     def by_rayleigh_stiffness(self) -> np.ndarray:
-        """dr by beta: -h K w, shape (n, 3)."""
-        return -self.taken.h * self.step.stiffness_product(self.taken.w)
+        """-h K w, with that of the cables if the step has it, shape (n, 3)."""
+        step, taken = self.step, self.taken
+        out = -taken.h * step.stiffness_product(taken.w)
+        if step.stiffness:
+            out += step.lines.turned(taken.lam, taken.w)
+        return out
