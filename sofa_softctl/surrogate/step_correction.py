@@ -24,7 +24,7 @@ SOLVERS = ("daqp", "proxqp")
 _TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
 
 
-class NoDerivative(Exception):
+class NoDerivative(SceneError):
     """The steps of a scene, or of a plan's replay, cannot be differentiated; with the reason."""
 
 

@@ -44,8 +44,8 @@ def reach():
 
 
 def test_derivatives_of_a_plan_are_those_of_true_replays(reach):
-    """Central differences of replays in a random direction of all tensions, but of slack lines, which
-    cannot push: they err by the square of 1e-3 of the tensions. Steps are those of the replay."""
+    """Central differences of replays in a random direction of all tensions, without those of slack
+    lines, which cannot push: they err by the square of 1e-3 of the tensions."""
     exact, file = StepCorrection(reach).sensitivity, reach.file()
     points, slope = exact.run(file.tension, delay=reach.delay)
     assert points == pytest.approx(reach.judgement.replay.points, abs=1e-9)
