@@ -10,6 +10,7 @@ import typer
 
 from sofa_softctl.cli.files import check_name, check_outputs
 from sofa_softctl.cli.options import (
+    BackendName,
     Cluster,
     Force,
     Json,
@@ -56,6 +57,9 @@ def plan(
     exact: Annotated[bool, typer.Option("--exact", help="Plan without the grid, slowly.")] = False,
     workers: Workers = 0,
     cluster: Cluster = "",
+    grid: Annotated[
+        str | None, typer.Option(metavar="auto|cells|sparse", help="Kind of grid.")
+    ] = None,
     tolerance: Annotated[
         float | None, typer.Option(help="Refine only where positions are further off than this.")
     ] = None,
@@ -71,6 +75,7 @@ def plan(
         typer.Option("--task-set", metavar="NAME=VALUE", help="Parameter of the task; repeatable."),
     ] = None,
     set_: Set = None,
+    backend: BackendName = "auto",
     plugin: Plugin = None,
     strict: Strict = False,
     plot: Annotated[
@@ -88,9 +93,9 @@ def plan(
 ) -> None:
     """Plan a motion of a scene's robot on a grid of its equilibria.
 
-    The plan is replayed on the full robot, in the scene's own steps, and corrected there. One that
-    the robot does not follow is not written. Ends with status 3 when the goals are out of reach, or
-    the plan must not be executed.
+    The plan is replayed on the full robot, in the scene's own steps and on the backend that runs
+    take, and corrected there. One that the robot does not follow is not written. Ends with status 3
+    when the goals are out of reach, or the plan must not be executed.
     """
     from sofa_softctl._internal.executors.workers import check_workers
     from sofa_softctl.record.file import RecordFile, check_suffix
@@ -106,7 +111,12 @@ def plan(
         kept = f"Equilibria are kept in {store}: the same command goes on with them."
     if exact:
         _check_exact(
-            estimate=estimate, store=store, tolerance=tolerance, workers=workers, cluster=cluster
+            estimate=estimate,
+            store=store,
+            grid=grid,
+            tolerance=tolerance,
+            workers=workers,
+            cluster=cluster,
         )
     if tolerance is not None and not tolerance > 0.0:
         raise UsageError(f"--tolerance must be positive, got {tolerance:g}.")
@@ -131,10 +141,12 @@ def plan(
             exact=exact,
             workers=workers,
             cluster=cluster,
+            grid=grid,
             tolerance=tolerance,
             replay_tolerance=replay_tolerance,
             parameters=parameters(set_),
             task_parameters=parameters(task_set, "--task-set"),
+            backend=backend,
         ) as ready,
     ):
         if ready.estimate is not None:

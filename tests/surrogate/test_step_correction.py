@@ -142,8 +142,8 @@ def test_steps_that_flutter_are_not_corrected(reach):
 def test_a_replay_by_other_steps_is_noticed(reach):
     """Such as of a scene in which a controller acts only beside a plan."""
     seen = reach.judgement.replay
-    other = replace(reach.judgement, replay=replace(seen, points=seen.points + 0.01))
-    with pytest.raises(NoDerivative, match="the scene without its plan takes other steps, 0.01 ap"):
+    other = replace(reach.judgement, replay=replace(seen, points=seen.points + 0.1))
+    with pytest.raises(NoDerivative, match="the replay is 0.1 apart from the steps whose"):
         StepCorrection(replace(reach, judgement=other))
 
 

@@ -150,9 +150,8 @@ def _unreachable_goals(problem: PlanningProblem, missed: bool) -> Iterator[Findi
     for term in problem.outputs if missed else ():
         if not isinstance(term, Following) or not np.isfinite(term.tolerance):
             continue
-        counts = np.broadcast_to(term.weight, len(term.goal)) > 0.0
         for number, obstacle in enumerate(problem.obstacles, 1):
-            hit = np.flatnonzero((obstacle.shape.distance(term.goal)[0] < 0.0) & counts)
+            hit = np.flatnonzero((obstacle.shape.distance(term.goal)[0] < 0.0) & term.main)
             if obstacle.probe == term.probe and len(hit):
                 yield Finding(
                     Status.CLOSEST_FEASIBLE,
