@@ -84,10 +84,10 @@ def _corrected(first: ScenePlan, most: int, most_exact: int, report: Report) -> 
     for current in _by_offsets(best, most, report):
         slow += current.error > SLOW * best.error
         best = min(best, current, key=_error)
+        if exact is not None and slow == STALLED and not best.passed:
+            best, exact = _by_steps(best, exact, most_exact, report), None
         if best.passed:
             return best
-        if exact is not None and slow == STALLED:
-            best, exact = _by_steps(best, exact, most_exact, report), None
     if exact is not None:
         best = _by_steps(best, exact, most_exact, report)
     return best

@@ -14,9 +14,9 @@ from sofa_softctl.surrogate.planning.probes import Probe
 from sofa_softctl.surrogate.scene_plan import ScenePlan
 from sofa_softctl.surrogate.step_sensitivity import StepSensitivity
 
-SAME = 1e-3
+SAME = 0.1
 """Largest distance between a replay and the steps that are differentiated, as a share of the
-replay's tolerance."""
+replay's tolerance: derivatives need not be better, as errors are those of the replay."""
 DAMPING = 1e-4
 """Weight of changes of tensions, over that of the strongest one's effect on the path [-]."""
 SOLVERS = ("daqp", "proxqp")
@@ -65,14 +65,13 @@ class StepCorrection:
             NoDerivative: the replay is not that of the steps that are differentiated, or has no
                 point at some instant.
         """
-        outputs, by_outputs = self._differentiated(found)
-        missing, slope = _towards(found, outputs, by_outputs)
+        assert found.judgement is not None
+        by_u = self._differentiated(found)
+        missing, slope = _towards(found, found.judgement.replay.points, by_u)
         return _bounded_step(found, missing, slope)
 
-    def _differentiated(
-        self, found: ScenePlan, *, derivatives: bool = True
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Watched outputs, (K, m), and their derivatives by u, (K, m, K - 1, d)."""
+    def _differentiated(self, found: ScenePlan, *, derivatives: bool = True) -> np.ndarray:
+        """Derivatives of the watched outputs by u, shape (K, m, K - 1, d)."""
         assert found.judgement is not None
         force = found.robot.dynamics.force
         try:
@@ -84,16 +83,22 @@ class StepCorrection:
         apart = float(np.abs(points - found.judgement.replay.points).max())
         if not apart <= SAME * found.robot.replay_tolerance:
             raise NoDerivative(
-                f"the scene without its plan takes other steps, {apart:.2g} apart: other "
-                "controllers or cables act in one of them"
+                f"the replay is {apart:.2g} apart from the steps whose derivatives are known: "
+                "other controllers or cables act beside a plan, or another simulator replays it"
             )
-        return points, force * slope
+        return force * slope
 
 
 def _towards(
     found: ScenePlan, outputs: np.ndarray, by_u: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What points lack of their planned places, (r,), and how they move with u, (r, n)."""
+    """What points lack of their planned places, (r,), and how they move with u, (r, n).
+
+    Args:
+        found: The plan.
+        outputs: Watched outputs in its replay, shape (K, m).
+        by_u: Their derivatives, shape (K, m, K - 1, d).
+    """
     planned, first = found.outputs, found.robot.dynamics.layout.size - outputs.shape[1]
     missing, slopes = [], []
     for probe in _probes(found):
