@@ -188,7 +188,7 @@ class EquilibriumMap:
         self.tangent.factorise_definite(0.0)
         random = np.random.default_rng(0).normal(size=here.shape) * self.masses()
         self.system.project(random)
-        way = self.tangent.solve(random, precision=1e-4)
+        way = self.tangent.solve(random)
         way /= np.abs(way).max()
         back = float(np.vdot(way, x - here))
         if abs(back) < 1e-6 * self.size:
@@ -210,7 +210,7 @@ class EquilibriumMap:
         residual, shift = self.residual(), 0.0
         for iteration in range(DESCENT):
             shift = self.tangent.factorise_definite(0.25 * shift)
-            step = self.tangent.solve(residual, precision=1e-4)
+            step = self.tangent.solve(residual)
             step *= min(1.0, 0.05 * self.size / max(float(np.abs(step).max()), 1e-300))
             if not np.isfinite(step).all():
                 return None
@@ -257,6 +257,8 @@ class EquilibriumMap:
             MapError: there is no way to u.
         """
         done, step, total = 0.0, 0.5, 0
+        if np.array_equal(start, u):
+            step = 0.0  # nowhere to continue from
         while done < 1.0 and step >= SMALLEST:
             share = min(done + step, 1.0)
             steps = self._newton(start + share * (u - start), x)
@@ -286,7 +288,7 @@ class EquilibriumMap:
             if size <= bound:
                 return iteration
             self.tangent.factorise()
-            x, step = self._positions(), self.tangent.solve(residual, precision=1e-4)
+            x, step = self._positions(), self.tangent.solve(residual)
             if not np.isfinite(step).all():
                 return None
             share, before = 1.0, np.linalg.norm(residual)
@@ -320,6 +322,11 @@ class EquilibriumMap:
         x_u = np.empty((*self.rest.shape, self.dimension))
         for j, force in enumerate(unit):
             x_u[:, :, j] = self.tangent.solve(self.scale * force)
+        if not np.isfinite(x_u).all():
+            raise MapError(
+                f"The stiffness is singular at u = {np.round(u, 6).tolist()}: the robot may buckle "
+                "or snap there. Give narrower limits."
+            )
         self._check_inside_out(u)
         lengths = np.array([line.measure() for line in self.lines])
         lengths_u = -np.einsum("knc,ncj->kj", np.array(unit), x_u)
