@@ -10,6 +10,7 @@ import typer
 
 from sofa_softctl.cli.files import check_name, check_outputs
 from sofa_softctl.cli.options import (
+    BackendName,
     Cluster,
     Force,
     Json,
@@ -71,6 +72,7 @@ def plan(
         typer.Option("--task-set", metavar="NAME=VALUE", help="Parameter of the task; repeatable."),
     ] = None,
     set_: Set = None,
+    backend: BackendName = "auto",
     plugin: Plugin = None,
     strict: Strict = False,
     plot: Annotated[
@@ -88,9 +90,9 @@ def plan(
 ) -> None:
     """Plan a motion of a scene's robot on a grid of its equilibria.
 
-    The plan is replayed on the full robot, in the scene's own steps, and corrected there. One that
-    the robot does not follow is not written. Ends with status 3 when the goals are out of reach, or
-    the plan must not be executed.
+    The plan is replayed on the full robot, in the scene's own steps and on the backend that runs
+    take, and corrected there. One that the robot does not follow is not written. Ends with status 3
+    when the goals are out of reach, or the plan must not be executed.
     """
     from sofa_softctl._internal.executors.workers import check_workers
     from sofa_softctl.record.file import RecordFile, check_suffix
@@ -135,6 +137,7 @@ def plan(
             replay_tolerance=replay_tolerance,
             parameters=parameters(set_),
             task_parameters=parameters(task_set, "--task-set"),
+            backend=backend,
         ) as ready,
     ):
         if ready.estimate is not None:

@@ -10,6 +10,6 @@ __all__, __getattr__, __dir__ = public(
         "planning.obstacles.obstacle": ["Obstacle"],
         "planning.probes": ["Laser", "Point"],
         "planning.obstacles.solids": ["Box", "HalfSpace", "Sphere"],
-        "robot": ["Task"],
+        "task": ["Task"],
     },
 )

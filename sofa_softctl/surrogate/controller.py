@@ -11,6 +11,7 @@ import numpy as np
 
 from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.scene import options
+from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.line_stiffness import has_line_stiffness
 from sofa_softctl.scene.report import History, Line, Report, Summary
@@ -93,6 +94,7 @@ class SurrogateController(SceneController):
         if self.in_replay:
             return []
         found = [] if self.found.accepted else [f"{self.file}: {self._judgement}"]
+        found += self._other_simulator()
         if self.found.flutter > 1.0 and not has_line_stiffness(self.root):
             found.append(
                 f"{self.file}: the forces of the lines may flutter along this plan: their number "
@@ -100,6 +102,16 @@ class SurrogateController(SceneController):
                 "stiffness of the lines, by add_line_stiffness for each."
             )
         return found
+
+    def _other_simulator(self) -> list[str]:
+        """What is to be said where the replay was on another backend than this run."""
+        backend, report = find_backend(), self.found.report
+        if report is None or report.simulator.startswith("SOFA") == (backend.name == "sofa"):
+            return []
+        return [
+            f"{self.file}: the plan was replayed on another backend: {report.simulator}. Plan with "
+            f"--backend {backend.name} to have it replayed on this one."
+        ]
 
     def spot(self, time: float) -> np.ndarray:
         """Planned position of the task's point at a time [length], shape (3,)."""

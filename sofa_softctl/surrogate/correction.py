@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
 
 from sofa_softctl.acceptance import AcceptanceReport
+from sofa_softctl.scene.backend_call import call_on_backend
 from sofa_softctl.surrogate.judgement import Judgement, check_watched, criteria_of
-from sofa_softctl.surrogate.replay import LONGEST, replay, steps_to_rest
+from sofa_softctl.surrogate.planning.probes import Probe
+from sofa_softctl.surrogate.replay import LONGEST, Replay, replay, steps_to_rest
 from sofa_softctl.surrogate.scene_plan import ScenePlan
 
 CORRECTIONS = 8
@@ -69,7 +71,8 @@ def accepted(
 def _corrected(found: ScenePlan, seen: Judgement, number: int) -> ScenePlan | None:
     """The next plan, from this one and its replay; None where there is none to execute."""
     offset = np.nan_to_num(seen.outputs - _map_outputs(found), nan=0.0)
-    plan = found.robot.plan(found.task, len(found.plan.a), offset=offset, guess=found.plan)
+    problem = found.robot.problem(found.task, len(found.plan.a), offset=offset)
+    plan = found.robot.plan(problem, guess=found.plan)
     if not plan.status.executable:
         return None
     history = (*found.plan.history, *plan.history)
@@ -80,7 +83,8 @@ def _corrected(found: ScenePlan, seen: Judgement, number: int) -> ScenePlan | No
 def _judged(found: ScenePlan) -> Judgement:
     """A replay of the plan, and its report."""
     robot, tolerance = found.robot, found.robot.replay_tolerance
-    seen = replay(found.scene, found.file(), robot.map.points, parameters=robot.map.parameters)
+    given = (found.scene, found.file(), robot.map.points, robot.map.parameters)
+    seen: Replay = call_on_backend(found.backend, replay, *given)
     outputs = np.full((len(found.plan.a), robot.dynamics.layout.size), np.nan)
     outputs[:, outputs.shape[1] - seen.points.shape[1] :] = seen.points
     criteria = criteria_of(found.task, found.outputs, outputs, tolerance)
@@ -96,18 +100,26 @@ def _judged(found: ScenePlan) -> Judgement:
 
 def _delay(found: ScenePlan) -> int:
     """Steps until the full robot rests where the plan begins."""
-    rows, probe, robot = list(found.task.probe.rows), found.task.probe, found.robot
-    begin, first = found.spot[0], robot.dynamics.layout.length.stop
+    robot, probe = found.robot, found.task.probe
+    first = robot.dynamics.layout.length.stop
+    near = _Near(probe, first, found.spot[0], NEAR * robot.replay_tolerance)
+    given = (found.scene, found.file(), robot.map.points, near, robot.map.parameters)
+    steps: int = call_on_backend(found.backend, steps_to_rest, *given)
+    return steps
 
-    def distance(points: np.ndarray) -> float:
-        outputs = np.concatenate((np.zeros(first), points))[None, rows]
-        return float(np.linalg.norm(probe.locate(outputs)[0][0] - begin))
 
-    near = NEAR * robot.replay_tolerance
-    parameters = robot.map.parameters
-    return steps_to_rest(
-        found.scene, found.file(), robot.map.points, distance, near, parameters=parameters
-    )
+@dataclass(frozen=True)
+class _Near:
+    """Whether a probe is near a place; picklable, for another process."""
+
+    probe: Probe
+    first: int
+    place: np.ndarray
+    distance: float
+
+    def __call__(self, points: np.ndarray) -> bool:
+        outputs = np.concatenate((np.zeros(self.first), points))[None, list(self.probe.rows)]
+        return bool(np.linalg.norm(self.probe.locate(outputs)[0][0] - self.place) <= self.distance)
 
 
 def _map_outputs(found: ScenePlan) -> np.ndarray:

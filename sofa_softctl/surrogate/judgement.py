@@ -13,7 +13,7 @@ from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
 from sofa_softctl.surrogate.planning.probes import Probe
 from sofa_softctl.surrogate.replay import Replay
-from sofa_softctl.surrogate.robot import Task
+from sofa_softctl.surrogate.task import Task
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,15 @@ import numpy as np
 
 from sofa_softctl._internal.executors.workers import check_workers, files_sent
 from sofa_softctl._internal.executors.workers import workers as workers_of
+from sofa_softctl.scene.backend_call import backend_of_runs
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.surrogate.correction import accepted
-from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, estimate
+from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan
-from sofa_softctl.surrogate.robot import PlannedRobot, Task
+from sofa_softctl.surrogate.robot import PlannedRobot
 from sofa_softctl.surrogate.scene_plan import ScenePlan
 from sofa_softctl.surrogate.scene_task import at_fault, make_task, read_task
+from sofa_softctl.surrogate.task import Task
 from sofa_softctl.units import Units
 
 
@@ -45,15 +47,26 @@ class Prepared:
     """Start of the preparation, by `perf_counter` [s]."""
     units: Units | None = None
     """Units of the scene."""
+    backend: str = "embedded"
+    """What replays the plan: see `call_on_backend`."""
 
     def plan(self, progress: Callable[[Iteration], None] | None = None) -> ScenePlan:
         """Plan; the plan is not replayed yet, see `accepted`. `progress`: after each iteration."""
         robot, task = self.robot, self.task
         with at_fault(f"'{self.scene}': task '{self.name}'"):
-            found = robot.plan(task, self.instants, guess=self.rehearsal, progress=progress)
+            problem = robot.problem(task, self.instants)
+            found = robot.plan(problem, guess=self.rehearsal, progress=progress)
         seconds = perf_counter() - self.started
         return ScenePlan(
-            self.scene, self.name, task, robot, found, self.estimate, seconds, self.units
+            self.scene,
+            self.name,
+            task,
+            robot,
+            found,
+            self.estimate,
+            seconds,
+            self.units,
+            backend=self.backend,
         )
 
     def progress_text(self, steps: Sequence[Iteration]) -> str:
@@ -76,35 +89,15 @@ def plan_scene(
     scene: str | Path,
     task: str,
     *,
-    instants: int = 200,
-    store: str | Path | None = None,
-    exact: bool = False,
-    workers: int = 0,
-    cluster: str = "",
-    tolerance: float | None = None,
-    replay_tolerance: float | None = None,
-    parameters: dict[str, Any] | None = None,
-    task_parameters: dict[str, Any] | None = None,
     progress: Callable[[str], None] | None = None,
+    **given: Any,
 ) -> ScenePlan:
     """Plan one of a scene file's TASKS for the robot of its SURROGATE, and replay it.
 
     Arguments as for `prepare_scene`; `progress` is called with a line of text after each iteration.
     A plan is SOLVED when it passed its replay on the full model, see `accepted`.
     """
-    with prepare_scene(
-        scene,
-        task,
-        instants=instants,
-        store=store,
-        exact=exact,
-        workers=workers,
-        cluster=cluster,
-        tolerance=tolerance,
-        replay_tolerance=replay_tolerance,
-        parameters=parameters,
-        task_parameters=task_parameters,
-    ) as ready:
+    with prepare_scene(scene, task, **given) as ready:
         steps: list[Iteration] = []
 
         def report(step: Iteration) -> None:
@@ -129,6 +122,7 @@ def prepare_scene(
     replay_tolerance: float | None = None,
     parameters: dict[str, Any] | None = None,
     task_parameters: dict[str, Any] | None = None,
+    backend: str = "embedded",
 ) -> Iterator[Prepared]:
     """Prepare a task of a scene file, with an estimate of its cost; processes end with it.
 
@@ -151,13 +145,17 @@ def prepare_scene(
             of SURROGATE.
         parameters: Parameters of createScene.
         task_parameters: Parameters of the task's function, such as {"radius": 80.0}.
+        backend: What replays the plan: 'embedded', 'sofa', or 'auto', which is SOFA where it can be
+            used, as for runs. Equilibria are always those of the embedded runtime.
 
     Raises:
         SceneError: the scene file has no such task, or its declarations are invalid.
         ValueError: there are less than 3 instants.
         UsageError: there are both workers and a cluster.
         ClusterError: the cluster is not reached, or its workers cannot be used.
+        BackendError: there is no such backend.
     """
+    backend = backend_of_runs(backend)
     check_workers(workers, cluster)
     start = perf_counter()
     with files_sent(cluster, str(scene)) as files:
@@ -179,14 +177,14 @@ def prepare_scene(
             wanted = make_task(
                 make, layout, instants, task_parameters, lambda: start_outputs(robot)
             )
-            rehearsal = robot.prepare(wanted, instants)
-        if robot.grid is not None and rehearsal is not None:
+            rehearsal = robot.model.prepare(robot.problem(wanted, instants))
+        if rehearsal is not None:
             count = 0 if executor is None else executor.count
-            expected = estimate(
-                robot.grid, rehearsal.a, robot.rounds, workers=count, tolerance=robot.tolerance
-            )
+            expected = robot.model.estimate(rehearsal.a, count)
         units = load_scene(scene).units
-        yield Prepared(str(scene), task, wanted, instants, robot, rehearsal, expected, start, units)
+        yield Prepared(
+            str(scene), task, wanted, instants, robot, rehearsal, expected, start, units, backend
+        )
 
 
 def start_outputs(robot: PlannedRobot) -> np.ndarray:

@@ -43,7 +43,6 @@ def replay(
     scene: str | Path,
     plan: PlanFile,
     points: Sequence[str],
-    *,
     parameters: dict[str, Any] | None = None,
 ) -> Replay:
     """Run a scene under a plan, as a run with its file does.
@@ -141,9 +140,7 @@ def steps_to_rest(
     scene: str | Path,
     plan: PlanFile,
     points: Sequence[str],
-    distance: Callable[[np.ndarray], float],
-    tolerance: float,
-    *,
+    near: Callable[[np.ndarray], bool],
     parameters: dict[str, Any] | None = None,
 ) -> int:
     """Steps after which a scene stays near the start of a plan, with slack lines.
@@ -154,8 +151,7 @@ def steps_to_rest(
         scene: Scene file.
         plan: The plan, which is not executed.
         points: Paths of the nodes that are watched.
-        distance: Distance from the plan's start [length] of the watched points, shape (3 P,).
-        tolerance: Distance that is near [length].
+        near: Whether the watched points, shape (3 P,), are near the plan's start.
         parameters: Of createScene.
 
     Returns:
@@ -169,7 +165,7 @@ def steps_to_rest(
             watch = _watch(session, points)
             far = -1
             for step in range(LONGEST + QUIET):
-                if not distance(watch()) <= tolerance:
+                if not near(watch()):
                     far = step
                 if step - far >= QUIET:
                     break

@@ -1,61 +1,38 @@
-"""Robot of a scene for planning: its map on a grid, and its projected dynamics."""
+"""Robot of a scene for planning: its map, exact or interpolated, and its projected dynamics."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sofa_softctl.errors import MapError
 from sofa_softctl.scene.equilibrium import flutter_number
-from sofa_softctl.status import Status
 from sofa_softctl.surrogate.exact_map import ExactMap
-from sofa_softctl.surrogate.grid.affine_model import Affine, affine_near
 from sofa_softctl.surrogate.grid.cells.adaptive import AdaptiveGrid
 from sofa_softctl.surrogate.grid.cells.interpolant import Interpolant
 from sofa_softctl.surrogate.grid.cells.uniform import Grid
-from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
+from sofa_softctl.surrogate.grid.sampled import SampledMap
 from sofa_softctl.surrogate.grid.sparse.sparse import SparseGrid
 from sofa_softctl.surrogate.grid.storage.store import Store
-from sofa_softctl.surrogate.grid_notes import with_grid_notes
-from sofa_softctl.surrogate.planning.costs import InputCost, OutputCost
+from sofa_softctl.surrogate.models.base import RobotModel
+from sofa_softctl.surrogate.models.cells import CellsModel
+from sofa_softctl.surrogate.models.exact import ExactModel
+from sofa_softctl.surrogate.models.interpolated import InterpolatedModel
+from sofa_softctl.surrogate.models.sparse import SparseModel
 from sofa_softctl.surrogate.planning.dynamics import Dynamics
-from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
-from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
+from sofa_softctl.surrogate.planning.planner import Iteration, Plan
 from sofa_softctl.surrogate.planning.probes import Probe
-from sofa_softctl.surrogate.planning.program.transcription import Limits, PlanningProblem, evaluate
+from sofa_softctl.surrogate.planning.program.transcription import Limits, PlanningProblem
 from sofa_softctl.surrogate.planning.program.trust_region import Settings
-from sofa_softctl.surrogate.planning.sparse.rounds import WIDTH_MIN, plan_in_rounds
+from sofa_softctl.surrogate.task import Task
 
 GRIDS = ("auto", "cells", "sparse")
 """Kinds of grids."""
 SPARSE_FROM = 5
 """Number of lines from which on "auto" is "sparse": a cell has 32 corners."""
-
-CELLS_OFF = 2.0
-"""Cells that a plan may be off its guess where planning begins [-]."""
-NEAREST = 0.1
-"""Largest step of a coordinate in `PlannedRobot.nearest` on a sparse grid, sampled so far [-]."""
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Task of a plan, from a scene file's TASKS."""
-
-    probe: Probe
-    """Point of the task, recorded as plan.spot."""
-    outputs: tuple[OutputCost, ...] = ()
-    """Costs of the robot's outputs, such as `Following`."""
-    inputs: tuple[InputCost, ...] = ()
-    """Costs of the tensions: `Effort`, `Smoothness`."""
-    obstacles: tuple[Obstacle, ...] = ()
-    """Obstacles of points."""
-    rest: bool = False
-    """Whether the robot rests at the end."""
 
 
 class PlannedRobot:
@@ -90,6 +67,11 @@ class PlannedRobot:
         store: File of corners for later runs; None: memory alone.
         executor: Evaluates corners in parallel.
         exact: Plan with the exact map, without a grid.
+
+    Attributes:
+        map: The exact map.
+        model: How it plans: `ExactModel`, `CellsModel` or `SparseModel`.
+        limits: Limits of controls and coordinates.
 
     Source: Jia, Pan, Manocha 2019, section IV and Algorithm 1.
     """
@@ -126,90 +108,48 @@ class PlannedRobot:
             replay_tolerance = 0.01 * self.map.map.size
         _check_positive(replay_tolerance=replay_tolerance)
         self.replay_tolerance, self.line_stiffness = replay_tolerance, line_stiffness
-        self.rounds = max(int(np.ceil(np.log2(spacing / eta))), 0)
         self.limits = Limits(u_max=u_max, rate=rate, a_min=-reach, a_max=u_max + reach)
         self.dt = self.map.dt if dt is None else dt
-        mass = self.map.masses()
-        step = (self.dt, scale, *self.map.damping)
-        self.tolerance = tolerance
-        self.grid: Interpolant | SparseGrid | None = None
+        step = (self.dt, scale, *self.map.damping, lambda: self.map.stress_stiffness)
+        self.model: RobotModel
         if exact:
-            self.rounds = 0
-            self.dynamics = Dynamics(self.map, self.map.layout, mass, *step)
+            dynamics = Dynamics(self.map, self.map.layout, self.map.masses(), *step)
+            self.model = ExactModel(self.map, dynamics)
             return
         d = self.map.dimension
+        rounds = max(int(np.ceil(np.log2(spacing / eta))), 0)
         given: dict[str, Any] = {
-            "origin": -0.5 * spacing / 2**self.rounds,
+            "origin": -0.5 * spacing / 2**rounds,
             "store": None if store is None else Store(store, self.map.model),
             "executor": executor,
         }
+        shared = (self.limits, step, coordinates)
         if grid == "sparse" or (grid == "auto" and d >= SPARSE_FROM):
             given |= {"lower": self.limits.a_min, "upper": self.limits.a_max}
-            self.grid = SparseGrid(self.map, np.full(d, spacing), **given)
-        elif tolerance is None:
-            self.grid = Grid(self.map, np.full(d, spacing), **given)
+            sparse = SparseGrid(self.map, np.full(d, spacing), **given)
+            self.model = SparseModel(self.map, sparse, *shared, tolerance=tolerance)
+            return
+        cells: Interpolant
+        if tolerance is None:
+            cells = Grid(self.map, np.full(d, spacing), **given)
         else:
-            self.grid = AdaptiveGrid(self.map, np.full(d, spacing), tolerance, level=0, **given)
-        self.compressed = ReducedBasisGrid(
-            self.grid, self.map.layout, mass, coordinates=coordinates
-        )
-        layout, mass = self.compressed.layout, self.compressed.mass
-        self.dynamics = Dynamics(self.compressed, layout, mass, *step)
+            cells = AdaptiveGrid(self.map, np.full(d, spacing), tolerance, level=0, **given)
+        self.model = CellsModel(self.map, cells, *shared, rounds=rounds)
+
+    @property
+    def grid(self) -> SampledMap | None:
+        """Samples of the map; None with the exact one."""
+        return self.model.grid if isinstance(self.model, InterpolatedModel) else None
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """The projected dynamics."""
+        return self.model.dynamics
 
     @property
     def evaluations(self) -> int:
         """Number of evaluations of the exact map, worker processes included."""
-        return self.map.count if self.grid is None else self.grid.counts.evaluations
-
-    def plan(
-        self,
-        task: Task,
-        instants: int,
-        *,
-        start: np.ndarray | None = None,
-        before: np.ndarray | None = None,
-        tension: np.ndarray | None = None,
-        offset: np.ndarray | None = None,
-        guess: Plan | None = None,
-        settings: Settings | None = None,
-        progress: Callable[[Iteration], None] | None = None,
-    ) -> Plan:
-        """Plan by Algorithm 1, from that of `rehearse` if its cost is finite.
-
-        With the exact map it starts from rest, unless a guess is given.
-
-        Args:
-            task: The task.
-            instants: K, number of instants.
-            start: Initial coordinates, such as from `nearest` [-], shape (d,); None: at rest
-                without tension.
-            before: Coordinates a step earlier [-], shape (d,); None: at rest.
-            tension: Previous controls, for the rate [-], shape (d,); None: those that hold the
-                start.
-            offset: What the outputs have beyond the map's, see `PlanningProblem`.
-            guess: Result of `rehearse`, if there is one, or a plan to start from.
-            settings: Settings of the optimiser.
-            progress: Called after each iteration.
-        """
-        problem = self._posed(task, instants, start, before, tension, offset)
-        if guess is None and self.grid is not None:
-            guess = self.rehearse(problem, settings)
-        if isinstance(self.grid, SparseGrid):
-            return self._plan_on_sparse(problem, guess, settings, progress)
-        self.choose_level(problem, guess)
-        if guess is not None and not self._is_start(problem, guess):
-            guess = None
-        found = plan(
-            problem,
-            None if guess is None else guess.u,
-            None if guess is None else guess.a,
-            refine=None if self.grid is None else self._refine,
-            rounds=self.rounds if self.grid is None else self.rounds - self.grid.level,
-            settings=settings,
-            progress=progress,
-            evaluations=lambda: self.evaluations,
-        )
-        return found if self.grid is None else with_grid_notes(found, problem, self.compressed)
+        return self.model.evaluations
 
     def problem(
         self,
@@ -221,35 +161,21 @@ class PlannedRobot:
         tension: np.ndarray | None = None,
         offset: np.ndarray | None = None,
     ) -> PlanningProblem:
-        """Problem of `plan`, with a grid that can be used at its start; arguments as there.
+        """The problem of a task.
+
+        Args:
+            task: The task.
+            instants: K, number of instants.
+            start: Initial coordinates, such as from `nearest` [-], shape (d,); None: at rest
+                without tension.
+            before: Coordinates a step earlier [-], shape (d,); None: at rest.
+            tension: Previous controls, for the rate [-], shape (d,); None: those that hold the
+                start.
+            offset: What the outputs have beyond the map's, see `PlanningProblem`.
 
         Raises:
-            MapError: the grid is unusable at the start, on all levels.
             ValueError: the start is outside the grid.
         """
-        problem = self._posed(task, instants, start, before, tension, offset)
-        self._find_level(problem.a_first)
-        return problem
-
-    def prepare(self, task: Task, instants: int) -> Plan | None:
-        """Plan as `rehearse`, from rest without tension, and choose the level of cells for it.
-
-        Arguments and errors as for `plan`.
-        """
-        problem = self._posed(task, instants)
-        found = None if self.grid is None else self.rehearse(problem)
-        self.choose_level(problem, found)
-        return found
-
-    def _posed(
-        self,
-        task: Task,
-        instants: int,
-        start: np.ndarray | None = None,
-        before: np.ndarray | None = None,
-        tension: np.ndarray | None = None,
-        offset: np.ndarray | None = None,
-    ) -> PlanningProblem:
         first = np.zeros(self.map.dimension) if start is None else np.asarray(start, float)
         for name, a in (("start", first), ("before", first if before is None else before)):
             self._check_inside(name, np.asarray(a, float))
@@ -267,22 +193,33 @@ class PlannedRobot:
             offset=offset,
         )
 
+    def plan(
+        self,
+        problem: PlanningProblem,
+        *,
+        guess: Plan | None = None,
+        settings: Settings | None = None,
+        progress: Callable[[Iteration], None] | None = None,
+    ) -> Plan:
+        """Plan by Algorithm 1, from a guess if its cost is finite.
+
+        Args:
+            problem: From `problem`.
+            guess: A plan to start from; None: that of `rehearse`, and with the exact map rest.
+            settings: Settings of the optimiser.
+            progress: Called after each iteration.
+
+        Raises:
+            MapError: the map is unusable at the start.
+        """
+        return self.model.plan(problem, guess, settings, progress)
+
     def rehearse(self, problem: PlanningProblem, settings: Settings | None = None) -> Plan | None:
         """Plan on the affine map of one equilibrium near the start, in milliseconds.
 
         None if there is no such equilibrium, or no optimum.
         """
-        first = problem.a_first
-        if self.grid is None:
-            jet = self.map.at(first[None])
-            affine: Affine | None = Affine(first, jet.value[0], jet.gradient[0])
-        else:
-            affine = affine_near(self.compressed, first)
-        if affine is None:
-            return None
-        dynamics = replace(self.dynamics, embedding=affine)
-        found = plan(replace(problem, dynamics=dynamics), settings=settings)
-        return found if found.status in (Status.SOLVED, Status.CLOSEST_FEASIBLE) else None
+        return self.model.rehearse(problem, settings)
 
     def nearest(self, x: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
         """Coordinates of the equilibrium nearest to measured positions, weighted by mass.
@@ -299,32 +236,7 @@ class PlannedRobot:
         Raises:
             ValueError: planning is with the exact map.
         """
-        if self.grid is None:
-            raise ValueError(
-                "A robot with the exact map has no coordinates to compare: use a grid."
-            )
-        rows = self.dynamics.layout.position
-        a = np.zeros(self.map.dimension) if guess is None else np.array(guess, float)
-        for _ in range(30):
-            if isinstance(self.grid, SparseGrid):
-                self.grid.cover_point(a, NEAREST)
-            jet = self.dynamics.embedding.at(a[None])
-            missing = self.compressed.coordinates_of(x) - jet.value[0, rows]
-            step = np.linalg.lstsq(jet.gradient[0, rows], missing, rcond=None)[0]
-            there = np.clip(a + step, self.limits.a_min, self.limits.a_max)
-            if isinstance(self.grid, SparseGrid):
-                there = np.clip(there, a - NEAREST, a + NEAREST)
-            moved, a = np.abs(there - a).max(), there
-            if moved < 1e-10:
-                break
-        return a
-
-    def map_error(self, a: np.ndarray) -> float | None:
-        """Estimated largest error of the map at coordinates a (K, d) [length]; None if unknown."""
-        if self.grid is None:
-            return None
-        errors = self.grid.error_estimate(a)
-        return float(errors.max()) if np.isfinite(errors).all() else None
+        return self.model.nearest(x, np.zeros(self.map.dimension) if guess is None else guess)
 
     def locate(self, probe: Probe, a: np.ndarray) -> np.ndarray:
         """Position of a probe at coordinates a (K, d) [length], shape (K, 3)."""
@@ -333,9 +245,7 @@ class PlannedRobot:
 
     def positions(self, a: np.ndarray) -> np.ndarray:
         """Positions of all nodes at coordinates a (K, d) [length], shape (K, N, 3)."""
-        if self.grid is None:
-            return self.dynamics.recover(a)
-        return self.compressed.positions(a)
+        return self.model.positions(a)
 
     def flutter(self, a: np.ndarray) -> float:
         """Largest `flutter_number` along a motion a (K, d), at some of its instants [-]."""
@@ -352,84 +262,6 @@ class PlannedRobot:
                 f"{name} must be within the grid, each coordinate from {low} to {high}. Got: "
                 f"{np.round(a, 6).tolist()}. Raise u_max or reach, or start nearer."
             )
-
-    def _plan_on_sparse(
-        self,
-        problem: PlanningProblem,
-        guess: Plan | None,
-        settings: Settings | None,
-        progress: Callable[[Iteration], None] | None,
-    ) -> Plan:
-        assert isinstance(self.grid, SparseGrid)
-        K = problem.instants
-        if np.abs(problem.a_first).max() > WIDTH_MIN:  # `Dynamics.unit` is that of rest
-            self.grid.cover(np.zeros((1, self.map.dimension)), WIDTH_MIN, np.inf)
-            _ = self.dynamics.unit
-        rest = problem.within_limits(np.tile(problem.a_first, (K - 1, 1)))
-        found = plan_in_rounds(
-            problem,
-            self.grid,
-            rest if guess is None else guess.u,
-            np.vstack((problem.a_first, rest)) if guess is None else guess.a,
-            tolerance=self.tolerance,
-            settings=settings,
-            progress=progress,
-            evaluations=lambda: self.evaluations,
-        )
-        return with_grid_notes(found, problem, self.compressed)
-
-    def choose_level(self, problem: PlanningProblem, guess: Plan | None) -> None:
-        """Level of cells on which a plan from a guess begins; that of the cells grows only.
-
-        The finest one whose cells are not smaller than half of what the guess may be off: corners
-        of coarser levels would be solved to find what is known, and those of finer ones where the
-        plan does not go. Level 0 without a guess. Then the first one that can be used at the start.
-
-        Raises:
-            MapError: the grid is unusable at the start, on all levels.
-        """
-        if isinstance(self.grid, Grid) and guess is not None and self.grid.level < self.rounds:
-            off = self._off(problem, guess)
-            cells = self.grid.spacing.max() / 2.0 ** np.arange(self.rounds + 1)
-            self.grid.level = max(self.grid.level, int((CELLS_OFF * cells >= off).sum()) - 1)
-        self._find_level(problem.a_first)
-
-    def _off(self, problem: PlanningProblem, guess: Plan) -> float:
-        """How far coordinates of a guess may be off [-]; infinite if unknown.
-
-        At the instant that is farthest from the start: there, the plan on the affine map of the
-        nearest corner of the finest level is nearer to the truth. The plan needs that corner.
-        """
-        k = int(np.abs(guess.a - problem.a_first).max(axis=1).argmax())
-        affine = affine_near(self.compressed, guess.a[k], level=self.rounds)
-        if affine is None:
-            return np.inf
-        near = replace(problem, dynamics=replace(self.dynamics, embedding=affine))
-        if not np.isfinite(evaluate(near, guess.a, guess.u).cost):
-            return np.inf
-        return float(np.abs(plan(near, guess.u, guess.a).a[k] - guess.a[k]).max())
-
-    def _find_level(self, a: np.ndarray) -> None:
-        """Refine until the cell of a can be used."""
-        if self.grid is None or isinstance(self.grid, SparseGrid):
-            return
-        while not self.grid.places(a[None])[0][0]:
-            if self.grid.level >= self.rounds:
-                reason = [why for _, why in self.grid.failures[-1:]]
-                raise MapError(
-                    f"There is no plan from a = {np.round(a, 3).tolist()}: near it the robot "
-                    "buckles, folds, or snaps to another shape, on every level of the grid. Give "
-                    f"a smaller scale or eta, or another start. {' '.join(reason)}".strip()
-                )
-            self.grid.refine()
-
-    def _is_start(self, problem: PlanningProblem, guess: Plan) -> bool:
-        """Whether a guess has a finite cost. Not evaluated for the exact map, which is costly."""
-        return self.grid is None or bool(np.isfinite(evaluate(problem, guess.a, guess.u).cost))
-
-    def _refine(self) -> None:
-        assert isinstance(self.grid, Interpolant)
-        self.grid.refine()
 
 
 def _check_positive(**values: Any) -> None:

@@ -17,7 +17,8 @@ from sofa_softctl.surrogate.judgement import Judgement
 from sofa_softctl.surrogate.plan_file import PlanFile
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
 from sofa_softctl.surrogate.planning.planner import Plan
-from sofa_softctl.surrogate.robot import PlannedRobot, Task
+from sofa_softctl.surrogate.robot import PlannedRobot
+from sofa_softctl.surrogate.task import Task
 from sofa_softctl.units import Units
 
 
@@ -41,6 +42,8 @@ class ScenePlan:
     """Computing time [s], replays included."""
     units: Units | None = None
     """Units of the scene."""
+    backend: str = "embedded"
+    """What replays it: see `call_on_backend`."""
     offset: np.ndarray | None = None
     """What the full model's outputs had beyond the map's in earlier replays [length], (K, n)."""
     delay: int = 0
@@ -151,8 +154,6 @@ class ScenePlan:
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         plan, robot = self.plan, self.robot
-        counts = None if robot.grid is None else robot.grid.counts
-        store = None if robot.grid is None else robot.grid.corners.store
         return {
             "scene": self.scene,
             "task": self.name,
@@ -171,16 +172,9 @@ class ScenePlan:
             "iterations": plan.iterations,
             "dofs": 3 * robot.map.layout.nodes,
             "evaluations": robot.evaluations,
-            "corners": None if counts is None else {str(k): v for k, v in counts.exact.items()},
             "estimate": None if self.estimate is None else self.estimate.to_dict(),
-            "from_store": None if counts is None else counts.from_store,
-            "branching": None if counts is None else counts.branching,
-            "refused": None if counts is None else counts.refused,
-            "coordinates": None if robot.grid is None else robot.compressed.used,
-            "lost": None if robot.grid is None else robot.compressed.lost,
-            "map_error": robot.map_error(plan.a),
-            "damaged": None if store is None else store.damaged,
-            "unsaved": None if store is None else store.unsaved,
+            **robot.model.to_dict(),
+            "map_error": robot.model.error(plan.a),
             "seconds": self.seconds,
             "seconds_exact": None if self._shared else robot.map.seconds,
         }

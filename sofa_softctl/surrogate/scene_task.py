@@ -14,7 +14,8 @@ import numpy as np
 from sofa_softctl.errors import SceneError, SoftctlError
 from sofa_softctl.scene.loader import arguments_of, load_scene
 from sofa_softctl.surrogate.grid.embedding import Layout
-from sofa_softctl.surrogate.robot import PlannedRobot, Task
+from sofa_softctl.surrogate.robot import PlannedRobot
+from sofa_softctl.surrogate.task import Task
 
 MakeTask = Callable[..., Task]
 """(layout, share of the time at each instant (K,), parameters of its own) -> the task.

@@ -34,13 +34,13 @@ def planned(tmp_path_factory):
 def test_the_plan_follows_the_circle_with_few_equilibria(planned):
     """The paper solves 216 equilibria where 4,800 would be needed; K = 200, two refinements."""
     found, _ = planned
-    assert found.status.ok and found.robot.rounds == 2
+    assert found.status.ok and found.robot.model.rounds == 2
     assert 3 * found.robot.map.layout.nodes == 1575
     assert found.plan.u.shape == (199, 4)
     assert found.plan.u.min() >= 0.0  # lines do not push
     assert found.plan.miss < 1e-3 * RADIUS
     assert found.robot.evaluations <= 216
-    assert found.robot.compressed.lost < 1e-6
+    assert found.robot.model.reduced.lost < 1e-6
 
 
 def test_steps_of_the_surrogate_are_steps_of_the_exact_map(planned):
@@ -87,7 +87,8 @@ def test_a_plan_goes_on_from_a_measured_state(planned):
     assert now == pytest.approx(a[k], abs=1e-7) and before == pytest.approx(a[k - 1], abs=1e-7)
     goal = found.task.outputs[0].goal[k:]
     task = replace(found.task, outputs=(replace(found.task.outputs[0], goal=goal),))
-    again = robot.plan(task, len(goal), start=now, before=before, tension=found.plan.u[k - 1])
+    problem = robot.problem(task, len(goal), start=now, before=before, tension=found.plan.u[k - 1])
+    again = robot.plan(problem)
     assert again.status.ok
     assert again.u == pytest.approx(found.plan.u[k:], abs=0.005)
     assert robot.locate(task.probe, again.a) == pytest.approx(found.spot[k:], abs=0.01)

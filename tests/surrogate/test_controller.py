@@ -21,7 +21,7 @@ TENSIONS = np.array([[10.0, 0.0], [20.0, 5.0], [30.0, 0.0]])
 SPOTS = np.array([[0.0, 0.0, 1.0], [2.0, 0.0, 1.0], [4.0, 0.0, 1.0]])
 
 
-PASSED = AcceptanceReport("model", (Criterion("path", 0.1, 1.0),))
+PASSED = AcceptanceReport("embedded runtime", (Criterion("path", 0.1, 1.0),))
 FAILED = AcceptanceReport("model", (Criterion("path", 2.0, 1.0),))
 
 
@@ -134,6 +134,14 @@ def test_a_plan_that_would_flutter_says_so_before_it_runs(tmp_path):
     assert "2.7" in warning and "add_line_stiffness" in warning
     good = written(tmp_path / "plan.mcap", line_stiffness=True, flutter=2.7)
     assert scene(good).root.surrogate.start_warnings() == []
+
+
+def test_a_plan_that_was_replayed_on_another_backend_says_so(tmp_path):
+    report = replace(PASSED, simulator="SOFA v25.06, steps of 0.01")
+    elsewhere = written(tmp_path / "plan.mcap", report=report)
+    (warning,) = scene(elsewhere).root.surrogate.start_warnings()
+    assert "replayed on another backend: SOFA v25.06" in warning
+    assert "Plan with --backend embedded" in warning
 
 
 def test_a_plan_for_another_robot_is_refused_with_what_differs(tmp_path):

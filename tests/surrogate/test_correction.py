@@ -59,6 +59,14 @@ def test_a_run_with_the_file_does_what_the_replay_did(large, tmp_path):
         assert np.array_equal(beam.position.value.ravel(), row)
 
 
+def test_a_replay_in_another_process_is_the_same(large, monkeypatch):
+    """As for another backend; bit for bit, and with the delay that was waited for."""
+    monkeypatch.setenv("SOFTCTL_BACKEND", "embedded")
+    elsewhere = accepted(replace(large, judgement=None, backend="auto"), corrections=0)
+    assert elsewhere.delay == large.delay
+    assert np.array_equal(elsewhere.judgement.outputs, large.judgement.outputs, equal_nan=True)
+
+
 def test_steps_that_flutter_are_rejected_with_the_number(large, tmp_path):
     """SOFA's own steps, without the lines' stiffness: the same tensions miss by 40 mm and more."""
     large.robot.line_stiffness = False

@@ -14,7 +14,8 @@ from sofa_softctl.surrogate.grid_notes import with_grid_notes
 from sofa_softctl.surrogate.plan_scene import plan_scene
 from sofa_softctl.surrogate.planning.costs import Effort, Following
 from sofa_softctl.surrogate.planning.probes import Point
-from sofa_softctl.surrogate.robot import PlannedRobot, Task
+from sofa_softctl.surrogate.robot import PlannedRobot
+from sofa_softctl.surrogate.task import Task
 
 SCENE = Path(__file__).parents[2] / "scenes" / "laser_arm.py"
 K = 12
@@ -28,7 +29,8 @@ def robot_of(**given):
 
 
 def planned(robot):
-    return robot.plan(load_scene(SCENE).module.circle(robot.dynamics.layout, SHARE), K)
+    task = load_scene(SCENE).module.circle(robot.dynamics.layout, SHARE)
+    return robot.plan(robot.problem(task, K))
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ def test_a_plan_with_nothing_to_say_says_nothing(usual):
 def test_a_basis_that_is_too_small_is_said_and_the_plan_is_not_solved():
     robot = robot_of(coordinates=6)
     found = planned(robot)
-    assert robot.compressed.lost > 1e-3
+    assert robot.model.reduced.lost > 1e-3
     assert found.status is Status.NOT_CONVERGED
     assert found.message.startswith("The reduced basis is too small: 6 coordinates leave out ")
     assert 'Do not execute the plan; give SURROGATE "coordinates": 12.' in found.message
@@ -71,15 +73,15 @@ def test_a_plan_that_is_stuck_says_where_the_grid_had_no_equilibrium(usual):
     robot = robot_of()
     problem = robot.problem(Task(Point((0, 1, 2))), K)
     robot.grid.corners.failures[0, 3, 0, 0, 0] = "it buckles."
-    robot.compressed.refused = np.array([[1.0, 0.0, 0.0, 0.0]])
+    robot.model.reduced.refused = np.array([[1.0, 0.0, 0.0, 0.0]])
     failed = replace(usual, status=Status.NOT_CONVERGED)
-    stuck = with_grid_notes(failed, problem, robot.compressed)
+    stuck = with_grid_notes(failed, problem, robot.model.reduced)
     expected = "It wanted to go to a = [1.0, 0.0, 0.0, 0.0], where the grid has no equilibrium to"
     assert stuck.message == f"{expected} interpolate: it buckles."
     robot.grid.upper[:] = 0.9
-    stuck = with_grid_notes(failed, problem, robot.compressed)
+    stuck = with_grid_notes(failed, problem, robot.model.reduced)
     assert stuck.message.endswith(', outside the grid: raise "reach" or "u_max".')
-    assert with_grid_notes(usual, problem, robot.compressed).message == ""
+    assert with_grid_notes(usual, problem, robot.model.reduced).message == ""
 
 
 def test_damaged_equilibria_are_solved_again_and_the_plan_says_so(usual, tmp_path):
@@ -150,7 +152,8 @@ def test_a_plan_for_a_node_reaches_it_on_a_grid():
     start = robot.locate(tip, np.zeros((1, 4)))[0]
     path = start + np.outer(SHARE**2 * (3.0 - 2.0 * SHARE), [5.0, 0.0, 0.0])
     goal = Following(tip, path, np.where(SHARE > 0.99, 1.0, 1e-3), tolerance=0.5)
-    found = robot.plan(Task(tip, outputs=(goal,), inputs=(Effort(1e-6),), rest=True), K)
+    task = Task(tip, outputs=(goal,), inputs=(Effort(1e-6),), rest=True)
+    found = robot.plan(robot.problem(task, K))
     there = robot.map(found.a[-1]).value[list(robot.map.layout.node(node))]
     assert found.status is Status.SOLVED
     assert there[0] == pytest.approx(path[-1, 0], abs=0.05)

@@ -25,16 +25,17 @@ def planned():
     robot = PlannedRobot(SCENE, **{**module.SURROGATE, "eta": 0.3}, dt=0.2)
     task = module.circle(robot.dynamics.layout, np.arange(K) / (K - 1))
     rehearsal = robot.rehearse(robot.problem(task, K))
-    return robot, task, rehearsal, robot.plan(task, K, guess=rehearsal)
+    return robot, task, rehearsal, robot.plan(robot.problem(task, K), guess=rehearsal)
 
 
 def test_a_plan_starts_from_the_rehearsal(planned):
     """Its first iteration is within a percent of the optimum; from rest it costs seven times."""
     robot, task, rehearsal, found = planned
     assert rehearsal.status is Status.SOLVED
-    first = robot.plan(task, K).history[0]
+    problem = robot.problem(task, K)
+    first = robot.plan(problem).history[0]
     unknown = replace(rehearsal, u=np.full((K - 1, 4), np.nan))
-    from_rest = robot.plan(task, K, guess=unknown)
+    from_rest = robot.plan(problem, guess=unknown)
     assert first.cost == pytest.approx(-found.reward, rel=0.01)
     assert from_rest.history[0].cost > -3.0 * found.reward
     assert from_rest.u == pytest.approx(found.u, abs=1e-4)  # also where a guess has no finite cost
@@ -43,8 +44,8 @@ def test_a_plan_starts_from_the_rehearsal(planned):
 def test_a_second_plan_refines_no_further(planned):
     """eta is the spacing below which no level is made; the rehearsal is near enough for it."""
     robot, task, _, found = planned
-    again = robot.plan(task, K)
-    assert robot.grid.level == robot.rounds == 1
+    again = robot.plan(robot.problem(task, K))
+    assert robot.grid.level == robot.model.rounds == 1
     assert {step.round for step in found.history} == {0}
     assert {step.round for step in again.history} == {0}
 
@@ -76,13 +77,13 @@ def test_the_start_level_is_the_finest_that_the_rehearsal_allows():
     task = module.circle(robot.dynamics.layout, np.linspace(0.0, 1.0, 200))
     problem = robot.problem(task, 200)
     guess = robot.rehearse(problem)
-    robot.choose_level(problem, None)
+    robot.model.choose_level(problem, None)
     assert robot.grid.level == 0
-    robot.choose_level(problem, guess)
-    assert robot.grid.level == robot.rounds == 2
+    robot.model.choose_level(problem, guess)
+    assert robot.grid.level == robot.model.rounds == 2
     robot.grid.level = 0
     far = replace(guess, a=10.0 * guess.a)
-    robot.choose_level(problem, far)
+    robot.model.choose_level(problem, far)
     assert robot.grid.level < 2
 
 
@@ -90,6 +91,6 @@ def test_the_circle_takes_the_equilibria_of_the_finest_level():
     module = load_scene(SCENE).module
     robot = PlannedRobot(SCENE, **module.SURROGATE)
     task = module.circle(robot.dynamics.layout, np.linspace(0.0, 1.0, 200))
-    found = robot.plan(task, 200)
+    found = robot.plan(robot.problem(task, 200))
     assert found.status is Status.SOLVED
     assert robot.evaluations <= 65  # with the coarser levels as well it was 86

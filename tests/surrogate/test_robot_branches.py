@@ -10,7 +10,8 @@ from sofa_softctl.status import Status
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.probes import Point
 from sofa_softctl.surrogate.planning.program.trust_region import Settings
-from sofa_softctl.surrogate.robot import PlannedRobot, Task
+from sofa_softctl.surrogate.robot import PlannedRobot
+from sofa_softctl.surrogate.task import Task
 
 STRIP = Path(__file__).with_name("heavy_strip.py")
 
@@ -25,33 +26,33 @@ def strip(**given):
 def leaning(robot, x, instants):
     """From where it is to x, across."""
     tip = Point(robot.dynamics.layout.point("/strip/tip.0"))
-    robot.problem(Task(probe=tip), instants)
-    here = robot.locate(tip, np.zeros((1, 2)))[0]
+    here = robot.map(np.zeros(2)).value[list(robot.map.layout.point("/strip/tip.0"))]
     path = np.repeat(here[None], instants, axis=0)
     share = np.linspace(0.0, 1.0, instants)
     path[:, 0] += share**2 * (3.0 - 2.0 * share) * (x - here[0])
-    return Task(probe=tip, outputs=(Following(tip, path, tolerance=2.0),))
+    task = Task(probe=tip, outputs=(Following(tip, path, tolerance=2.0),))
+    return robot.problem(task, instants)
 
 
 def test_the_grid_is_refined_until_it_can_be_used_at_the_start():
     robot = strip(eta=0.25)
-    task = leaning(robot, -68.0, 20)
-    assert robot.grid.level == robot.rounds == 1
-    found = robot.plan(task, 20, settings=Settings(iterations=20))
+    problem = leaning(robot, -68.0, 20)
+    assert robot.grid.level == 0 and not robot.grid.places(np.zeros((1, 2)))[0][0]
+    found = robot.plan(problem, settings=Settings(iterations=20))
     assert found.miss < 2.0
+    assert robot.grid.level == robot.model.rounds == 1
 
 
 def test_a_grid_too_coarse_at_the_start_is_told():
     robot = strip(eta=0.5)
     task = Task(probe=Point(robot.dynamics.layout.point("/strip/tip.0")))
     with pytest.raises(MapError, match=r"no plan from a = \[0.0, 0.0\].*snaps to another shape"):
-        robot.plan(task, 20)
+        robot.plan(robot.problem(task, 20))
 
 
 def test_a_plan_to_the_other_side_is_not_given_as_one_that_can_be_executed():
     """From left to right there is no motion along shapes of rest: the strip would snap."""
     robot = strip(eta=0.25)
-    task = leaning(robot, 60.0, 12)
-    found = robot.plan(task, 12, settings=Settings(iterations=3))
+    found = robot.plan(leaning(robot, 60.0, 12), settings=Settings(iterations=3))
     assert found.status in (Status.NOT_CONVERGED, Status.INFEASIBLE)
     assert "Do not execute it" in found.message

@@ -17,7 +17,8 @@ from sofa_softctl.surrogate.plan_scene import prepare_scene
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.probes import Point
 from sofa_softctl.surrogate.planning.program.trust_region import Settings
-from sofa_softctl.surrogate.robot import PlannedRobot, Task
+from sofa_softctl.surrogate.robot import PlannedRobot
+from sofa_softctl.surrogate.task import Task
 
 SCENE = Path(__file__).parents[2] / "scenes" / "many_lines.py"
 STRIP = Path(__file__).with_name("heavy_strip.py")
@@ -59,8 +60,8 @@ def test_a_plan_takes_fewer_equilibria_than_a_cell_has_corners(planned):
     points = found.plan.a + away
     exact = np.array([robot.map(u).value for u in points])
     error = np.abs(robot.grid.at(points).value - exact).max(axis=1)
-    assert (error <= robot.map_error(found.plan.a)).mean() >= 0.9
-    assert robot.map_error(found.plan.a) < 1e-3  # mm
+    assert (error <= robot.model.error(found.plan.a)).mean() >= 0.9
+    assert robot.model.error(found.plan.a) < 1e-3  # mm
 
 
 def test_the_number_of_equilibria_is_estimated_before(planned):
@@ -112,16 +113,17 @@ def leaning(robot, x, instants):
     path = np.repeat(here[None], instants, axis=0)
     share = np.linspace(0.0, 1.0, instants)
     path[:, 0] += share**2 * (3.0 - 2.0 * share) * (x - here[0])
-    return Task(probe=tip, outputs=(Following(tip, path, tolerance=2.0),))
+    task = Task(probe=tip, outputs=(Following(tip, path, tolerance=2.0),))
+    return robot.problem(task, instants)
 
 
 def test_a_robot_that_snaps_is_planned_on_its_side_and_not_across():
     """The strip leans left. Right of the middle is another branch, as `test_robot_branches`."""
     given = {"spacing": 0.5, "u_max": 1.5, "points": ["/strip/tip"], "dt": 0.02, "eta": 0.25}
     robot = PlannedRobot(STRIP, scale=100.0, grid="sparse", **given)
-    near = robot.plan(leaning(robot, -68.0, 20), 20, settings=Settings(iterations=20))
+    near = robot.plan(leaning(robot, -68.0, 20), settings=Settings(iterations=20))
     assert near.miss < 2.0 and near.status is Status.SOLVED
     robot = PlannedRobot(STRIP, scale=100.0, grid="sparse", **given)
-    across = robot.plan(leaning(robot, 60.0, 12), 12, settings=Settings(iterations=5))
+    across = robot.plan(leaning(robot, 60.0, 12), settings=Settings(iterations=5))
     assert not across.status.ok
     assert across.miss > 60.0 and across.message

@@ -6,8 +6,9 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.plan_scene import prepare_scene
 from sofa_softctl.surrogate.planning.probes import Point
-from sofa_softctl.surrogate.robot import PlannedRobot, Task
+from sofa_softctl.surrogate.robot import PlannedRobot
 from sofa_softctl.surrogate.scene_task import at_fault, make_task, read_task
+from sofa_softctl.surrogate.task import Task
 from sofa_softctl.view.terminal.errors import user_frames
 
 LAYOUT = Layout(nodes=1, lines=1)

@@ -121,5 +121,5 @@ def _planned(scene: Path, instants: int, **arguments: Any) -> tuple[PlannedRobot
     robot = PlannedRobot(scene, **(module.SURROGATE | given))
     share = np.arange(instants) / (instants - 1)
     task = module.TASKS["reach"](robot.dynamics.layout, share)
-    found = robot.plan(task, instants, settings=SETTINGS)
+    found = robot.plan(robot.problem(task, instants), settings=SETTINGS)
     return robot, found, perf_counter() - start

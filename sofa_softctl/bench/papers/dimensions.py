@@ -15,7 +15,6 @@ from sofa_softctl.bench.papers.planning import finer_mesh
 from sofa_softctl.errors import MapError
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.surrogate.grid.evaluation import Neighbour
-from sofa_softctl.surrogate.planning.cost_estimate import estimate
 from sofa_softctl.surrogate.planning.planner import Plan
 from sofa_softctl.surrogate.robot import PlannedRobot
 
@@ -124,10 +123,12 @@ def _row(scene: Path, d: int, case: Case, grid: str, mesh: str, instants: int) -
     share = np.arange(instants) / (instants - 1)
     size = case.size * SIZES[d]
     task = module.circle(robot.dynamics.layout, share, size=size, center=case.center)
-    rehearsal = robot.prepare(task, instants)
+    problem = robot.problem(task, instants)
+    rehearsal = robot.model.prepare(problem)
     assert robot.grid is not None and rehearsal is not None
-    expected = estimate(robot.grid, rehearsal.a, robot.rounds).equilibria
-    found = robot.plan(task, instants, guess=rehearsal)
+    expected = robot.model.estimate(rehearsal.a)
+    assert expected is not None
+    found = robot.plan(problem, guess=rehearsal)
     seconds, equilibria = perf_counter() - start, robot.evaluations
     size_of = robot.grid.corners.data.nbytes
     points, errors = _errors(robot, found, case.seed)
@@ -139,7 +140,7 @@ def _row(scene: Path, d: int, case: Case, grid: str, mesh: str, instants: int) -
         grid=grid,
         amplitude=float(found.u.max()),
         equilibria=equilibria,
-        expected=expected,
+        expected=expected.equilibria,
         error=float(errors.max()),
         estimated=float(estimates[known].max()) if known.any() else None,
         below=float((errors <= estimates)[known].mean()) if known.any() else None,

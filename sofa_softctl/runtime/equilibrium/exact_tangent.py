@@ -28,8 +28,8 @@ class ExactTangent:
     def __init__(self, system: MechanicalSystem) -> None:
         self.system = system
         self.solver = system.linear_solver.require_direct("equilibria")
-        for field in system.force_fields:
-            field.exact_tangent = True
+        self._approximate = [field for field in system.force_fields if not field.exact_tangent]
+        self._set_exact(True)
         self.skew = any(field.skew for field in system.force_fields)
         self._matrix = SystemMatrix(system) if self.skew else None
         self._lu: Any = None
@@ -83,6 +83,23 @@ class ExactTangent:
         if self._matrix is None:
             return self.solver.product(0.0, 1.0, 0.0, v)
         return (self._whole(self._matrix, 0.0).T @ v.ravel()).reshape(v.shape)
+
+    @property
+    def approximate_in_steps(self) -> bool:
+        """Whether the stiffness of a time step is another one."""
+        return bool(self._approximate)
+
+    def step_product(self, v: np.ndarray) -> np.ndarray:
+        """Stiffness of a time step at the position of the last computed forces, times v, (n, 3)."""
+        self._set_exact(False)
+        try:
+            return self.solver.product(0.0, 1.0, 0.0, v)
+        finally:
+            self._set_exact(True)
+
+    def _set_exact(self, exact: bool) -> None:
+        for field in self._approximate:
+            field.exact_tangent = exact
 
     def _whole(self, matrix: SystemMatrix, shift: float) -> sparse.csr_array:
         """K + shift M with what is not symmetric."""

@@ -119,7 +119,7 @@ class EquilibriumMap:
         loop.prepare()
         self.system = self._system(loop.systems)
         self.tangent = ExactTangent(self.system)
-        self.rest = self._positions()
+        self.rest = self._hanging = self._positions()
         self.size = float(np.ptp(self.rest, axis=0).max())
         self.count = 0
         """Equilibria that were found."""
@@ -158,19 +158,29 @@ class EquilibriumMap:
 
     def _solved(self, u: np.ndarray, near: Equilibrium | KnownEquilibrium | None) -> Equilibrium:
         if near is None:
-            start, x = np.zeros(self.dimension), self.rest
+            start, x = np.zeros(self.dimension), self._hanging
+            steps = self._newton(u, x)
+            if steps is None:
+                x = self._hang()
         else:
-            start, x = near.u, near.x + near.x_u @ (u - near.u)
-        steps = self._newton(u, x)
-        if steps is None and near is not None:
-            steps = self._newton(u, near.x)
-        x = self.rest if near is None else near.x
+            start, x = near.u, near.x
+            steps = self._newton(u, near.x + near.x_u @ (u - near.u))
+            if steps is None:
+                steps = self._newton(u, near.x)
         if steps is None:
             steps = self._continue(start, u, x)
         if not self._is_stable():
             steps += self._leave(u, x)
         self.count += 1
         return self._present(u, steps)
+
+    def _hang(self) -> np.ndarray:
+        """Position without tension, from where tensions are continued; that of the mesh if none."""
+        u, x = np.zeros(self.dimension), self._hanging
+        self.pull(u)
+        if self._newton(u, x) is not None or self._descend(u, x) is not None:
+            self._hanging = self._positions()
+        return self._hanging
 
     def _is_stable(self) -> bool:
         """Whether it rests here; the tangent is then that of this position."""
@@ -242,6 +252,30 @@ class EquilibriumMap:
         with one_blas_thread():
             return curvature(self, at, by_x, by_lengths, by_points)
 
+    def stress_stiffness(self, at: Equilibrium) -> np.ndarray:
+        """Stiffness that a time step leaves out, along the equilibria, x_u^T (K - K_step) x_u.
+
+        With corotational elements a step knows how forces change as elements deform, not as they
+        turn: what stress does. It is proportional to the tensions, roughly, and negative for lines
+        that compress the robot.
+
+        Args:
+            at: An equilibrium of this map.
+
+        Returns:
+            [force length], shape (d, d); 0 where steps have the exact stiffness.
+        """
+        whole = -self.scale * at.lengths_u  # K x_u is what the lines' forces change by
+        if not self.tangent.approximate_in_steps:
+            return np.zeros_like(whole)
+        with one_blas_thread():
+            self.pull(at.u)
+            self.place(at.x)
+            self.residual()
+            columns = [np.ascontiguousarray(at.x_u[:, :, j]) for j in range(self.dimension)]
+            forces = np.array([self.tangent.step_product(column) for column in columns])
+        return whole - np.einsum("nci,jnc->ij", at.x_u, forces)
+
     def _continue(self, start: np.ndarray, u: np.ndarray, x: np.ndarray) -> int:
         """From start to u in steps that Newton's method can take; where they end, downhill at u.
 
@@ -257,8 +291,6 @@ class EquilibriumMap:
             MapError: there is no way to u.
         """
         done, step, total = 0.0, 0.5, 0
-        if np.array_equal(start, u):
-            step = 0.0  # nowhere to continue from
         while done < 1.0 and step >= SMALLEST:
             share = min(done + step, 1.0)
             steps = self._newton(start + share * (u - start), x)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sofa_softctl.surrogate.grid.cells.corners import Corners, GridCounts
+from sofa_softctl.surrogate.grid.corners import Corners, GridCounts
 from sofa_softctl.surrogate.grid.embedding import Jet
 from sofa_softctl.surrogate.grid.evaluation import CostlyMap
 from sofa_softctl.surrogate.grid.storage.store import Store

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.surrogate.grid.cells.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.grid.cells.corners import Key, lowest
 from sofa_softctl.surrogate.grid.cells.interpolant import Interpolant
-from sofa_softctl.surrogate.grid.sparse.sparse import FINEST, SparseGrid
-from sofa_softctl.surrogate.planning.sparse.estimate import expected_samples
+from sofa_softctl.surrogate.grid.corners import Key, lowest
 
 
 @dataclass(frozen=True)
@@ -76,23 +74,14 @@ class CostEstimate:
         }
 
 
-def estimate(
-    grid: Interpolant | SparseGrid,
-    a: np.ndarray,
-    rounds: int,
-    *,
-    workers: int = 0,
-    tolerance: float | None = None,
-) -> CostEstimate:
-    """Estimate the cost of a plan along the coordinates a, shape (K, d).
+def estimate_cells(grid: Interpolant, a: np.ndarray, rounds: int, workers: int = 0) -> CostEstimate:
+    """Estimate the cost of a plan along the coordinates a, shape (K, d), on a grid of cells.
 
     It is made on the levels from the grid's own, 0 where cells are split, to `rounds`.
 
     Corners in the store are read. The time of one equilibrium is measured on one or two that the
-    plan needs; on a sparse grid, on those of its first round.
+    plan needs.
     """
-    if isinstance(grid, SparseGrid):
-        return _estimate_sparse(grid, a, workers, tolerance)
     first = 0 if isinstance(grid, AdaptiveGrid) else grid.level
     keys, corners = corners_near(grid, a, rounds, first), grid.corners
     if corners.store is not None:
@@ -108,23 +97,6 @@ def estimate(
         workers=workers,
         stored=corners.store is not None,
         at_most=isinstance(grid, AdaptiveGrid),
-    )
-
-
-def _estimate_sparse(
-    grid: SparseGrid, a: np.ndarray, workers: int, tolerance: float | None
-) -> CostEstimate:
-    start, solved = perf_counter(), grid.counts.evaluations
-    expected = expected_samples(grid, a, tolerance)
-    counts = grid.counts
-    seconds = (perf_counter() - start) * max(workers, 1)
-    return CostEstimate(
-        corners={FINEST: max(expected - counts.from_store, counts.evaluations)},
-        known=counts.from_store,
-        each=seconds / max(counts.evaluations - solved, 1),
-        size=8 * (1 + grid.dimension) * grid.size,
-        workers=workers,
-        stored=grid.corners.store is not None,
     )
 
 

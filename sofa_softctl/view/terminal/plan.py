@@ -20,7 +20,6 @@ class Watch:
     def __init__(self, ready: Any) -> None:
         self.ready = ready
         self.steps: list[Any] = []
-
         self.text = ""
 
     def say(self, text: str) -> None:

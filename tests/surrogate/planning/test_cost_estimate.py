@@ -15,7 +15,7 @@ from sofa_softctl.surrogate.grid.cells.adaptive import AdaptiveGrid
 from sofa_softctl.surrogate.grid.cells.uniform import Grid, Sample
 from sofa_softctl.surrogate.grid.storage.store import Store
 from sofa_softctl.surrogate.plan_scene import prepare_scene
-from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, corners_near, estimate
+from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, corners_near, estimate_cells
 
 SCENE = Path(__file__).parents[3] / "scenes" / "laser_arm.py"
 PATH = np.stack((np.linspace(0.1, 0.9, 50), np.full(50, 0.1)), axis=1)
@@ -47,7 +47,7 @@ def planned(request):
 
 
 def test_corners_are_those_that_queries_ask_for():
-    expected = estimate(grid_of(), PATH, 2)
+    expected = estimate_cells(grid_of(), PATH, 2)
     assert expected.corners == wanted(grid_of(), PATH, 2)
     assert expected.equilibria == sum(expected.corners.values()) > 10
     assert expected.known == 0
@@ -56,7 +56,7 @@ def test_corners_are_those_that_queries_ask_for():
 def test_what_was_solved_to_find_out_is_counted_once():
     grid = grid_of()
     grid.corners.want([(0, 0, 0)])
-    assert estimate(grid, PATH, 2).corners == wanted(grid_of(), PATH, 2)
+    assert estimate_cells(grid, PATH, 2).corners == wanted(grid_of(), PATH, 2)
     assert grid.counts.evaluations == 2  # that one, and the one that was measured
 
 
@@ -64,12 +64,12 @@ def test_corners_in_the_store_are_no_work(tmp_path):
     with Store(tmp_path / "kept", "parabola") as store:
         wanted(grid_of(store=store), PATH, 1)
         first, grid = len(store), grid_of(store=store)
-        expected = estimate(grid, PATH, 2)
+        expected = estimate_cells(grid, PATH, 2)
         assert expected.known == first
         assert expected.equilibria == len(corners_near(grid, PATH, 2)) - first
         assert set(expected.corners) == {2}
         wanted(grid, PATH, 2)
-        again = estimate(grid_of(store=store), PATH, 2)
+        again = estimate_cells(grid_of(store=store), PATH, 2)
     assert again.equilibria == again.seconds == again.bytes == 0
     assert str(again) == f"no equilibria: the store has all {again.known}"
     assert expected.stored and "in the store" in str(expected)
@@ -84,7 +84,7 @@ def test_time_is_that_of_a_second_equilibrium():
         calls.append(u)
         return parabola(u)
 
-    expected = estimate(grid_of(slow), PATH, 2)
+    expected = estimate_cells(grid_of(slow), PATH, 2)
     assert len(calls) == 2
     assert 0.02 <= expected.each < 0.15
     assert expected.seconds == pytest.approx(expected.each * expected.equilibria)
@@ -100,15 +100,15 @@ def test_an_estimate_is_told_in_words():
 def test_where_cells_are_split_only_if_needed_the_estimate_is_a_bound():
     """A parabola needs no splitting: splines have it."""
     grid = AdaptiveGrid(parabola, 1.0, 1e-3, level=0, lower=[-9.0, -9.0])
-    expected = estimate(grid, PATH, 2)
+    expected = estimate_cells(grid, PATH, 2)
     assert str(expected).startswith("at most about ") and expected.to_dict()["at_most"]
     assert sum(wanted(grid, PATH, 2).values()) < expected.equilibria
-    assert not estimate(grid_of(), PATH, 2).at_most
+    assert not estimate_cells(grid_of(), PATH, 2).at_most
 
 
 def test_memory_is_that_of_the_samples():
     grid = grid_of()
-    expected = estimate(grid, PATH, 2)
+    expected = estimate_cells(grid, PATH, 2)
     wanted(grid, PATH, 2)
     assert expected.bytes == grid.corners.data.nbytes
 
@@ -135,11 +135,11 @@ def test_the_affine_map_is_the_tangent_and_has_the_inertia(planned):
     """What it lacks falls fourfold when the distance is halved; the squared norm of a motion by
     masses is that of its coordinates."""
     robot = planned[0].robot
-    affine = affine_near(robot.compressed, np.zeros(4))
+    affine = affine_near(robot.model.reduced, np.zeros(4))
     away = np.array([0.3, 0.2, 0.1, 0.0])
     here = affine.center + np.outer([0.25, 0.125], away)
     rows = slice(robot.dynamics.layout.length.start, None)  # lines and points
-    lack = np.abs(affine.at(here).value - robot.compressed.at(here).value)[:, rows].max(axis=1)
+    lack = np.abs(affine.at(here).value - robot.model.reduced.at(here).value)[:, rows].max(axis=1)
     assert lack[0] / lack[1] == pytest.approx(4.0, rel=0.1)
     near = affine.center + 1e-3 * np.stack((away, -away))
     full, z = robot.positions(near), affine.at(near).value[:, : rows.start]
@@ -150,7 +150,7 @@ def test_the_affine_map_is_the_tangent_and_has_the_inertia(planned):
 def test_without_an_answer_near_the_start_there_is_no_rehearsal(planned):
     robot = planned[0].robot
 
-    class Nowhere(type(robot.compressed)):
+    class Nowhere(type(robot.model.reduced)):
         def __init__(self, like):
             vars(self).update(vars(like))
 
@@ -159,7 +159,7 @@ def test_without_an_answer_near_the_start_there_is_no_rehearsal(planned):
 
             self.grid = Grid(none, like.grid.spacing, origin=like.grid.corners.origin)
 
-    assert affine_near(Nowhere(robot.compressed), np.zeros(4)) is None
+    assert affine_near(Nowhere(robot.model.reduced), np.zeros(4)) is None
 
 
 def test_only_the_estimate_from_the_command_line():

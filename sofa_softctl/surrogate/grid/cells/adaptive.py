@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sofa_softctl.surrogate.grid.cells.cells import REFUSED
-from sofa_softctl.surrogate.grid.cells.corners import FAILED, Key, coarser
 from sofa_softctl.surrogate.grid.cells.interpolant import SHRINKS, Interpolant, output_rows
+from sofa_softctl.surrogate.grid.corners import FAILED, Key, coarser
 from sofa_softctl.surrogate.grid.evaluation import CostlyMap
 from sofa_softctl.surrogate.grid.storage.store import Store
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from sofa_softctl.surrogate.grid.branches import Branches
 from sofa_softctl.surrogate.grid.cells import spline
-from sofa_softctl.surrogate.grid.cells.branches import Branches
-from sofa_softctl.surrogate.grid.cells.corners import FAILED, Corners, Key
+from sofa_softctl.surrogate.grid.corners import FAILED, Corners, Key
 
 REFUSED = -1
 """Number of an unusable cell, and of points in no cell."""

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from sofa_softctl.surrogate.grid.cells import spline
 from sofa_softctl.surrogate.grid.cells.cells import REFUSED, GridCells
-from sofa_softctl.surrogate.grid.cells.corners import Key
 from sofa_softctl.surrogate.grid.cells.spline import DIMENSIONS
+from sofa_softctl.surrogate.grid.corners import Key
 from sofa_softctl.surrogate.grid.embedding import Jet
 from sofa_softctl.surrogate.grid.evaluation import CostlyMap
 from sofa_softctl.surrogate.grid.sampled import SampledMap

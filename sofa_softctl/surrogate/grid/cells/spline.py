@@ -15,14 +15,12 @@ derivatives of zero are of order two.
 Continuity: on a face the value depends on the face's own corners alone, so it is continuous
 everywhere (C0), and the gradient is continuous at corners (C1). Across a face the derivative along
 its normal jumps by O(h^3), the order of its error. Measured, root mean squares for the function of
-tests/surrogate/grid/cells/test_spline.py, whose slopes are about 1: in d = 2 the error of the value is
-0.010 h^4, of the gradient 0.033 h^3, the jump 0.12 h^3; in d = 3 0.023 h^4, 0.053 h^3, 0.24 h^3.
-
+tests/surrogate/grid/cells/test_spline.py, whose slopes are about 1: in d = 2 the error of the value
+is 0.010 h^4, of the gradient 0.033 h^3, the jump 0.12 h^3; in d = 3 0.023 h^4, 0.053 h^3, 0.24 h^3.
 Departure: Jia, Pan, Manocha 2019, section IV-C, take the splines of their reference [35], Lalescu
 2009, whose tensor products want mixed derivatives or differences over neighbouring cells, thus more
-corners than the 2^d that the paper counts.
-
-Source: Adini & Clough 1961; Melosh 1963 (d = 2); the general d follows by the same conditions.
+corners than the 2^d that the paper counts. Source: Adini & Clough 1961; Melosh 1963 (d = 2); the
+general d follows by the same conditions.
 """
 
 from __future__ import annotations

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sofa_softctl.surrogate.grid.cells.cells import REFUSED
-from sofa_softctl.surrogate.grid.cells.corners import GridCounts, Key, coarser
 from sofa_softctl.surrogate.grid.cells.interpolant import (
     SHRINKS,
     Interpolant,
     InterpolatedValues,
     output_rows,
 )
+from sofa_softctl.surrogate.grid.corners import GridCounts, Key, coarser
 from sofa_softctl.surrogate.grid.evaluation import CostlyMap, Neighbour, Sample
 
 __all__ = ["CostlyMap", "Grid", "GridCounts", "InterpolatedValues", "Neighbour", "Sample"]

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from sofa_softctl._internal.blas_threads import one_blas_thread
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.grid.cells.branches import Branches
-from sofa_softctl.surrogate.grid.cells.corners import FAILED, Key, lowest
+from sofa_softctl.surrogate.grid.branches import Branches
+from sofa_softctl.surrogate.grid.corners import FAILED, Key, lowest
 from sofa_softctl.surrogate.grid.embedding import Jet
 from sofa_softctl.surrogate.grid.evaluation import CostlyMap
 from sofa_softctl.surrogate.grid.sampled import SampledMap

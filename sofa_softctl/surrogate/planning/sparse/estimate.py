@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import numpy as np
 
 from sofa_softctl._internal.blas_threads import one_blas_thread
 from sofa_softctl.surrogate.grid.sparse.polynomials import Frame, fits
-from sofa_softctl.surrogate.grid.sparse.sparse import CAUTION, SparseGrid
+from sofa_softctl.surrogate.grid.sparse.sparse import CAUTION, FINEST, SparseGrid
 from sofa_softctl.surrogate.grid.sparse.terms import RADIUS, axis_weights, ordered_terms
 from sofa_softctl.surrogate.grid.sparse.tube import Tube
+from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
 from sofa_softctl.surrogate.planning.sparse.rounds import (
     ACCURACY,
     WIDTH_MIN,
@@ -20,6 +23,27 @@ EQUATIONS = 0.6
 """Terms over equations that fits come out with [-]."""
 TERMS = 10_000
 """Terms at most that are counted."""
+
+
+def estimate_sparse(
+    grid: SparseGrid, a: np.ndarray, tolerance: float | None, workers: int = 0
+) -> CostEstimate:
+    """Estimate the cost of a plan near the motion a, shape (K, d), see `expected_samples`.
+
+    The time of one equilibrium is measured on those of the first round, which are kept.
+    """
+    start, solved = perf_counter(), grid.counts.evaluations
+    expected = expected_samples(grid, a, tolerance)
+    counts = grid.counts
+    seconds = (perf_counter() - start) * max(workers, 1)
+    return CostEstimate(
+        corners={FINEST: max(expected - counts.from_store, counts.evaluations)},
+        known=counts.from_store,
+        each=seconds / max(counts.evaluations - solved, 1),
+        size=8 * (1 + grid.dimension) * grid.size,
+        workers=workers,
+        stored=grid.corners.store is not None,
+    )
 
 
 def expected_samples(grid: SparseGrid, a: np.ndarray, tolerance: float | None) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sofa_softctl.surrogate.grid.cells.corners import Corners, Key
+from sofa_softctl.surrogate.grid.corners import Corners, Key
 
 AGREE = 0.25
 """Largest part of a change between two points that gradients do not explain [-]."""

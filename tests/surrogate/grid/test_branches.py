@@ -81,7 +81,7 @@ def test_every_cell_is_on_one_branch():
 
 def test_without_continuation_cells_would_mix_branches(monkeypatch):
     """Cells that are taken as they come: the test above can fail."""
-    from sofa_softctl.surrogate.grid.cells.branches import Branches
+    from sofa_softctl.surrogate.grid.branches import Branches
 
     monkeypatch.setattr(Branches, "fits", lambda self, rows, edges: True)
     with pytest.raises(AssertionError):

@@ -1,0 +1,73 @@
+"""Planning on a sparse grid, for robots with many lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.surrogate.grid.sparse.sparse import SparseGrid
+from sofa_softctl.surrogate.grid_notes import with_grid_notes
+from sofa_softctl.surrogate.models.interpolated import InterpolatedModel
+from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
+from sofa_softctl.surrogate.planning.planner import Iteration, Plan
+from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem
+from sofa_softctl.surrogate.planning.program.trust_region import Settings
+from sofa_softctl.surrogate.planning.sparse.estimate import estimate_sparse
+from sofa_softctl.surrogate.planning.sparse.rounds import WIDTH_MIN, plan_in_rounds
+
+NEAREST = 0.1
+"""Largest step of a coordinate in `nearest`: sampled so far [-]."""
+
+
+class SparseModel(InterpolatedModel):
+    """Polynomials near a motion, sampled anew in rounds.
+
+    Args:
+        tolerance: Error that ends sampling [length]; None: that of `rounds.ACCURACY`.
+        given: Of `InterpolatedModel`.
+    """
+
+    grid: SparseGrid
+
+    def __init__(self, *given: Any, tolerance: float | None) -> None:
+        super().__init__(*given)
+        self.tolerance = tolerance
+
+    def prepare(self, problem: PlanningProblem) -> Plan | None:
+        """See `RobotModel`: the plan of `rehearse`."""
+        return self.rehearse(problem)
+
+    def plan(
+        self,
+        problem: PlanningProblem,
+        guess: Plan | None = None,
+        settings: Settings | None = None,
+        progress: Callable[[Iteration], None] | None = None,
+    ) -> Plan:
+        """See `PlannedRobot.plan`."""
+        guess = guess or self.rehearse(problem, settings)
+        if np.abs(problem.a_first).max() > WIDTH_MIN:  # `Dynamics.unit` is that of rest
+            self.grid.cover(np.zeros((1, self.grid.dimension)), WIDTH_MIN, np.inf)
+            _ = self.dynamics.unit
+        rest = problem.within_limits(np.tile(problem.a_first, (problem.instants - 1, 1)))
+        found = plan_in_rounds(
+            problem,
+            self.grid,
+            rest if guess is None else guess.u,
+            np.vstack((problem.a_first, rest)) if guess is None else guess.a,
+            tolerance=self.tolerance,
+            settings=settings,
+            progress=progress,
+            evaluations=lambda: self.evaluations,
+        )
+        return with_grid_notes(found, problem, self.reduced)
+
+    def estimate(self, a: np.ndarray, workers: int = 0) -> CostEstimate:
+        """See `RobotModel`."""
+        return estimate_sparse(self.grid, a, self.tolerance, workers)
+
+    def _reach(self, a: np.ndarray) -> float:
+        self.grid.cover_point(a, NEAREST)
+        return NEAREST
