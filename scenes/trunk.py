@@ -102,15 +102,16 @@ def round_a_ball(layout, share, start, aside=40.0, radius=6.0, over=True):
         return begin + np.stack([x, 0.0 * x, -DROP * x**2], axis=-1)
 
     path = along(aside * smooth(share / 0.8))
-    ball = Sphere(tuple(along(0.5 * aside) + [0.0, -2.0 if over else 2.0, 0.0]), radius)
+    beside = [0.0, (-0.5 if over else 0.5) * radius, 0.0]  # its centre, so that one way is shorter
+    ball = Sphere(tuple(along(0.5 * aside) + beside), radius)
     return Task(
         probe=tip,
         outputs=(
-            Following(tip, path, 1e-3),
+            Following(tip, path, 1e-2),
             Following(tip, path, np.where(share > 0.85, 1.0, 0.0), tolerance=1.0),
         ),
         inputs=(Effort(1e-2), Smoothness(1.0)),
-        obstacles=(Obstacle(tip, ball, weight=10.0, margin=1.0),),
+        obstacles=(Obstacle(tip, ball, weight=2.0, margin=1.0),),
         rest=True,
     )
 

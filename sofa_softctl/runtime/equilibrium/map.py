@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,7 +120,7 @@ class EquilibriumMap:
         loop.prepare()
         self.system = self._system(loop.systems)
         self.tangent = ExactTangent(self.system)
-        self.rest = self._hanging = self._positions()
+        self.rest = self._positions()
         self.size = float(np.ptp(self.rest, axis=0).max())
         self.count = 0
         """Equilibria that were found."""
@@ -158,10 +159,10 @@ class EquilibriumMap:
 
     def _solved(self, u: np.ndarray, near: Equilibrium | KnownEquilibrium | None) -> Equilibrium:
         if near is None:
-            start, x = np.zeros(self.dimension), self._hanging
+            start, x = np.zeros(self.dimension), self.rest
             steps = self._newton(u, x)
             if steps is None:
-                x = self._hang()
+                x = self._hanging
         else:
             start, x = near.u, near.x
             steps = self._newton(u, near.x + near.x_u @ (u - near.u))
@@ -174,13 +175,13 @@ class EquilibriumMap:
         self.count += 1
         return self._present(u, steps)
 
-    def _hang(self) -> np.ndarray:
-        """Position without tension, from where tensions are continued; that of the mesh if none."""
-        u, x = np.zeros(self.dimension), self._hanging
+    @cached_property
+    def _hanging(self) -> np.ndarray:
+        """Balance without tension, from where tensions are continued; that of the mesh if none."""
+        u = np.zeros(self.dimension)
         self.pull(u)
-        if self._newton(u, x) is not None or self._descend(u, x) is not None:
-            self._hanging = self._positions()
-        return self._hanging
+        found = self._newton(u, self.rest) is not None or self._descend(u, self.rest) is not None
+        return self._positions() if found else self.rest
 
     def _is_stable(self) -> bool:
         """Whether it rests here; the tangent is then that of this position."""
