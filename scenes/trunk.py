@@ -78,10 +78,10 @@ def smooth(share):
     return s * s * s * (10.0 + s * (6.0 * s - 15.0))
 
 
-def round_a_ball(layout, share, start, aside=40.0, radius=6.0, over=True):
-    """The tip goes aside, over or under a ball in its way, and rests.
+def round_a_ball(layout, share, start, aside=30.0, lift=6.0, radius=6.0, over=True):
+    """The tip goes aside and up, over or under a ball in its way, and rests.
 
-    `share`: of the time at each instant, shape (K,). `start`: where everything hangs at rest.
+    `share`: of the time at each instant, shape (K,). `start`: outputs where the trunk hangs at rest.
     """
     from sofa_softctl.surrogate import (
         Effort,
@@ -96,14 +96,15 @@ def round_a_ball(layout, share, start, aside=40.0, radius=6.0, over=True):
     tip = Point(layout.point("/trunk/tip.0"))
     begin = start[list(tip.rows)]
 
-    def along(x):
-        """Points of the arc on which the tip moves aside, shape (..., 3)."""
-        x = np.asarray(x)
-        return begin + np.stack([x, 0.0 * x, -DROP * x**2], axis=-1)
+    def along(way):
+        """Points at shares of the way, which falls back as the trunk bends; shape (..., 3)."""
+        way = np.asarray(way)
+        return begin + np.stack([aside * way, lift * way, -DROP * (aside * way) ** 2], axis=-1)
 
-    path = along(aside * smooth(share / 0.8))
-    beside = [0.0, (-0.5 if over else 0.5) * radius, 0.0]  # its centre, so that one way is shorter
-    ball = Sphere(tuple(along(0.5 * aside) + beside), radius)
+    path = along(smooth(share / 0.8))
+    up = np.array([-np.sign(aside) * lift, abs(aside), 0.0]) / np.hypot(aside, lift)
+    centre = along(0.5) + (-0.5 if over else 0.5) * radius * up
+    ball = Sphere(tuple(centre), radius)
     return Task(
         probe=tip,
         outputs=(
