@@ -81,7 +81,7 @@ def smooth(share):
 def round_a_ball(layout, share, start, aside=30.0, lift=6.0, radius=6.0, over=True):
     """The tip goes aside and up, over or under a ball in its way, and rests.
 
-    `share`: of the time at each instant, shape (K,). `start`: outputs where the trunk hangs at rest.
+    `share`: of the time at each instant, shape (K,). `start`: outputs where the trunk hangs.
     """
     from sofa_softctl.surrogate import (
         Effort,

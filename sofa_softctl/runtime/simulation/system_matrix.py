@@ -53,7 +53,6 @@ class SystemMatrix:
             constrain(values, self.pattern.indptr, self.pattern.indices, self.system.fixed)
         return values
 
-
     def assemble_skew(self) -> np.ndarray:
         """Antisymmetric part of -df/dx at the last `assemble`, 0 in rows of what is held.
 

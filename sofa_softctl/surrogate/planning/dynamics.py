@@ -67,8 +67,8 @@ class Dynamics:
 
     Damping by stiffness_damping K v needs no stiffness either: along the equilibria K x_a is the
     change of the lines' forces, so that x_a^T K x_a = -s L_a, and the tensions that are missing are
-    u - a+ - stiffness_damping (a+ - a) / dt. Where time steps leave the stress stiffness S(a) out of
-    K, as with corotational elements, stiffness_damping S(a+) (a+ - a) / dt is taken away again.
+    u - a+ - stiffness_damping (a+ - a) / dt. Where time steps leave the stress stiffness S(a) out
+    of K, as with corotational elements, stiffness_damping S(a+) (a+ - a) / dt is taken away again.
 
     Both are as exact as the map. For a map that is interpolated, this is the step of another,
     nearby robot, whose lines have the interpolated lengths.
