@@ -98,7 +98,7 @@ def obstacles(layout, share):
     discs = [Sphere((x, y, PLATE), r) for x, y, r in ((2.0, 9.0, 5.0), (-6.0, 18.0, 4.0))]
     return Task(
         probe=spot,
-        outputs=(Following(spot, path, np.where(arrived, 1.0, 1e-3)),),
+        outputs=(Following(spot, path, np.where(arrived, 1.0, 1e-3), tolerance=0.5),),
         inputs=(Effort(1e-3), Smoothness(10.0)),
         obstacles=tuple(Obstacle(spot, disc, weight=10.0, margin=1.0) for disc in discs),
         rest=True,

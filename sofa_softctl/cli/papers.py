@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -83,6 +83,7 @@ def inverse(
 @papers.command(
     epilog="Examples:\n\n  softctl papers planning --plot projection.png\n\n"
     "  softctl papers planning --radius 20 --radius 40 --radius 80 --radius 120\n\n"
+    "  softctl papers planning --radius 20 --radius 80 --cases 5\n\n"
     "  softctl papers planning --radius 20 --fine"
 )
 def planning(
@@ -92,6 +93,9 @@ def planning(
         list[float] | None,
         typer.Option(help="Only its Table I, for circles of this radius in mm; repeatable."),
     ] = None,
+    cases: Annotated[
+        int, typer.Option(help="Perturbed cases of each circle, for a spread.", min=1, max=5)
+    ] = 1,
     fine: Annotated[
         bool, typer.Option("--fine", help="With the mesh of 5,082 nodes; an hour and more.")
     ] = False,
@@ -101,6 +105,7 @@ def planning(
     """Planning: its Table I, its Lemma IV.1, and what the projection costs. Some minutes."""
     from sofa_softctl.bench.papers.convergence import measure_convergence
     from sofa_softctl.bench.papers.planning import PaperRow, measure_planning
+    from sofa_softctl.bench.papers.planning_cases import CASES, FINE_CASE
     from sofa_softctl.bench.papers.projection import measure_projection
     from sofa_softctl.view.plots import projection
     from sofa_softctl.view.terminal import papers as paper_tables
@@ -109,14 +114,14 @@ def planning(
     _check_scenes(scenes)
     check_outputs(plot=plot)
     show = terminal.Terminal(quiet=quiet or as_json)
-    if radius or fine:
-        rows = []
-        with (
-            show.status("planning with and without the grid") as progress,
-            _mesh(scenes, fine) as m,
-        ):
-            for each in radius or [20.0]:
-                rows.append(measure_planning(scenes, progress, radius=each, parameters=m))
+    if radius or fine or cases > 1:
+        chosen = [FINE_CASE] if fine else CASES[:cases]
+        with show.status("planning with and without a grid") as progress:
+            rows = [
+                measure_planning(scenes, progress, radius=each, case=case)
+                for each in radius or [20.0]
+                for case in chosen
+            ]
         if as_json:
             print_json([row.to_dict() for row in rows])
         elif not quiet:
@@ -141,18 +146,6 @@ def planning(
         paper_tables.show_projection(costs)
 
 
-@contextmanager
-def _mesh(scenes: Path, fine: bool) -> Iterator[dict[str, Any]]:
-    """Parameters of the arm's scene: none, or those of its finer mesh."""
-    from sofa_softctl.bench.papers.planning import finer_mesh
-
-    if not fine:
-        yield {}
-        return
-    with finer_mesh(scenes) as mesh:
-        yield {"mesh": mesh}
-
-
 @papers.command(
     epilog="Examples:\n\n  softctl papers dimensions\n\n"
     "  softctl papers dimensions --lines 6 --cases 1\n\n"
@@ -172,7 +165,8 @@ def dimensions(
 
     Cells of eight lines take 5,800 equilibria a case, some minutes and 0.7 GB.
     """
-    from sofa_softctl.bench.papers.dimensions import CASES, SIZES, measure_dimensions
+    from sofa_softctl.bench.papers.dimensions import SIZES, measure_dimensions
+    from sofa_softctl.bench.papers.planning_cases import CASES
     from sofa_softctl.view.terminal import papers as paper_tables
     from sofa_softctl.view.terminal import run as terminal
 

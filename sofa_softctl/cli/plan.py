@@ -57,6 +57,9 @@ def plan(
     exact: Annotated[bool, typer.Option("--exact", help="Plan without the grid, slowly.")] = False,
     workers: Workers = 0,
     cluster: Cluster = "",
+    grid: Annotated[
+        str | None, typer.Option(metavar="auto|cells|sparse", help="Kind of grid.")
+    ] = None,
     tolerance: Annotated[
         float | None, typer.Option(help="Refine only where positions are further off than this.")
     ] = None,
@@ -108,7 +111,12 @@ def plan(
         kept = f"Equilibria are kept in {store}: the same command goes on with them."
     if exact:
         _check_exact(
-            estimate=estimate, store=store, tolerance=tolerance, workers=workers, cluster=cluster
+            estimate=estimate,
+            store=store,
+            grid=grid,
+            tolerance=tolerance,
+            workers=workers,
+            cluster=cluster,
         )
     if tolerance is not None and not tolerance > 0.0:
         raise UsageError(f"--tolerance must be positive, got {tolerance:g}.")
@@ -133,6 +141,7 @@ def plan(
             exact=exact,
             workers=workers,
             cluster=cluster,
+            grid=grid,
             tolerance=tolerance,
             replay_tolerance=replay_tolerance,
             parameters=parameters(set_),

@@ -23,7 +23,7 @@ from sofa_softctl.runtime.derivatives.parameters import (
     StepParameter,
     TotalMass,
 )
-from sofa_softctl.runtime.derivatives.step_derivative import StepDerivative
+from sofa_softctl.runtime.derivatives.step_derivative import StepDerivative, Tangent
 from sofa_softctl.runtime.derivatives.trajectory import MotionGradient, Trajectory, TrajectoryModel
 from sofa_softctl.runtime.kernels.contact.inside import distances
 from sofa_softctl.runtime.kernels.mapping.barycentric import locate
@@ -41,6 +41,7 @@ __all__ = [
     "StepModel",
     "StepOutputs",
     "StepParameter",
+    "Tangent",
 ]
 
 Box = Sequence[float]
@@ -57,6 +58,8 @@ class StepModel:
         scene: Scene file or createScene.
         parameters: Of createScene.
         driven: Paths of the cables that are driven, with whether each is by displacement.
+        stiff: Whether steps have the stiffness that their tensions give to the driven cables, see
+            `LineStiffness`.
 
     Raises:
         BackendError: This process runs SOFA, which gives no derivatives.
@@ -69,17 +72,26 @@ class StepModel:
         *,
         parameters: dict[str, Any] | None = None,
         driven: Sequence[tuple[str, bool]] = (),
+        stiff: bool = False,
     ) -> None:
         if find_backend().name != "embedded":
             raise BackendError(
                 "Derivatives of a simulation come from the embedded runtime, but this process runs "
                 "SOFA. Identify in a process of its own, or with SOFTCTL_BACKEND=embedded."
             )
-        session = Session(scene, parameters=parameters)
-        self.root: Any = session.root
-        self.units = session.units
+        fields: list[Any] = []
+
+        def built(root: Any) -> None:
+            self.root: Any = root
+            if stiff:
+                from sofa_softctl.scene.line_stiffness import add_line_stiffness  # imports Sofa
+
+                fields.extend(add_line_stiffness(root, self.cable(path)) for path, _ in driven)
+
+        self.units = Session(scene, parameters=parameters, add=built).units
         cables = [self.cable(path) for path, _ in driven]
-        self.step = ImplicitStep(self.root, cables, [imposed for _, imposed in driven])
+        imposed = [by_length for _, by_length in driven]
+        self.step = ImplicitStep(self.root, cables, imposed, stiffness=fields)
 
     @property
     def elastic(self) -> list[ElasticForceField]:
@@ -140,6 +152,14 @@ class StepModel:
 
     def point(self, path: str, index: int = 0) -> sparse.csr_array:
         """Weights of the robot's nodes in a point of the state of a node, shape (1, n)."""
+        points = self.points(path)
+        if not 0 <= index < points.shape[0]:
+            count = points.shape[0]
+            raise SceneError(f"The state of '{path}' has {count} points, not {index + 1}.")
+        return points[[index]]
+
+    def points(self, path: str) -> sparse.csr_array:
+        """Weights of the robot's nodes in all points of the state of a node, shape (p, n)."""
         states = {n.getPathName(): n.getMechanicalState() for n in nodes_of(self.root)}
         state = states.get(path)
         if state is None:
@@ -149,9 +169,7 @@ class StepModel:
         known_here = id(state) in system.offset or id(state) in system.mapping_of
         if not known_here or not all(m.weighted for m in mappings_above(state, system)):
             raise SceneError(f"The state of '{path}' is not carried by the robot's mesh.")
-        if not 0 <= index < state.count:
-            raise SceneError(f"The state of '{path}' has {state.count} points, not {index + 1}.")
-        return sparse.csr_array(total_jacobian(state, system)[::3, ::3])[[index]]
+        return sparse.csr_array(total_jacobian(state, system)[::3, ::3])
 
     def attached(self, points: np.ndarray) -> sparse.csr_array:
         """Weights of the robot's nodes in points that its tetrahedra carry from rest on, (p, n)."""

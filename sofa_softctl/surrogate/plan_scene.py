@@ -118,6 +118,7 @@ def prepare_scene(
     exact: bool = False,
     workers: int = 0,
     cluster: str = "",
+    grid: str | None = None,
     tolerance: float | None = None,
     replay_tolerance: float | None = None,
     parameters: dict[str, Any] | None = None,
@@ -139,6 +140,7 @@ def prepare_scene(
         workers: Number of processes that solve equilibria; 0: this one alone.
         cluster: Address of the scheduler of a Dask cluster whose workers solve equilibria, such as
             'tcp://host:8786'; empty: none. The scene, and what it reads, are sent to them.
+        grid: Kind of grid: 'auto', 'cells' or 'sparse'; None: that of SURROGATE.
         tolerance: Estimated error of positions above which cells are split [length]; None: that of
             SURROGATE, or all.
         replay_tolerance: Largest distance from the planned path in the replay [length]; None: that
@@ -160,10 +162,8 @@ def prepare_scene(
     start = perf_counter()
     with files_sent(cluster, str(scene)) as files:
         surrogate, make = read_task(scene, task)
-        if tolerance is not None:
-            surrogate["tolerance"] = tolerance
-        if replay_tolerance is not None:
-            surrogate["replay_tolerance"] = replay_tolerance
+        chosen = {"grid": grid, "tolerance": tolerance, "replay_tolerance": replay_tolerance}
+        surrogate |= {name: value for name, value in chosen.items() if value is not None}
         with at_fault(f"'{scene}': SURROGATE"):
             robot = PlannedRobot(
                 scene, **surrogate, parameters=parameters, store=store, exact=exact

@@ -31,8 +31,8 @@ from sofa_softctl.surrogate.task import Task
 
 GRIDS = ("auto", "cells", "sparse")
 """Kinds of grids."""
-SPARSE_FROM = 5
-"""Number of lines from which on "auto" is "sparse": a cell has 32 corners."""
+SPARSE_FROM = 3
+"""Number of lines from which on "auto" is "sparse": fewer equilibria, and less time."""
 
 
 class PlannedRobot:
@@ -240,7 +240,7 @@ class PlannedRobot:
 
     def locate(self, probe: Probe, a: np.ndarray) -> np.ndarray:
         """Position of a probe at coordinates a (K, d) [length], shape (K, 3)."""
-        value = self.dynamics.embedding.at(a).value
+        value = self.model.outputs(a)
         return probe.locate(value[:, list(probe.rows)])[0]
 
     def positions(self, a: np.ndarray) -> np.ndarray:

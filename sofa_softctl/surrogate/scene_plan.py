@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from sofa_softctl.status import Status
 from sofa_softctl.surrogate.judgement import Judgement
 from sofa_softctl.surrogate.plan_file import PlanFile
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
+from sofa_softctl.surrogate.planning.outcome import limits_reached
 from sofa_softctl.surrogate.planning.planner import Plan
+from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem
 from sofa_softctl.surrogate.robot import PlannedRobot
 from sofa_softctl.surrogate.task import Task
 from sofa_softctl.units import Units
@@ -55,12 +58,17 @@ class ScenePlan:
     steps without the stiffness of the lines."""
     corrections: int = 0
     """Number of plans before this one, whose errors in the replay it corrects."""
+    exact_corrections: int = 0
+    """Gauss-Newton steps of its tensions on the full model, see `StepCorrection`."""
+    exact_seconds: float = 0.0
+    """Computing time of these steps, with their replays [s]."""
+    no_derivative: str = ""
+    """Why there were no such steps, or no more; empty if there was no need, or all were made."""
 
     @property
     def outputs(self) -> np.ndarray:
         """Planned outputs at each instant [length], shape (K, n)."""
-        found = self.robot.dynamics.embedding.at(self.plan.a).value
-        return found if self.offset is None else found + self.offset
+        return self.plan.y
 
     @property
     def spot(self) -> np.ndarray:
@@ -76,6 +84,21 @@ class ScenePlan:
     def report(self) -> AcceptanceReport | None:
         """What its replay was judged by; None: there was none."""
         return None if self.judgement is None else self.judgement.report
+
+    @property
+    def passed(self) -> bool:
+        """Whether it passed its replay."""
+        return self.report is not None and self.report.passed
+
+    @property
+    def failed(self) -> bool:
+        """Whether its replay did not reach the end."""
+        return self.report is not None and bool(self.report.failure)
+
+    @property
+    def error(self) -> float:
+        """Largest share of a limit that its replay used [-]; infinite without one."""
+        return math.inf if self.report is None else self.report.worst
 
     def _located(self, outputs: np.ndarray) -> np.ndarray:
         probe = self.task.probe
@@ -97,8 +120,7 @@ class ScenePlan:
 
     @property
     def _advice(self) -> str:
-        count = f"{self.corrections} correction{'s' if self.corrections > 1 else ''}"
-        tries = f"{count} did not help. " if self.corrections else ""
+        tries = self._tries
         if self.flutter > 1.0 and not self.robot.line_stiffness:
             tries += (
                 f"The lines' forces flutter: their number is {self.flutter:.2g}, and SOFA's steps "
@@ -108,6 +130,26 @@ class ScenePlan:
             f"{tries}The full robot does not follow this plan: do not execute it. Give the motion "
             "more time, bend the robot less, or allow more by replay_tolerance."
         )
+
+    @property
+    def _tries(self) -> str:
+        """Corrections that did not suffice, with what limited them."""
+        counts = [(self.corrections, "correction"), (self.exact_corrections, "Gauss-Newton step")]
+        made = [f"{n} {name}{'s' if n > 1 else ''}" for n, name in counts if n]
+        text = f"{' and '.join(made)} did not suffice. " if made else ""
+        if self.no_derivative:
+            text += f"No Gauss-Newton steps on the full robot: {self.no_derivative}. "
+        elif self.exact_corrections:
+            text += f"{limits_reached(self.problem, self.plan.a, self.plan.u)} "
+        return text
+
+    @property
+    def problem(self) -> PlanningProblem:
+        """The problem that it solves, without its costs: from rest, and slack lines."""
+        first, robot = self.plan.a[0], self.robot
+        slack = np.maximum(first, 0.0)
+        instants = len(self.plan.a)
+        return PlanningProblem(robot.dynamics, instants, first, robot.limits, u_before=slack)
 
     @property
     def lines(self) -> list[str]:
@@ -162,6 +204,9 @@ class ScenePlan:
             "message": self.message,
             "replay": None if self.report is None else self.report.to_dict(),
             "corrections": self.corrections,
+            "exact_corrections": self.exact_corrections,
+            "exact_seconds": self.exact_seconds,
+            "no_derivative": self.no_derivative,
             "flutter": self.flutter,
             "line_stiffness": self.robot.line_stiffness,
             "delay": self.delay,

@@ -14,7 +14,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
-from sofa_softctl.surrogate.plan_scene import plan_scene
+from sofa_softctl.surrogate.plan_scene import plan_scene, prepare_scene
 
 SCENE = Path(__file__).parents[2] / "scenes" / "laser_arm.py"
 RADIUS = 20.0
@@ -24,8 +24,8 @@ ROUND = slice(42, None)
 
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory):
-    """The plan for the circle, and the file it is in."""
-    found = plan_scene(SCENE, "circle")
+    """The plan for the circle on cells, as in the paper, and the file it is in."""
+    found = plan_scene(SCENE, "circle", grid="cells")
     file = tmp_path_factory.mktemp("plan") / "circle.mcap"
     found.write(file)
     return found, file
@@ -41,6 +41,16 @@ def test_the_plan_follows_the_circle_with_few_equilibria(planned):
     assert found.plan.miss < 1e-3 * RADIUS
     assert found.robot.evaluations <= 216
     assert found.robot.model.reduced.lost < 1e-6
+
+
+def test_a_sparse_grid_gives_the_same_plan_with_a_third_of_the_equilibria(planned):
+    """Tensions are apart by what errors of both maps make of them; both are below 1e-3 mm."""
+    cells, _ = planned
+    with prepare_scene(SCENE, "circle") as ready:
+        found = ready.plan()
+    assert found.status.ok
+    assert 3 * found.robot.evaluations < cells.robot.evaluations
+    assert found.plan.u == pytest.approx(cells.plan.u, abs=5e-5)
 
 
 def test_steps_of_the_surrogate_are_steps_of_the_exact_map(planned):
@@ -69,7 +79,7 @@ def test_where_the_map_is_good_enough_already_nothing_is_refined(planned):
     """Level 0 is off by 0.04 mm, level 1 by 0.004: a tolerance of 0.01 stops there, with less than
     half of the equilibria; tensions are off by what the tip lacks, 0.004 mm of 25 a unit."""
     uniform, _ = planned
-    found = plan_scene(SCENE, "circle", tolerance=0.01)
+    found = plan_scene(SCENE, "circle", grid="cells", tolerance=0.01)
     assert found.status.ok
     assert set(found.robot.grid.leaves) == {1}
     assert found.robot.evaluations < 0.5 * uniform.robot.evaluations

@@ -57,6 +57,7 @@ def test_random_paths_begin_in_the_middle_rest_at_the_end_and_are_as_large_as_as
     assert np.abs(paths[0] - paths[1]).max() > 1.0
 
 
-def test_the_study_of_random_paths_can_be_read():
-    study = read_study(SCENE.parent / "studies" / "planning" / "paths.toml")
-    assert len(list(study.runs())) == 32
+@pytest.mark.parametrize(("name", "count"), [("paths", 32), ("fast", 16)])
+def test_the_studies_of_random_paths_can_be_read(name, count):
+    study = read_study(SCENE.parent / "studies" / "planning" / f"{name}.toml")
+    assert len(list(study.runs())) == count

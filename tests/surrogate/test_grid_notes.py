@@ -24,7 +24,9 @@ SHARE = np.arange(K) / (K - 1)
 
 def robot_of(**given):
     return PlannedRobot(
-        SCENE, **{**load_scene(SCENE).module.SURROGATE, "eta": 0.5, **given}, dt=0.2
+        SCENE,
+        **{**load_scene(SCENE).module.SURROGATE, "eta": 0.5, "grid": "cells", **given},
+        dt=0.2,
     )
 
 

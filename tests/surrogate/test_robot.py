@@ -22,7 +22,7 @@ K = 12
 def planned():
     """The circle in few instants, on the finer of two levels: robot, task, rehearsal and plan."""
     module = load_scene(SCENE).module
-    robot = PlannedRobot(SCENE, **{**module.SURROGATE, "eta": 0.3}, dt=0.2)
+    robot = PlannedRobot(SCENE, **{**module.SURROGATE, "eta": 0.3, "grid": "cells"}, dt=0.2)
     task = module.circle(robot.dynamics.layout, np.arange(K) / (K - 1))
     rehearsal = robot.rehearse(robot.problem(task, K))
     return robot, task, rehearsal, robot.plan(robot.problem(task, K), guess=rehearsal)
@@ -73,7 +73,7 @@ def test_the_start_level_is_the_finest_that_the_rehearsal_allows():
     """That of the circle is off by 0.006, cells of the finest level have 0.125; from one that is
     ten times as far, and without any, planning begins on a coarser level."""
     module = load_scene(SCENE).module
-    robot = PlannedRobot(SCENE, **module.SURROGATE)
+    robot = PlannedRobot(SCENE, **module.SURROGATE, grid="cells")
     task = module.circle(robot.dynamics.layout, np.linspace(0.0, 1.0, 200))
     problem = robot.problem(task, 200)
     guess = robot.rehearse(problem)
@@ -89,7 +89,7 @@ def test_the_start_level_is_the_finest_that_the_rehearsal_allows():
 
 def test_the_circle_takes_the_equilibria_of_the_finest_level():
     module = load_scene(SCENE).module
-    robot = PlannedRobot(SCENE, **module.SURROGATE)
+    robot = PlannedRobot(SCENE, **module.SURROGATE, grid="cells")
     task = module.circle(robot.dynamics.layout, np.linspace(0.0, 1.0, 200))
     found = robot.plan(robot.problem(task, 200))
     assert found.status is Status.SOLVED

@@ -34,14 +34,15 @@ def planned(tmp_path_factory):
         yield ready, ready.plan(), store
 
 
-def test_six_lines_take_a_sparse_grid_and_four_do_not():
+def test_three_lines_take_a_sparse_grid_and_two_do_not():
     module = load_scene(SCENE).module
 
     def kind(lines, **given):
         return PlannedRobot(SCENE, **module.SURROGATE, **given, parameters={"lines": lines}).grid
 
-    assert isinstance(kind(4), Grid) and isinstance(kind(6), SparseGrid)
-    assert isinstance(kind(4, grid="sparse"), SparseGrid)
+    two = PlannedRobot(STRIP, scale=100.0)
+    assert isinstance(two.grid, Grid) and isinstance(kind(3), SparseGrid)
+    assert isinstance(PlannedRobot(STRIP, scale=100.0, grid="sparse").grid, SparseGrid)
     assert isinstance(kind(6, grid="cells"), Grid)
     with pytest.raises(ValueError, match=r"grid must be one of auto, cells, sparse\. Got: 'dense'"):
         kind(6, grid="dense")

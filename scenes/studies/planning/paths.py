@@ -1,4 +1,4 @@
-"""Plans of random paths, and what the full robot makes of them: function of paths.toml."""
+"""Plans of random paths, and what the full robot makes of them: for paths.toml and fast.toml."""
 
 import os
 
@@ -14,8 +14,8 @@ STEP = 0.01
 def plan(lines, seed, size, duration, young_modulus):
     """Plan one path and replay it.
 
-    Returns the errors of the first plan and of the corrected one on the full robot [mm], the
-    largest tension over the allowed one, and the counts.
+    Returns the errors on the full robot of the first plan, of the best one corrected by offsets
+    alone, and of the corrected one [mm], the largest tension over the allowed one, and the counts.
     """
     with prepare_scene(
         SCENE,
@@ -25,14 +25,23 @@ def plan(lines, seed, size, duration, young_modulus):
         task_parameters={"seed": int(seed), "size": size},
     ) as ready:
         raw = ready.plan()
-        first, found = accepted(raw, corrections=0), accepted(raw)
-    errors = [np.nan if r.report is None else r.report.criteria[0].value for r in (first, found)]
+        first = accepted(raw, corrections=0)
+        offsets = accepted(raw, exact_corrections=0)
+        found = accepted(raw)
+    errors = [
+        np.nan if each.report is None else each.report.criteria[0].value
+        for each in (first, offsets, found)
+    ]
     return {
         "plan": found.status.name,
         "followed": found.status.executable,
         "first_error": errors[0],
-        "error": errors[1],
+        "offsets": offsets.status.name,
+        "offsets_error": errors[1],
+        "error": errors[2],
         "corrections": found.corrections,
+        "exact_corrections": found.exact_corrections,
+        "exact_seconds": found.exact_seconds,
         "missed": found.plan.miss,
         "tension": float(found.plan.u.max()),
         "flutter": found.flutter,

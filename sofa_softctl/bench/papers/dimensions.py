@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.bench.papers.planning import finer_mesh
+from sofa_softctl.bench.papers.planning_cases import CASES, Case, mesh_of
 from sofa_softctl.errors import MapError
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.surrogate.grid.evaluation import Neighbour
@@ -25,33 +24,6 @@ FRESH = 40
 BESIDE = 0.02
 """Their distance from the plan [-]."""
 INSTANTS = 200
-
-
-@dataclass(frozen=True)
-class Case:
-    """A variation of the robot, its goal, its mesh, or the places of fresh points."""
-
-    name: str
-    young_modulus: float = 300.0
-    """[kPa]."""
-    size: float = 1.0
-    """Radius of the circle, over that of `SIZES` [-]."""
-    center: tuple[float, float] = (0.0, 0.0)
-    """Middle of the circle [mm]."""
-    nodes: tuple[int, int, int] | None = None
-    """Nodes of the mesh along x, y and z; None: that of the scene."""
-    seed: int = 0
-    """Of the fresh points."""
-
-
-CASES = (
-    Case("as it is"),
-    Case("softer", young_modulus=285.0, seed=1),
-    Case("smaller circle", size=0.9, seed=2),
-    Case("circle aside", center=(4.0, -3.0), seed=3),
-    Case("other mesh", nodes=(5, 5, 17), seed=4),
-)
-"""Perturbed cases of the table."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +77,7 @@ def measure_dimensions(
     rows = []
     for d in lines:
         for case in cases:
-            mesh = nullcontext("arm.vtk") if case.nodes is None else finer_mesh(folder, case.nodes)
-            with mesh as file:
+            with mesh_of(folder, case.nodes) as file:
                 for grid in grids:
                     if progress is not None:
                         progress(f"{d} lines, {case.name}, {grid}")

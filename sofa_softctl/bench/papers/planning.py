@@ -1,19 +1,16 @@
-"""Table I of the planning paper, first row: with and without the grid."""
+"""Table I of the planning paper, first row: with and without grids."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from sofa_softctl.bench.papers.planning_cases import CASES, Case, mesh_of
 from sofa_softctl.surrogate.correction import accepted
 from sofa_softctl.surrogate.plan_scene import prepare_scene
 from sofa_softctl.surrogate.planning.dynamics import Dynamics
@@ -22,11 +19,16 @@ from sofa_softctl.surrogate.planning.step import step
 from sofa_softctl.surrogate.scene_plan import ScenePlan
 
 STEPS = 20
-"""Steps of the plan on which errors and times are measured."""
+"""Steps of a plan on which errors and times are measured."""
 TOLERANCE = 0.01
 """Error of positions that the adaptive grid allows [mm]."""
-FINE = (11, 11, 42)
-"""Nodes along x, y and z of the arm's finer mesh: 5,082."""
+GRIDS: dict[str, dict[str, Any]] = {
+    "sparse": {"grid": "sparse"},
+    "cells": {"grid": "cells"},
+    "adaptive": {"grid": "cells", "tolerance": TOLERANCE},
+}
+"""Arguments of `prepare_scene` of each grid: the default, the paper's, and cells that are split
+only where the map is off by more than `TOLERANCE`."""
 
 
 class PaperRow(NamedTuple):
@@ -55,26 +57,23 @@ class PaperRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Measured:
-    """The same, measured here for a circle of one radius; and what the paper does not give."""
+class GridRow:
+    """A plan on one kind of grid, beside that with the exact map from the same start."""
 
-    radius: float
-    """Radius of the circle [mm]."""
-    u_max: float
-    """Largest tension of the plan over the largest one allowed [-]."""
-    dofs: int
-    f: float
-    g: float
-    g_grid: float
-    iteration_grid: float
-    iteration: float
-    speedup: float
-    """Of the plan, with the grid and without from the same start [-]."""
-    evaluations_grid: int
     evaluations: int
-    """Equilibria solved without the grid, from the same start: the plan on the affine map."""
-    evaluations_from_rest: int
-    """Equilibria solved without the grid, from rest."""
+    """Equilibria solved."""
+    seconds: float
+    """Time of the plan [s]."""
+    iteration: float
+    """Time of an iteration [s]."""
+    g: float
+    """A step [s]."""
+    fewer: float
+    """Equilibria of the exact plan from the same start over these [-]."""
+    faster: float
+    """Time of that plan over this one's [-]."""
+    apart: float
+    """Largest difference of tensions between both plans, over the force [-]."""
     error: float
     """Largest relative error of a step, positions from the arm's base [-]."""
     error_of_displacement: float
@@ -82,26 +81,52 @@ class Measured:
     largest [-]."""
     error_of_velocity: float
     """Largest error of a step's velocities over the largest velocities [-]."""
-    apart: float
-    """Largest difference of tensions between both plans, over the force [-]."""
-    evaluations_adaptive: int
-    """Equilibria where only cells are split whose error is above `TOLERANCE`."""
-    apart_adaptive: float
-    """As `apart`, for that plan [-]."""
-    seconds_grid: float
-    """Time of the plan with the grid [s]."""
-    seconds: float
-    """Time of the plan without, from the same start [s]."""
-    replayed: float
-    """Largest distance of the spot from the plan on the full robot [mm]."""
-    replayed_radius: float
-    """Largest error of the spot's radius there, once it is on the circle [mm]."""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """The default plan on the full robot."""
+
+    first: float
+    """Largest distance of the spot from the plan [mm]."""
+    radius: float
+    """Largest error of the spot's radius, once it is on the circle [mm]."""
     corrected: float
-    """Largest distance after correction [mm]."""
+    """Largest distance after corrections [mm]."""
     corrections: int
     """Number of corrections."""
     status: str
     """Status of the corrected plan."""
+
+
+@dataclass(frozen=True)
+class PlanningRow:
+    """The paper's row, measured here for a circle of one radius; and what the paper does not give.
+
+    Without a grid, "from the same start" is from the plan on the affine map, as with the grids.
+    """
+
+    radius: float
+    """Radius of the circle, which a case may vary [mm]."""
+    case: str
+    """Name of the perturbed case."""
+    u_max: float
+    """Largest tension of the plan over the largest one allowed [-]."""
+    dofs: int
+    f: float
+    g: float
+    iteration: float
+    """An iteration without a grid [s]."""
+    seconds: float
+    """Time of the plan without a grid, from the same start [s]."""
+    evaluations: int
+    """Equilibria of that."""
+    evaluations_from_rest: int
+    """Equilibria of the plan without a grid from rest."""
+    grids: dict[str, GridRow]
+    """A row for each of `GRIDS`."""
+    replayed: Replayed
+    """The default plan on the full robot."""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, beside the paper's row."""
@@ -113,60 +138,53 @@ def measure_planning(
     progress: Callable[[str], None] | None = None,
     *,
     radius: float = 20.0,
+    case: Case = CASES[0],
     instants: int = 200,
-    parameters: dict[str, Any] | None = None,
-) -> Measured:
-    """Plan the circle with and without the grid; compare plans, steps and times; replay it.
+) -> PlanningRow:
+    """Plan the circle with and without grids; compare plans, steps and times; replay the default.
 
     Args:
         folder: Where the scenes are.
         progress: Called with a line of text after each iteration.
         radius: Of the circle [mm].
+        case: A variation of the arm and the circle.
         instants: K.
-        parameters: Of the scene, such as {"mesh": ...} with that of `finer_mesh`.
     """
     scene = folder / "laser_arm.py"
-    asked: dict[str, Any] = {
-        "instants": instants,
-        "parameters": parameters,
-        "task_parameters": {"radius": radius},
-    }
-    with prepare_scene(scene, "circle", instants=4) as ready:
-        ready.plan()  # kernels are compiled
-    grid, adaptive = (
-        _plan(scene, asked | more, progress) for more in ({}, {"tolerance": TOLERANCE})
-    )
-    exact = _plan(scene, asked | {"exact": True}, progress, rehearsed=True)
-    from_rest = _plan(scene, asked | {"exact": True}, progress)
-    steps = _steps(grid)
-    moved = steps.displacement > 0.01 * steps.displacement.max()
-    first, final = accepted(grid, corrections=0), accepted(grid, progress=progress)
-    return Measured(
+    x, y = case.center
+    with mesh_of(folder, case.nodes) as mesh:
+        asked: dict[str, Any] = {
+            "instants": instants,
+            "parameters": {"mesh": mesh, "young_modulus": case.young_modulus},
+            "task_parameters": {"radius": case.size * radius, "x": x, "y": y},
+        }
+        with prepare_scene(scene, "circle", instants=4) as ready:
+            ready.plan()  # kernels are compiled
+        found = {kind: _plan(scene, asked | more, progress) for kind, more in GRIDS.items()}
+        exact = _plan(scene, asked | {"exact": True}, progress, rehearsed=True)
+        from_rest = _plan(scene, asked | {"exact": True}, progress)
+        steps = {kind: _steps(plan) for kind, plan in found.items()}
+        default = found["sparse"]
+        first, final = accepted(default, corrections=0), accepted(default, progress=progress)
+    return PlanningRow(
         radius=radius,
-        u_max=float(grid.plan.u.max() / grid.robot.limits.u_max),
-        dofs=3 * grid.robot.map.layout.nodes,
-        f=grid.robot.map.seconds / grid.robot.evaluations,
-        g=float(np.median(steps.seconds)),
-        g_grid=float(np.median(steps.seconds_grid)),
-        iteration_grid=grid.seconds / grid.plan.iterations,
+        case=case.name,
+        u_max=float(default.plan.u.max() / default.robot.limits.u_max),
+        dofs=3 * default.robot.map.layout.nodes,
+        f=default.robot.map.seconds / default.robot.evaluations,
+        g=float(np.median(steps["sparse"].seconds)),
         iteration=exact.seconds / exact.plan.iterations,
-        speedup=exact.seconds / grid.seconds,
-        evaluations_grid=grid.robot.evaluations,
+        seconds=exact.seconds,
         evaluations=exact.robot.evaluations,
         evaluations_from_rest=from_rest.robot.evaluations,
-        error=float((steps.error / steps.size).max()),
-        error_of_displacement=float((steps.error / steps.displacement)[moved].max()),
-        error_of_velocity=float(steps.error.max() / steps.travel.max()),
-        apart=float(np.abs(grid.plan.u - exact.plan.u).max()),
-        evaluations_adaptive=adaptive.robot.evaluations,
-        apart_adaptive=float(np.abs(adaptive.plan.u - exact.plan.u).max()),
-        seconds_grid=grid.seconds,
-        seconds=exact.seconds,
-        replayed=_path_error(first),
-        replayed_radius=_radius_error(first, radius),
-        corrected=_path_error(final),
-        corrections=final.corrections,
-        status=final.status.name,
+        grids={kind: _grid_row(found[kind], exact, steps[kind]) for kind in GRIDS},
+        replayed=Replayed(
+            first=_path_error(first),
+            radius=_radius_error(first, (x, y), case.size * radius),
+            corrected=_path_error(final),
+            corrections=final.corrections,
+            status=final.status.name,
+        ),
     )
 
 
@@ -192,32 +210,32 @@ def _plan(
         return ready.plan(report)
 
 
+def _grid_row(found: ScenePlan, exact: ScenePlan, steps: _Steps) -> GridRow:
+    moved = steps.displacement > 0.01 * steps.displacement.max()
+    return GridRow(
+        evaluations=found.robot.evaluations,
+        seconds=found.seconds,
+        iteration=found.seconds / found.plan.iterations,
+        g=float(np.median(steps.seconds_grid)),
+        fewer=exact.robot.evaluations / found.robot.evaluations,
+        faster=exact.seconds / found.seconds,
+        apart=float(np.abs(found.plan.u - exact.plan.u).max()),
+        error=float((steps.error / steps.size).max()),
+        error_of_displacement=float((steps.error / steps.displacement)[moved].max()),
+        error_of_velocity=float(steps.error.max() / steps.travel.max()),
+    )
+
+
 def _path_error(found: ScenePlan) -> float:
     return np.nan if found.report is None else found.report.criteria[0].value
 
 
-def _radius_error(found: ScenePlan, radius: float) -> float:
+def _radius_error(found: ScenePlan, center: tuple[float, float], radius: float) -> float:
     """Once the spot has come to the circle, in the first fifth of the time."""
     if found.replayed_spot is None:
         return np.nan
-    spot = found.replayed_spot[len(found.plan.a) // 5 + 2 :, :2]
+    spot = found.replayed_spot[len(found.plan.a) // 5 + 2 :, :2] - np.array(center)
     return float(np.abs(np.hypot(*spot.T) - radius).max())
-
-
-@contextmanager
-def finer_mesh(folder: Path, nodes: tuple[int, int, int] = FINE) -> Iterator[str]:
-    """A mesh of the same arm with more nodes, as a file that is there while the context is open.
-
-    Args:
-        folder: Where the scenes are.
-        nodes: Along x, y and z.
-    """
-    with TemporaryDirectory() as kept:
-        file = Path(kept) / "arm.vtk"
-        script = folder / "meshes" / "arm.py"
-        command = [sys.executable, str(script), "--nodes", *map(str, nodes), "--out", str(file)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        yield str(file)
 
 
 class _Steps(NamedTuple):

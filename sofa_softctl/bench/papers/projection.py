@@ -168,7 +168,7 @@ def measure_projection(
     report = progress or (lambda text: None)
     scene = folder / "laser_arm.py"
     report("planning")
-    found = plan_scene(scene, "circle", instants=instants, parameters=parameters)
+    found = plan_scene(scene, "circle", grid="cells", instants=instants, parameters=parameters)
     arm = _Arm(scene, found.robot, parameters or {}, report)
     start, loose = np.zeros(arm.dimension), np.zeros((instants - 1, arm.dimension))
     ramp = arm.compare("ramp", start, found.plan.u)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sparse
@@ -69,6 +70,36 @@ class Lines:
         force: np.ndarray = self.BT @ (-(lam[self.owner] * self.per_size)[:, None] * apart)
         self.system.project(force)
         return force
+
+    def curved(self, lam: np.ndarray, w: np.ndarray, weight: float) -> np.ndarray:
+        """Blocks C of d(H^T lam + weight d(H^T lam)/dx w) = B^T C B dx, symmetric, (s, 3, 3).
+
+        Args:
+            lam: Multipliers, shape (k,).
+            w: Velocities, shape (n, 3).
+            weight: That of the second term [time].
+        """
+        moved = self.B @ w
+        along = np.einsum("si,si->s", self.u, moved)[:, None, None]
+        mixed = self.u[:, :, None] * (moved - self.u * along[:, 0])[:, None, :]
+        across = np.eye(3) - self.u[:, :, None] * self.u[:, None, :]
+        per = self.per_size[:, None, None]
+        turns = -across + weight * per * (along * across + mixed + mixed.transpose(0, 2, 1))
+        found: np.ndarray = lam[self.owner, None, None] * per * turns
+        return found
+
+    def add_curved(self, blocks: np.ndarray, dx: np.ndarray, out: np.ndarray) -> None:
+        """out += B^T C B dx, both of shape (p, n, 3); see `curved`."""
+        touched, B = self._touched
+        moved = np.tensordot(B, dx[:, touched], axes=(1, 1))  # (s, p, 3)
+        pulled = np.matmul(moved, blocks)  # (s, p, 3), blocks are symmetric
+        out[:, touched] += np.tensordot(B, pulled, axes=(0, 0)).transpose(1, 0, 2)
+
+    @cached_property
+    def _touched(self) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes that carry the cables, and B by them, dense."""
+        touched = np.unique(self.B.indices)
+        return touched, self.B[:, touched].toarray()
 
     def rows_turned(self, dx: np.ndarray, w: np.ndarray) -> np.ndarray:
         """dH w when the positions change by dx, both of shape (n, 3); shape (k,)."""

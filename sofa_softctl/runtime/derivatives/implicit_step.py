@@ -47,14 +47,21 @@ class ImplicitStep:
     step. Cables that are not driven are slack, scripts are not run, and limits of cables do not
     count: what is given is what acted.
 
+    With `stiffness` the step is linearised in the directions of the cables too: A has
+    h (h + beta) T d2L/dx2 of each cable, T its tension in this step.
+
     Changes the positions in the scene: use a copy of one that is to run.
 
     Args:
         root: Root of an initialised scene of the embedded runtime.
         cables: Those that are driven.
         imposed: Whether each is driven by displacement; by default none.
+        stiffness: Force fields of the scene that give the matrix the stiffness of each cable, with
+            the attribute `tension`, such as `LineStiffness`; empty: the step takes the directions
+            at its start.
 
     Raises:
+        ValueError: a cable with a stiffness is driven by displacement.
         SceneError: the scene has something whose derivative is not known (see `check_step`), or an
             iterative linear solver.
     """
@@ -64,6 +71,8 @@ class ImplicitStep:
         root: Node,
         cables: Sequence[Cable] = (),
         imposed: Sequence[bool] | None = None,
+        *,
+        stiffness: Sequence[Any] = (),
     ) -> None:
         self.root = root
         loop: Any = loop_of(root)
@@ -74,12 +83,17 @@ class ImplicitStep:
                 "known for scenes with one."
             )
         self.system: MechanicalSystem = loop.systems[0]
-        check_step(loop, self.system)
+        self.stiffness = list(stiffness)
+        check_step(loop, self.system, besides=self.stiffness)
+        own = set(map(id, self.stiffness))
+        self.force_fields = [one for one in self.system.force_fields if id(one) not in own]
         self.ode: Any = self.system.solver
         self.linear = self.system.linear_solver.require_direct("derivatives of a step")
         self.lines = Lines(self.system, cables)
         count = len(self.lines.cables)
         self.imposed = np.array(imposed if imposed is not None else [False] * count, dtype=bool)
+        if self.stiffness and (self.imposed.any() or len(self.stiffness) != count):
+            raise ValueError("stiffness: give one force field for each cable, driven by tension.")
         self.one_sided = np.array([cable.only_pulls for cable in self.lines.cables], dtype=bool)
         self.x0 = np.concatenate([s._data["position"].get() for s in self.system.states])
         self.v0 = np.concatenate([s._data["velocity"].get() for s in self.system.states])
@@ -96,20 +110,36 @@ class ImplicitStep:
         start = self.system.offset[id(state)]
         return slice(start, start + state.count)
 
-    def at(self, x: np.ndarray, h: float) -> None:
-        """Evaluate at x, shape (n, 3), everything that a step of length h from there needs."""
+    @property
+    def curving(self) -> float:
+        """Weight of d(H^T lam)/dx w in the residual [time]: h + beta with `stiffness`, else 0."""
+        return self.h + self.beta if self.stiffness else 0.0
+
+    def at(self, x: np.ndarray, h: float, tension: np.ndarray | None = None) -> None:
+        """Evaluate at x, shape (n, 3), everything that a step of length h from there needs.
+
+        Args:
+            x: Positions at its start, shape (n, 3).
+            h: Its length.
+            tension: That of each cable in this step, for its stiffness, shape (k,).
+        """
         system = self.system
         for state in system.states:
             np.copyto(state._data["position"].get(), system.part(x, state))
             state._data["position"].touch()
         self.x, self.h = x, h
         self.force = np.zeros_like(x)
-        for field in system.force_fields:
+        for field in self.force_fields:
             field.add_force(system.part(self.force, field.state))
         for mass in system.masses:
             gravity = mass._context._data["gravity"].get()  # type: ignore[union-attr]
             mass.add_gravity(system.part(self.force, mass.state), gravity)
         self.alpha, self.beta = self.ode.rayleighMass.get(), self.ode.rayleighStiffness.get()
+        if self.stiffness:
+            system.propagate()
+            assert tension is not None
+            for field, force in zip(self.stiffness, tension, strict=True):
+                field.tension = float(force)
         self.linear.set_matrix(1.0 + h * self.alpha, h * (h + self.beta), h)
         self.lines.measure(x)
 
@@ -169,7 +199,7 @@ class ImplicitStep:
     def stiffness_product(self, v: np.ndarray) -> np.ndarray:
         """K v at the position of `at`, shape (n, 3)."""
         out = np.zeros_like(v)
-        for field in self.system.force_fields:
+        for field in self.force_fields:
             part = self.system.part(v, field.state)
             field.add_product(self.system.part(out, field.state), part, 1.0)
         return out

@@ -5,7 +5,8 @@ With w the velocity at the end of the step, lam the multipliers and rho the para
     r = M v + h f(x) + H(x)^T lam - A(x) w = 0,    x' = x + h w,    v' = w
 
 so that A dw = dr at constant w. A holds the step's stiffness K, which may leave out a part of
--df/dx: the force fields' terms differentiate both f and K. Where a cable's length is imposed, lam
+-df/dx: the force fields' terms differentiate both f and K. With the stiffness of the cables r has
+the term (h + beta) d(H^T lam)/dx w, for what A has. Where a cable's length is imposed, lam
 follows from c = h H(x) w + L0 - L(x), which joins r as a second equation.
 """
 
@@ -53,8 +54,7 @@ class StepDerivative:
     def __init__(self, step: ImplicitStep, parameters: Sequence[StepParameter]) -> None:
         self.step, self.parameters = step, list(parameters)
         self._terms: dict[int, tuple[slice, StepTerm]] = {
-            id(field): (step.rows(field.state), field.step_term())
-            for field in step.system.force_fields
+            id(field): (step.rows(field.state), field.step_term()) for field in step.force_fields
         }
         """Nodes and term of each force field, by its id."""
 
@@ -66,10 +66,13 @@ class StepDerivative:
             again: Factorise again; False right after `advance`, when the factors are still there.
         """
         if again:
-            self.step.at(taken.x, taken.h)
+            self.step.at(taken.x, taken.h, taken.lam / taken.h)
         self.taken = taken
         for rows, term in self._terms.values():
             term.at(taken.x[rows], taken.w[rows], taken.h, self.step.beta)
+        lines = self.step.lines
+        if lines.cables:
+            self._curved = lines.curved(taken.lam, taken.w, self.step.curving)
         if taken.held.any():
             self._Y, self._W = self.step.compliance(taken.held)
 
@@ -89,15 +92,26 @@ class StepDerivative:
         for k, parameter in enumerate(self.parameters):
             r[k] += parameter.residual(self)
         if lines.cables:
-            for k, dx in enumerate(before.x):
-                r[k] += lines.turned(taken.lam, dx)
-                if drive is not None:
-                    r[k] += lines.push(np.where(step.imposed, 0.0, taken.h * drive[k]))
+            lines.add_curved(self._curved, before.x, r)
+            if drive is not None:
+                r += np.tensordot(drive, self._by_tensions(), axes=1)
         r[:, step.system.fixed] = 0.0
         w = step.solve_each(r)
         if taken.held.any():
             w = w + np.tensordot(self._multipliers_forward(before.x, w, drive), self._Y, axes=1)
         return Tangent(before.x + taken.h * w, w)
+
+    def _by_tensions(self) -> np.ndarray:
+        """dr by the tension of each cable, 0 where the length is imposed, shape (k, n, 3)."""
+        step, taken, lines = self.step, self.taken, self.step.lines
+        found = np.zeros((len(lines.cables), *taken.x.shape))
+        for k in np.flatnonzero(~step.imposed):
+            one = np.zeros(len(lines.cables))
+            one[k] = taken.h
+            found[k] = lines.push(one)
+            if step.stiffness:
+                found[k] += step.curving * lines.turned(one, taken.w)
+        return found
 
     def _multipliers_forward(
         self, dx: np.ndarray, w: np.ndarray, drive: np.ndarray | None
@@ -147,8 +161,11 @@ class StepDerivative:
         for key, (rows, term) in self._terms.items():
             term.add_transposed(y[rows], by_x[rows], sums.stiffness[key])
         if lines.cables:
-            by_x += lines.turned(taken.lam, y)
-            by_drive += np.where(step.imposed, 0.0, taken.h * lines.rows(y))
+            lines.add_curved(self._curved, y[None], by_x[None])
+            by_tension = taken.h * lines.rows(y)
+            if step.stiffness:
+                by_tension += taken.h * step.curving * lines.rows_turned(taken.w, y)
+            by_drive += np.where(step.imposed, 0.0, by_tension)
         sums.rayleigh_mass += float(np.vdot(y, self.by_rayleigh_mass()))
         sums.rayleigh_stiffness += float(np.vdot(y, self.by_rayleigh_stiffness()))
         for mass in step.system.masses:
@@ -185,5 +202,9 @@ class StepDerivative:
         return -self.taken.h * self.step.mass_product(self.taken.w)
 
     def by_rayleigh_stiffness(self) -> np.ndarray:
-        """dr by beta: -h K w, shape (n, 3)."""
-        return -self.taken.h * self.step.stiffness_product(self.taken.w)
+        """-h K w, with that of the cables if the step has it, shape (n, 3)."""
+        step, taken = self.step, self.taken
+        out = -taken.h * step.stiffness_product(taken.w)
+        if step.stiffness:
+            out += step.lines.turned(taken.lam, taken.w)
+        return out

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sofa_softctl.runtime.behavior.mechanics import Contribution
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 
 
-def check_step(loop: Any, system: MechanicalSystem) -> None:
+def check_step(loop: Any, system: MechanicalSystem, *, besides: Sequence[Any] = ()) -> None:
     """Raise SceneError where the derivative of a scene's time step is not known.
 
     Components check themselves, by `check_differentiable`; the rest is checked here.
@@ -16,6 +17,7 @@ def check_step(loop: Any, system: MechanicalSystem) -> None:
     Args:
         loop: Animation loop of the scene, after `prepare`.
         system: Its only system.
+        besides: Force fields that are not checked.
 
     Raises:
         SceneError: A component's derivative is not known, a state is not of points, a force field
@@ -28,6 +30,8 @@ def check_step(loop: Any, system: MechanicalSystem) -> None:
                 "has bodies or joints: derivatives of a step are known for states of points alone."
             )
     for field in system.force_fields:
+        if any(field is other for other in besides):
+            continue
         field.check_differentiable()
         if field.rayleighStiffness.get():
             raise field.fault("has a rayleighStiffness of its own: give it to the integrator.")

@@ -133,7 +133,7 @@ class TrajectoryModel:
         where: str,
     ) -> tuple[StepState, Tangent | None]:
         try:
-            self.step.at(x, h)
+            self.step.at(x, h, drive)
             taken = self.step.advance(v, drive)
         except (DivergedError, SceneError, np.linalg.LinAlgError) as error:
             raise SimulationError(f"The simulation failed in {where}: {error}") from error

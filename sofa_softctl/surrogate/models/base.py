@@ -51,6 +51,10 @@ class RobotModel(ABC):
     ) -> Plan:
         """See `PlannedRobot.plan`."""
 
+    def outputs(self, a: np.ndarray) -> np.ndarray:
+        """Outputs at coordinates a (K, d) [length], shape (K, n)."""
+        return self.dynamics.embedding.at(a).value
+
     @abstractmethod
     def positions(self, a: np.ndarray) -> np.ndarray:
         """Positions of all nodes at coordinates a (K, d) [length], shape (K, N, 3)."""

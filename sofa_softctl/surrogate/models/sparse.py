@@ -68,6 +68,21 @@ class SparseModel(InterpolatedModel):
         """See `RobotModel`."""
         return estimate_sparse(self.grid, a, self.tolerance, workers)
 
+    def outputs(self, a: np.ndarray) -> np.ndarray:
+        """See `RobotModel`."""
+        self._cover(a)
+        return super().outputs(a)
+
+    def positions(self, a: np.ndarray) -> np.ndarray:
+        """See `RobotModel`."""
+        self._cover(a)
+        return super().positions(a)
+
+    def _cover(self, a: np.ndarray) -> None:
+        """Move the tube to coordinates a (K, d) outside it, which takes some equilibria."""
+        if not self.grid.places(a)[0].all():
+            self.grid.cover(a, WIDTH_MIN, np.inf)
+
     def _reach(self, a: np.ndarray) -> float:
         self.grid.cover_point(a, NEAREST)
         return NEAREST

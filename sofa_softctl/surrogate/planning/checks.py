@@ -53,8 +53,7 @@ def check_limits(problem: PlanningProblem) -> None:
 def check_places(problem: PlanningProblem, start: Trial) -> None:
     """Check that neither the start nor all main goals are inside an obstacle.
 
-    Main goals are those of at least half the largest weight: goals of small weight that only guide
-    the way to them may lead through obstacles.
+    Goals that only lead the way to main ones may be inside: see `Following.main`.
 
     Raises:
         ValueError: they are.
@@ -70,9 +69,7 @@ def check_places(problem: PlanningProblem, start: Trial) -> None:
     for term in problem.outputs:
         if not isinstance(term, Following):
             continue
-        weight = np.array(np.broadcast_to(term.weight, len(term.goal)))
-        weight[0] = 0.0  # of no effect
-        main = (weight > 0.0) & (weight >= 0.5 * weight.max())
+        main = term.main
         for number, obstacle in enumerate(problem.obstacles, 1):
             depths = -obstacle.shape.distance(term.goal)[0]
             if obstacle.probe == term.probe and main.any() and (depths[main] > 0.0).all():

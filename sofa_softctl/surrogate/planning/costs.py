@@ -59,7 +59,7 @@ class Following:
     weight: np.ndarray | float = 1.0
     """Weight of each instant [cost / length^2], shape (K,), or one for all."""
     tolerance: float = np.inf
-    """Distance [length] from which on the plan reports that goals were not reached."""
+    """Distance [length] from which on the plan reports that `main` goals were not reached."""
 
     def __post_init__(self) -> None:
         for name in ("goal", "weight"):
@@ -76,16 +76,24 @@ class Following:
         """Rows of its outputs."""
         return self.probe.rows
 
+    @property
+    def main(self) -> np.ndarray:
+        """Which goals are to be reached, shape (K,): those of at least half the largest weight.
+
+        Goals of a smaller weight only lead the way to them, and the first one has no effect.
+        """
+        weight = np.array(np.broadcast_to(self.weight, len(self.goal)))
+        weight[0] = 0.0
+        return (weight > 0.0) & (weight >= 0.5 * weight.max())
+
     def distance(self, y: np.ndarray) -> float:
-        """Largest distance [length] to goals of positive weight, but for the first instant."""
+        """Largest distance to `main` goals [length]."""
         return float(self.distances(y).max())
 
     def distances(self, y: np.ndarray) -> np.ndarray:
-        """Distance of each instant [length], shape (K,); 0 at the first and without weight."""
+        """Distance of each instant [length], shape (K,); 0 where the goal is not `main`."""
         error, _ = self._error(y)
-        counts = np.broadcast_to(self.weight, len(y)) > 0.0
-        counts[0] = False
-        return np.where(counts, np.linalg.norm(error, axis=1), 0.0)
+        return np.where(self.main, np.linalg.norm(error, axis=1), 0.0)
 
     def value(self, y: np.ndarray) -> float:
         """See `OutputCost`."""

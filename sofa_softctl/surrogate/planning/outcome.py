@@ -60,7 +60,7 @@ def outcome(problem: PlanningProblem, ended: Ended, tried: int = 0) -> Outcome:
     ]
     status = Status.worst(each.status for each in findings)
     if not status.ok and (missed or not ended.balanced):
-        findings.append(Finding(status, _limits_reached(problem, ended.trial)))
+        findings.append(Finding(status, limits_reached(problem, ended.trial.a, ended.trial.u)))
     notes = (ended.fallback,) if ended.converged else ended.notes
     texts = (*(each.text for each in findings), *notes)
     inside = max((each.inside_by for each in near), default=0.0)
@@ -150,9 +150,8 @@ def _unreachable_goals(problem: PlanningProblem, missed: bool) -> Iterator[Findi
     for term in problem.outputs if missed else ():
         if not isinstance(term, Following) or not np.isfinite(term.tolerance):
             continue
-        counts = np.broadcast_to(term.weight, len(term.goal)) > 0.0
         for number, obstacle in enumerate(problem.obstacles, 1):
-            hit = np.flatnonzero((obstacle.shape.distance(term.goal)[0] < 0.0) & counts)
+            hit = np.flatnonzero((obstacle.shape.distance(term.goal)[0] < 0.0) & term.main)
             if obstacle.probe == term.probe and len(hit):
                 yield Finding(
                     Status.CLOSEST_FEASIBLE,
@@ -161,21 +160,27 @@ def _unreachable_goals(problem: PlanningProblem, missed: bool) -> Iterator[Findi
                 )
 
 
-def _limits_reached(problem: PlanningProblem, trial: Trial) -> str:
-    """Limits that the motion is at, in how many steps; none if it is at none."""
+def limits_reached(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> str:
+    """Sentence on the limits that a motion is at, in how many steps.
+
+    Args:
+        problem: The problem.
+        a: Coordinates at all instants, shape (K, d).
+        u: Tensions over the force, shape (K - 1, d).
+    """
     limits, dt, steps = problem.limits, problem.dynamics.dt, problem.instants - 1
-    change = np.abs(np.diff(trial.u, axis=0))
+    change = np.abs(np.diff(u, axis=0))
     longest = float(np.max(np.asarray(limits.rate) * dt * steps))
     candidates = (
-        ("u_max", limits.u_max, trial.u >= np.asarray(limits.u_max) - _AT_LIMIT, ""),
+        ("u_max", limits.u_max, u >= np.asarray(limits.u_max) - _AT_LIMIT, ""),
         (
             "rate",
             limits.rate,
             change >= np.asarray(limits.rate) * dt * (1.0 - _AT_LIMIT),
             f", which allows a change of {longest:.3g} in the {dt * steps:.3g} of the plan",
         ),
-        ("a_max", limits.a_max, trial.a[1:] >= np.asarray(limits.a_max) - _AT_LIMIT, ""),
-        ("a_min", limits.a_min, trial.a[1:] <= np.asarray(limits.a_min) + _AT_LIMIT, ""),
+        ("a_max", limits.a_max, a[1:] >= np.asarray(limits.a_max) - _AT_LIMIT, ""),
+        ("a_min", limits.a_min, a[1:] <= np.asarray(limits.a_min) + _AT_LIMIT, ""),
     )
     reached = []
     for name, value, at, more in candidates:

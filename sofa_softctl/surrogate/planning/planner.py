@@ -54,6 +54,8 @@ class Plan:
     """Tensions over the dynamics' force in each step [-], shape (K - 1, d)."""
     a: np.ndarray
     """Coordinates at each instant [-], shape (K, d)."""
+    y: np.ndarray
+    """Outputs at each instant, with the problem's offset [length], shape (K, n)."""
     reward: float
     """Minus the sum of all terms [cost]."""
     defect: float
@@ -156,6 +158,7 @@ def plan(
     return Plan(
         u=u,
         a=a,
+        y=ended.trial.y,
         reward=-ended.trial.cost,
         defect=ended.trial.defect,
         stationarity=ended.stationarity,

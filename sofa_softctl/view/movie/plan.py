@@ -121,7 +121,7 @@ def _add_laser(scene: Animation, found: Any, goals: list[np.ndarray], shown: np.
     is opaque from the robot's side, and in the picture as a whole.
     """
     probe, frames = found.task.probe, len(shown)
-    y = found.robot.dynamics.embedding.at(found.plan.a[shown]).value
+    y = found.outputs[shown]
     start, spot = y[:, list(probe.base)], found.spot[shown]
     normal = np.asarray(probe.normal) / np.linalg.norm(probe.normal)
     if normal @ (start[0] - spot[0]) < 0.0:

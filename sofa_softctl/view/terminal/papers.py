@@ -3,56 +3,87 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+PLANNING = (
+    ("largest tension of the range", "u_max", ""),
+    ("degrees of freedom", "dofs", "dofs"),
+    ("an equilibrium f [s]", "f", "f"),
+    ("a step g without a grid [s]", "g", "g"),
+    ("an iteration without [s]", "iteration", "iteration"),
+    ("equilibria without, from the same start", "evaluations", ""),
+    ("equilibria without, from rest", "evaluations_from_rest", "evaluations"),
+)
+"""Rows of the table on planning: name, of `PlanningRow`, of the paper."""
+PLANNING_ON_GRIDS = (
+    ("equilibria", "evaluations", "evaluations_grid"),
+    ("times fewer", "fewer", ""),
+    ("time of the plan [s]", "seconds", ""),
+    ("times faster", "faster", "speedup"),
+    ("a step [s]", "g", "g_grid"),
+    ("an iteration [s]", "iteration", "iteration_grid"),
+    ("relative error of a step", "error", "error"),
+    ("of its displacement", "error_of_displacement", ""),
+    ("of its velocities", "error_of_velocity", ""),
+    ("tensions apart by", "apart", ""),
+)
+"""Rows for each kind of grid: name, of `GridRow`, of the paper."""
+PLANNING_REPLAYED = (
+    ("off the plan by [mm]", "first"),
+    ("off the radius by [mm]", "radius"),
+    ("off the plan, corrected [mm]", "corrected"),
+    ("corrections", "corrections"),
+)
+"""Rows on the replay of the default plan: name, of `Replayed`."""
+
 
 def show_planning(found: Sequence[Any], paper: Any) -> None:
     """Print the first row of Table I of the paper on planning beside what was measured.
 
     Args:
-        found: A `Measured` for each radius.
+        found: A `PlanningRow` for each radius and case; those of one radius make a column, of
+            median and range.
         paper: The paper's row.
     """
     table = Table(
         title="Jia, Pan, Manocha 2019, Table I, deformation arm: the paper / measured here",
+        caption="sparse: the default grid; cells: the paper's; split cells: only where the map is "
+        "off. Fewer and faster: than without a grid, from the same start.",
         title_justify="left",
+        caption_justify="left",
     )
+    columns: dict[float, list[Any]] = {}
+    for row in found:
+        columns.setdefault(row.radius, []).append(row)
     table.add_column("radius of the circle [mm]")
-    for name in ("paper", *(f"{each.radius:g}" for each in found)):
+    for name in ("paper", *(f"{radius:g}" for radius in columns)):
         table.add_column(name, justify="right")
-    rows = {
-        "largest tension of the range": "u_max",
-        "degrees of freedom": "dofs",
-        "an equilibrium f [s]": "f",
-        "a step g [s]": "g",
-        "a step with the grid [s]": "g_grid",
-        "an iteration with the grid [s]": "iteration_grid",
-        "an iteration without [s]": "iteration",
-        "speed-up of the plan": "speedup",
-        "equilibria with the grid": "evaluations_grid",
-        "equilibria without, from the same start": "evaluations",
-        "equilibria without, from rest": "evaluations_from_rest",
-        "relative error of a step": "error",
-        "of its velocities": "error_of_velocity",
-        "relative to the displacement": "error_of_displacement",
-        "tensions of both plans apart by": "apart",
-        "equilibria with the adaptive grid": "evaluations_adaptive",
-        "its tensions apart by": "apart_adaptive",
-        "full robot, off the plan by [mm]": "replayed",
-        "full robot, off the radius by [mm]": "replayed_radius",
-        "corrected, off the plan by [mm]": "corrected",
-        "corrections": "corrections",
-    }
-    for name, key in rows.items():
-        values = (getattr(source, key, None) for source in (paper, *found))
-        table.add_row(escape(name), *(_number(value) for value in values))
-    table.add_row("status", "", *(each.status for each in found))
+
+    def add(name: str, theirs: str, value: Callable[[Any], float]) -> None:
+        ranges = (_range(sorted(map(value, rows))) for rows in columns.values())
+        table.add_row(escape(name), _number(getattr(paper, theirs, None)), *ranges)
+
+    for name, key, theirs in PLANNING:
+        add(name, theirs, attrgetter(key))
+    for kind, called in {"sparse": "sparse", "cells": "cells", "adaptive": "split cells"}.items():
+        for name, key, theirs in PLANNING_ON_GRIDS:
+            add(f"{called}: {name}", theirs, _of_grid(kind, key))
+    for name, key in PLANNING_REPLAYED:
+        add(f"full robot: {name}", "", attrgetter(f"replayed.{key}"))
+    statuses = (dict.fromkeys(row.replayed.status for row in rows) for rows in columns.values())
+    table.add_row("status", "", *map(", ".join, statuses))
     Console().print(table)
+
+
+def _of_grid(kind: str, key: str) -> Callable[[Any], float]:
+    """Value of a `PlanningRow` on one kind of grid."""
+    return lambda row: float(getattr(row.grids[kind], key))
 
 
 def show_projection(found: Any) -> None:
@@ -153,7 +184,7 @@ def _range(values: list[float]) -> str:
     """Median of sorted values and their range; a dash for none."""
     if not values:
         return "-"
-    form = ".2g" if values[-1] < 100.0 else ".0f"
+    form = ".2g" if values[-1] < 100.0 else ",.0f"
     low, middle, high = (f"{values[k]:{form}}" for k in (0, len(values) // 2, -1))
     return middle if low == high else f"{middle} ({low}-{high})"
 

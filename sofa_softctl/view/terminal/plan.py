@@ -87,6 +87,10 @@ def _replay_rows(found: Any) -> dict[str, str]:
     if found.corrections:
         count = "once" if found.corrections == 1 else f"{found.corrections} times"
         rows["corrected"] = f"{count}, for what the full robot missed"
+    if found.exact_corrections:
+        count = found.exact_corrections
+        steps = f"{count} Gauss-Newton step{'s' if count > 1 else ''} on the full robot"
+        rows["tensions corrected"] = f"{steps}, {found.exact_seconds:.1f} s"
     if found.delay:
         seconds = f"{found.delay * found.robot.dt:.3g} {symbol(found.units, 'time')}"
         rows["begins after"] = f"{seconds}, when the robot hangs at rest"

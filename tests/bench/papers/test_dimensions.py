@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sofa_softctl.bench.papers.dimensions import CASES, measure_dimensions
+from sofa_softctl.bench.papers.dimensions import measure_dimensions
+from sofa_softctl.bench.papers.planning_cases import CASES
 from sofa_softctl.cli.app import app
 from sofa_softctl.view.terminal.papers import show_dimensions
 

@@ -5,7 +5,8 @@ import pytest
 
 from sofa_softctl.bench.contact_search.corpus import random_problem
 from sofa_softctl.bench.papers.inverse import TABLE_2, compare_strategies, measure_row
-from sofa_softctl.bench.papers.planning import PaperRow, finer_mesh, measure_planning
+from sofa_softctl.bench.papers.planning import PaperRow, measure_planning
+from sofa_softctl.bench.papers.planning_cases import Case
 from sofa_softctl.bench.robust.cases import ROBOTS
 from sofa_softctl.view.terminal import papers as paper_tables
 
@@ -48,12 +49,12 @@ def test_strategies_are_compared_and_shown(ring, capsys):
 
 
 def test_the_table_on_planning_is_filled_in():
-    """A short plan of a coarse arm: fewer equilibria with the grid, and both plans are the same."""
-    with finer_mesh(SCENES, (3, 3, 9)) as mesh:
-        found = measure_planning(SCENES, instants=12, parameters={"mesh": mesh})
+    """A short plan of a coarse arm: fewer equilibria on grids, and all plans are the same."""
+    found = measure_planning(SCENES, instants=12, case=Case("coarse", nodes=(3, 3, 9)))
     assert found.dofs == 3 * 81
-    assert found.evaluations_grid < found.evaluations_from_rest
-    assert found.error < 7e-6 and found.apart < 1e-3
-    assert 0.0 < found.g_grid < found.g
+    for grid in found.grids.values():
+        assert grid.evaluations < found.evaluations_from_rest
+        assert grid.error < 7e-6 and grid.apart < 1e-3
+        assert 0.0 < grid.g < found.g
     paper_tables.show_planning([found], PaperRow())
     assert found.to_dict()["paper"]["evaluations"] == 4800

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.papers.planning import finer_mesh
+from sofa_softctl.bench.papers.planning_cases import FINE, mesh_of
 from sofa_softctl.bench.papers.projection import measure_projection
 from sofa_softctl.scene.session import Session
 from sofa_softctl.view.plots.projection import save_projection_plot
@@ -17,7 +17,7 @@ SCENES = Path(__file__).parents[3] / "scenes"
 @pytest.fixture(scope="module")
 def measured():
     """0.3 s of an arm of 81 nodes: its tip goes through its rest four times."""
-    with finer_mesh(SCENES, (3, 3, 9)) as mesh:
+    with mesh_of(SCENES, (3, 3, 9)) as mesh:
         return measure_projection(SCENES, instants=30, parameters={"mesh": mesh})
 
 
@@ -64,7 +64,7 @@ def test_the_arm_swings_too_fast_on_its_shapes_of_rest(measured):
 
 def test_a_finer_mesh_is_the_same_arm():
     """5,082 nodes instead of 525 in the same bar; the file is gone afterwards."""
-    with finer_mesh(SCENES) as mesh:
+    with mesh_of(SCENES, FINE) as mesh:
         fine = Session(SCENES / "laser_arm.py", parameters={"mesh": mesh}).root.arm
     x = fine.dofs.position.value
     assert x.shape == (5082, 3) and not Path(mesh).exists()

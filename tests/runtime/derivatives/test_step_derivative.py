@@ -7,6 +7,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.derivatives import parameters as kinds
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 from sofa_softctl.runtime.derivatives.step_derivative import Cotangent, StepDerivative, Tangent
+from sofa_softctl.scene.line_stiffness import add_line_stiffness
 
 STEPS = 4
 DRIVE = {"force": (900.0, 300.0), "displacement": (3.0, 1.0)}
@@ -17,7 +18,9 @@ DRIVE = {"force": (900.0, 300.0), "displacement": (3.0, 1.0)}
 def build(Sofa, beam):
     """Makes a beam with two cables, its step, and one parameter of every kind."""
 
-    def make(value_type="force", method="large", mass="UniformMass", kind="Tetrahedron"):
+    def make(
+        value_type="force", method="large", mass="UniformMass", kind="Tetrahedron", stiff=False
+    ):
         root = Sofa.Core.Node("root")
         node = beam(root, (2, 2, 5), cables=2, value_type=value_type)
         if method != "large" or kind != "Tetrahedron":
@@ -31,9 +34,11 @@ def build(Sofa, beam):
             node.addObject(mass, name="mass", totalMass=0.04)
         node.ode.rayleighMass.value = 20.0  # enough to matter within a few steps
         node.addObject("RestShapeSpringsForceField", name="spring", points=[19], stiffness=[2.0])
-        Sofa.Simulation.init(root)
         cables = [node.cable_0.cable, node.cable_1.cable]
-        step = ImplicitStep(root, cables, [value_type == "displacement"] * 2)
+        fields = [add_line_stiffness(root, cable) for cable in cables] if stiff else []
+        Sofa.Simulation.init(root)
+        imposed = [value_type == "displacement"] * 2
+        step = ImplicitStep(root, cables, imposed, stiffness=fields)
         third = len(node.fem.elements) // 3
         parameters = [
             kinds.Moduli(node.fem, np.arange(third)),
@@ -58,7 +63,7 @@ def simulate(step, drive, start=None):
     x, v = (step.x0, step.v0) if start is None else start
     taken = []
     for u in drive:
-        step.at(x, step.dt)
+        step.at(x, step.dt, u)
         taken.append(step.advance(v, u))
         x, v = x + step.dt * taken[-1].w, taken[-1].w
     return taken, x, v
@@ -134,6 +139,55 @@ def test_the_step_is_that_of_the_scene(Sofa, build, value_type):
     assert moved > 1.0
     assert node.dofs.position.value == pytest.approx(x, abs=1e-8 * moved)
     assert node.dofs.velocity.value == pytest.approx(v, abs=1e-8 * np.abs(v).max())
+
+
+def test_the_step_with_the_stiffness_of_tight_cables_is_that_of_the_scene(Sofa, build):
+    """As above; without the stiffness it moves otherwise, by more than 1e-3."""
+    _, plain, _ = build()
+    root, step, _ = build(stiff=True)
+    _, x, _ = simulate(step, drives())
+    _, other_x, _ = simulate(plain, drives())
+    other, again, _ = build(stiff=True)
+    node = other.beam
+    for u in drives():
+        for number, field in enumerate(again.stiffness):
+            node.getChild(f"cable_{number}").cable.value.value = [u[number] * again.dt]
+            field.tension = u[number]
+        Sofa.Simulation.animate(other, 0.01)
+    moved = np.abs(x - step.x0).max()
+    assert np.abs(other_x - x).max() > 1e-3 * moved
+    assert node.dofs.position.value == pytest.approx(x, abs=1e-8 * moved)
+
+
+def test_derivatives_with_the_stiffness_of_tight_cables_are_those_of_differences(build):
+    """By the drive and by parameters, which need the derivative by positions; tolerances as
+    without it."""
+    _, step, derivative = build(stiff=True)
+    drive, weight = drives(), weights(step)
+    taken, _, _ = simulate(step, drive)
+    found, by_drive, _ = backward(derivative, taken, weight)
+    assert found == pytest.approx(differences(derivative, drive, weight), rel=1e-6)
+    for number, cable in ((0, 0), (2, 1)):
+
+        def ended(value, number=number, cable=cable):
+            moved = drive.copy()
+            moved[number, cable] = value
+            _, x, v = simulate(step, moved)
+            return weighed(weight, x - step.x0, v)
+
+        expected = slope(ended, drive[number, cable])
+        assert by_drive[number, cable] == pytest.approx(expected, rel=1e-6)
+    direction = np.random.default_rng(1).normal(size=(len(derivative.parameters), *drive.shape))
+    both, alone = (forward(derivative, taken, d) for d in (direction, None))
+    added = np.tensordot(both.x - alone.x, weight.x, 2) + np.tensordot(
+        both.v - alone.v, weight.v, 2
+    )
+    assert added == pytest.approx(np.tensordot(direction, by_drive, 2), rel=1e-9)
+
+
+def test_a_cable_with_stiffness_is_driven_by_tension(build):
+    with pytest.raises(ValueError, match="one force field for each cable, driven by tension"):
+        build("displacement", stiff=True)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, corners_
 SCENE = Path(__file__).parents[3] / "scenes" / "laser_arm.py"
 PATH = np.stack((np.linspace(0.1, 0.9, 50), np.full(50, 0.1)), axis=1)
 """A straight line through 1, 2 and 4 cells of spacing 1, 1/2 and 1/4."""
-SLOW = {"instants": 20, "parameters": {"dt": 0.1}}
+SLOW = {"instants": 20, "parameters": {"dt": 0.1}, "grid": "cells"}
 """The plan of two seconds with a tenth of the instants."""
 
 
@@ -164,7 +164,7 @@ def test_without_an_answer_near_the_start_there_is_no_rehearsal(planned):
 
 def test_only_the_estimate_from_the_command_line():
     command = ["plan", str(SCENE), "--task", "circle", "--instants", "12"]
-    command += ["--set", "dt=0.2", "--estimate"]
+    command += ["--set", "dt=0.2", "--grid", "cells", "--estimate"]
     shown = CliRunner().invoke(app, command)
     assert shown.exit_code == 0
     assert shown.output.startswith("Expected: about ") and shown.output.count("\n") == 1

@@ -59,6 +59,8 @@ def test_a_plan_tells_what_its_replay_on_the_full_robot_measured(capsys):
         "report": AcceptanceReport("embedded", criteria),
         "flutter": 2.7,
         "corrections": 1,
+        "exact_corrections": 2,
+        "exact_seconds": 3.24,
         "delay": 20,
         "robot": SimpleNamespace(line_stiffness=True, dt=0.01),
     }
@@ -66,5 +68,6 @@ def test_a_plan_tells_what_its_replay_on_the_full_robot_measured(capsys):
     assert "full robot, distance from the path 0.25 mm, 1 mm allowed" in told
     assert "full robot, depth 2 mm, 0 mm allowed: NOT ACCEPTED" in told
     assert "flutter number 2.7: steps have the lines' stiffness" in told
+    assert "tensions corrected 2 Gauss-Newton steps on the full robot, 3.2 s" in told
     assert "corrected once" in told and "begins after 0.2 s" in told
     assert "no, as the plan must not be executed" in shown(capsys)

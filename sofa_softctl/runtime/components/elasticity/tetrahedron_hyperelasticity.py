@@ -8,6 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import Pairs
+from sofa_softctl.runtime.behavior.step_term import StepTerm
+from sofa_softctl.runtime.components.elasticity.hyperelastic_term import HyperelasticTerm
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Reals, Vectors
 from sofa_softctl.runtime.kernels.elasticity import hyperelastic as kernel
@@ -164,3 +166,10 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField):
         kernel.add_matrix(
             self.gradients, self._deformations, self._slopes, factor, slots.reshape(-1, 10), values
         )
+
+    def check_differentiable(self) -> None:
+        """See ForceField: it is, with every material."""
+
+    def step_term(self) -> StepTerm:
+        """See ForceField."""
+        return HyperelasticTerm(self)

@@ -5,6 +5,7 @@ import pytest
 
 from sofa_softctl.errors import DivergedError, SceneError
 from sofa_softctl.runtime.simulation import simulation
+from sofa_softctl.testing import check_force_field
 
 TETRAHEDRON = np.vstack([np.zeros(3), np.eye(3)])
 MATERIALS = {
@@ -248,3 +249,13 @@ def test_no_topology_is_an_error(root, integrated, run):
     node.addObject("TetrahedronHyperelasticityFEMForceField", materialName="NeoHookean")
     with pytest.raises(SceneError, match="needs tetrahedra: add a TetrahedronSetTopologyContainer"):
         run(root)
+
+
+@every_material
+def test_derivatives_of_forces_and_of_a_step_are_those_of_differences(material, elastic):
+    """Of two tetrahedra that share a face: the step's term is a difference of K itself, within some
+    1e-10; 1e-6 is for the differences here."""
+    points = np.vstack([TETRAHEDRON, np.ones(3)])
+    elements = [[0, 1, 2, 3], [4, 1, 3, 2]]
+    field = elastic(points, elements, materialName=material, ParameterSet=MATERIALS[material])
+    check_force_field(field, scale=0.5, tolerance=1e-6)

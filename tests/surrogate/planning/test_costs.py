@@ -105,10 +105,12 @@ def total(term, y, p, k):
     return np.array([term.value(z)])
 
 
-def test_the_distance_of_following_leaves_out_the_start_and_what_has_no_weight():
+def test_the_distance_of_following_leaves_out_the_start_and_goals_that_lead_the_way():
     goal = np.zeros((4, 3))
     y = np.array([[9.0, 0, 0], [1.0, 0, 0], [8.0, 0, 0], [0.0, 2.0, 0]])
-    assert Following(Point((0, 1, 2)), goal, np.array([1.0, 1.0, 0.0, 1.0])).distance(y) == 2.0
+    for leading in (0.0, 0.4):
+        weight = np.array([3.0, 0.5, leading, 1.0])
+        assert Following(Point((0, 1, 2)), goal, weight).distance(y) == 2.0
 
 
 def test_goals_of_the_wrong_shape_are_refused():
