@@ -11,6 +11,8 @@ simulation and quadratic programming", RoboSoft 2019, without its contacts.
     softctl run scenes/trunk.py
     softctl run scenes/trunk.py --set path=eight --set young_modulus=1500 --movie trunk.gif
     runSofa -l SofaPython3 scenes/trunk.py --argv path=eight
+    softctl plan scenes/trunk.py --task round --out round.mcap --plot round.png
+    softctl run scenes/trunk.py --set plan=round.mcap --movie round.gif
 """
 
 import os
@@ -19,6 +21,7 @@ import numpy as np
 
 from sofa_softctl import (
     InverseController,
+    SurrogateController,
     add_constraint_solver,
     add_effector,
     goal,
@@ -63,6 +66,61 @@ def goal_on(path, radius, period, lower):
     return goal.from_csv(path)
 
 
+SURROGATE = {"scale": 6000.0, "tolerance": 0.05, "points": ["/trunk/tip"]}
+"""For planning: tension of a control of 1, allowed error of the map, and what tasks look at."""
+DROP = 0.0065
+"""How far the tip comes back where it is pulled aside, over the square of the way [1 / mm]."""
+
+
+def smooth(share):
+    """From 0 to 1 with velocities and accelerations of 0 at both ends."""
+    s = np.clip(share, 0.0, 1.0)
+    return s * s * s * (10.0 + s * (6.0 * s - 15.0))
+
+
+def round_a_ball(layout, share, start, aside=30.0, lift=6.0, radius=6.0, over=True):
+    """The tip goes aside and up, over or under a ball in its way, and rests.
+
+    `share`: of the time at each instant, shape (K,). `start`: outputs where the trunk hangs.
+    """
+    from sofa_softctl.surrogate import (
+        Effort,
+        Following,
+        Obstacle,
+        Point,
+        Smoothness,
+        Sphere,
+        Task,
+    )
+
+    tip = Point(layout.point("/trunk/tip.0"))
+    begin = start[list(tip.rows)]
+
+    def along(way):
+        """Points at shares of the way, which falls back as the trunk bends; shape (..., 3)."""
+        way = np.asarray(way)
+        return begin + np.stack([aside * way, lift * way, -DROP * (aside * way) ** 2], axis=-1)
+
+    path = along(smooth(share / 0.8))
+    up = np.array([-np.sign(aside) * lift, abs(aside), 0.0]) / np.hypot(aside, lift)
+    centre = along(0.5) + (-0.5 if over else 0.5) * radius * up
+    ball = Sphere(tuple(centre), radius)
+    return Task(
+        probe=tip,
+        outputs=(
+            Following(tip, path, 1e-2),
+            Following(tip, path, np.where(share > 0.85, 1.0, 0.0), tolerance=1.0),
+        ),
+        inputs=(Effort(1e-2), Smoothness(1.0)),
+        obstacles=(Obstacle(tip, ball, weight=2.0, margin=1.0),),
+        rest=True,
+    )
+
+
+TASKS = {"round": round_a_ball}
+"""What `softctl plan` can plan with this scene."""
+
+
 @parameters_from_argv
 def createScene(
     root,
@@ -72,6 +130,7 @@ def createScene(
     lower=6.0,
     young_modulus=2000.0,
     energy=1e-4,
+    plan="",
     dt=0.01,
     solver="daqp",
 ):
@@ -124,6 +183,10 @@ def createScene(
     tip.addObject("MechanicalObject", name="dofs", position=[TIP.tolist()])
     effector = add_effector(tip)
     tip.addObject("BarycentricMapping")
+
+    if plan:
+        root.addObject(SurrogateController(root=root, lines=cables, plan=plan))
+        return root
 
     root.addObject(
         InverseController(

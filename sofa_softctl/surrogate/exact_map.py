@@ -27,6 +27,10 @@ _BUILT: dict[str, EquilibriumMap] = {}
 """Map of the last exact map that this worker evaluated, by its key."""
 
 
+PULLED = 0.1
+"""Control at which the derivative of `ExactMap.stress_stiffness` is taken [-]."""
+
+
 class ExactMap:
     """u -> [x, L, points]: equilibria of a scene's robot under line tensions scale * u.
 
@@ -120,6 +124,20 @@ class ExactMap:
     def masses(self) -> np.ndarray:
         """Mass of each coordinate [mass], shape (3 N,)."""
         return self.map.masses().ravel()
+
+    @cached_property
+    def stress_stiffness(self) -> np.ndarray:
+        """See `EquilibriumMap.stress_stiffness`: at u = 0, then its derivative by each u.
+
+        [force length], shape (1 + d, d, d). From 1 + d equilibria, where it is not 0.
+        """
+        map_, d = self.map, self.dimension
+        if not map_.tangent.approximate_in_steps:
+            return np.zeros((1 + d, d, d))
+        here = map_(np.zeros(d))
+        at_rest = map_.stress_stiffness(here)
+        pulled = [map_.stress_stiffness(map_(u, here)) for u in PULLED * np.eye(d)]
+        return np.stack((at_rest, *((each - at_rest) / PULLED for each in pulled)))
 
     def __call__(self, u: np.ndarray, near: Neighbour | None = None) -> Sample:
         """Equilibrium at u, solved from a known one.

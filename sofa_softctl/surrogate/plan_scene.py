@@ -9,6 +9,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from sofa_softctl._internal.executors.workers import check_workers, files_sent
 from sofa_softctl._internal.executors.workers import workers as workers_of
 from sofa_softctl.scene.backend_call import backend_of_runs
@@ -130,7 +132,7 @@ def prepare_scene(
 
     Args:
         scene: Scene file. SURROGATE holds arguments of `PlannedRobot`, TASKS functions
-            (layout, share of the time at each instant (K,)) -> `Task`.
+            (layout, share of the time at each instant (K,)) -> `Task`, see `MakeTask`.
         task: Name of the task.
         instants: Number of instants K.
         store: File of equilibria for later plans.
@@ -171,7 +173,10 @@ def prepare_scene(
             robot.grid.corners.executor = executor
         expected = None
         with at_fault(f"'{scene}': task '{task}'"):
-            wanted = make_task(make, robot.dynamics.layout, instants, task_parameters)
+            layout = robot.dynamics.layout
+            wanted = make_task(
+                make, layout, instants, task_parameters, lambda: start_outputs(robot)
+            )
             rehearsal = robot.model.prepare(robot.problem(wanted, instants))
         if rehearsal is not None:
             count = 0 if executor is None else executor.count
@@ -180,3 +185,20 @@ def prepare_scene(
         yield Prepared(
             str(scene), task, wanted, instants, robot, rehearsal, expected, start, units, backend
         )
+
+
+def start_outputs(robot: PlannedRobot) -> np.ndarray:
+    """Outputs of a robot at rest without tension, where plans begin [length], shape (n,).
+
+    Exact: one equilibrium. On a grid, positions of nodes are NaN: `Layout.node` has no rows then.
+
+    Raises:
+        MapError: the robot does not rest without tension.
+    """
+    exact, layout = robot.map, robot.dynamics.layout
+    value = exact(np.zeros(exact.dimension)).value
+    if not layout.reduced:
+        return value
+    return np.concatenate(
+        (np.full(layout.length.start, np.nan), value[exact.layout.length.start :])
+    )

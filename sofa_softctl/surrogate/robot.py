@@ -110,7 +110,7 @@ class PlannedRobot:
         self.replay_tolerance, self.line_stiffness = replay_tolerance, line_stiffness
         self.limits = Limits(u_max=u_max, rate=rate, a_min=-reach, a_max=u_max + reach)
         self.dt = self.map.dt if dt is None else dt
-        step = (self.dt, scale, *self.map.damping)
+        step = (self.dt, scale, *self.map.damping, lambda: self.map.stress_stiffness)
         self.model: RobotModel
         if exact:
             dynamics = Dynamics(self.map, self.map.layout, self.map.masses(), *step)

@@ -18,7 +18,9 @@ from sofa_softctl.surrogate.robot import PlannedRobot
 from sofa_softctl.surrogate.task import Task
 
 MakeTask = Callable[..., Task]
-"""(layout, share of the time at each instant (K,), parameters of its own) -> the task."""
+"""(layout, share of the time at each instant (K,), parameters of its own) -> the task.
+
+With a parameter `start` that has no default, it gets the outputs where the plan begins, (n,)."""
 
 
 def read_task(scene: str | Path, name: str) -> tuple[dict[str, Any], MakeTask]:
@@ -47,7 +49,11 @@ def read_task(scene: str | Path, name: str) -> tuple[dict[str, Any], MakeTask]:
 
 
 def make_task(
-    make: MakeTask, layout: Layout, instants: int, parameters: Mapping[str, Any] | None = None
+    make: MakeTask,
+    layout: Layout,
+    instants: int,
+    parameters: Mapping[str, Any] | None = None,
+    start: Callable[[], np.ndarray] | None = None,
 ) -> Task:
     """The task over K instants.
 
@@ -56,18 +62,36 @@ def make_task(
         layout: Layout of the outputs.
         instants: K.
         parameters: Values of its further parameters; texts are converted.
+        start: Outputs where the plan begins [length], shape (n,); called if the task asks for
+            them.
 
     Raises:
         ParameterError: the function takes no such parameter, or not that value.
         ValueError: the function returned no `Task`.
     """
-    values = arguments_of(
-        partial(make, layout), parameters or {}, who="The task", option="--task-set"
-    )
-    task = make(layout, np.arange(instants) / (instants - 1), **values)
+    made = partial(make, layout)
+    if start is not None and _asks_for_start(make):
+        made = _given_start(make, layout, start())
+    values = arguments_of(made, parameters or {}, who="The task", option="--task-set")
+    task = made(np.arange(instants) / (instants - 1), **values)
     if not isinstance(task, Task):
         raise ValueError(f"the function must return a Task. Got: {type(task).__name__}")
     return task
+
+
+def _asks_for_start(make: MakeTask) -> bool:
+    parameter = inspect.signature(make).parameters.get("start")
+    return parameter is not None and parameter.default is parameter.empty
+
+
+def _given_start(make: MakeTask, layout: Layout, start: np.ndarray) -> partial[Task]:
+    """The function with its `start`, which is no parameter that users give."""
+    signature = inspect.signature(make)
+    _, *others = signature.parameters.values()
+    made = partial(make, layout, start=start)
+    own = [each for each in others if each.name != "start"]
+    made.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+    return made
 
 
 @contextmanager

@@ -1,8 +1,9 @@
 """What a scene file says for planning, and what it is told where that is wrong."""
 
+import numpy as np
 import pytest
 
-from sofa_softctl.errors import SceneError
+from sofa_softctl.errors import ParameterError, SceneError
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.plan_scene import prepare_scene
 from sofa_softctl.surrogate.planning.probes import Point
@@ -64,6 +65,21 @@ def test_shares_of_the_time_go_from_0_to_1():
         return Task(probe=Point((0, 1, 2)))
 
     make_task(make, LAYOUT, 5)
+
+
+def test_a_task_that_asks_for_its_start_gets_it_and_users_do_not_give_it():
+    def make(layout, share, start, by=1.0):
+        return Task(probe=Point((0, 1, 2)), outputs=(start, by))
+
+    def without(layout, share, start=5.0):
+        return Task(probe=Point((0, 1, 2)), outputs=(start,))
+
+    outputs = np.arange(4.0)
+    made = make_task(make, LAYOUT, 5, {"by": "2"}, lambda: outputs)
+    assert made.outputs == (outputs, 2.0)
+    with pytest.raises(ParameterError, match="no parameter 'start'. It takes: by=1.0"):
+        make_task(make, LAYOUT, 5, {"start": "2"}, lambda: outputs)
+    assert make_task(without, LAYOUT, 5, {"start": "2"}, lambda: outputs).outputs == (2.0,)
 
 
 def test_a_fault_in_a_task_is_told_with_its_line(scene):

@@ -155,10 +155,10 @@ class ForceField(Contribution):
     skew = False
     """Whether -df/dx is not symmetric."""
 
-    def add_skew_product(self, out: np.ndarray, v: np.ndarray) -> None:
-        """out += the antisymmetric part of -df/dx at the last `add_matrix`, times v.
+    def add_skew_matrix(self, values: np.ndarray, slots: np.ndarray) -> None:
+        """values[slots] += the antisymmetric part of -df/dx at the last `add_matrix`.
 
-        For forces with an energy there is none.
+        Slots as for `add_matrix`. For forces with an energy there is none.
         """
 
     def add_force(self, force: np.ndarray) -> None:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import scipy.sparse as sparse
 import scipy.sparse.linalg as sparse_linalg
 
-from sofa_softctl.errors import MapError
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
-
-ACCEPTED = 1e-8
-"""Largest error of a solution with what is not symmetric [-]."""
-RESTARTS = 10
-"""Most restarts of GMRES, of 20 iterations each; where a robot rests it takes 16 in all."""
+from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 
 class ExactTangent:
     """K = -df/dx of all forces of a system, held rows as identity.
 
-    The symmetric part is factorised; where there is another one, GMRES takes it in, with these
-    factors as its preconditioner. Force fields give the exact K from then on.
+    A symmetric K is factorised by the system's linear solver; another one as LU by SciPy. Force
+    fields give the exact K from then on.
 
     Args:
         system: The system; its linear solver must be a direct one.
@@ -30,18 +28,22 @@ class ExactTangent:
     def __init__(self, system: MechanicalSystem) -> None:
         self.system = system
         self.solver = system.linear_solver.require_direct("equilibria")
-        for field in system.force_fields:
-            field.exact_tangent = True
+        self._approximate = [field for field in system.force_fields if not field.exact_tangent]
+        self._set_exact(True)
         self.skew = any(field.skew for field in system.force_fields)
+        self._matrix = SystemMatrix(system) if self.skew else None
+        self._lu: Any = None
 
     @property
     def positive_definite(self) -> bool:
         """Whether the symmetric part of the last `factorise` was."""
         return self.solver.positive_definite
 
-    def factorise(self) -> None:
-        """Take K at the position of the last computed forces."""
-        self.solver.set_matrix(0.0, 1.0, 0.0)
+    def factorise(self, shift: float = 0.0) -> None:
+        """Take K + shift M at the position of the last computed forces."""
+        self.solver.set_matrix(shift, 1.0, 0.0)
+        if self._matrix is not None:
+            self._lu = _factors(self._whole(self._matrix, shift))
 
     def factorise_definite(self, shift: float) -> float:
         """Take K + shift M, with more shift where that is not positive definite; the shift.
@@ -56,70 +58,62 @@ class ExactTangent:
         if shift < least and self.positive_definite:
             return 0.0
         shift = max(shift, least)
-        self.solver.set_matrix(shift, 1.0, 0.0)
+        self.factorise(shift)
         while not self.positive_definite:
             shift *= 4.0
-            self.solver.set_matrix(shift, 1.0, 0.0)
+            self.factorise(shift)
         return shift
 
-    def solve(
-        self, force: np.ndarray, *, precision: float = 1e-12, transposed: bool = False
-    ) -> np.ndarray:
-        """K^-1 f, or K^-T f, shape (n, 3).
+    def solve(self, force: np.ndarray, *, transposed: bool = False) -> np.ndarray:
+        """K^-1 f, or K^-T f, shape (n, 3); NaN where K is singular or has no values.
 
         Args:
             force: f, shape (n, 3).
-            precision: Error at which GMRES ends [-]. One above 1e-8 asks for a rough answer, which
-                is not checked.
             transposed: Whether K^T is meant.
-
-        Raises:
-            MapError: GMRES came to no answer.
         """
-        shape, n = force.shape, force.size
-        first = self.solver.solve(force).copy()
         if not self.skew:
-            return first
-        symmetric = self.solver.A()
-
-        def product(v: np.ndarray) -> np.ndarray:
-            whole = np.zeros(shape)
-            self._add_skew(v.reshape(shape), whole, -1.0 if transposed else 1.0)
-            self.system.project(whole)
-            return symmetric @ v + whole.ravel()
-
-        def undone(v: np.ndarray) -> np.ndarray:
-            return self.solver.solve(v.reshape(shape)).ravel().copy()
-
-        operator, factors = (
-            sparse_linalg.LinearOperator((n, n), matvec=each, dtype=float)
-            for each in (product, undone)
-        )
-        b = force.ravel()
-        found, _ = sparse_linalg.gmres(
-            operator, b, x0=first.ravel(), rtol=precision, atol=0.0, maxiter=RESTARTS, M=factors
-        )
-        if precision <= ACCEPTED:
-            error = np.linalg.norm(product(found) - b) / max(float(np.linalg.norm(b)), 1e-300)
-            if not error <= ACCEPTED:
-                raise MapError(
-                    f"The exact stiffness cannot be solved with: GMRES leaves an error of "
-                    f"{error:.1e}. Use an elasticity with an energy, such as "
-                    "TetrahedronHyperelasticityFEMForceField."
-                )
-        return found.reshape(shape)
+            return self.solver.solve(force).copy()
+        if self._lu is None:
+            return np.full(force.shape, np.nan)
+        found: np.ndarray = self._lu.solve(force.ravel(), trans="T" if transposed else "N")
+        return found.reshape(force.shape)
 
     def transposed_product(self, v: np.ndarray) -> np.ndarray:
         """K^T v at the position of the last computed forces, shape (n, 3); the factors stay."""
-        product = self.solver.product(0.0, 1.0, 0.0, v)
-        self._add_skew(v, product, -1.0)
-        self.system.project(product)
-        return product
+        if self._matrix is None:
+            return self.solver.product(0.0, 1.0, 0.0, v)
+        return (self._whole(self._matrix, 0.0).T @ v.ravel()).reshape(v.shape)
 
-    def _add_skew(self, v: np.ndarray, out: np.ndarray, factor: float) -> None:
-        """out += factor times the antisymmetric part of K, times v."""
-        for field in self.system.force_fields:
-            start = self.system.offset.get(id(field.state))
-            if start is not None and field.skew:
-                rows = slice(start, start + field.state.count)
-                field.add_skew_product(out[rows], factor * v[rows])
+    @property
+    def approximate_in_steps(self) -> bool:
+        """Whether the stiffness of a time step is another one."""
+        return bool(self._approximate)
+
+    def step_product(self, v: np.ndarray) -> np.ndarray:
+        """Stiffness of a time step at the position of the last computed forces, times v, (n, 3)."""
+        self._set_exact(False)
+        try:
+            return self.solver.product(0.0, 1.0, 0.0, v)
+        finally:
+            self._set_exact(True)
+
+    def _set_exact(self, exact: bool) -> None:
+        for field in self._approximate:
+            field.exact_tangent = exact
+
+    def _whole(self, matrix: SystemMatrix, shift: float) -> sparse.csr_array:
+        """K + shift M with what is not symmetric."""
+        values = matrix.assemble(shift, 1.0, 0.0)
+        return matrix.pattern.to_csr(values, skew=matrix.assemble_skew())
+
+
+def _factors(matrix: sparse.csr_array) -> Any:
+    """LU factors; None where the matrix is singular or has no values."""
+    if not np.isfinite(matrix.data).all():
+        return None
+    try:
+        return sparse_linalg.splu(
+            matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}
+        )
+    except RuntimeError:  # exactly singular
+        return None

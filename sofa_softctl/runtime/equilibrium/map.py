@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -159,18 +160,28 @@ class EquilibriumMap:
     def _solved(self, u: np.ndarray, near: Equilibrium | KnownEquilibrium | None) -> Equilibrium:
         if near is None:
             start, x = np.zeros(self.dimension), self.rest
+            steps = self._newton(u, x)
+            if steps is None:
+                x = self._hanging
         else:
-            start, x = near.u, near.x + near.x_u @ (u - near.u)
-        steps = self._newton(u, x)
-        if steps is None and near is not None:
-            steps = self._newton(u, near.x)
-        x = self.rest if near is None else near.x
+            start, x = near.u, near.x
+            steps = self._newton(u, near.x + near.x_u @ (u - near.u))
+            if steps is None:
+                steps = self._newton(u, near.x)
         if steps is None:
             steps = self._continue(start, u, x)
         if not self._is_stable():
             steps += self._leave(u, x)
         self.count += 1
         return self._present(u, steps)
+
+    @cached_property
+    def _hanging(self) -> np.ndarray:
+        """Balance without tension, from where tensions are continued; that of the mesh if none."""
+        u = np.zeros(self.dimension)
+        self.pull(u)
+        found = self._newton(u, self.rest) is not None or self._descend(u, self.rest) is not None
+        return self._positions() if found else self.rest
 
     def _is_stable(self) -> bool:
         """Whether it rests here; the tangent is then that of this position."""
@@ -188,7 +199,7 @@ class EquilibriumMap:
         self.tangent.factorise_definite(0.0)
         random = np.random.default_rng(0).normal(size=here.shape) * self.masses()
         self.system.project(random)
-        way = self.tangent.solve(random, precision=1e-4)
+        way = self.tangent.solve(random)
         way /= np.abs(way).max()
         back = float(np.vdot(way, x - here))
         if abs(back) < 1e-6 * self.size:
@@ -210,7 +221,7 @@ class EquilibriumMap:
         residual, shift = self.residual(), 0.0
         for iteration in range(DESCENT):
             shift = self.tangent.factorise_definite(0.25 * shift)
-            step = self.tangent.solve(residual, precision=1e-4)
+            step = self.tangent.solve(residual)
             step *= min(1.0, 0.05 * self.size / max(float(np.abs(step).max()), 1e-300))
             if not np.isfinite(step).all():
                 return None
@@ -241,6 +252,30 @@ class EquilibriumMap:
         """
         with one_blas_thread():
             return curvature(self, at, by_x, by_lengths, by_points)
+
+    def stress_stiffness(self, at: Equilibrium) -> np.ndarray:
+        """Stiffness that a time step leaves out, along the equilibria, x_u^T (K - K_step) x_u.
+
+        With corotational elements a step knows how forces change as elements deform, not as they
+        turn: what stress does. It is proportional to the tensions, roughly, and negative for lines
+        that compress the robot.
+
+        Args:
+            at: An equilibrium of this map.
+
+        Returns:
+            [force length], shape (d, d); 0 where steps have the exact stiffness.
+        """
+        whole = -self.scale * at.lengths_u  # K x_u is what the lines' forces change by
+        if not self.tangent.approximate_in_steps:
+            return np.zeros_like(whole)
+        with one_blas_thread():
+            self.pull(at.u)
+            self.place(at.x)
+            self.residual()
+            columns = [np.ascontiguousarray(at.x_u[:, :, j]) for j in range(self.dimension)]
+            forces = np.array([self.tangent.step_product(column) for column in columns])
+        return whole - np.einsum("nci,jnc->ij", at.x_u, forces)
 
     def _continue(self, start: np.ndarray, u: np.ndarray, x: np.ndarray) -> int:
         """From start to u in steps that Newton's method can take; where they end, downhill at u.
@@ -286,7 +321,7 @@ class EquilibriumMap:
             if size <= bound:
                 return iteration
             self.tangent.factorise()
-            x, step = self._positions(), self.tangent.solve(residual, precision=1e-4)
+            x, step = self._positions(), self.tangent.solve(residual)
             if not np.isfinite(step).all():
                 return None
             share, before = 1.0, np.linalg.norm(residual)
@@ -320,6 +355,11 @@ class EquilibriumMap:
         x_u = np.empty((*self.rest.shape, self.dimension))
         for j, force in enumerate(unit):
             x_u[:, :, j] = self.tangent.solve(self.scale * force)
+        if not np.isfinite(x_u).all():
+            raise MapError(
+                f"The stiffness is singular at u = {np.round(u, 6).tolist()}: the robot may buckle "
+                "or snap there. Give narrower limits."
+            )
         self._check_inside_out(u)
         lengths = np.array([line.measure() for line in self.lines])
         lengths_u = -np.einsum("knc,ncj->kj", np.array(unit), x_u)

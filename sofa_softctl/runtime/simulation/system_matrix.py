@@ -53,6 +53,19 @@ class SystemMatrix:
             constrain(values, self.pattern.indptr, self.pattern.indices, self.system.fixed)
         return values
 
+    def assemble_skew(self) -> np.ndarray:
+        """Antisymmetric part of -df/dx at the last `assemble`, 0 in rows of what is held.
+
+        Of forces on independent states, shape as `values`.
+        """
+        skew = np.zeros_like(self.values)
+        for entry, slots in self.direct:
+            if isinstance(entry, ForceField) and entry.skew:
+                entry.add_skew_matrix(skew, slots)
+        free, pattern = ~self.system.fixed, self.pattern
+        skew *= free[pattern.rows][:, :, None] & free[pattern.indices][:, None, :]
+        return skew
+
 
 def factor_of(entry: Contribution, m: float, k: float, h: float) -> float:
     """M or k, with the component's own Rayleigh damping (SOFA's semantics, section 2)."""

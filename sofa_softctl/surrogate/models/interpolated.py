@@ -25,7 +25,7 @@ class InterpolatedModel(RobotModel):
         exact: The exact map.
         grid: Its samples.
         limits: Limits of coordinates.
-        step: Time step, tension of a control of 1, and Rayleigh damping: see `Dynamics`.
+        step: Time step, tension of a control of 1, and what damps: see `Dynamics`.
         coordinates: Size of the reduced basis.
     """
 
@@ -36,7 +36,7 @@ class InterpolatedModel(RobotModel):
         exact: ExactMap,
         grid: SampledMap,
         limits: Limits,
-        step: tuple[float, ...],
+        step: tuple[Any, ...],
         coordinates: int,
     ) -> None:
         self.grid, self.limits = grid, limits

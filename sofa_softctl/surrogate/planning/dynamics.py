@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -66,7 +67,8 @@ class Dynamics:
 
     Damping by stiffness_damping K v needs no stiffness either: along the equilibria K x_a is the
     change of the lines' forces, so that x_a^T K x_a = -s L_a, and the tensions that are missing are
-    u - a+ - stiffness_damping (a+ - a) / dt.
+    u - a+ - stiffness_damping (a+ - a) / dt. Where time steps leave the stress stiffness S(a) out
+    of K, as with corotational elements, stiffness_damping S(a+) (a+ - a) / dt is taken away again.
 
     Both are as exact as the map. For a map that is interpolated, this is the step of another,
     nearby robot, whose lines have the interpolated lengths.
@@ -90,6 +92,9 @@ class Dynamics:
     """Damping force over mass and velocity [1 / time], at least 0."""
     stiffness_damping: float = 0.0
     """Damping force over stiffness and velocity [time], at least 0."""
+    stress_stiffness: Callable[[], np.ndarray] | None = None
+    """Gives S at rest, then its derivative by each coordinate [force length], shape (1 + d, d, d);
+    asked for where stiffness damps. None: 0. See `EquilibriumMap.stress_stiffness`."""
 
     def __post_init__(self) -> None:
         d, n, rows = self.embedding.dimension, self.embedding.size, 3 * self.layout.nodes
@@ -119,7 +124,8 @@ class Dynamics:
 
     def residual(self, steps: Steps) -> np.ndarray:
         """Residual of m steps, r [force length], shape (m, d)."""
-        return np.matmul(self._weights(steps)[:, None, :], steps.ahead.gradient)[:, 0]  # (m, d)
+        r: np.ndarray = np.matmul(self._weights(steps)[:, None, :], steps.ahead.gradient)[:, 0]
+        return r - self._undamped(steps)[0]
 
     def linearise(self, steps: Steps) -> LinearisedDynamics:
         """Residuals of m steps with their derivatives."""
@@ -132,10 +138,11 @@ class Dynamics:
         now, before = steps.now.gradient, steps.before.gradient
         inertia, damping = 1.0 / dt**2, self.mass_damping / dt
         share = self.stiffness_damping / dt
+        undamped, by_next, by_now = self._undamped(steps)
         return LinearisedDynamics(
-            residual=np.matmul(weights[:, None, :], ahead.gradient)[:, 0],
-            by_next=(inertia + damping) * C + bend - (1.0 + share) * s * L_a_T,
-            by_now=-(2.0 * inertia + damping) * (along @ now[:, x]) + share * s * L_a_T,
+            residual=np.matmul(weights[:, None, :], ahead.gradient)[:, 0] - undamped,
+            by_next=(inertia + damping) * C + bend - (1.0 + share) * s * L_a_T - by_next,
+            by_now=-(2.0 * inertia + damping) * (along @ now[:, x]) + share * s * L_a_T - by_now,
             by_before=inertia * (along @ before[:, x]),
             by_input=s * L_a_T,
             mass=C,
@@ -169,6 +176,26 @@ class Dynamics:
             steps.u - steps.a_next - self.stiffness_damping * (steps.a_next - steps.a_now) / dt
         )
         return weights
+
+    def _undamped(self, steps: Steps) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Damping by the stress stiffness, stiffness_damping S(a+) (a+ - a) / dt: steps lack it.
+
+        Returns:
+            It [force length], (m, d); its derivatives by a+ and by a, (m, d, d).
+        """
+        S = self._stress * self.stiffness_damping / self.dt
+        step = steps.a_next - steps.a_now
+        here = S[0] + np.einsum("mk,kij->mij", steps.a_next, S[1:])
+        turning = np.einsum("kij,mj->mik", S[1:], step)
+        return np.einsum("mij,mj->mi", here, step), here + turning, -here
+
+    @cached_property
+    def _stress(self) -> np.ndarray:
+        """Shape (1 + d, d, d)."""
+        d = self.layout.lines
+        if self.stress_stiffness is None or self.stiffness_damping == 0.0:
+            return np.zeros((1 + d, d, d))
+        return self.stress_stiffness()
 
     def _times_mass(self, columns: np.ndarray) -> np.ndarray:
         """M times each column, shape (m, 3N, c)."""

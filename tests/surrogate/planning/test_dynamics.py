@@ -36,10 +36,23 @@ def test_the_toy_is_an_equilibrium_map(chain):
     assert contracted == pytest.approx(chain.curvature(a, w), abs=1e-8)
 
 
+STRESS = np.random.default_rng(8).normal(size=(4, 3, 3))
+"""A stress stiffness of three lines: at rest, and by each coordinate."""
+
+
+@pytest.mark.parametrize("stress", [None, lambda: STRESS])
 @pytest.mark.parametrize("damping", [(0.0, 0.0), (3.0, 0.1)])
-def test_derivatives_of_the_residual_are_its_differences(make_chain, make_dynamics, damping):
+def test_derivatives_of_the_residual_are_its_differences(
+    make_chain, make_dynamics, damping, stress
+):
     chain = make_chain(d=3)
-    dynamics = make_dynamics(chain, mass_damping=damping[0], stiffness_damping=damping[1])
+    mass_damping, stiffness_damping = damping
+    dynamics = make_dynamics(
+        chain,
+        mass_damping=mass_damping,
+        stiffness_damping=stiffness_damping,
+        stress_stiffness=stress,
+    )
     rng = np.random.default_rng(3)
     a_next, a, a_before, u = (rng.normal(size=(6, 3)) for _ in range(4))
     found = dynamics.linearise(Steps(a_next, a, u, *(chain.at(p) for p in (a_next, a, a_before))))
@@ -53,6 +66,22 @@ def test_derivatives_of_the_residual_are_its_differences(make_chain, make_dynami
     assert found.by_now == pytest.approx(by_now, abs=1e-5)
     assert found.by_before == pytest.approx(by_before, abs=1e-5)
     assert found.by_input == pytest.approx(by_input, abs=1e-5)
+
+
+def test_stress_stiffness_takes_no_part_in_damping(make_chain, make_dynamics):
+    """Without inertia, what damps is (K - S) v: S(a+) = S_0 + sum_j a+_j S_j is taken away."""
+    chain = make_chain(d=3)
+    rng = np.random.default_rng(9)
+    a_next, a, u = (rng.normal(size=(1, 3)) for _ in range(3))
+    with_, without = (
+        residual(
+            make_dynamics(chain, stiffness_damping=0.1, stress_stiffness=stress), a_next, a, a, u
+        )
+        for stress in (lambda: STRESS, None)
+    )
+    S = STRESS[0] + sum(each * part for each, part in zip(a_next[0], STRESS[1:], strict=True))
+    dt = 0.02
+    assert without - with_ == pytest.approx(0.1 / dt * (a_next - a) @ S.T)
 
 
 def test_the_right_hand_side_is_the_projected_sum_of_all_forces(chain, make_dynamics):

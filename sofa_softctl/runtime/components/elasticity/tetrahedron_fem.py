@@ -258,7 +258,7 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
         kernel.add_matrix(self.h, self.stiffness, factor, slots.reshape(-1, 10), values)
         if self.exact_tangent:
             self._turns = self._turning()
-            tangent.add_turning_matrix(*self._turns, factor, slots.reshape(-1, 10), values)
+            tangent.add_turning_matrix(*self._turns, 1.0, factor, slots.reshape(-1, 10), values)
 
     def check_differentiable(self) -> None:
         """See ForceField."""
@@ -274,9 +274,9 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
         """See ForceField."""
         return self.method_number not in (kernel.SMALL, kernel.GRADIENT)
 
-    def add_skew_product(self, out: np.ndarray, v: np.ndarray) -> None:
+    def add_skew_matrix(self, values: np.ndarray, slots: np.ndarray) -> None:
         """See ForceField."""
-        tangent.add_turning_product(v, self.elements, *self._turns, 0.5, -1.0, out)
+        tangent.add_turning_matrix(*self._turns, -1.0, 1.0, slots.reshape(-1, 10), values)
 
     def _turning(self) -> tuple[np.ndarray, np.ndarray]:
         """Derivative of the rotations and its effect on forces; see corotational_tangent."""

@@ -74,17 +74,19 @@ class BlockPattern:
             )
         return np.where(rows >= cols, slots, ~slots)
 
-    def to_csr(self, values: np.ndarray) -> sparse.csr_array:
+    def to_csr(self, values: np.ndarray, *, skew: np.ndarray | None = None) -> sparse.csr_array:
         """The whole matrix, shape (3 n_nodes, 3 n_nodes), explicit zeros kept.
 
         Args:
             values: Blocks, shape (n_blocks, 3, 3).
+            skew: Blocks of an antisymmetric matrix that is added, shape (n_blocks, 3, 3).
         """
         rows, cols = self.rows, self.indices
         off = rows != cols
         block_rows = np.concatenate([rows, cols[off]])
         block_cols = np.concatenate([cols, rows[off]])
-        blocks = np.concatenate([values, values[off].transpose(0, 2, 1)])
+        lower, upper = (values, values) if skew is None else (values + skew, values - skew)
+        blocks = np.concatenate([lower, upper[off].transpose(0, 2, 1)])
         order = np.lexsort((block_cols, block_rows))
         indptr = np.searchsorted(block_rows[order], np.arange(self.n_nodes + 1))
         size = 3 * self.n_nodes

@@ -216,9 +216,17 @@ def _stress(strain: np.ndarray, lam: float, mu: float, out: np.ndarray) -> None:
 
 @njit
 def add_turning_matrix(
-    B: np.ndarray, G: np.ndarray, factor: float, slots: np.ndarray, values: np.ndarray
+    B: np.ndarray,
+    G: np.ndarray,
+    transposed: float,
+    factor: float,
+    slots: np.ndarray,
+    values: np.ndarray,
 ) -> None:
-    """values[slots] += factor times the symmetric part of B G, see `corotational.add_matrix`."""
+    """values[slots] += factor (B G + transposed (B G)^T) / 2, see `corotational.add_matrix`.
+
+    `transposed` is 1 for the symmetric part, and -1 for the antisymmetric one.
+    """
     for e in range(B.shape[0]):
         pair = 0
         for a in range(4):
@@ -234,34 +242,5 @@ def add_turning_matrix(
                         total = 0.0
                         for k in range(3):
                             total += B[e, row, i, k] * G[e, col, k, j]
-                            total += B[e, col, j, k] * G[e, row, k, i]
+                            total += transposed * B[e, col, j, k] * G[e, row, k, i]
                         values[slot, i, j] += 0.5 * factor * total
-
-
-@njit
-def add_turning_product(
-    v: np.ndarray,
-    elements: np.ndarray,
-    B: np.ndarray,
-    G: np.ndarray,
-    factor: float,
-    transposed: float,
-    out: np.ndarray,
-) -> None:
-    """out += factor (B G + transposed (B G)^T) v."""
-    omega, back = np.empty(3), np.empty(3)
-    for e in range(elements.shape[0]):
-        for i in range(3):
-            omega[i] = back[i] = 0.0
-            for b in range(4):
-                t = elements[e, b]
-                for j in range(3):
-                    omega[i] += G[e, b, i, j] * v[t, j]
-                    back[i] += B[e, b, j, i] * v[t, j]
-        for a in range(4):
-            t = elements[e, a]
-            for i in range(3):
-                total = 0.0
-                for j in range(3):
-                    total += B[e, a, i, j] * omega[j] + transposed * G[e, a, j, i] * back[j]
-                out[t, i] += factor * total
