@@ -107,10 +107,7 @@ def round_a_ball(layout, share, start, aside=30.0, lift=6.0, radius=6.0, over=Tr
     ball = Sphere(tuple(centre), radius)
     return Task(
         probe=tip,
-        outputs=(
-            Following(tip, path, 1e-2),
-            Following(tip, path, np.where(share > 0.85, 1.0, 0.0), tolerance=1.0),
-        ),
+        outputs=(Following(tip, path, np.where(share > 0.85, 1.0, 1e-2), tolerance=1.0),),
         inputs=(Effort(1e-2), Smoothness(1.0)),
         obstacles=(Obstacle(tip, ball, weight=2.0, margin=1.0),),
         rest=True,
