@@ -86,3 +86,7 @@ class SparseModel(InterpolatedModel):
     def _reach(self, a: np.ndarray) -> float:
         self.grid.cover_point(a, NEAREST)
         return NEAREST
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `RobotModel`; samples are on no levels that mean something."""
+        return super().to_dict() | {"corners": {}}
