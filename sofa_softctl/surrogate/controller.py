@@ -75,7 +75,7 @@ class SurrogateController(SceneController):
                 "a plan that passes with softctl plan."
             )
         self.line_pull = LinePull(root, self.lines, stiffness=self.found.line_stiffness)
-        self._checked = False
+        self._checked, self._now = False, 0.0
         self.add_output("tension", np.zeros(len(self.tensions.T)), "Planned tensions [force].")
         self.add_output("planned", np.zeros((1, 3)), "Where the task's point is to be [length].")
 
@@ -125,6 +125,7 @@ class SurrogateController(SceneController):
             self._check_robot()
             self.keep(_checked=True)
         end, dt = self.time.value + self.dt.value, self.dt.value
+        self.keep(_now=end)
         row = min(int(np.searchsorted(self.times, end - 1e-6 * dt)), len(self.times) - 1)
         begun = end > self.times[0] - 1e-6 * dt
         tension = self.tensions[row] if begun else np.zeros_like(self.tensions[0])
@@ -150,7 +151,16 @@ class SurrogateController(SceneController):
         del history
         report = self.found.report
         worst = None if report is None else report.worst
-        return PlanSummary(self.file, self.found.accepted, self._judgement, worst)
+        return PlanSummary(self.file, self.found.accepted, self._judgement, worst, self._left())
+
+    def _left(self) -> str:
+        """What of the plan the run did not come to; empty if it came to its end."""
+        now, dt = self._now, self.dt.value
+        first, last = float(self.times[0]), float(self.times[-1])
+        if now > last - 0.5 * dt:
+            return ""
+        done = f"{max(now - first + dt, 0.0):.3g} of its {last - first + dt:.3g}"
+        return f"the run ended after {done} of time. It takes a run until {last:.4g}."
 
 
 @dataclass(frozen=True)
@@ -165,9 +175,13 @@ class PlanSummary(Summary):
     """How its replay ended."""
     worst: float | None
     """Largest share of a limit that its replay used [-]; None: it was not replayed."""
+    left: str = ""
+    """What of the plan the run did not come to; empty if it came to its end."""
 
     def report(self, units: dict[str, str]) -> Report:
         """See Summary."""
         del units
-        text = f"{self.file}: {self.judgement}"
-        return Report(lines=[Line(text, "good" if self.accepted else "doubt")])
+        lines = [Line(f"{self.file}: {self.judgement}", "good" if self.accepted else "doubt")]
+        if self.left:
+            lines.append(Line(f"{self.file}: {self.left}", "doubt"))
+        return Report(lines=lines)

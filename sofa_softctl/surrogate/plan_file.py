@@ -151,11 +151,11 @@ def is_in_replay(path: str | os.PathLike[str]) -> bool:
 def robot_identity(root: Any, lines: list[Any]) -> dict[str, list[float]]:
     """Numbers that tell one robot from another, the same on both backends.
 
-    The time step, gravity, the lines' lengths at rest, and materials and masses by the path of
-    their component.
+    The time step, gravity, the lines' lengths at rest, and by the path of their component
+    materials, masses, damping, held nodes, and where the points of all states are.
 
     Args:
-        root: Root of an initialised scene.
+        root: Root of an initialised scene, before its first step.
         lines: Its CableConstraints.
     """
     from sofa_softctl.scene.body import body_of
@@ -170,11 +170,15 @@ def robot_identity(root: Any, lines: list[Any]) -> dict[str, list[float]]:
     for body in bodies:
         for node in nodes_of(body):
             for entry in node.objects:
+                path = f"{node.getPathName()}/{entry.getName()}"
                 for name in _PHYSICAL:
                     data = entry.findData(name)
                     if data is not None:
-                        key = f"{node.getPathName()}/{entry.getName()}.{name}"
-                        found[key] = _numbers(data.value)
+                        found[f"{path}.{name}"] = _numbers(data.value)
+                if entry.getClassName() == "MechanicalObject":
+                    found[f"{path}.position"] = _shape(entry.position.value)
+                if "ProjectiveConstraint" in entry.getClassName():
+                    found[f"{path}.indices"] = _numbers(entry.indices.value)
     return found
 
 
@@ -185,6 +189,15 @@ _PHYSICAL = (
 """Data of materials, masses and damping, by SOFA's names."""
 _KEPT = 16
 """Numbers of a Data that are compared one by one."""
+
+
+def _shape(positions: Any) -> list[float]:
+    """Number of points, and their least, mean, largest and root mean square on each axis."""
+    x = np.asarray(positions, float)
+    if not len(x):
+        return [0.0]
+    square = np.sqrt(np.mean(x**2, axis=0))
+    return [float(len(x)), *np.concatenate((x.min(0), x.mean(0), x.max(0), square)).tolist()]
 
 
 def _numbers(value: Any) -> list[float]:
@@ -203,8 +216,13 @@ def differences(planned: dict[str, list[float]], here: dict[str, list[float]]) -
         f"{name}: {_text(planned[name])} planned, {_text(here[name])} here"
         for name in planned.keys() & here.keys()
         if len(planned[name]) != len(here[name])
-        or not np.allclose(planned[name], here[name], rtol=1e-6, atol=1e-12)
+        or not np.allclose(planned[name], here[name], rtol=1e-6, atol=_rounding(planned[name]))
     ]
+
+
+def _rounding(values: list[float]) -> float:
+    """Largest difference of sums of such values in another order."""
+    return 1e-12 * max(1.0, *map(abs, values)) if values else 0.0
 
 
 def _text(values: list[float]) -> str:

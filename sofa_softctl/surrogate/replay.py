@@ -64,8 +64,8 @@ def replay(
         path = str(Path(folder) / "plan.mcap")
         plan.write(path)
         with in_replay(path), _session(scene, path, dict(parameters or {})) as session:
-            found, failure = _run(session, plan, points)
             robot = robot_identity(session.root, lines_of(session.root))
+            found, failure = _run(session, plan, points)
             name = session.backend.describe()
             simulator = f"{name}, steps of {session.dt:g}"
     return Replay(found, robot, simulator, failure, perf_counter() - start)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.bench.compare import compare
+from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.correction import accepted
 from sofa_softctl.surrogate.plan_scene import prepare_scene
@@ -18,6 +19,7 @@ ARM = SCENES / "laser_arm.py"
 @pytest.fixture(scope="module")
 def plans(sofa):
     """A circle that bends the arm by 30 degrees, raw and accepted by the embedded runtime."""
+    find_backend("embedded")
     with prepare_scene(ARM, "circle", instants=150, task_parameters={"radius": 80.0}) as ready:
         raw = ready.plan()
         yield raw, accepted(raw)
@@ -65,6 +67,7 @@ def test_steps_of_sofa_alone_flutter_as_ours_do(plans):
 
 
 def test_the_finger_is_planned_and_judged_in_sofa(sofa):
+    find_backend("embedded")
     with prepare_scene(SCENES / "finger.py", "bend", backend="sofa") as ready:
         found = accepted(ready.plan())
     assert found.status is Status.SOLVED

@@ -33,7 +33,7 @@ def written(path, report=PASSED, **changes):
     return path
 
 
-def scene(plan, lines=2, first_order=False, **options):
+def scene(plan, lines=2, first_order=False, width=10.0, held=(0, 1, 2), **options):
     """A block of one tetrahedron with cables, under a plan."""
 
     def create(root):
@@ -44,12 +44,12 @@ def scene(plan, lines=2, first_order=False, **options):
         body = root.addChild("body")
         body.addObject("EulerImplicitSolver", firstOrder=first_order)
         body.addObject("SparseLDLSolver")
-        corners = [[0, 0, 0], [10, 0, 0], [0, 10, 0], [0, 0, 10]]
+        corners = [[0, 0, 0], [width, 0, 0], [0, 10, 0], [0, 0, 10]]
         body.addObject("MeshTopology", position=corners, tetrahedra=[[0, 1, 2, 3]])
         body.addObject("MechanicalObject", name="dofs")
         body.addObject("UniformMass", totalMass=0.1)
         body.addObject("TetrahedronFEMForceField", youngModulus=100.0, poissonRatio=0.3)
-        body.addObject("FixedProjectiveConstraint", indices=[0, 1, 2])
+        body.addObject("FixedProjectiveConstraint", indices=list(held))
         body.addObject("LinearSolverConstraintCorrection")
         cables = [
             body.addObject(
@@ -110,7 +110,7 @@ def test_a_plan_that_did_not_pass_its_replay_is_executed_on_demand_alone(tmp_pat
     assert reason in session.root.surrogate.start_warnings()[0]
     summary = session.root.surrogate.summary(None)
     assert not summary.accepted
-    (line,) = summary.report({}).lines
+    line, _ = summary.report({}).lines
     assert reason in line.text and line.level == "doubt"
     assert scene(plan, lines=0).root.surrogate.spot(0.01) == pytest.approx(SPOTS[0])
 
@@ -120,6 +120,18 @@ def test_lines_are_slack_until_a_plan_begins(tmp_path):
     for tension in (*3 * [np.zeros(2)], *TENSIONS):
         session.step()
         assert session.root.surrogate.tension.value == pytest.approx(tension)
+
+
+def test_a_run_that_ends_before_its_plan_says_so(tmp_path):
+    """The plan is from 0.03 to 0.06."""
+    session = scene(written(tmp_path / "plan.mcap", times=0.01 * np.arange(4, 7)))
+    found = []
+    for _ in range(6):
+        session.step()
+        report = session.root.surrogate.summary(None).report({})
+        found.append([line.text.partition("ended after ")[2] for line in report.lines[1:]])
+    rest = "of its 0.03 of time. It takes a run until 0.06."
+    assert found == [[f"{done} {rest}"] for done in ("0", "0", "0", "0.01", "0.02")] + [[]]
 
 
 @pytest.mark.parametrize("stiffness", [False, True])
@@ -152,6 +164,19 @@ def test_a_plan_for_another_robot_is_refused_with_what_differs(tmp_path):
     (key,) = [name for name in robot if name.endswith("youngModulus")]
     session = scene(written(plan, robot=robot | {key: [80.0], "dt": [0.02]}))
     with pytest.raises(SceneError, match="80 planned, 100 here; dt: 0.02 planned, 0.01 here"):
+        session.step()
+
+
+@pytest.mark.parametrize(
+    ("given", "key"), [({"width": 12.0}, "dofs.position"), ({"held": (0, 1)}, "indices")]
+)
+def test_a_robot_of_another_shape_or_held_elsewhere_is_another_robot(tmp_path, given, key):
+    """Lines are as long as before, materials and masses the same."""
+    plan = written(tmp_path / "plan.mcap")
+    session = scene(plan)
+    robot = robot_identity(session.root, session.root.surrogate.lines)
+    session = scene(written(plan, robot=robot), **given)
+    with pytest.raises(SceneError, match=f"for another robot: /body/[^ ]*{key}: "):
         session.step()
 
 
