@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.scene.equilibrium import flutter_number
+from sofa_softctl.surrogate.arguments import check_arguments
 from sofa_softctl.surrogate.exact_map import ExactMap
 from sofa_softctl.surrogate.grid.cells.adaptive import AdaptiveGrid
 from sofa_softctl.surrogate.grid.cells.interpolant import Interpolant
@@ -29,8 +30,6 @@ from sofa_softctl.surrogate.planning.program.transcription import Limits, Planni
 from sofa_softctl.surrogate.planning.program.trust_region import Settings
 from sofa_softctl.surrogate.task import Task
 
-GRIDS = ("auto", "cells", "sparse")
-"""Kinds of grids."""
 SPARSE_FROM = 3
 """Number of lines from which on "auto" is "sparse": fewer equilibria, and less time."""
 
@@ -98,15 +97,10 @@ class PlannedRobot:
         executor: Executor | None = None,
         exact: bool = False,
     ) -> None:
-        _check_positive(scale=scale, spacing=spacing, eta=eta, u_max=u_max, rate=rate)
-        if reach < 0.0:
-            raise ValueError(f"reach must not be negative. Got: {reach}")
-        if grid not in GRIDS:
-            raise ValueError(f"grid must be one of {', '.join(GRIDS)}. Got: {grid!r}")
+        check_arguments(locals())
         self.map = ExactMap(scene, scale=scale, points=points, parameters=parameters)
         if replay_tolerance is None:
             replay_tolerance = 0.01 * self.map.map.size
-        _check_positive(replay_tolerance=replay_tolerance)
         self.replay_tolerance, self.line_stiffness = replay_tolerance, line_stiffness
         self.limits = Limits(u_max=u_max, rate=rate, a_min=-reach, a_max=u_max + reach)
         self.dt = self.map.dt if dt is None else dt
@@ -262,10 +256,3 @@ class PlannedRobot:
                 f"{name} must be within the grid, each coordinate from {low} to {high}. Got: "
                 f"{np.round(a, 6).tolist()}. Raise u_max or reach, or start nearer."
             )
-
-
-def _check_positive(**values: Any) -> None:
-    for name, value in values.items():
-        given = np.asarray(value)
-        if given.dtype.kind not in "if" or not ((given > 0.0) & (given < np.inf)).all():
-            raise ValueError(f"{name} must be a positive number. Got: {value!r}")

@@ -31,7 +31,9 @@ def read_task(scene: str | Path, name: str) -> tuple[dict[str, Any], MakeTask]:
     """
     module = load_scene(scene).module
     tasks, surrogate = getattr(module, "TASKS", {}), getattr(module, "SURROGATE", None)
-    if not isinstance(tasks, Mapping) or surrogate is None or name not in tasks:
+    if not isinstance(tasks, Mapping):
+        tasks = {}
+    if not isinstance(surrogate, Mapping) or name not in tasks:
         names = ", ".join(sorted(map(str, tasks))) or "none"
         raise SceneError(
             f"'{scene}' has no task '{name}' to plan. It has: {names}. A scene file that can be "

@@ -34,6 +34,8 @@ def scene(tmp_path):
         ([SURROGATE, "TASKS = ['a']"], "the dictionaries SURROGATE and TASKS"),
         ([SURROGATE, "TASKS = {'b': print}"], "It has: b"),
         (["SURROGATE = {}", "TASKS = {'a': print}"], "SURROGATE needs 'scale', the tension"),
+        (["SURROGATE = {}", "TASKS = None"], "It has: none"),
+        (["SURROGATE = 3", "TASKS = {'a': print}"], "has no task 'a' to plan. It has: a"),
         (
             ["SURROGATE = {'scales': 1.0}", "TASKS = {'a': print}"],
             "SURROGATE has no 'scales'. Known: scale, spacing, eta, tolerance, grid, points,",
@@ -47,11 +49,32 @@ def test_a_scene_file_without_what_planning_needs(scene, lines, told):
 
 def test_a_number_that_cannot_be_is_told_with_the_file(scene):
     file = scene("SURROGATE = {'scale': 1.0, 'eta': 0.0}", "TASKS = {'a': print}")
-    told = "robot.py': SURROGATE: eta must be a positive number. Got: 0.0"
+    told = "robot.py': SURROGATE: eta must be a number above 0.0001. Got: 0.0"
     with pytest.raises(SceneError, match=told), prepare_scene(file, "a"):
         pass
     with pytest.raises(ValueError, match="scale must be a positive number. Got: 'much'"):
         PlannedRobot(file, scale="much")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("scale", [1000.0], "a positive number"),
+        ("spacing", 1e-9, "a number above 0.0001"),
+        ("tolerance", "x", "a positive number, or None"),
+        ("points", "/arm/tip", "a list of paths of nodes"),
+        ("points", None, "a list of paths of nodes"),
+        ("u_max", [1.0, -1.0], "a positive number, or one for each line"),
+        ("reach", float("nan"), "a number that is not negative"),
+        ("rate", True, "a positive number, or one for each line"),
+        ("line_stiffness", "no", "True or False"),
+        ("coordinates", 100, "a positive multiple of three"),
+        ("grid", "dense", "one of auto, cells, sparse"),
+    ],
+)
+def test_arguments_of_the_wrong_type_or_value_are_named(name, value, expected):
+    with pytest.raises(ValueError, match=f"^{name} must be {expected}.* Got: "):
+        PlannedRobot("none.py", **{"scale": 1.0, name: value})
 
 
 def test_a_task_that_is_none_is_told():
