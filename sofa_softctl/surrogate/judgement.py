@@ -15,6 +15,9 @@ from sofa_softctl.surrogate.planning.probes import Probe
 from sofa_softctl.surrogate.replay import Replay
 from sofa_softctl.surrogate.task import Task
 
+TOUCHING = 0.01
+"""Depth in an obstacle that counts as touching it, as a share of the replay's tolerance."""
+
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
@@ -34,8 +37,8 @@ def criteria_of(
     """What a replay is judged by.
 
     The task's point must stay near the planned path; goals with a tolerance that the plan reaches
-    must be reached; and no point, nor its way between two instants, may be inside an obstacle by
-    more than the tolerance exceeds its margin.
+    must be reached; and no point, nor its way between two instants, may be inside an obstacle, but
+    for touching it, and for what is cut of a bend as in the plan.
 
     Args:
         task: The task.
@@ -45,7 +48,7 @@ def criteria_of(
     """
     apart = _apart(task.probe, planned, replayed)
     path = Criterion("distance from the planned path", apart, tolerance)
-    return (path, *_goals(task, planned, replayed), *_obstacles(task, replayed, tolerance))
+    return (path, *_goals(task, planned, replayed), *_obstacles(task, planned, replayed, tolerance))
 
 
 def check_watched(task: Task, layout: Layout) -> None:
@@ -82,11 +85,16 @@ def _goals(task: Task, planned: np.ndarray, replayed: np.ndarray) -> list[Criter
     return found
 
 
-def _obstacles(task: Task, replayed: np.ndarray, tolerance: float) -> list[Criterion]:
+def _obstacles(
+    task: Task, planned: np.ndarray, replayed: np.ndarray, tolerance: float
+) -> list[Criterion]:
     found = []
     for number, obstacle in enumerate(task.obstacles, 1):
         if isinstance(obstacle, Obstacle):
-            inside = float(obstacle.violation_between(replayed[:, list(obstacle.rows)])[0].max())
-            allowed = max(tolerance - obstacle.margin, 0.0)
+            rows = list(obstacle.rows)
+            cut, inside = (
+                float(obstacle.violation_between(y[:, rows])[0].max()) for y in (planned, replayed)
+            )
+            allowed = max(TOUCHING * tolerance, cut)
             found.append(Criterion(f"depth in obstacle {number}", inside, allowed))
     return found

@@ -11,7 +11,7 @@ from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.channels import state_at
 from sofa_softctl.scene.session import Session
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate import Following, Point
+from sofa_softctl.surrogate import Following, HalfSpace, Obstacle, Point, Task
 from sofa_softctl.surrogate.correction import accepted
 from sofa_softctl.surrogate.judgement import check_watched, criteria_of
 from sofa_softctl.surrogate.plan_scene import plan_scene, prepare_scene
@@ -135,6 +135,21 @@ def test_a_goal_that_the_plan_reaches_has_to_be_reached_on_the_full_robot(large)
         task = replace(large.task, outputs=(replace(term, tolerance=tolerance),))
         assert len(criteria_of(task, planned, seen, 1.0)) == count
     assert not criteria_of(large.task, planned, np.full_like(seen, np.nan), 1.0)[0].passed
+
+
+@pytest.mark.parametrize(
+    ("depth", "passed"), [(-0.1, True), (0.005, True), (0.05, False), (0.5, False)]
+)
+def test_the_full_robot_may_touch_an_obstacle_and_no_more(depth, passed):
+    """It moves along x beside a wall, 0.2 from it as planned; a distance of 1 is tolerated."""
+    tip = Point((0, 1, 2))
+    wall = Obstacle(tip, HalfSpace((0.0, 1.0, 0.0), 0.0), weight=1.0, margin=0.1)
+    planned = np.stack([np.arange(5.0), np.full(5, 0.2), np.zeros(5)], axis=1)
+    replayed = planned - [0.0, 0.2 + depth, 0.0]
+    path, inside = criteria_of(Task(tip, obstacles=(wall,)), planned, replayed, 1.0)
+    assert path.passed
+    assert inside.value == pytest.approx(depth)
+    assert inside.passed == passed
 
 
 def test_a_task_that_looks_at_what_is_not_watched_is_refused(large):
