@@ -27,7 +27,7 @@ from sofa_softctl.cli.options import (
     view_of,
 )
 from sofa_softctl.cli.root import app
-from sofa_softctl.cli.scenes import load_plugins
+from sofa_softctl.cli.scenes import exit_is_an_error, load_plugins
 from sofa_softctl.errors import SoftctlError, UsageError
 
 surrogate = typer.Typer(help="Equilibria that plans have kept.", no_args_is_help=True)
@@ -130,6 +130,7 @@ def plan(
         check_name(check_suffix, out)
     show = terminal.Terminal(quiet=quiet or as_json)
     with (
+        exit_is_an_error(scene),
         nullcontext() if out is None else RecordFile(out, overwrite=force) as file,
         stopping(kept),
         show.console.status("solving the equilibria around the start") as line,

@@ -23,3 +23,7 @@ class Task:
     """Obstacles of points."""
     rest: bool = False
     """Whether the robot rests at the end."""
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.probe, "locate"):
+            raise ValueError(f"probe must be a Point or a Laser. Got: {self.probe!r}")

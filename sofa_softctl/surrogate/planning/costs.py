@@ -70,6 +70,10 @@ class Following:
                 f"weight must be a number, or one for each of {len(self.goal)} instants. "
                 f"Got shape: {np.shape(self.weight)}"
             )
+        if np.min(self.weight) < 0.0:
+            raise ValueError(f"weight must not be negative. Got: {np.min(self.weight):g}")
+        if not self.tolerance > 0.0:
+            raise ValueError(f"tolerance must be positive. Got: {self.tolerance!r}")
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -124,6 +128,9 @@ class Effort:
     weight: float
     """[cost]; u is tension over the dynamics' force."""
 
+    def __post_init__(self) -> None:
+        _check_weight(self.weight)
+
     def value(self, u: np.ndarray) -> float:
         """See `InputCost`."""
         return 0.5 * self.weight * float(np.sum(u**2))
@@ -144,6 +151,9 @@ class Smoothness:
     weight: float
     """[cost]; u is tension over the dynamics' force."""
 
+    def __post_init__(self) -> None:
+        _check_weight(self.weight)
+
     def value(self, u: np.ndarray) -> float:
         """See `InputCost`."""
         return 0.5 * self.weight * float(np.sum(np.diff(u, axis=0) ** 2))
@@ -156,3 +166,8 @@ class Smoothness:
         """See `InputCost`."""
         D = scipy.sparse.diags_array((-1.0, 1.0), offsets=(0, 1), shape=(count - 1, count))
         return scipy.sparse.csr_array(self.weight * (D.T @ D))
+
+
+def _check_weight(weight: float) -> None:
+    if not 0.0 <= weight < np.inf:
+        raise ValueError(f"weight must be finite and not negative. Got: {weight!r}")

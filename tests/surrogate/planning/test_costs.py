@@ -7,6 +7,7 @@ from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
 from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
 from sofa_softctl.surrogate.planning.obstacles.solids import Box, HalfSpace, Sphere
 from sofa_softctl.surrogate.planning.probes import Laser, Point
+from sofa_softctl.surrogate.task import Task
 
 LASER = Laser(base=(0, 1, 2), tip=(3, 4, 5), normal=(0.0, 0.2, 2.0), offset=-3.0)
 SHAPES = [
@@ -111,6 +112,24 @@ def test_the_distance_of_following_leaves_out_the_start_and_goals_that_lead_the_
     for leading in (0.0, 0.4):
         weight = np.array([3.0, 0.5, leading, 1.0])
         assert Following(Point((0, 1, 2)), goal, weight).distance(y) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: Following(LASER, np.zeros((3, 3)), -1.0), "weight must not be negative. Got: -1"),
+        (
+            lambda: Following(LASER, np.zeros((3, 3)), tolerance=np.nan),
+            "tolerance must be positive",
+        ),
+        (lambda: Effort(-1.0), "weight must be finite and not negative. Got: -1.0"),
+        (lambda: Smoothness(np.nan), "weight must be finite and not negative. Got: nan"),
+        (lambda: Task(probe=None), "probe must be a Point or a Laser. Got: None"),
+    ],
+)
+def test_terms_that_make_no_sense_are_refused(make, told):
+    with pytest.raises(ValueError, match=told):
+        make()
 
 
 def test_goals_of_the_wrong_shape_are_refused():
