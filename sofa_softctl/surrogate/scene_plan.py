@@ -24,6 +24,9 @@ from sofa_softctl.surrogate.robot import PlannedRobot
 from sofa_softctl.surrogate.task import Task
 from sofa_softctl.units import Units
 
+COARSE = 0.1
+"""Distance of the full robot from its path, over the motion, from which on a plan says so [-]."""
+
 
 @dataclass(frozen=True, eq=False)
 class ScenePlan:
@@ -116,7 +119,21 @@ class ScenePlan:
         reasons = [self.plan.message]
         if self.report is not None and not self.report.passed:
             reasons.append(f"{self.report.reason} {self._advice}")
+        elif self.report is not None:
+            reasons.append(self._coarse)
         return " ".join(filter(None, reasons))
+
+    @property
+    def _coarse(self) -> str:
+        """That the full robot is off by much of a small motion; empty if it is not."""
+        assert self.report is not None
+        off, motion = self.report.criteria[0].value, float(np.ptp(self.spot, axis=0).max())
+        if off <= COARSE * motion or not motion:
+            return ""
+        return (
+            f"The full robot is off its path by {off:.2g}. That is {off / motion:.0%} of the "
+            "motion: give a smaller replay_tolerance."
+        )
 
     @property
     def _advice(self) -> str:

@@ -48,6 +48,14 @@ def test_a_plan_that_misses_on_the_full_robot_is_corrected_there(raw, large):
     assert apart[1:].max() == pytest.approx(path.value)
 
 
+def test_a_plan_that_is_followed_coarsely_says_so(large):
+    """Off by 0.1 mm, which is nothing of a circle of 80 mm, and much of a motion of 0.2 mm."""
+    y = large.plan.y
+    small = replace(large, plan=replace(large.plan, y=y[:1] + 1e-3 * (y - y[:1])))
+    assert large.message == ""
+    assert "of the motion: give a smaller replay_tolerance." in small.message
+
+
 def test_a_run_with_the_file_does_what_the_replay_did(large, tmp_path):
     """Bit for bit: the same scene, the same controller, the same steps."""
     large.write(tmp_path / "circle.mcap")

@@ -173,6 +173,16 @@ def test_only_the_estimate_from_the_command_line():
     assert CliRunner().invoke(app, [*command, "--quiet"]).output == ""
 
 
+def test_a_task_that_calls_exit_is_an_error(tmp_path):
+    planar = SCENE.with_name("planar_arm.py")
+    text = planar.read_text().replace("os.path.abspath(__file__)", repr(str(planar)))
+    scene = tmp_path / "arm.py"
+    scene.write_text(f"{text}\nTASKS = {{'reach': lambda layout, share: exit(0)}}\n")
+    found = CliRunner().invoke(app, ["plan", str(scene), "--task", "reach"])
+    assert found.exit_code == 1
+    assert "called exit(0)" in str(found.exception)
+
+
 def test_what_does_not_go_together_is_told_before_anything_is_loaded(tmp_path):
     def told(*options):
         return str(CliRunner().invoke(app, ["plan", "none.py", "--task", "a", *options]).exception)
