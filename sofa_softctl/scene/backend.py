@@ -90,7 +90,7 @@ def _start(choice: str) -> str:
     """Import Sofa as it was chosen; say why a SOFA that is here is not taken."""
     found = find_installation() if choice != "embedded" else None
     if choice == "sofa" and found is None:
-        raise BackendError(_nothing_found())
+        raise BackendError(nothing_found())
     note = ""
     if found is not None:
         try:
@@ -105,7 +105,8 @@ def _start(choice: str) -> str:
     return note
 
 
-def _nothing_found() -> str:
+def nothing_found() -> str:
+    """Why SOFA cannot be had where there is none, and what to do."""
     root = sofa_root()
     where = "on the path, and SOFA_ROOT is not set"
     if root is not None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from sofa_softctl._internal.processes import first_calls
 from sofa_softctl.errors import BackendError, SoftctlError
-from sofa_softctl.scene.backend import CHOICES, find_backend
+from sofa_softctl.scene.backend import CHOICES, find_backend, nothing_found
 from sofa_softctl.scene.sofa.installation import find_installation
 
 LAST_LINES = 12
@@ -25,12 +25,19 @@ def backend_of_runs(choice: str = "auto") -> str:
     """The backend that `softctl run --backend CHOICE` asks for: 'embedded', or 'auto' or 'sofa'.
 
     Where no SOFA is installed, 'auto' is 'embedded'.
+
+    Raises:
+        BackendError: there is no such backend, or SOFA is asked for and not installed.
     """
     if choice == "auto":
         choice = os.environ.get("SOFTCTL_BACKEND", "auto").lower()
     if choice not in CHOICES:
         raise BackendError(f"Unknown backend '{choice}'; known: {', '.join(CHOICES)}.")
-    return "embedded" if choice == "auto" and find_installation() is None else choice
+    if choice != "embedded" and find_installation() is None:
+        if choice == "sofa":
+            raise BackendError(nothing_found())
+        return "embedded"
+    return choice
 
 
 def call_on_backend(backend: str, function: Callable[..., Any], *given: Any) -> Any:
