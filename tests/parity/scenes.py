@@ -266,7 +266,10 @@ CASES = {
 CASES |= bodies.CASES | {"bodies_joined": (bodies.joined, {"box": box})} | contacts.cases(box)
 CASES |= hyperelastic.cases(box)
 
-INVERSE = ("inflated_to_a_goal", "inflated_to_a_volume", "inflated_within_limits", "stiffened")
+INVERSE = (
+    *("inflated_to_a_goal", "inflated_to_a_volume", "inflated_within_limits", "stiffened"),
+    *(name for name, (create, _) in bodies.CASES.items() if create is bodies.inverse),
+)
 """Those whose records need the plugin SoftRobots.Inverse."""
 
 STEPS = (1, 5, 20, 40)
