@@ -56,45 +56,97 @@ def call_on_backend(backend: str, function: Callable[..., Any], *given: Any) -> 
     """
     if backend == find_backend().name:
         return function(*given)
-    with tempfile.TemporaryDirectory(prefix="softctl-") as folder:
-        log = Path(folder) / "said.log"
+    with BackendChild(backend, _answer, first_calls(leave_out="backend"), function, given) as child:
+        return child.receive()
+
+
+class BackendChild:
+    """A process with a backend of its own; use as a context, which ends the process.
+
+    Args:
+        backend: 'embedded', 'sofa' or 'auto'.
+        serve: Called in the process with its end of a pipe, when its backend is chosen: sends
+            answers (True, value). What it raises is raised by `receive`.
+        given: Further arguments of it; all picklable.
+    """
+
+    def __init__(self, backend: str, serve: Callable[..., None], *given: Any) -> None:
+        self.backend = backend
+        handle, name = tempfile.mkstemp(prefix="softctl-", suffix=".log")
+        os.close(handle)
+        self._log = Path(name)
         context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(
-            target=_serve, args=(theirs, str(log), backend, function, given), daemon=True
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(
+            target=_main, args=(theirs, str(self._log), backend, serve, given), daemon=True
         )
-        process.start()
+        self._process.start()
         theirs.close()
+
+    def send(self, value: Any) -> None:
+        """Send to the process."""
+        self._connection.send(value)
+
+    def receive(self) -> Any:
+        """The next answer.
+
+        Raises:
+            SoftctlError: what the process raised, or that it died, with its last lines.
+        """
         try:
-            good, value = ours.recv()
+            good, value = self._connection.recv()
         except EOFError as error:
-            process.join()
-            code = process.exitcode or 0
+            self._process.join()
+            code = self._process.exitcode or 0
             how = f"was killed by {signal.Signals(-code).name}" if code < 0 else "ended"
-            said = "\n".join(log.read_text(errors="replace").splitlines()[-LAST_LINES:])
-            raise BackendError(f"The process of the backend '{backend}' {how}.\n{said}") from error
-        finally:
-            ours.close()
-            process.join(timeout=10)
-            process.kill()
-    if not good:
-        raise SoftctlError(f"Backend '{backend}': {value}")
-    return value
+            said = self._log.read_text(errors="replace").splitlines()[-LAST_LINES:]
+            raise BackendError(
+                "\n".join((f"The process of the backend '{self.backend}' {how}.", *said))
+            ) from error
+        if good:
+            return value
+        raise SoftctlError(f"Backend '{self.backend}': {value}")
+
+    def __enter__(self) -> BackendChild:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None = None, *rest: object) -> None:
+        self._connection.close()
+        if kind is None:  # at an error, as at Ctrl-C, nobody waits for what it does
+            self._process.join(timeout=10)
+        self._process.kill()
+        self._log.unlink(missing_ok=True)
 
 
-def _serve(
-    connection: Connection, log: str, backend: str, function: Callable[..., Any], given: Any
+def _answer(
+    connection: Connection,
+    first: list[Callable[[], object]],
+    function: Callable[..., Any],
+    given: tuple[Any, ...],
 ) -> None:
-    """The process: its answer is whether it went well, and what came out."""
+    """In the process: what a function returns."""
+    for call in first:
+        call()
+    connection.send((True, function(*given)))
+
+
+def _main(
+    connection: Connection,
+    log: str,
+    backend: str,
+    serve: Callable[..., None],
+    given: tuple[Any, ...],
+) -> None:
+    """The process: serves until it is done, or the connection closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which ends this one
     with open(log, "wb", buffering=0) as file:  # what SOFA and scenes print must not mix in
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
     try:
         find_backend(backend)
-        for call in first_calls(leave_out="backend"):
-            call()
-        connection.send((True, function(*given)))
+        serve(connection, *given)
+    except EOFError:
+        pass
     except Exception as error:
         name = "" if isinstance(error, SoftctlError) else f"{type(error).__name__}: "
         connection.send((False, f"{name}{error}"))

@@ -1,12 +1,14 @@
 """Calls on another backend: in a process of its own, with what it says when it fails."""
 
 import os
+import signal
+import time
 
 import pytest
 
 from sofa_softctl.errors import BackendError, SoftctlError
 from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.backend_call import backend_of_runs, call_on_backend
+from sofa_softctl.scene.backend_call import BackendChild, backend_of_runs, call_on_backend
 from sofa_softctl.scene.sofa.installation import find_installation
 
 
@@ -23,6 +25,11 @@ def raising():
 
 def stumbling():
     return {}["a key"]
+
+
+def hanging(connection):
+    connection.send((True, "begun"))
+    time.sleep(3600)
 
 
 def dying():
@@ -42,6 +49,16 @@ def test_the_own_backend_is_called_here_and_another_one_elsewhere():
 def test_an_error_there_is_raised_here_with_its_text(function, text):
     with pytest.raises(SoftctlError, match=f"^Backend 'auto': {text}"):
         call_on_backend("auto", function)
+
+
+def test_ctrl_c_does_not_wait_for_what_the_process_does():
+    """It would take an hour; `__exit__` kills it, and waits until it is gone."""
+    child = BackendChild("embedded", hanging)
+    with pytest.raises(KeyboardInterrupt), child:
+        assert child.receive() == "begun"
+        raise KeyboardInterrupt
+    child._process.join(timeout=30)
+    assert child._process.exitcode == -signal.SIGKILL
 
 
 def test_a_process_that_dies_is_reported_with_what_it_said_last():
