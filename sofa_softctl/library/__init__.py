@@ -6,6 +6,9 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         "build": ["Builder"],
+        "chain_identification": ["Frame", "RecordedMotion", "identify_chain", "record"],
+        "chain_model": ["ChainModel", "Plant", "rollout"],
+        "chain_motion": ["chain_problem", "tension_command"],
         "controller": ["LibraryController"],
         "library": ["TrajectoryLibrary", "shape_of"],
         "ocp.problem": ["Mirror", "OptimalControlProblem", "Parameter", "Variable"],

@@ -1,0 +1,292 @@
+"""An FEM robot that bends in a plane, as a chain of rigid links on springs, pulled by a cable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Scalar = Any
+"""A number, an array of numbers of several chains, or a CasADi symbol."""
+NEWTON = 30
+"""Most iterations to an equilibrium."""
+
+
+class Plant(NamedTuple):
+    """What may differ from the robot that was identified."""
+
+    payload: Scalar
+    """Point mass at the tip [mass]."""
+    stiffness: Scalar = 1.0
+    """Factor of stiffness and damping [-]."""
+    mass: Scalar = 1.0
+    """Factor of the links' mass [-]."""
+
+
+@dataclass(frozen=True)
+class ChainModel:
+    """Pseudo-rigid-body model: n links behind a fixed one, with springs between them.
+
+    Angles are absolute, 0 where the unloaded robot is straight. The joints' torques are
+    r T - k a - b a^3 - c a', with the bending a of a joint and the tension T. The cable presses
+    links together, which scales their lengths by 1 - s T, as if at once. SOFA's implicit Euler adds
+    damping, so the model holds for steps of `dt` alone.
+
+    All methods compute with numbers, arrays and CasADi symbols alike.
+
+    Source: Su, "A pseudorigid-body 3R model for determining large deflection of cantilever beams
+        subject to tip loads", J. Mechanisms Robotics 2009, for the joints; damping, cubic springs
+        and the cable are additions.
+    """
+
+    lengths: Sequence[float]
+    """Of the fixed link and the n others [length], shape (n + 1,)."""
+    stiffness: Sequence[float]
+    """k [force length], shape (n,)."""
+    cubic: Sequence[float]
+    """b [force length], shape (n,)."""
+    damping: Sequence[float]
+    """c [force length time], shape (n,)."""
+    arms: Sequence[float]
+    """r, moment arms of the cable [length], shape (n,)."""
+    shortening: float
+    """s [1 / force]."""
+    density: float
+    """Mass by length of the links [mass / length]."""
+    gravity: float
+    """Gravity along the straight robot, positive from its base to its tip [length / time^2]."""
+    dt: float
+    """Time step of the identification [time]."""
+    misfit: float = 0.0
+    """Rms distance from the points that it was identified from [length]."""
+
+    def __post_init__(self) -> None:
+        n = len(self.stiffness)
+        sizes = [len(each) for each in (self.cubic, self.damping, self.arms)]
+        if n == 0 or sizes != 3 * [n] or len(self.lengths) != n + 1:
+            raise ValueError(
+                "A chain of n links needs n values of stiffness, cubic, damping and arms, and "
+                f"n + 1 lengths. Got: {n}, {sizes} and {len(self.lengths)}"
+            )
+        positive = [*self.lengths[1:], *self.stiffness, self.density, self.dt]
+        if not min(positive) > 0.0 or self.lengths[0] < 0.0 or min(self.damping) < 0.0:
+            raise ValueError(
+                "A chain needs lengths, stiffness, density and dt above 0, and damping of at "
+                f"least 0. Got: {self}"
+            )
+
+    @property
+    def count(self) -> int:
+        """Number n of moving links."""
+        return len(self.stiffness)
+
+    def tip(self, angles: Sequence[Scalar], tension: Scalar) -> tuple[Scalar, Scalar]:
+        """Position of the tip, along the straight robot and aside [length]."""
+        return self.point(angles, tension, sum(self.lengths))
+
+    def point(
+        self, angles: Sequence[Scalar], tension: Scalar, at: float
+    ) -> tuple[Scalar, Scalar]:
+        """Position of the point at a distance `at` from the base, along and aside [length]."""
+        along, aside, left = min(self.lengths[0], at), 0.0, at - self.lengths[0]
+        for length, angle in zip(self.lengths[1:], angles, strict=True):
+            part = min(max(left, 0.0), length)
+            along, aside = along + part * cos(angle), aside + part * sin(angle)
+            left = left - length
+        shorter = 1.0 - self.shortening * tension
+        return shorter * along, shorter * aside
+
+    def tip_motion(
+        self, angles: Sequence[Scalar], speeds: Sequence[Scalar], tension: Scalar, plant: Plant
+    ) -> tuple[Scalar, Scalar, Scalar]:
+        """Displacement of the tip aside, its speed and acceleration, at constant tension."""
+        turning = self.acceleration(angles, speeds, tension, plant)
+        shorter = 1.0 - self.shortening * tension
+        y = speed = acceleration = 0.0
+        every = zip(self.lengths[1:], angles, speeds, turning, strict=True)
+        for length, angle, rate, change in every:
+            part = shorter * length
+            y = y + part * sin(angle)
+            speed = speed + part * cos(angle) * rate
+            acceleration = acceleration + part * (cos(angle) * change - sin(angle) * rate**2)
+        return y, speed, acceleration
+
+    def torques(
+        self, angles: Sequence[Scalar], speeds: Sequence[Scalar], tension: Scalar, plant: Plant
+    ) -> list[Scalar]:
+        """Torques on the links: springs, dampers, cable, gravity [force length]; n of them.
+
+        0 at rest is an equilibrium.
+        """
+        joints = []
+        for i in range(self.count):
+            bend, rate = angles[i], speeds[i]
+            if i:
+                bend, rate = bend - angles[i - 1], rate - speeds[i - 1]
+            spring = self.stiffness[i] * bend + self.cubic[i] * bend**3 + self.damping[i] * rate
+            joints.append(self.arms[i] * tension - plant.stiffness * spring)
+        weights = [each * self.gravity for each in self._carried(tension, plant)]
+        hanging = [w * sin(angle) for w, angle in zip(weights, angles, strict=True)]
+        return [
+            joint - further - weight
+            for (joint, further), weight in zip(pairwise([*joints, 0.0]), hanging, strict=True)
+        ]
+
+    def acceleration(
+        self, angles: Sequence[Scalar], speeds: Sequence[Scalar], tension: Scalar, plant: Plant
+    ) -> list[Scalar]:
+        """Angular accelerations of the links [rad / time^2]; n of them."""
+        n, lengths, masses = self.count, self._lengths(tension), self._masses(plant)
+        push = self.torques(angles, speeds, tension, plant)
+        matrix: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+        beyond = plant.payload
+        for j in reversed(range(n)):
+            matrix[j][j] = lengths[j] ** 2 * (masses[j] / 3.0 + beyond)
+            for i in range(j):
+                common = lengths[i] * lengths[j] * (0.5 * masses[j] + beyond)
+                apart = angles[i] - angles[j]
+                matrix[i][j] = matrix[j][i] = common * cos(apart)
+                turn = common * sin(apart)
+                push[i] = push[i] - turn * speeds[j] ** 2
+                push[j] = push[j] + turn * speeds[i] ** 2
+            beyond = beyond + masses[j]
+        return solved(matrix, push)
+
+    def energy(
+        self, angles: Sequence[float], speeds: Sequence[float], plant: Plant
+    ) -> float:
+        """Kinetic and potential energy without the cable [force length]."""
+        total, at, speed = 0.0, np.zeros(2), np.zeros(2)
+        for i, mass in enumerate(self._masses(plant)):
+            length, angle, rate = self.lengths[i + 1], angles[i], speeds[i]
+            way = length * np.array([np.cos(angle), np.sin(angle)])
+            change = length * rate * np.array([-np.sin(angle), np.cos(angle)])
+            middle = speed + 0.5 * change
+            total += 0.5 * mass * (middle @ middle + length**2 * rate**2 / 12.0)
+            total -= self.gravity * mass * (at + 0.5 * way)[0]
+            bend = angle - (angles[i - 1] if i else 0.0)
+            total += plant.stiffness * (
+                0.5 * self.stiffness[i] * bend**2 + 0.25 * self.cubic[i] * bend**4
+            )
+            at, speed = at + way, speed + change
+        return float(total + plant.payload * (0.5 * speed @ speed - self.gravity * at[0]))
+
+    def equilibrium(self, tension: Scalar, plant: Plant) -> np.ndarray:
+        """Angles at rest, by Newton's method from the straight robot, shape (n, ...).
+
+        Numbers or arrays of several chains, not symbols. NaN where there is none.
+        """
+        shape = np.broadcast_shapes(*(np.shape(each) for each in (tension, *plant)))
+        angles, still, tiny = np.zeros((self.count, *shape)), self.count * [0.0], 1e-6
+        for _ in range(NEWTON):
+            torque = np.array(self.torques(angles, still, tension, plant))
+            slopes = []
+            for i in range(self.count):
+                moved = angles.copy()
+                moved[i] += tiny
+                slopes.append(np.array(self.torques(moved, still, tension, plant)) - torque)
+            J = np.moveaxis(np.array(slopes) / tiny, (0, 1), (-1, -2))  # (..., torque, angle)
+            step = np.linalg.solve(J, -np.moveaxis(torque, 0, -1)[..., None])[..., 0]
+            largest = np.abs(step).max(axis=-1, keepdims=True)
+            angles = angles + np.moveaxis(step / np.maximum(1.0, largest / 0.3), -1, 0)
+            if largest.max() < 1e-9:
+                return angles
+        return np.where(np.moveaxis(largest, -1, 0) < 1e-6, angles, np.nan)
+
+    def _lengths(self, tension: Scalar) -> list[Scalar]:
+        shorter = 1.0 - self.shortening * tension
+        return [shorter * length for length in self.lengths[1:]]
+
+    def _masses(self, plant: Plant) -> list[Scalar]:
+        return [self.density * plant.mass * length for length in self.lengths[1:]]
+
+    def _carried(self, tension: Scalar, plant: Plant) -> list[Scalar]:
+        """First moments of all that each link turns, if alone [mass length]."""
+        moments, beyond = [], plant.payload
+        every = zip(self._lengths(tension), self._masses(plant), strict=True)
+        for length, mass in reversed(list(every)):
+            moments.append(length * (0.5 * mass + beyond))
+            beyond = beyond + mass
+        return moments[::-1]
+
+
+def solved(matrix: list[list[Scalar]], right: list[Scalar]) -> list[Scalar]:
+    """x of M x = b by M = L D L', with M symmetric, positive definite and small."""
+    n = len(right)
+    lower: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    pivots: list[Scalar] = []
+    y: list[Scalar] = []
+    for i in range(n):
+        for j in range(i):
+            left = matrix[i][j]
+            for k in range(j):
+                left = left - lower[i][k] * lower[j][k] * pivots[k]
+            lower[i][j] = left / pivots[j]
+        pivot, value = matrix[i][i], right[i]
+        for k in range(i):
+            pivot = pivot - lower[i][k] ** 2 * pivots[k]
+            value = value - lower[i][k] * y[k]
+        pivots.append(pivot)
+        y.append(value)
+    x = [value / pivot for value, pivot in zip(y, pivots, strict=True)]
+    for i in reversed(range(n)):
+        for k in range(i + 1, n):
+            x[i] = x[i] - lower[k][i] * x[k]
+    return x
+
+
+def sin(angle: Scalar) -> Scalar:
+    """Sine of a number, an array or a symbol."""
+    return angle.sin() if hasattr(angle, "sin") else np.sin(angle)
+
+
+def cos(angle: Scalar) -> Scalar:
+    """Cosine of a number, an array or a symbol."""
+    return angle.cos() if hasattr(angle, "cos") else np.cos(angle)
+
+
+def rollout(
+    model: ChainModel,
+    angles: np.ndarray,
+    speeds: np.ndarray,
+    tension: np.ndarray,
+    plant: Plant,
+    *,
+    dt: float,
+    steps: int = 1,
+) -> np.ndarray:
+    """Angles and speeds of chains while the tension goes linearly from sample to sample.
+
+    Args:
+        model: The chain; its constants may be arrays, one a chain.
+        angles: At the start, shape (n, ...).
+        speeds: At the start, shape (n, ...).
+        tension: At each sample, shape (K + 1, ...) [force].
+        plant: Payload and factors, of one shape with the chains, or numbers.
+        dt: Time from sample to sample [time].
+        steps: Steps of the Runge-Kutta method of order four between two.
+
+    Returns:
+        Angles, then speeds, shape (K + 1, 2 n, ...).
+    """
+    n, h = model.count, dt / steps
+    x = np.concatenate((angles, speeds))
+    seen = np.empty((len(tension), *x.shape))
+    seen[0] = x
+
+    def rate(x: np.ndarray, force: Any) -> np.ndarray:
+        return np.concatenate((x[n:], model.acceleration(x[:n], x[n:], force, plant)))
+
+    for k, (begin, end) in enumerate(pairwise(tension)):
+        for i in range(steps):
+            first, middle, last = (begin + (i + s) / steps * (end - begin) for s in (0, 0.5, 1))
+            k1 = rate(x, first)
+            k2 = rate(x + 0.5 * h * k1, middle)
+            k3 = rate(x + 0.5 * h * k2, middle)
+            k4 = rate(x + h * k3, last)
+            x = x + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+        seen[k + 1] = x
+    return seen
