@@ -51,7 +51,7 @@ MODEL = ChainModel(
     misfit=0.57,
 )
 """What `identified` gives."""
-HORIZON = 0.4
+HORIZON = 0.35
 """Of a motion."""
 PAYLOAD = 0.005
 SETTLE, PERIOD = 1.5, 1.0
@@ -67,11 +67,11 @@ def motions():
         goal=(5.0, 50.0),
         payload=(0.003, 0.007),
         tension_max=2000.0,
-        rate_max=20000.0,
-        tolerance=0.5,
+        rate_max=30000.0,
+        tolerance=1.0,
         units=UNITS,
-        intervals=20,
-        steps=8,
+        intervals=14,
+        steps=10,
     )
 
 

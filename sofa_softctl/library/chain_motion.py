@@ -56,7 +56,7 @@ def chain_problem(
     )
     n, usual = model.count, tension_max / horizon
     torque = model.stiffness[0]  # scale of torques: that of a bending of 1 rad
-    rate = swing_rate(model, 0.5 * sum(tension), 0.5 * sum(payload))
+    rate = swing_rate(model, 0.5 * sum(tension), Plant(0.5 * sum(payload)))
     still = n * [0.0]
 
     def split(x: Symbol) -> tuple[list[Symbol], list[Symbol], Symbol]:
@@ -125,9 +125,9 @@ def rest_tension(model: ChainModel, aside: float, plant: Plant, largest: float) 
     return 0.5 * (low + high)
 
 
-def swing_rate(model: ChainModel, tension: float, payload: float) -> float:
+def swing_rate(model: ChainModel, tension: float, plant: Plant) -> float:
     """Angular frequency of the slowest swing about the equilibrium, undamped [rad / time]."""
-    n, plant, tiny = model.count, Plant(payload), 1e-6
+    n, tiny = model.count, 1e-6
     angles = model.equilibrium(tension, plant)
     at_rest = np.array(model.acceleration(list(angles), n * [0.0], tension, plant))
     slopes = []
@@ -138,7 +138,7 @@ def swing_rate(model: ChainModel, tension: float, payload: float) -> float:
     if not squares.min() > 0.0:
         raise ValueError(
             f"The chain has no stable equilibrium at a tension of {tension:.4g} and a payload of "
-            f"{payload:.4g}: it buckles. Allow less payload."
+            f"{plant.payload:.4g}: it buckles. Allow less payload."
         )
     return float(np.sqrt(squares.min()))
 
