@@ -6,10 +6,12 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         "build": ["Builder"],
+        "chain_correction": ["ChainCorrection", "Limits"],
         "chain_identification": ["Frame", "RecordedMotion", "identify_chain", "record"],
         "chain_model": ["ChainModel", "Plant", "rollout"],
         "chain_motion": ["chain_problem", "tension_command"],
         "controller": ["LibraryController"],
+        "correcting": ["CorrectingLibraryController"],
         "library": ["TrajectoryLibrary", "shape_of"],
         "ocp.problem": ["Mirror", "OptimalControlProblem", "Parameter", "Variable"],
         "ocp.shooting": ["Program"],

@@ -1,4 +1,4 @@
-"""Correct a motion of a chain by what was measured in its first part."""
+"""Correct a motion of a chain once, by what was measured in its first part."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
-from sofa_softctl.library.chain_model import ChainModel, Plant, rollout
+from sofa_softctl.library.chain_model import ChainModel, Plant, rollout, slopes
 from sofa_softctl.library.chain_motion import swing_rate
 from sofa_softctl.library.ocp.problem import Motion
 
-TINY = 1e-5
-"""Step of finite differences, as a share of each unknown's scale."""
+FAR = 1e3
+"""What a chain misses that buckles or whose steps are not stable, in units of the data."""
 
 
 @dataclass(frozen=True)
 class Prior:
-    """What is known of the plant before anything is measured."""
+    """What is known of the plant before anything is measured: means and standard deviations."""
 
     payload: float
     """Expected payload [mass]."""
     payload_spread: float
-    """Standard deviation of the payload [mass]."""
-    stiffness_spread: float = 0.1
+    """Its standard deviation [mass]."""
+    stiffness_spread: float
     """Standard deviation of the factor of stiffness, expected to be 1 [-]."""
-    noise: float = 1.0
-    """Standard deviation of the tip: model and sensor [length]."""
+    noise: float
+    """Standard deviation of the mean position of the tip, by model and sensor [length]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,70 +36,79 @@ class Estimate:
     """What differs from the nominal plant, and the state now."""
 
     plant: Plant
-    """Payload and factor of stiffness; what is heavier in the links shows as payload."""
+    """Payload and factor of stiffness; links that are heavier show as payload."""
     x: np.ndarray
     """Angles, speeds and tension now, shape (2 n + 1,)."""
-    misfit: float
-    """Rms distance of the tip from the model [length]."""
     offset: np.ndarray
     """Measured less modelled position of the tip now, along and aside [length], shape (2,)."""
+    misfit: float
+    """Rms distance of the tip from the model [length]."""
 
 
 def estimate(
-    model: ChainModel,
-    tension: ArrayLike,
-    tip: ArrayLike,
-    prior: Prior,
-    *,
-    steps: int = 2,
+    model: ChainModel, tension: ArrayLike, tip: ArrayLike, prior: Prior, *, steps: int = 2
 ) -> Estimate:
     """Payload, stiffness and state by least squares from positions of the tip since rest.
 
     Args:
         model: The chain of the nominal robot.
-        tension: At rest, then at the end of each step since [force], shape (K + 1,).
-        tip: Measured positions along and aside then [length], shape (K + 1, 2).
-        prior: What is known before.
-        steps: Steps of integration a step.
+        tension: At rest, then in each step since [force], shape (K + 1,).
+        tip: Positions along and aside at the same instants [length], shape (K + 1, 2).
+        prior: What is known before. All positions together count as much as one of its noise,
+            since the model's errors at neighbouring instants are alike.
+        steps: Steps of integration a step of the scene.
+
+    Raises:
+        ValueError: Numbers of tensions and positions differ, or they are not finite.
     """
     pulls, seen = np.asarray(tension, float), np.asarray(tip, float)
-    expected = np.array([prior.payload, 1.0])
-    spread = np.array([prior.payload_spread, prior.stiffness_spread])
-
-    def simulated(unknown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """States and tips of the plants of unknowns of shape (2, m)."""
-        plant = Plant(*(expected[:, None] + spread[:, None] * unknown))
-        angles = model.equilibrium(pulls[0], plant)
-        x = rollout(
-            model, angles, np.zeros_like(angles), pulls, plant, dt=model.dt, steps=steps
+    if seen.shape != (len(pulls), 2) or not (np.isfinite(pulls).all() and np.isfinite(seen).all()):
+        raise ValueError(
+            "An estimate needs finite tensions of shape (K + 1,) and positions of shape "
+            f"(K + 1, 2). Got shapes: {pulls.shape} and {seen.shape}"
         )
-        n = model.count
-        return x, np.array(model.tip([x[:, i] for i in range(n)], pulls[:, None]))
+    mean = np.array([[prior.payload], [1.0]])
+    spread = np.array([[prior.payload_spread], [prior.stiffness_spread]])
+    n, count = model.count, np.sqrt(len(pulls))
 
-    def misses(unknown: np.ndarray) -> np.ndarray:
-        """Shape (rows, m)."""
-        _, tips = simulated(unknown)
-        far = (tips - seen.T[..., None]) / prior.noise
-        far = np.nan_to_num(far, nan=1e3).clip(-1e3, 1e3)
-        # neighbouring samples share the model's error: all together count as one for each swing
-        return np.concatenate((far.reshape(-1, unknown.shape[1]) / np.sqrt(len(seen)), unknown))
+    def away(share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """States (K + 1, 2 n, c), and measured less modelled tips (2, K + 1, c)."""
+        plant = Plant(*(mean + spread * share))
+        angles = model.equilibrium(pulls[0], plant)
+        x = rollout(model, angles, 0.0 * angles, pulls, plant, dt=model.dt, steps=steps)
+        tips = model.tip([x[:, i] for i in range(n)], pulls[:, None])
+        return x, seen.T[..., None] - np.array(tips)
+
+    def misses(share: np.ndarray) -> np.ndarray:
+        """Shape (rows, c)."""
+        far = np.nan_to_num(away(share)[1] / prior.noise, nan=FAR).clip(-FAR, FAR)
+        return np.concatenate((far.reshape(-1, share.shape[1]) / count, share))
 
     found = least_squares(
         lambda share: misses(share[:, None])[:, 0],
         np.zeros(2),
-        lambda share: _slopes(misses, share),
-        bounds=(-0.8 * expected / spread, np.inf),
-        xtol=1e-6,
+        lambda share: slopes(misses, share),
+        bounds=((-0.9 * mean / spread).ravel(), np.inf),
+        xtol=1e-5,
+        ftol=1e-5,
     )
-    x, tips = simulated(found.x[:, None])
-    plant = Plant(*(float(each) for each in expected + spread * found.x))
-    away = seen.T - tips[..., 0]
+    x, left = away(found.x[:, None])
     return Estimate(
-        plant=plant,
+        plant=Plant(*(float(v) for v in (mean + spread * found.x[:, None]).ravel())),
         x=np.append(x[-1, :, 0], pulls[-1]),
-        misfit=float(np.sqrt((away**2).sum(axis=0).mean())),
-        offset=away[:, -1],
+        offset=left[:, -1, 0],
+        misfit=float(np.sqrt((left**2).sum(axis=0).mean())),
     )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of the cable."""
+
+    tension_max: float
+    """Largest tension; the least is 0 [force]."""
+    rate_max: float
+    """Largest rate of the tension, both ways [force / time]."""
 
 
 def replanned(
@@ -110,11 +119,10 @@ def replanned(
     *,
     goal: float,
     horizon: float,
-    tension_max: float,
-    rate_max: float,
+    limits: Limits,
     steps: int = 10,
 ) -> Motion:
-    """The motion with other inputs from an interval on, such that the estimated plant rests at the goal.
+    """Change the inputs from an interval on such that the estimated plant rests at the goal.
 
     Least squares on the end, with little weight on changes of the inputs.
 
@@ -125,59 +133,122 @@ def replanned(
         now: Estimate of plant and state at its start.
         goal: Displacement of the tip at the end [length].
         horizon: Duration of the whole motion [time].
-        tension_max: Largest tension [force].
-        rate_max: Largest rate of the tension, both ways [force / time].
+        limits: Of the cable.
         steps: Steps of integration an interval.
     """
     n, dt, plant = model.count, horizon / len(motion.u), now.plant
-    planned = motion.u[interval:, 0] / rate_max
-    size, still = sum(model.lengths), n * [0.0]
-    rate = swing_rate(model, float(now.x[-1]), plant)
+    top, most = limits.tension_max, limits.rate_max
+    planned = motion.u[interval:, :1] / most
+    size, rate = sum(model.lengths), swing_rate(model, float(now.x[-1]), plant)
 
-    def pulls(share: np.ndarray) -> np.ndarray:
-        change = dt * rate_max * np.cumsum(share, axis=0)
-        return now.x[-1] + np.concatenate((np.zeros_like(change[:1]), change))
-
-    def states(share: np.ndarray) -> np.ndarray:
+    def course(share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Tensions (N + 1, c) and states (N + 1, 2 n, c) at the ends of the intervals left."""
+        change = np.cumsum(dt * most * share, axis=0)
+        pulls = now.x[-1] + np.concatenate((0.0 * change[:1], change))
         angles, speeds = (
-            np.broadcast_to(each[:, None], (n, share.shape[1])) for each in (now.x[:n], now.x[n:-1])
+            np.repeat(each[:, None], share.shape[1], axis=1) for each in (now.x[:n], now.x[n:-1])
         )
-        return rollout(model, angles, speeds, pulls(share), plant, dt=dt, steps=steps)
+        return pulls, rollout(model, angles, speeds, pulls, plant, dt=dt, steps=steps)
 
     def misses(share: np.ndarray) -> np.ndarray:
-        """Shape (rows, m): the end [length], excess tension, change."""
-        tension, x = pulls(share), states(share)[-1]
-        angles, speeds = list(x[:n]), x[n:]
-        arrived = model.tip(angles, tension[-1])[1] + now.offset[1] - goal
-        balance = np.array(model.torques(angles, still, tension[-1], plant)) / model.stiffness[0]
-        over = np.maximum(tension - tension_max, 0.0) + np.maximum(-tension, 0.0)
-        return np.concatenate(
-            (
-                arrived[None],
-                size * speeds / rate,
-                size * balance,
-                100.0 * size * over / tension_max,
-                0.1 * (share - planned[:, None]),
-            )
+        """The end [length], the tension's excess, changes of the inputs; shape (rows, c)."""
+        pulls, x = course(share)
+        angles, speeds = list(x[-1, :n]), x[-1, n:]
+        tip = model.tip(angles, pulls[-1])[1] + now.offset[1] - goal
+        torques = np.array(model.torques(angles, n * [0.0], pulls[-1], plant))
+        excess = np.maximum(pulls - top, 0.0) + np.maximum(-pulls, 0.0)
+        parts = (
+            tip[None],
+            size * speeds / rate,
+            size * torques / model.stiffness[0],
+            100.0 * size * excess / top,
+            0.1 * (share - planned),
         )
+        return np.nan_to_num(np.concatenate(parts), nan=FAR).clip(-FAR, FAR)
 
     found = least_squares(
         lambda share: misses(share[:, None])[:, 0],
-        np.clip(planned, -0.99, 0.99),
-        lambda share: _slopes(misses, share),
+        planned[:, 0].clip(-0.999, 0.999),
+        lambda share: slopes(misses, share),
         bounds=(-1.0, 1.0),
-        xtol=1e-6,
+        xtol=1e-4,
+        ftol=1e-4,
+        max_nfev=20,
     )
     share = found.x[:, None]
-    x = np.concatenate((states(share)[..., 0], pulls(share)), axis=1)
+    pulls, x = course(share)
+    after = np.concatenate((x[..., 0], pulls.clip(0.0, top)), axis=1)
     return Motion(
-        u=np.concatenate((motion.u[:interval], rate_max * share)),
-        x=np.concatenate((motion.x[:interval], x)),
+        u=np.concatenate((motion.u[:interval], most * share)),
+        x=np.concatenate((motion.x[:interval], after)),
         z=motion.z,
     )
 
 
-def _slopes(misses: Callable[[np.ndarray], np.ndarray], at: np.ndarray) -> np.ndarray:
-    """Jacobian by forward differences, all columns at once."""
-    every = misses(at[:, None] + TINY * np.column_stack([np.zeros_like(at), np.eye(len(at))]))
-    return np.asarray((every[:, 1:] - every[:, :1]) / TINY)
+Replan = Callable[[Motion, int, Estimate, float], Motion]
+"""(motion, first interval to change, estimate at its start, goal) -> changed motion."""
+
+
+@dataclass(frozen=True)
+class ChainCorrection:
+    """`correct` of a CorrectingLibraryController for motions of `chain_problem`.
+
+    The motion is replanned for the estimated plant from the estimated state, unless the chain does
+    not explain what was measured.
+    """
+
+    model: ChainModel
+    """The chain of the nominal robot."""
+    horizon: float
+    """Duration of a motion [time]."""
+    limits: Limits
+    """Limits of the cable."""
+    payload_spread: float
+    """Standard deviation of the payload from the one that was asked with [mass]."""
+    stiffness_spread: float
+    """Standard deviation of the factor of stiffness [-]."""
+    noise: float
+    """Standard deviation of the mean position of the tip, by model and sensor [length]."""
+    misfit_max: float = np.inf
+    """Misfit above which the motion goes on as planned [length]."""
+    replan: Replan | None = None
+    """What changes the inputs; by default `replanned`."""
+
+    def __call__(
+        self, p: np.ndarray, motion: Motion, effort: np.ndarray, measured: np.ndarray
+    ) -> tuple[Motion, np.ndarray]:
+        """The motion for the rest of the time, and [payload, stiffness, misfit].
+
+        Args:
+            p: Parameters of the motion, [tension at the start, goal, payload].
+            motion: What was planned.
+            effort: Tension at rest, then in each step since [force], shape (K + 1, 1).
+            measured: Positions of the tip along and aside then [length], shape (K + 1, 2).
+
+        Raises:
+            ValueError: The K steps are no whole number of intervals.
+        """
+        share = (len(effort) - 1) * self.model.dt / self.horizon * len(motion.u)
+        interval = round(share)
+        if abs(share - interval) > 1e-6 or not 0 < interval < len(motion.u):
+            raise ValueError(
+                f"A motion of {len(motion.u)} intervals can be corrected at the start of each but "
+                f"the first. Got: after {share:.3f} intervals. Choose another time."
+            )
+        prior = Prior(float(p[2]), self.payload_spread, self.stiffness_spread, self.noise)
+        now = estimate(self.model, effort[:, 0], measured, prior)
+        numbers = np.array([now.plant.payload, now.plant.stiffness, now.misfit])
+        if now.misfit > self.misfit_max:
+            return motion, numbers
+        if self.replan is not None:
+            return self.replan(motion, interval, now, float(p[1])), numbers
+        changed = replanned(
+            self.model,
+            motion,
+            interval,
+            now,
+            goal=float(p[1]),
+            horizon=self.horizon,
+            limits=self.limits,
+        )
+        return changed, numbers

@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
-from sofa_softctl.library.chain_model import ChainModel, Plant, rollout
+from sofa_softctl.errors import SceneError
+from sofa_softctl.library.chain_model import ChainModel, Plant, rollout, slopes
 from sofa_softctl.scene.constraints.system import ComplianceSystem
 from sofa_softctl.scene.session import Session
+
+FAR = 1e3
+"""What a chain misses whose steps are not stable, in units of the data."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +28,12 @@ class Frame:
     along: Sequence[float]
     """Unit vector from its base to its tip, shape (3,)."""
     aside: Sequence[float]
-    """Unit vector towards the cable, shape (3,)."""
+    """Unit vector to the side of the cable, shape (3,)."""
 
     def coordinates(self, points: ArrayLike) -> np.ndarray:
         """Points (..., 3) along and aside, shape (..., 2)."""
         plane = np.array([self.along, self.aside], float)
-        return (np.asarray(points, float) - np.asarray(self.base, float)) @ plane.T
+        return np.asarray((np.asarray(points, float) - np.asarray(self.base, float)) @ plane.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +41,11 @@ class RecordedMotion:
     """Motion of points of the robot from rest, sampled at each step."""
 
     plant: Plant
-    """Payload, and factors if they are known."""
+    """Payload, and factors if they are not 1."""
     tension: np.ndarray
-    """At the start, then what the cable pulled in each step [force], shape (K + 1,)."""
+    """At rest, then what the cable pulled in each step [force], shape (K + 1,)."""
     points: np.ndarray
-    """Positions along and aside [length], shape (K + 1, m, 2)."""
+    """Positions along and aside at the same instants [length], shape (K + 1, m, 2)."""
 
 
 def record(
@@ -52,19 +56,19 @@ def record(
     tension: ArrayLike,
     plant: Plant,
 ) -> RecordedMotion:
-    """Record the robot while its cable pulls as given; it must be at rest, its line at tension[0].
+    """Record the robot while its cable pulls as given.
 
     Args:
-        session: A scene in which nothing else moves the robot.
-        line: The CableConstraint; its valueType is "force".
+        session: A scene at rest, in which nothing else moves the robot.
+        line: The CableConstraint; its valueType is "force", and it pulls with tension[0].
         points: Gives the present positions, shape (m, 3).
         frame: Plane of the motion.
-        tension: At the start and in each step [force], shape (K + 1,).
+        tension: At rest, then in each step [force], shape (K + 1,).
         plant: Payload of the scene.
     """
     given = np.asarray(tension, float)
-    seen = [frame.coordinates(points())]
     factor = ComplianceSystem(session.root).effort_factor(line)
+    seen = [frame.coordinates(points())]
     for force in given[1:]:
         line.value.value = [float(force * factor)]
         session.step()
@@ -82,103 +86,98 @@ def identify_chain(
 ) -> ChainModel:
     """Fit lengths, springs, dampers, moment arms and shortening to recorded motions.
 
-    Least squares on the positions of the points over whole motions. The total length, density,
-    gravity and dt stay those of `start`.
+    Least squares on positions over whole motions, which begin in the chain's own equilibria. The
+    total length, density, gravity and dt stay those of `start`.
 
     Args:
         motions: All with the same number of samples.
         start: Initial guess.
         at: Distance of each point from the base [length], shape (m,).
-        weights: Of the points; by default 1.
-        steps: Steps of integration a sample.
-    """
-    total, n = sum(start.lengths), start.count
-    weight = np.ones(len(at)) if weights is None else np.asarray(weights, float)
-    seen = np.array([motion.points for motion in motions])  # (records, K + 1, m, 2)
-    tension = np.array([motion.tension for motion in motions]).T  # (K + 1, records)
-    plant = Plant(*(np.array(each) for each in zip(*(m.plant for m in motions), strict=True)))
-    scales = np.concatenate(
-        (n * [total / n], *(n * [max(start.stiffness)] for _ in range(2)), n*[max(start.stiffness)*start.dt])
-    )
-    scales = np.concatenate((scales, start.arms, [0.1 / np.ptp(tension)]))
+        weights: Of the points, shape (m,); by default 1.
+        steps: Steps of integration from sample to sample.
 
-    def model(share: np.ndarray) -> ChainModel:
-        """The chain of scaled unknowns, shape (n_v,) or (n_v, ...)."""
-        values = share * scales.reshape(-1, *np.ones(share.ndim - 1, int))
-        lengths, k, b, c, arms = (values[i * n : (i + 1) * n] for i in range(5))
-        first = total - lengths.sum(axis=0)
-        return _unchecked(
-            start,
-            lengths=[first, *lengths],
-            stiffness=list(k),
-            cubic=list(b),
-            damping=list(c),
-            arms=list(arms),
-            shortening=values[-1],
-        )
+    Raises:
+        SceneError: The chain found does not follow the motions in stable steps.
+    """
+    weight = np.ones(len(at)) if weights is None else np.asarray(weights, float)
+    seen = np.array([motion.points for motion in motions]).transpose(2, 3, 1, 0)  # (m, 2, K + 1, r)
+    tension = np.array([motion.tension for motion in motions]).T[..., None]  # (K + 1, r, 1)
+    columns = zip(*(motion.plant for motion in motions), strict=True)
+    plant = Plant(*(np.array(each, float)[:, None] for each in columns))
+    unknowns = _Unknowns(start)
 
     def misses(share: np.ndarray) -> np.ndarray:
-        """Weighted distances, shape (rows,) or (rows, columns) for columns of unknowns."""
-        chains = model(share[:, None] if share.ndim == 1 else share[:, None, :])
-        # chains vary over the last axis, motions over the one before
-        pulls = tension[..., None]
-        loads = Plant(*(each[:, None] for each in plant))
-        shape = np.broadcast_shapes(pulls.shape[1:], np.shape(chains.shortening))
-        angles = chains.equilibrium(np.broadcast_to(pulls[0], shape), loads)
-        x = rollout(
-            chains, angles, np.zeros_like(angles), pulls, loads, dt=start.dt, steps=steps
+        """Weighted misses of c chains, share (n_unknowns, c); shape (rows, c)."""
+        chains = unknowns.chain(share)
+        angles = chains.equilibrium(tension[0], plant)  # (n, r, c)
+        x = rollout(chains, angles, 0.0 * angles, tension, plant, dt=start.dt, steps=steps)
+        links = [x[:, i] for i in range(start.count)]
+        found = np.array([chains.point(links, tension, place) for place in at])
+        far = weight[:, None, None, None, None] * (found - seen[..., None])
+        return np.nan_to_num(far, nan=FAR).clip(-FAR, FAR).reshape(-1, share.shape[1])
+
+    found = least_squares(
+        lambda share: misses(share[:, None])[:, 0],
+        unknowns.of(start),
+        lambda share: slopes(misses, share),
+        bounds=unknowns.bounds,
+        x_scale="jac",
+        xtol=1e-7,
+        ftol=1e-6,
+        max_nfev=200,
+    )
+    rows = found.fun.reshape(len(at), -1) / weight[:, None]
+    if np.abs(rows).max() >= FAR:
+        raise SceneError(
+            f"No stable chain of {start.count} moving links follows the motions with {steps} steps "
+            "of integration a sample. Give more steps, fewer links, or a better initial guess."
         )
-        rows = []
-        for place, w in zip(at, weight, strict=True):
-            found = _point(chains, x, pulls, place)
-            rows.append(w * (np.array(found) - _measured(seen, list(at).index(place))[..., None]))
-        flat = np.nan_to_num(np.array(rows), nan=1e3).clip(-1e3, 1e3)
-        flat = flat.reshape(-1, shape[-1])
-        return flat[:, 0] if share.ndim == 1 else flat
+    best = unknowns.chain(found.x)
+    return replace(best, misfit=float(np.sqrt(2.0 * np.mean(rows**2))))
 
-    def slopes(share: np.ndarray) -> np.ndarray:
-        tiny = 1e-6
-        columns = share[:, None] + tiny * np.column_stack([np.zeros_like(share), np.eye(len(share))])
-        every = misses(columns)
-        return (every[:, 1:] - every[:, :1]) / tiny
 
-    initial = np.concatenate(
-        (start.lengths[1:], start.stiffness, start.cubic, start.damping, start.arms)
-    )
-    initial = np.append(initial, start.shortening) / scales
-    lower = np.concatenate((n * [0.05], n * [0.01], n * [-5.0], n * [0.0], n * [0.01], [-1.0]))
-    lower[n:2*n] = 1e-3
-    found = least_squares(misses, initial, slopes, bounds=(lower, np.inf), x_scale="jac", verbose=VERBOSE,max_nfev=200,xtol=1e-7,ftol=1e-6)
-    best = model(found.x)
-    left = found.fun.reshape(len(at), -1) / weight[:, None]
-    rms = float(np.sqrt(2.0 * np.mean(left**2)))
-    return replace(
-        start,
-        **{
-            name: [float(v) for v in getattr(best, name)]
-            for name in ("lengths", "stiffness", "cubic", "damping", "arms")
-        },
-        shortening=float(best.shortening),
-        misfit=rms,
-    )
-VERBOSE=2
+class _Unknowns:
+    """Scaled unknowns of the identification, and their chains."""
 
-def _unchecked(start, **values):
-    chain = object.__new__(ChainModel)
-    chain.__dict__.update(start.__dict__ | values)
-    return chain
+    def __init__(self, start: ChainModel) -> None:
+        self.start, n = start, start.count
+        stiff, arm = max(start.stiffness), max(start.arms)
+        # A link takes a share of what the links before it left: no length is negative.
+        kinds: list[tuple[float, float, float]] = [
+            (1.0, 1e-3, 0.95),
+            (stiff, 1e-3, np.inf),
+            (stiff, -np.inf, np.inf),
+            (stiff * start.dt, 0.0, np.inf),
+            (arm, -np.inf, np.inf),
+        ]
+        every = np.array([each for each in kinds for _ in range(n)])
+        every = np.vstack((every, (0.01 * arm / stiff, -np.inf, np.inf)))
+        self.scale, self.bounds = every[:, 0], (every[:, 1], every[:, 2])
 
-def _measured(seen, i):
-    return np.moveaxis(seen[:, :, i, :], (0, 1, 2), (2, 1, 0))
+    def of(self, model: ChainModel) -> np.ndarray:
+        """Unknowns of a chain, shape (n_unknowns,)."""
+        ends = np.cumsum(model.lengths[::-1])[::-1]  # what is left from each link on
+        shares = np.array(model.lengths[:-1]) / ends[:-1]
+        rest = (model.stiffness, model.cubic, model.damping, model.arms, [model.shortening])
+        values = np.concatenate((shares, *rest)) / self.scale
+        return np.asarray(np.clip(values, self.bounds[0] + 1e-6, self.bounds[1] - 1e-6))
 
-def _point(chains, x, pulls, at):
-    n=chains.count
-    angles=[x[:, i] for i in range(n)]
-    # smooth version
-    along = np.minimum(chains.lengths[0], at); aside=0.0
-    left = at - chains.lengths[0]
-    for length, angle in zip(chains.lengths[1:], angles):
-        part=np.minimum(np.maximum(left,0.0),length)
-        along=along+part*np.cos(angle); aside=aside+part*np.sin(angle); left=left-length
-    s=1-chains.shortening*pulls
-    return s*along, s*aside
+    def chain(self, share: np.ndarray) -> ChainModel:
+        """Chain of unknowns (n_unknowns,), or chains of unknowns (n_unknowns, c)."""
+        n, left = self.start.count, sum(self.start.lengths)
+        values = (share.T * self.scale).T
+        parts, k, b, c, arms = (values[i * n : (i + 1) * n] for i in range(5))
+        lengths = []
+        for part in parts:
+            lengths.append(part * left)
+            left = left - lengths[-1]
+        numbers = (lambda v: float(v)) if share.ndim == 1 else (lambda v: v)
+        return replace(
+            self.start,
+            lengths=tuple(numbers(v) for v in (*lengths, left)),
+            stiffness=tuple(numbers(v) for v in k),
+            cubic=tuple(numbers(v) for v in b),
+            damping=tuple(numbers(v) for v in c),
+            arms=tuple(numbers(v) for v in arms),
+            shortening=numbers(values[-1]),
+        )

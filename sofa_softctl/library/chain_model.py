@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -35,7 +35,8 @@ class ChainModel:
     links together, which scales their lengths by 1 - s T, as if at once. SOFA's implicit Euler adds
     damping, so the model holds for steps of `dt` alone.
 
-    All methods compute with numbers, arrays and CasADi symbols alike.
+    Torques, accelerations and the tip are those of numbers, arrays or CasADi symbols; the constants
+    may be arrays, too, one number a chain.
 
     Source: Su, "A pseudorigid-body 3R model for determining large deflection of cantilever beams
         subject to tip loads", J. Mechanisms Robotics 2009, for the joints; damping, cubic springs
@@ -72,10 +73,12 @@ class ChainModel:
                 f"n + 1 lengths. Got: {n}, {sizes} and {len(self.lengths)}"
             )
         positive = [*self.lengths[1:], *self.stiffness, self.density, self.dt]
-        if not min(positive) > 0.0 or self.lengths[0] < 0.0 or min(self.damping) < 0.0:
+        least = min(float(np.min(each)) for each in positive)
+        fading = min(float(np.min(each)) for each in (self.lengths[0], *self.damping))
+        if not (least > 0.0 and fading >= 0.0):
             raise ValueError(
-                "A chain needs lengths, stiffness, density and dt above 0, and damping of at "
-                f"least 0. Got: {self}"
+                "A chain needs moving links, stiffness, density and dt above 0, and a fixed link "
+                f"and damping of at least 0. Got: {self}"
             )
 
     @property
@@ -85,16 +88,18 @@ class ChainModel:
 
     def tip(self, angles: Sequence[Scalar], tension: Scalar) -> tuple[Scalar, Scalar]:
         """Position of the tip, along the straight robot and aside [length]."""
-        return self.point(angles, tension, sum(self.lengths))
-
-    def point(
-        self, angles: Sequence[Scalar], tension: Scalar, at: float
-    ) -> tuple[Scalar, Scalar]:
-        """Position of the point at a distance `at` from the base, along and aside [length]."""
-        along, aside, left = min(self.lengths[0], at), 0.0, at - self.lengths[0]
+        along, aside = self.lengths[0], 0.0
         for length, angle in zip(self.lengths[1:], angles, strict=True):
-            part = min(max(left, 0.0), length)
-            along, aside = along + part * cos(angle), aside + part * sin(angle)
+            along, aside = along + length * cos(angle), aside + length * sin(angle)
+        shorter = 1.0 - self.shortening * tension
+        return shorter * along, shorter * aside
+
+    def point(self, angles: Sequence[Any], tension: Any, at: float) -> tuple[Any, Any]:
+        """The same of a point at a distance `at` from the base; not of symbols."""
+        along, left, aside = np.minimum(self.lengths[0], at), at - self.lengths[0], 0.0
+        for length, angle in zip(self.lengths[1:], angles, strict=True):
+            part = np.clip(left, 0.0, length)
+            along, aside = along + part * np.cos(angle), aside + part * np.sin(angle)
             left = left - length
         shorter = 1.0 - self.shortening * tension
         return shorter * along, shorter * aside
@@ -179,22 +184,25 @@ class ChainModel:
 
         Numbers or arrays of several chains, not symbols. NaN where there is none.
         """
-        shape = np.broadcast_shapes(*(np.shape(each) for each in (tension, *plant)))
-        angles, still, tiny = np.zeros((self.count, *shape)), self.count * [0.0], 1e-6
-        for _ in range(NEWTON):
-            torque = np.array(self.torques(angles, still, tension, plant))
-            slopes = []
-            for i in range(self.count):
-                moved = angles.copy()
-                moved[i] += tiny
-                slopes.append(np.array(self.torques(moved, still, tension, plant)) - torque)
-            J = np.moveaxis(np.array(slopes) / tiny, (0, 1), (-1, -2))  # (..., torque, angle)
-            step = np.linalg.solve(J, -np.moveaxis(torque, 0, -1)[..., None])[..., 0]
-            largest = np.abs(step).max(axis=-1, keepdims=True)
-            angles = angles + np.moveaxis(step / np.maximum(1.0, largest / 0.3), -1, 0)
-            if largest.max() < 1e-9:
-                return angles
-        return np.where(np.moveaxis(largest, -1, 0) < 1e-6, angles, np.nan)
+        n, tiny = self.count, 1e-6
+        given = (tension, *plant, *self.stiffness)
+        shape = np.broadcast_shapes(*(np.shape(each) for each in given))
+        angles = np.zeros((n, *shape))
+        with np.errstate(all="ignore"):
+            for _ in range(NEWTON):
+                torque = np.array(self.torques(angles, n * [0.0], tension, plant))
+                slopes = []
+                for i in range(n):
+                    moved = angles.copy()
+                    moved[i] += tiny
+                    slopes.append(self.torques(moved, n * [0.0], tension, plant) - torque)
+                columns = [list(each) for each in np.moveaxis(np.array(slopes), 0, 1) / tiny]
+                step = np.array(solved(columns, list(-torque)))  # the slopes are symmetric
+                largest = np.abs(step).max(axis=0)
+                angles = angles + step / np.maximum(1.0, largest / 0.3)
+                if not (largest > 1e-9).any():
+                    break
+        return np.where(largest < 1e-6, angles, np.nan)
 
     def _lengths(self, tension: Scalar) -> list[Scalar]:
         shorter = 1.0 - self.shortening * tension
@@ -270,7 +278,7 @@ def rollout(
         steps: Steps of the Runge-Kutta method of order four between two.
 
     Returns:
-        Angles, then speeds, shape (K + 1, 2 n, ...).
+        Angles, then speeds, shape (K + 1, 2 n, ...); not finite where a chain's steps are too long.
     """
     n, h = model.count, dt / steps
     x = np.concatenate((angles, speeds))
@@ -278,15 +286,24 @@ def rollout(
     seen[0] = x
 
     def rate(x: np.ndarray, force: Any) -> np.ndarray:
-        return np.concatenate((x[n:], model.acceleration(x[:n], x[n:], force, plant)))
+        return np.array([*x[n:], *model.acceleration(x[:n], x[n:], force, plant)])
 
-    for k, (begin, end) in enumerate(pairwise(tension)):
-        for i in range(steps):
-            first, middle, last = (begin + (i + s) / steps * (end - begin) for s in (0, 0.5, 1))
-            k1 = rate(x, first)
-            k2 = rate(x + 0.5 * h * k1, middle)
-            k3 = rate(x + 0.5 * h * k2, middle)
-            k4 = rate(x + h * k3, last)
-            x = x + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
-        seen[k + 1] = x
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k, (begin, end) in enumerate(pairwise(tension)):
+            for i in range(steps):
+                first, middle, last = (begin + (i + s) / steps * (end - begin) for s in (0, 0.5, 1))
+                k1 = rate(x, first)
+                k2 = rate(x + 0.5 * h * k1, middle)
+                k3 = rate(x + 0.5 * h * k2, middle)
+                k4 = rate(x + h * k3, last)
+                x = x + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+            seen[k + 1] = x
     return seen
+
+
+def slopes(
+    misses: Callable[[np.ndarray], np.ndarray], at: np.ndarray, tiny: float = 1e-6
+) -> np.ndarray:
+    """Jacobian of a function of columns, by forward differences of all columns at once."""
+    every = misses(at[:, None] + tiny * np.column_stack([np.zeros_like(at), np.eye(len(at))]))
+    return np.asarray((every[:, 1:] - every[:, :1]) / tiny)
