@@ -1,7 +1,7 @@
 """What scenes/arm_library.py says of itself, measured.
 
-    python scenes/studies/arm_library.py identify           the reduced model, and its misfit
-    python scenes/studies/arm_library.py measure arm.library    errors with and without correction
+python scenes/studies/arm_library.py identify           the reduced model, and its misfit
+python scenes/studies/arm_library.py measure arm.library    errors with and without correction
 """
 
 import sys
@@ -63,7 +63,7 @@ def recorded(payload: float, start: float, levels: tuple, rise: float) -> Record
     """The arm's motion from rest through some tensions."""
     parameters = {"start": float(start), "payload": payload, "ends": ""}
     session = Session(FILE, parameters=parameters)
-    session.step(round(SCENE.SETTLE / SCENE.DT))
+    session.step(round(SCENE.settle(start) / SCENE.DT))
     times, tensions = [0.0], [start]
     for number, level in enumerate(levels):
         times += [HOLD * number + 1e-9, HOLD * number + rise]
@@ -106,7 +106,8 @@ def identify() -> None:
 def run(seconds: float = 1.0, **parameters) -> tuple[np.ndarray, np.ndarray, Session]:
     """The tip aside and the tension, from the end of the first motion on; the session."""
     session = Session(FILE, parameters=parameters)
-    session.step(round((SCENE.SETTLE + SCENE.HORIZON) / SCENE.DT) - 1)
+    settled = SCENE.settle(parameters["start"])
+    session.step(round((settled + SCENE.HORIZON) / SCENE.DT) - 1)
     aside, tension = [], []
     for _ in range(round(seconds / SCENE.DT) + 1):
         session.step()
@@ -144,7 +145,12 @@ def measure(library: str) -> None:
                         ends = str(tension[-1])
                         other, _, _ = run(payload=payload, start=start, ends=ends, rise=rise)
                         show(table, kind, figures(other, goal))
-                show(table, f"{name}, {'corrected' if correct else 'open loop'}", figures(aside, goal), text)
+                show(
+                    table,
+                    f"{name}, {'corrected' if correct else 'open loop'}",
+                    figures(aside, goal),
+                    text,
+                )
     print("over all tasks, mean and largest: error at the end, largest after it, swing [mm]")
     for name, rows in table.items():
         values = np.array(rows)

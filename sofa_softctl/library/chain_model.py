@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -11,6 +11,8 @@ import numpy as np
 
 Scalar = Any
 """A number, an array of numbers of several chains, or a CasADi symbol."""
+Links = Sequence[Scalar] | np.ndarray
+"""Angles or speeds of the n links: a list, or an array of shape (n, ...)."""
 NEWTON = 30
 """Most iterations to an equilibrium."""
 
@@ -86,7 +88,7 @@ class ChainModel:
         """Number n of moving links."""
         return len(self.stiffness)
 
-    def tip(self, angles: Sequence[Scalar], tension: Scalar) -> tuple[Scalar, Scalar]:
+    def tip(self, angles: Links, tension: Scalar) -> tuple[Scalar, Scalar]:
         """Position of the tip, along the straight robot and aside [length]."""
         along, aside = self.lengths[0], 0.0
         for length, angle in zip(self.lengths[1:], angles, strict=True):
@@ -94,7 +96,7 @@ class ChainModel:
         shorter = 1.0 - self.shortening * tension
         return shorter * along, shorter * aside
 
-    def point(self, angles: Sequence[Any], tension: Any, at: float) -> tuple[Any, Any]:
+    def point(self, angles: Links, tension: Any, at: float) -> tuple[Any, Any]:
         """The same of a point at a distance `at` from the base; not of symbols."""
         along, left, aside = np.minimum(self.lengths[0], at), at - self.lengths[0], 0.0
         for length, angle in zip(self.lengths[1:], angles, strict=True):
@@ -105,7 +107,7 @@ class ChainModel:
         return shorter * along, shorter * aside
 
     def tip_motion(
-        self, angles: Sequence[Scalar], speeds: Sequence[Scalar], tension: Scalar, plant: Plant
+        self, angles: Links, speeds: Links, tension: Scalar, plant: Plant
     ) -> tuple[Scalar, Scalar, Scalar]:
         """Displacement of the tip aside, its speed and acceleration, at constant tension."""
         turning = self.acceleration(angles, speeds, tension, plant)
@@ -119,9 +121,7 @@ class ChainModel:
             acceleration = acceleration + part * (cos(angle) * change - sin(angle) * rate**2)
         return y, speed, acceleration
 
-    def torques(
-        self, angles: Sequence[Scalar], speeds: Sequence[Scalar], tension: Scalar, plant: Plant
-    ) -> list[Scalar]:
+    def torques(self, angles: Links, speeds: Links, tension: Scalar, plant: Plant) -> list[Scalar]:
         """Torques on the links: springs, dampers, cable, gravity [force length]; n of them.
 
         0 at rest is an equilibrium.
@@ -141,7 +141,7 @@ class ChainModel:
         ]
 
     def acceleration(
-        self, angles: Sequence[Scalar], speeds: Sequence[Scalar], tension: Scalar, plant: Plant
+        self, angles: Links, speeds: Links, tension: Scalar, plant: Plant
     ) -> list[Scalar]:
         """Angular accelerations of the links [rad / time^2]; n of them."""
         n, lengths, masses = self.count, self._lengths(tension), self._masses(plant)
@@ -160,9 +160,7 @@ class ChainModel:
             beyond = beyond + masses[j]
         return solved(matrix, push)
 
-    def energy(
-        self, angles: Sequence[float], speeds: Sequence[float], plant: Plant
-    ) -> float:
+    def energy(self, angles: Links, speeds: Links, plant: Plant) -> float:
         """Kinetic and potential energy without the cable [force length]."""
         total, at, speed = 0.0, np.zeros(2), np.zeros(2)
         for i, mass in enumerate(self._masses(plant)):
@@ -254,56 +252,3 @@ def sin(angle: Scalar) -> Scalar:
 def cos(angle: Scalar) -> Scalar:
     """Cosine of a number, an array or a symbol."""
     return angle.cos() if hasattr(angle, "cos") else np.cos(angle)
-
-
-def rollout(
-    model: ChainModel,
-    angles: np.ndarray,
-    speeds: np.ndarray,
-    tension: np.ndarray,
-    plant: Plant,
-    *,
-    dt: float,
-    steps: int = 1,
-) -> np.ndarray:
-    """Angles and speeds of chains while the tension goes linearly from sample to sample.
-
-    Args:
-        model: The chain; its constants may be arrays, one a chain.
-        angles: At the start, shape (n, ...).
-        speeds: At the start, shape (n, ...).
-        tension: At each sample, shape (K + 1, ...) [force].
-        plant: Payload and factors, of one shape with the chains, or numbers.
-        dt: Time from sample to sample [time].
-        steps: Steps of the Runge-Kutta method of order four between two.
-
-    Returns:
-        Angles, then speeds, shape (K + 1, 2 n, ...); not finite where a chain's steps are too long.
-    """
-    n, h = model.count, dt / steps
-    x = np.concatenate((angles, speeds))
-    seen = np.empty((len(tension), *x.shape))
-    seen[0] = x
-
-    def rate(x: np.ndarray, force: Any) -> np.ndarray:
-        return np.array([*x[n:], *model.acceleration(x[:n], x[n:], force, plant)])
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        for k, (begin, end) in enumerate(pairwise(tension)):
-            for i in range(steps):
-                first, middle, last = (begin + (i + s) / steps * (end - begin) for s in (0, 0.5, 1))
-                k1 = rate(x, first)
-                k2 = rate(x + 0.5 * h * k1, middle)
-                k3 = rate(x + 0.5 * h * k2, middle)
-                k4 = rate(x + h * k3, last)
-                x = x + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
-            seen[k + 1] = x
-    return seen
-
-
-def slopes(
-    misses: Callable[[np.ndarray], np.ndarray], at: np.ndarray, tiny: float = 1e-6
-) -> np.ndarray:
-    """Jacobian of a function of columns, by forward differences of all columns at once."""
-    every = misses(at[:, None] + tiny * np.column_stack([np.zeros_like(at), np.eye(len(at))]))
-    return np.asarray((every[:, 1:] - every[:, :1]) / tiny)

@@ -43,6 +43,7 @@ class CorrectingLibraryController(LibraryController):
     def __init__(
         self, *, measure: Callable[[], ArrayLike], correct: Correct, after: float, **given: Any
     ) -> None:
+        options.check_signature(LibraryController, (), given, self.made_at)
         super().__init__(**given)
         self.measure = options.function(self, "measure", measure, "measure()")
         self.correct = options.function(
