@@ -1,7 +1,7 @@
 """A soft arm stands upright, a payload on its tip, and goes from rest to rest in 0.35 s.
 
 Robot: a bar of silicone, 12 x 12 x 100 mm and 15.4 g, clamped at its foot. One cable along its side
--y, 5 mm off the middle, pulls the tip up to 50 mm aside, which turns it by 60 degrees. The payload,
+-y, 5 mm off the middle, pulls the tip up to 50 mm aside, which turns it by some 55 degrees. The payload,
 3 to 7 g, is a point mass on the tip. Mesh: meshes/beam.vtk (450 nodes), corotational elements.
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: where the arm leans, weight pulls it further aside. It swings at 1.8 to 2.9 Hz,

@@ -103,7 +103,7 @@ def identify() -> None:
             )
 
 
-def run(seconds: float = 1.0, **parameters) -> tuple[np.ndarray, np.ndarray, Session]:
+def run(seconds: float = 0.7, **parameters) -> tuple[np.ndarray, np.ndarray, Session]:
     """The tip aside and the tension, from the end of the first motion on; the session."""
     session = Session(FILE, parameters=parameters)
     settled = SCENE.settle(parameters["start"])

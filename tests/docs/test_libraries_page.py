@@ -74,3 +74,13 @@ def test_sizes_in_the_table_of_times_are_those_of_the_programs():
     }
     for name, problem in problems.items():
         assert f"| {name} | {Program(problem).size} |" in PROBLEMS
+
+
+def test_the_arm_of_the_page_is_that_of_its_scene(page):
+    """To the last digit of each constant."""
+    from sofa_softctl.library.problems.registry import load_problem
+    from tests.docs.pages import ROOT
+
+    scene = load_problem(str(ROOT / "scenes" / "arm_library.py"))
+    assert page["Program"](page["arm"]).digest == page["Program"](scene).digest
+    assert (page["arm"].lower == scene.lower).all() and (page["arm"].upper == scene.upper).all()

@@ -141,6 +141,8 @@ def test_a_replanned_motion_keeps_the_limits_of_the_cable():
     for goal, limits in ((2.0, LIMITS), (45.0, Limits(900.0, 4000.0))):
         changed = replanned(MODEL, motion, 8, now, goal=goal, horizon=HORIZON, limits=limits)
         assert np.abs(changed.u[8:]).max() <= limits.rate_max
+        pulls = tension[-1] + HORIZON / INTERVALS * np.cumsum(changed.u[8:, 0])
+        assert pulls == pytest.approx(changed.x[9:, 4], abs=0.01 * limits.tension_max)
         assert changed.x[:, 4].min() >= 0.0 and changed.x[8:, 4].max() <= limits.tension_max
 
 
