@@ -1,15 +1,15 @@
 """A soft arm stands upright, a payload on its tip, and goes from rest to rest in 0.35 s.
 
 Robot: a bar of silicone, 12 x 12 x 100 mm and 15.4 g, clamped at its foot. One cable along its side
--y, 5 mm off the middle, pulls the tip up to 50 mm aside, which turns it by some 55 degrees. The payload,
-3 to 7 g, is a point mass on the tip. Mesh: meshes/beam.vtk (450 nodes), corotational elements.
+-y, 5 mm off the middle, pulls the tip up to 50 mm aside, which turns it by some 55 degrees. The
+payload, 3 to 7 g, is a point mass on it. Mesh: meshes/beam.vtk (450 nodes), corotational elements.
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: where the arm leans, weight pulls it further aside. It swings at 1.8 to 2.9 Hz,
 by payload and bending, hardly damped: by implicit Euler alone (dt = 0.005 s). Motions are planned
 with a chain of three links, two of which turn, identified from the arm itself: they end within 1 mm
 of the goal, where a ramp in the same time misses by up to 7 mm and a step by 26. With 20 % more
 mass, 10 % less stiffness and 1 g more on the tip than the library is asked with, they miss by up to
-20 mm; `correct` estimates payload and stiffness from the first 0.2 s and replans the rest: 8 mm.
+21 mm; `correct` estimates payload and stiffness from the first 0.2 s and replans the rest: 8 mm.
 Paper: Marcucci, Garabini, Gasparri, Artoni, Gabiccini, Bicchi, "Parametric trajectory libraries for
 online motion planning with application to soft robots"; its robot is another one, an elastic arm.
 
