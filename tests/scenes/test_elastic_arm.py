@@ -75,11 +75,11 @@ def test_the_first_motion_ends_at_the_first_object_on_a_relaxed_spring(done):
 
 @pytest.fixture(scope="module")
 def small_library(tmp_path_factory):
-    """A library that is done when 30 tasks in a row need no new motion: some 40 motions."""
+    """A library that is done when 15 tasks in a row need no new motion: some 30 motions."""
     path = tmp_path_factory.mktemp("library") / "arm.library"
     program = Program(load_problem(str(SCENE)))
     with LibraryFile.create(path, "experiment", program.digest, shape_of(program)) as file:
-        Builder(program, file, successes=30).build()
+        Builder(program, file, successes=15).build()
     return str(path)
 
 
