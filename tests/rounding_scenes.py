@@ -14,8 +14,8 @@ from sofa_softctl.scene.session import Session
 
 SCENES = Path(__file__).parents[1] / "scenes"
 STEPS = {"ring": 60, "ball": 30, "cup": 60, "fingers": 50, "gripper": 50}
-"""Steps of each robot: the ring has rolled by 6 mm, the ball not yet; the cup hangs in the hook; the
-beam and the palm move."""
+"""Steps of each robot: the ring has rolled by 6 mm, the ball not yet; the cup hangs in the hook;
+the beam and the palm move."""
 
 
 def main():

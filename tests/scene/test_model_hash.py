@@ -240,8 +240,11 @@ def test_another_process_and_another_computer_have_the_same_hash():
     found = set()
     for other in (
         {"PYTHONHASHSEED": "1"},
-        {"PYTHONHASHSEED": "2", "OPENBLAS_CORETYPE": "Nehalem"},
-        {"NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3", "OPENBLAS_CORETYPE": "Prescott"},
+        {
+            "PYTHONHASHSEED": "2",
+            "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3",
+            "OPENBLAS_CORETYPE": "Prescott",
+        },
     ):
         command = [sys.executable, "-W", "ignore", "-c", HASHED, str(SCENE)]
         done = subprocess.run(

@@ -45,8 +45,9 @@ def test_it_rolls_on_flat_ground(contacts, tolerance):
 
 @pytest.mark.parametrize(("slope", "steps"), [(5.0, 235), (-5.0, 110)])
 def test_it_rolls_up_and_down_five_degrees(slope, steps):
-    """40 mm up the slope, or 15 down; uphill the cables change over with less than a millimetre of error. Every
-    step is solved, so that no limit is exceeded, and no cable is left slack at the end."""
+    """40 mm up the slope, or 15 down; uphill the cables change over with less than a millimetre of
+    error. Every step is solved, so that no limit is exceeded, and no cable is left slack at the
+    end."""
     offsets, session = rolled(steps, slope=slope)
     inverse = session.root.inverse
     assert np.abs(offsets).max() < 1.0
