@@ -99,6 +99,8 @@ def test_every_data_that_changes_an_equilibrium_changes_the_hash(usual, path):
         try:
             map_ = built(edit)
             digest = model_hash(map_)
+            if digest != usual[0] and changed:
+                continue  # the equilibrium may be the same or another
             other = not same(outputs(map_), usual[1])
         except (SoftctlError, ArithmeticError, IndexError, ValueError, RuntimeWarning):
             continue
