@@ -17,7 +17,7 @@ SCENES = Path(__file__).parents[3] / "scenes"
 def rows():
     """Six lines, few instants, one case."""
     told = []
-    found = measure_dimensions(SCENES, told.append, lines=(6,), cases=CASES[:1], instants=12)
+    found = measure_dimensions(SCENES, told.append, lines=(6,), cases=CASES[:1], instants=16)
     assert told == ["6 lines, as it is, cells", "6 lines, as it is, sparse"]
     return dict(zip(("cells", "sparse"), found, strict=True))
 
