@@ -78,7 +78,6 @@ def build(
     from sofa_softctl._internal.executors.workers import check_workers, files_sent
     from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl.library import build as building
-    from sofa_softctl.library.library import shape_of
     from sofa_softctl.library.ocp.shooting import Program
     from sofa_softctl.library.problems.registry import load_problem
     from sofa_softctl.library.storage import LibraryFile
@@ -111,7 +110,7 @@ def build(
         if out.exists():
             file = LibraryFile(out)
         else:
-            file = LibraryFile.create(out, program.problem.name, program.digest, shape_of(program))
+            file = LibraryFile.create(out, program.model)
         stack.enter_context(file)
         _check_seed(file, seed)
         builder = building.Builder(
@@ -165,7 +164,7 @@ def query(
     check_outputs(reads=[library], plot=plot, out=out)
     known = load(library)
     answer = known.query(parameters)
-    if out is not None:
+    if out is not None and answer.status.ok:
         write_csv(out, known, answer)
     if plot is not None:
         plots.save_answer_plot(plot, answer, known.query(parameters, refine=False), known)

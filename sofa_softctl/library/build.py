@@ -198,8 +198,12 @@ class Builder:
 
         Raises:
             WorkerError: A worker process was killed; motions until then are kept.
-            LibraryError: The file could not be written; it is as it was.
+            LibraryError: The file could not be written, it is as it was; or another process builds.
         """
+        with self.file.writing():
+            return self._build(progress)
+
+    def _build(self, progress: Callable[[BuildProgress], None] | None) -> TrajectoryLibrary:
         begin, before = perf_counter(), self.counts.seconds
         kept = begin
         while not self.done:
@@ -222,7 +226,7 @@ class Builder:
             "successes": self.successes,
             "seed": self.begun_with,
         }
-        self.file.append(new, self.library.errors, state)
+        self.file.append(new, state)
 
     def round(self) -> list[Entry]:
         """Do one task of each chain; returns the new motions."""
@@ -251,16 +255,10 @@ class Builder:
         """Correction of the library's answer, if it is good enough; the chain advances."""
         if not len(self.library):
             return None
-        good = self.accuracy * self.program.problem.tolerance
-        answer = self.library.query(
-            p, check=self.program, tolerance=good, candidates=self.candidates
-        )
-        error = answer.simulated_error
-        if np.isfinite(error):
-            self.library.learn(answer.nearest, answer.distance, error)
-        if not (answer.status.ok and error <= good):
+        answer = self.library.query(p, accuracy=self.accuracy, candidates=self.candidates)
+        if not answer.status.ok:
             return None
-        chain.finish(self.program.simulate(answer.v, p)[-1])
+        chain.finish(answer.motion.x[-1])
         return answer.correction
 
     def _take(self, chain: TaskChain, p: np.ndarray, solved: Solved) -> Entry | None:

@@ -51,7 +51,7 @@ class LibraryController(SceneController):
         status: Of the last answer, see `Status`.
         correction: How the nearest motion was adapted for it, see `Correction`.
         message: Notes on it.
-        predicted_error: Its error, as predicted by the library.
+        error: Its error in the acceptance test.
         answer_time: Its computing time [s].
 
     Raises:
@@ -90,7 +90,7 @@ class LibraryController(SceneController):
         self.add_output("status", "", "Of the last answer.")
         self.add_output("correction", "", "How the nearest motion was adapted.")
         self.add_output("message", "", "What to know of it, in words.")
-        self.add_output("predicted_error", [np.nan], "Error that the library predicts.")
+        self.add_output("error", [np.nan], "Error of the answer in its acceptance test.")
         self.add_output("answer_time", [0.0], "Time that the answer took [s].")
         self.reset()
 
@@ -102,7 +102,7 @@ class LibraryController(SceneController):
         self.outputs["effort"].value = np.zeros(len(self.lines))
         for name in ("status", "correction", "message"):
             self.outputs[name].value = ""
-        self.outputs["predicted_error"].value = [np.nan]
+        self.outputs["error"].value = [np.nan]
         self.outputs["answer_time"].value = [0.0]
 
     def snapshot(self) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class LibraryController(SceneController):
             system = ComplianceSystem(self.root)
             self.keep(factor=[system.effort_factor(line) for line in self.lines])
             self.keep(at_first=[list(line.value.value) for line in self.lines])
-        now, horizon = float(self.time.value), self.library.shape.horizon
+        now, horizon = float(self.time.value), self.library.model.horizon
         if self.motion is not None and now > self.begun + horizon - 1e-9:
             self.keep(motion=None)
         if self.motion is None:
@@ -145,7 +145,7 @@ class LibraryController(SceneController):
         self.outputs["status"].value = answer.status.name
         self.outputs["correction"].value = answer.correction.name
         self.outputs["message"].value = f"{answer.message} {held}".strip()
-        self.outputs["predicted_error"].value = [answer.predicted_error]
+        self.outputs["error"].value = [answer.error]
         self.outputs["answer_time"].value = [answer.seconds]
         if answer.status.ok and not refused:
             self.keep(motion=answer.motion, begun=now)

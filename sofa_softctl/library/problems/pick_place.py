@@ -78,9 +78,9 @@ def library_planner(library: str | os.PathLike[str], horizon: float) -> Planner:
     """
     known = load(library)
     known.prepare()
-    if abs(known.shape.horizon - horizon) > 1e-9:
+    if abs(known.model.horizon - horizon) > 1e-9:
         raise LibraryError(
-            f"{library}: motions must take {horizon} s. Got: {known.shape.horizon} s. Build a "
+            f"{library}: motions must take {horizon} s. Got: {known.model.horizon} s. Build a "
             "library for this scene: softctl library build SCENE --out FILE."
         )
 

@@ -1,0 +1,128 @@
+"""Correction of a motion that fails its acceptance test: steps of sequential quadratic programming.
+
+The simulated motion is linearised, and the least change of inputs and constants that meets all final
+conditions and limits is taken. From a motion near an optimum, any such change costs the same to
+first order, so the least one is taken, without second derivatives.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.library.model import Model, Simulation
+from sofa_softctl.library.ocp.kernels.motions import linearise, rows_along
+from sofa_softctl.library.ocp.problem import Motion
+from sofa_softctl.qp.problem import QP
+from sofa_softctl.qp.verified import solve_checked
+
+STEPS = 2
+"""Number of steps before a motion is refused."""
+NEAR = 0.3
+"""Limits of states count in a step where a state is nearer to them than this share of its range."""
+SOLVERS = ("daqp", "proxqp")
+LIMITS = ("lower", "upper")
+
+
+def corrected(
+    model: Model, found: Simulation, p: np.ndarray, *, free: bool = True
+) -> Motion | None:
+    """The motion after one step; None: no small change meets all conditions to first order.
+
+    Args:
+        model: Model of the problem.
+        found: The simulated motion.
+        p: Parameters.
+        free: Whether it may begin otherwise: constants z may change.
+    """
+    motion, n_z = found.motion, len(model.design)
+    N, m, n = len(motion.u), len(model.inputs), len(model.states)
+    S = np.zeros((N + 1, n, N * m + n_z))
+    initial = model.tapes["initial"]
+    if free and n_z:
+        S[0, :, N * m :] = initial.slopes(np.concatenate((motion.z, p)), 0, n_z)
+    given = (motion.u, motion.z, np.ascontiguousarray(p, float))
+    interval, steps = model.horizon / model.intervals, max(1, model.steps // 2)
+    linearise(model.tapes["dynamics"].code, motion.x, *given, interval, steps, S)
+    scale, low, high = _bounds(model, motion, free)
+    ends = np.concatenate((motion.x[-1], motion.z, p))
+    T = model.tapes["terminal"].slopes(ends, 0, n + n_z)
+    A_t = T[:, :n] @ S[-1]
+    A_t[:, N * m :] += T[:, n:]
+    weight = 1.0 / np.array(model.terminal_tolerances)
+    A_t *= weight[:, None] * scale
+    residual = found.terminal * weight
+    A_s, low_s, high_s = _states(model, found, S, scale)
+    A_p, low_p = _path(model, found, given, S, scale)
+    A, above = np.concatenate((A_s, A_p)), np.concatenate((high_s, np.full(len(low_p), np.inf)))
+    below = np.concatenate((low_s, low_p))
+    change = np.linalg.lstsq(A_t, -residual, rcond=None)[0]
+    along = A @ change
+    kept = (low <= change).all() and (change <= high).all()
+    if not (kept and (below <= along).all() and (along <= above).all()):
+        qp = QP(
+            H=np.eye(len(scale)),
+            g=np.zeros(len(scale)),
+            A=np.concatenate((A_t, A)),
+            lower=np.concatenate((low, -residual, below)),
+            upper=np.concatenate((high, -residual, above)),
+        )
+        answer = solve_checked(qp, solvers=SOLVERS, tolerance=1e-6)
+        if answer.result is None:
+            return None
+        change = answer.result.x
+    change = scale * change
+    return Motion(motion.u + change[: N * m].reshape(N, m), motion.x, motion.z + change[N * m :])
+
+
+def _bounds(model: Model, motion: Motion, free: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scales of the unknown changes, and their limits over these."""
+    count = len(motion.u)
+    each = [*count * [*model.inputs], *model.design]
+    now = np.concatenate((motion.u.ravel(), motion.z))
+    largest = np.concatenate((np.tile(np.abs(motion.u).max(axis=0), count), np.abs(motion.z)))
+    lower, upper = (np.array([getattr(one, name) for one in each]) for name in LIMITS)
+    with np.errstate(invalid="ignore"):
+        scale = np.where(np.isfinite(upper - lower), upper - lower, largest + 1e-3)
+    low, high = np.minimum((lower - now) / scale, 0.0), np.maximum((upper - now) / scale, 0.0)
+    if not free:
+        low[count * len(model.inputs) :] = high[count * len(model.inputs) :] = 0.0
+    return scale, low, high
+
+
+def _states(
+    model: Model, found: Simulation, S: np.ndarray, scale: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of the limits of states that are near, over their ranges.
+
+    What the motion exceeds a limit by between instants is taken off the limit.
+    """
+    x = found.motion.x
+    lower, upper = (limits[model.x_at[-1]] for limits in (model.lower, model.upper))
+    lowest, highest = (np.array([getattr(each, n) for each in model.states]) for n in LIMITS)
+    with np.errstate(invalid="ignore"):
+        width = np.where(np.isfinite(upper - lower), upper - lower, np.abs(x).max(axis=0) + 1e-9)
+    lower = lower + np.maximum(lowest - found.extremes[0], 0.0)
+    upper = upper - np.maximum(found.extremes[1] - highest, 0.0)
+    below, above = x[1:] - lower, upper - x[1:]
+    k, i = np.nonzero(np.minimum(below, above) < NEAR * width)
+    rows = S[1:][k, i] * scale / width[i, None]
+    return rows, -below[k, i] / width[i], above[k, i] / width[i]
+
+
+def _path(
+    model: Model, found: Simulation, given: tuple[np.ndarray, ...], S: np.ndarray, scale: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the inequalities `path` that are near, over their ranges; see `_states`."""
+    motion, tape = found.motion, model.tapes["path"]
+    N, m, n, count = len(motion.u), len(model.inputs), len(model.states), tape.code.outputs
+    values, slopes = np.zeros((N, count)), np.zeros((N, count, n + m + len(model.design)))
+    rows_along(tape.code, motion.x, *given, values, slopes)
+    width = np.array(model.path_scale)
+    margins = model.path_margins + np.maximum(-found.path, 0.0)
+    k, i = np.nonzero(values < NEAR * width)
+    slope = slopes[k, i]
+    rows = np.einsum("ab,abc->ac", slope[:, :n], S[k])
+    for j in range(m):
+        rows[np.arange(len(k)), k * m + j] += slope[:, n + j]
+    rows[:, N * m :] += slope[:, n + m :]
+    return rows * scale / width[i, None], (margins - values)[k, i] / width[i]
