@@ -1,8 +1,8 @@
 """Correction of a motion that fails its acceptance test: steps of sequential quadratic programming.
 
-The simulated motion is linearised, and the least change of inputs and constants that meets all final
-conditions and limits is taken. From a motion near an optimum, any such change costs the same to
-first order, so the least one is taken, without second derivatives.
+The simulated motion is linearised, and the least change of inputs and constants that meets all
+final conditions and limits is taken. From a motion near an optimum, any such change costs the same
+to first order, so the least one is taken, without second derivatives.
 """
 
 from __future__ import annotations
@@ -110,7 +110,11 @@ def _states(
 
 
 def _path(
-    model: Model, found: Simulation, given: tuple[np.ndarray, ...], S: np.ndarray, scale: np.ndarray
+    model: Model,
+    found: Simulation,
+    given: tuple[np.ndarray, np.ndarray, np.ndarray],
+    S: np.ndarray,
+    scale: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows of the inequalities `path` that are near, over their ranges; see `_states`."""
     motion, tape = found.motion, model.tapes["path"]

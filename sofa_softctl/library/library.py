@@ -44,6 +44,8 @@ class Answer:
 
     p: np.ndarray
     """Parameters, shape (n_p,)."""
+    v: np.ndarray
+    """Unknowns, shape (n_v,)."""
     motion: Motion
     """Inputs, states and constants: the simulated states where it was simulated."""
     status: Status
@@ -230,6 +232,7 @@ class TrajectoryLibrary:
         assert best is not None
         return Answer(
             p=p,
+            v=self.model.unknowns(best.motion),
             motion=best.motion,
             status=Status.SOLVED if best.passed else Status.REJECTED,
             correction=best.correction,

@@ -170,8 +170,7 @@ class LibraryFile:
             LibraryError: It could not be written; the file is as it was.
         """
         with self._file.transaction():
-            number = len(self)
-            for number, entry in enumerate(entries, number + 1):
+            for number, entry in enumerate(entries, len(self) + 1):
                 data = entry.to_bytes()
                 self._file.execute(
                     "INSERT INTO entries VALUES (?, ?, ?)", number, data, _sum(data, number)
@@ -257,12 +256,12 @@ def model_to_json(model: Model) -> dict[str, Any]:
 
 def model_from_json(data: dict[str, Any], tapes: dict[str, Tape]) -> Model:
     """The model from `model_to_json` and its formulas."""
-    plain = {name: data[name] for name in _PLAIN}
+    plain: dict[str, Any] = {name: data[name] for name in _PLAIN}
     for name in ("terminal_tolerances", "path_scale"):
         plain[name] = tuple(plain[name])
     if plain["mirror"] is not None:
         plain["mirror"] = tuple(tuple(each) for each in plain["mirror"])
-    variables = {
+    variables: dict[str, Any] = {
         name: tuple(
             Variable(word, -np.inf if low is None else low, np.inf if high is None else high, guess)
             for word, low, high, guess in data[name]

@@ -17,7 +17,6 @@ import pytest
 from sofa_softctl._internal.executors.local import LocalExecutor
 from sofa_softctl.errors import LibraryError, WorkerError
 from sofa_softctl.library.build import Builder, TaskChain, solve
-from sofa_softctl.library.library import shape_of
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.storage import FORMAT, LibraryFile, load
 
@@ -52,7 +51,7 @@ def program():
 
 
 def made(path, program, **given):
-    file = LibraryFile.create(path, program.problem.name, program.digest, shape_of(program))
+    file = LibraryFile.create(path, program.model)
     return Builder(program, file, **{"successes": 30} | given)
 
 
@@ -252,7 +251,7 @@ def test_a_missing_truncated_damaged_or_newer_file_is_told(program, tmp_path):
     builder.keep(builder.round())
     builder.file.close()
     with pytest.raises(LibraryError, match="exists already"):
-        LibraryFile.create(path, "pendulum", program.digest, shape_of(program))
+        LibraryFile.create(path, program.model)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(LibraryError, match="cannot be used|damaged"):

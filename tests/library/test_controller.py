@@ -5,7 +5,7 @@ import pytest
 
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.build import solve
-from sofa_softctl.library.library import TrajectoryLibrary, shape_of
+from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.session import Session
@@ -23,7 +23,7 @@ def carts(make_cart):
     """Motions of the cart at two distances; its inputs are forces of at most 3."""
     program = Program(make_cart())
     entries = [solve(program, np.array([d, 0.0])).entry for d in (0.4, 0.6)]
-    return TrajectoryLibrary(shape_of(program), entries)
+    return TrajectoryLibrary(program.model, entries)
 
 
 def scene(library, task, first_order=False, **given):
@@ -190,7 +190,7 @@ def test_a_library_can_be_given_as_its_file(carts, tmp_path, make_cart):
     from sofa_softctl.library.storage import LibraryFile
 
     program = Program(make_cart())
-    with LibraryFile.create(tmp_path / "a", "cart", program.digest, carts.shape) as file:
+    with LibraryFile.create(tmp_path / "a", program.model) as file:
         file.append(carts.entries, carts.errors, None)
     session = scene(tmp_path / "a", once([0.4, 0.0]))
     assert pulled(session) == pytest.approx(carts.entries[0].v[program.u_at[0, 0]])

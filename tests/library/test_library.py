@@ -8,7 +8,7 @@ import pytest
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library import library as module
 from sofa_softctl.library.build import solve
-from sofa_softctl.library.library import Correction, TrajectoryLibrary, shape_of
+from sofa_softctl.library.library import Correction, TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Parameter
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.qp.problem import no_answer
@@ -30,7 +30,7 @@ def program(make_cart):
 def carts(program):
     """Motions at three distances."""
     entries = [entry_at(program, d, 0.0) for d in (0.1, 0.4, 0.62)]
-    return TrajectoryLibrary(shape_of(program), entries)
+    return TrajectoryLibrary(program.model, entries)
 
 
 def test_a_query_gives_the_optimum_for_a_linear_robot(carts, program):
@@ -51,7 +51,7 @@ def test_mirrored_motions_are_found_and_mirrored_back(carts):
     assert answer.mirrored and not other.mirrored
     assert answer.nearest == other.nearest == 1
     np.testing.assert_allclose(answer.v, -other.v, atol=1e-12)
-    lone = TrajectoryLibrary(replace(carts.shape, mirror=None), carts.entries)
+    lone = TrajectoryLibrary(replace(carts.model, mirror=None), carts.entries)
     assert lone.query([-0.38, 0.02]).nearest == 0
 
 
@@ -125,7 +125,7 @@ def test_bad_parameters_are_refused_by_name(carts, p):
 
 def test_an_empty_library_is_said(program):
     with pytest.raises(LibraryError, match="The library is empty: build it first"):
-        TrajectoryLibrary(shape_of(program)).query([0.1, 0.0])
+        TrajectoryLibrary(program.model).query([0.1, 0.0])
 
 
 def test_errors_that_were_seen_predict_others_by_the_square_of_the_distance(carts):
@@ -142,12 +142,12 @@ def test_a_mirror_that_does_not_fit_the_limits_is_refused(make_cart):
     uneven = make_cart()
     uneven = replace(uneven, inputs=[replace(uneven.inputs[0], upper=2.0)])
     with pytest.raises(ValueError, match="mirror does not fit the limits"):
-        shape_of(Program(uneven))
+        Program(uneven)
 
 
 def test_the_arm_is_refined_to_a_tenth_of_its_error(arm_program, arm_entry):
     """The paper: 32.2 mm without refinement, 1.92 mm with it."""
-    arm = TrajectoryLibrary(shape_of(arm_program), [arm_entry])
+    arm = TrajectoryLibrary(arm_program.model, [arm_entry])
     p = arm_entry.p + [0.06, -0.06, 0.04, 0.02, 0.004, 0.01]
     errors = []
     for refine in (False, True):
@@ -161,7 +161,7 @@ def test_where_a_simulated_answer_misses_the_next_entry_is_tried(arm_program, ar
     """A second entry nearer to p but with a spoilt sensitivity: without simulation it is taken."""
     p = arm_entry.p + [0.02, -0.02, 0.01, 0.01, 0.001, 0.01]
     spoilt = replace(arm_entry, p=p + 1e-3, v_p=0.0 * arm_entry.v_p, mu_p=0.0 * arm_entry.mu_p)
-    arm = TrajectoryLibrary(shape_of(arm_program), [arm_entry, spoilt])
+    arm = TrajectoryLibrary(arm_program.model, [arm_entry, spoilt])
     arm._slopes = np.ones(6)
     blind, seen = arm.query(p), arm.query(p, check=arm_program)
     assert (blind.nearest, seen.nearest) == (1, 0)
@@ -178,7 +178,7 @@ def test_where_the_nearest_cannot_keep_the_limits_the_next_is_tried(carts, progr
     qp = carts.entries[1].qp
     narrow = replace(carts.entries[1], qp=replace(qp, lower=0.0 * qp.lower, upper=0.0 * qp.upper))
     narrow = replace(narrow, mu_p=narrow.mu_p, v_p=1e3 + narrow.v_p)  # so that the QP is asked
-    library = TrajectoryLibrary(carts.shape, [carts.entries[0], narrow, carts.entries[2]])
+    library = TrajectoryLibrary(carts.model, [carts.entries[0], narrow, carts.entries[2]])
     answer = library.query([0.42, 0.0])
     assert library.nearest(np.array([0.42, 0.0]))[0].number == 1
     assert answer.status.ok and answer.nearest != 1
@@ -207,6 +207,6 @@ def test_inequalities_along_the_path_and_their_parameters_count(make_cart):
         (free, [0.22, 0.0, 0.40], Correction.LINEAR),
         (free, [0.30, 0.0, 0.40], Correction.TANGENT_QP),
     ):
-        answer = TrajectoryLibrary(shape_of(program), [entry]).query(p)
+        answer = TrajectoryLibrary(program.model, [entry]).query(p)
         assert answer.status.ok and answer.correction is correction
         np.testing.assert_allclose(answer.v, program.solve(np.array(p)).v, atol=5e-6)

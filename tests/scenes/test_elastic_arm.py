@@ -8,7 +8,6 @@ import pytest
 from sofa_softctl import Session, read_record
 from sofa_softctl.errors import LibraryError, SceneError, SoftctlError
 from sofa_softctl.library.build import Builder
-from sofa_softctl.library.library import shape_of
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.problems.pick_place import Move, parameters
 from sofa_softctl.library.problems.registry import load_problem
@@ -78,7 +77,7 @@ def small_library(tmp_path_factory):
     """A library that is done when 30 tasks in a row need no new motion: some 40 motions."""
     path = tmp_path_factory.mktemp("library") / "arm.library"
     program = Program(load_problem(str(SCENE)))
-    with LibraryFile.create(path, "experiment", program.digest, shape_of(program)) as file:
+    with LibraryFile.create(path, program.model) as file:
         Builder(program, file, successes=30).build()
     return str(path)
 
@@ -100,7 +99,7 @@ def test_a_library_of_motions_that_take_another_time_is_refused(tmp_path):
     problem = load_problem("elastic_arm")
     program = Program(problem)
     path = tmp_path / "arm.library"
-    LibraryFile.create(path, problem.name, program.digest, shape_of(program)).close()
+    LibraryFile.create(path, program.model).close()
     with pytest.raises(LibraryError, match="motions must take 1.5 s. Got: 2.0 s"):
         session_of(plan="library", library=str(path))
 

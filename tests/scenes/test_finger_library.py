@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from sofa_softctl.library.build import Builder
-from sofa_softctl.library.library import shape_of
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.problems.registry import load_problem
 from sofa_softctl.library.storage import LibraryFile
@@ -25,7 +24,7 @@ def scene():
 def library(tmp_path_factory):
     path = tmp_path_factory.mktemp("finger") / "finger.library"
     program = Program(load_problem(str(SCENE)))
-    with LibraryFile.create(path, "motions", program.digest, shape_of(program)) as file:
+    with LibraryFile.create(path, program.model) as file:
         Builder(program, file, successes=50).build()
     return path
 

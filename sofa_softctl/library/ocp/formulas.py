@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.library.model import FORMULAS, Model
-from sofa_softctl.library.ocp.problem import Mirror, OptimalControlProblem
+from sofa_softctl.library.ocp.problem import Mirror, OptimalControlProblem, Parameter, Variable
 from sofa_softctl.library.ocp.tape import Tape
 
 
@@ -59,8 +60,14 @@ def formulas(problem: OptimalControlProblem) -> dict[str, Any]:
 
 def _function(problem: OptimalControlProblem, name: str, given: list[Any], rows: int | None) -> Any:
     ca, formula = casadi(), getattr(problem, name)
-    terms = [] if formula is None else formula(*given)
-    column = ca.densify(ca.SX(ca.vertcat(*terms) if isinstance(terms, list | tuple) else terms))
+    try:
+        terms = [] if formula is None else formula(*given)
+        column = ca.densify(ca.SX(ca.vertcat(*terms) if isinstance(terms, list | tuple) else terms))
+    except (TypeError, NotImplementedError, RuntimeError) as error:
+        raise ValueError(
+            f"'{problem.name}': {name} cannot be written with CasADi's symbols: {error}. Use "
+            "operators and CasADi's functions, such as casadi.sqrt, and no float()."
+        ) from error
     if column.is_empty():
         column = ca.SX(0, 1)
     asked = rows if formula is not None else 0
@@ -74,13 +81,14 @@ def _function(problem: OptimalControlProblem, name: str, given: list[Any], rows:
     return ca.Function(name, given, [column])
 
 
-def model_of(problem: OptimalControlProblem, functions: dict[str, Any]) -> Model:
-    """The model of a problem, from its `formulas`.
+def model_of(problem: OptimalControlProblem, functions: dict[str, Any] | None = None) -> Model:
+    """The model of a problem; `functions`: its `formulas`, where they are known.
 
     Raises:
         ValueError: terminal_tolerances do not fit, or the mirror does not map the limits to
             themselves.
     """
+    functions = formulas(problem) if functions is None else functions
     tapes = {name: Tape.of(functions[name]) for name in FORMULAS}
     rows, given = tapes["terminal"].code.outputs, problem.terminal_tolerances
     tolerances = rows * (np.inf,) if given is None else tuple(float(each) for each in given)
@@ -116,11 +124,12 @@ def model_of(problem: OptimalControlProblem, functions: dict[str, Any]) -> Model
 
 
 def _check_mirror(problem: OptimalControlProblem, mirror: Mirror) -> None:
-    for signs, variables in (
+    pairs: tuple[tuple[Sequence[int], Sequence[Parameter | Variable]], ...] = (
         (mirror.parameters, problem.parameters),
         (mirror.states, problem.states),
         (mirror.inputs, problem.inputs),
-    ):
+    )
+    for signs, variables in pairs:
         for sign, each in zip(signs, variables, strict=True):
             if sign < 0 and each.lower != -each.upper:
                 raise ValueError(
@@ -131,11 +140,14 @@ def _check_mirror(problem: OptimalControlProblem, mirror: Mirror) -> None:
 
 
 def _path_scale(problem: OptimalControlProblem, tape: Tape) -> tuple[float, ...]:
-    """Largest absolute value of each inequality on the guess, in the middle of the parameters."""
+    """Largest absolute value of each inequality on the guess, in the middle of the parameters.
+
+    1 where that is 0.
+    """
     p, share = 0.5 * (problem.lower + problem.upper), np.linspace(0.0, 1.0, problem.intervals + 1)
     x = np.tile([each.guess for each in problem.states], (len(share), 1))
     if problem.guess is not None and tape.code.outputs:
         x = np.asarray(problem.guess(p, share), float).reshape(len(share), len(problem.states))
     u, z = ([each.guess for each in variables] for variables in (problem.inputs, problem.design))
     rows = np.array([np.abs(tape(each, u, z, p)) for each in x])
-    return tuple(float(each) for each in rows.max(axis=0))
+    return tuple(float(each) or 1.0 for each in rows.max(axis=0))

@@ -9,13 +9,13 @@ from __future__ import annotations
 import io
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
 from sofa_softctl.errors import LibraryError
-from sofa_softctl.library.ocp.kernels.formulas import run, run_slopes
+from sofa_softctl.library.ocp.kernels.formulas import Code, run, run_slopes
 
 OPERATIONS = tuple(
     """CONST INPUT OUTPUT ASSIGN ADD SUB MUL DIV NEG SQ TWICE SIN COS SQRT INV POW CONSTPOW EXP LOG
@@ -25,22 +25,6 @@ OPERATIONS = tuple(
 """CasADi's names of the operations; `kernels` knows them by their places here."""
 _VERSION = 1
 """Of this list and the arrays."""
-
-
-class Code(NamedTuple):
-    """A tape's arrays, for kernels."""
-
-    rows: np.ndarray
-    """Place of the operation in OPERATIONS, of its result, and of its two arguments, shape (n, 4).
-    CONST: number of the constant; INPUT: place among the arguments; OUTPUT: place of the result."""
-    constants: np.ndarray
-    """Shape (n_c,)."""
-    memory: int
-    """Number of intermediate results kept."""
-    inputs: int
-    """Number of arguments."""
-    outputs: int
-    """Number of results."""
 
 
 class Tape:
@@ -89,11 +73,10 @@ class Tape:
         for k in range(function.n_instructions()):
             operation = function.instruction_id(k)
             if operation not in names:
-                unknown = [
-                    n for n in dir(ca) if n.startswith("OP_") and getattr(ca, n) == operation
-                ]
+                every = (name for name in dir(ca) if name.startswith("OP_"))
+                word = next(name for name in every if getattr(ca, name) == operation)
                 raise LibraryError(
-                    f"'{function.name()}' has the operation {unknown[0][3:].lower()}, which "
+                    f"'{function.name()}' has the operation {word[3:].lower()}, which "
                     f"libraries cannot evaluate. Known: {', '.join(OPERATIONS[4:]).lower()}."
                 )
             number = names[operation]
@@ -140,7 +123,7 @@ class Tape:
         return found
 
     def depends(self, first: int, last: int) -> np.ndarray:
-        """Whether each result depends on one of the arguments first to last - 1, shape (outputs,)."""
+        """Whether results depend on the arguments first to last - 1, shape (outputs,)."""
         touched, found = np.zeros(self.code.memory, bool), np.zeros(self.code.outputs, bool)
         for kind, to, a, b in self.code.rows:
             name = OPERATIONS[kind]

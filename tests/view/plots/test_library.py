@@ -3,7 +3,6 @@
 import pytest
 
 from sofa_softctl.library.build import Builder
-from sofa_softctl.library.library import shape_of
 from sofa_softctl.library.ocp.problem import OptimalControlProblem, Parameter, Variable
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.storage import LibraryFile, load
@@ -48,7 +47,7 @@ def program(cart):
 def library(program, tmp_path_factory):
     """From its file, so that the names have been written and read."""
     path = tmp_path_factory.mktemp("library") / "cart.library"
-    with LibraryFile.create(path, "cart", program.digest, shape_of(program)) as file:
+    with LibraryFile.create(path, program.model) as file:
         Builder(program, file, successes=5, most=4).build()
     return load(path)
 

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from sofa_softctl._internal.jit import njit
 
 
+class Code(NamedTuple):
+    """A tape's arrays, for kernels."""
+
+    rows: np.ndarray
+    """Places of the operation in `tape.OPERATIONS`, of its result, and of its two arguments, shape
+    (n, 4). CONST: number of the constant; INPUT: place among the arguments; OUTPUT: place among the
+    results."""
+    constants: np.ndarray
+    """Shape (n_c,)."""
+    memory: int
+    """Number of intermediate results kept."""
+    inputs: int
+    """Number of arguments."""
+    outputs: int
+    """Number of results."""
+
+
 @njit
-def run(code, memory, given, out):
+def run(code: Code, memory: np.ndarray, given: np.ndarray, out: np.ndarray) -> None:
     """Evaluate a tape: results `out` of the arguments `given`."""
     rows, constants = code.rows, code.constants
     w = memory
@@ -27,7 +45,7 @@ def run(code, memory, given, out):
 
 
 @njit
-def value(kind, a, b):
+def value(kind: int, a: float, b: float) -> float:
     """Result of an operation, by its place in `tape.OPERATIONS`."""
     if kind == 3:
         return a
@@ -121,7 +139,7 @@ def value(kind, a, b):
 
 
 @njit
-def slopes(kind, a, b, c):
+def slopes(kind: int, a: float, b: float, c: float) -> tuple[float, float]:
     """Derivatives of an operation's result c by its arguments a and b."""
     if kind == 3:
         return 1.0, 0.0
@@ -198,7 +216,15 @@ def slopes(kind, a, b, c):
 
 
 @njit
-def run_slopes(code, memory, turns, given, along, out, out_along):
+def run_slopes(
+    code: Code,
+    memory: np.ndarray,
+    turns: np.ndarray,
+    given: np.ndarray,
+    along: np.ndarray,
+    out: np.ndarray,
+    out_along: np.ndarray,
+) -> None:
     """Evaluate a tape and its derivatives along several directions.
 
     `along`: derivatives of the arguments, shape (inputs, n); `out_along`: of the results, shape

@@ -1,13 +1,11 @@
-"""Compiled integration of motions: with error control and limits between instants, and with
-derivatives.
-"""
+"""Compiled integration of motions, with error control and with derivatives."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sofa_softctl._internal.jit import njit
-from sofa_softctl.library.ocp.kernels.formulas import run, run_slopes
+from sofa_softctl.library.ocp.kernels.formulas import Code, run, run_slopes
 
 NODES = np.array([0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0])
 STAGES = np.array(
@@ -22,14 +20,25 @@ STAGES = np.array(
     ]
 )
 ERRORS = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
-"""The method of Dormand and Prince, of orders 5 and 4. Source: Dormand, Prince, "A family of embedded
-Runge-Kutta formulae", 1980."""
+"""Source: Dormand, Prince, "A family of embedded Runge-Kutta formulae"; orders 5 and 4."""
 MOST_STEPS = 20_000
 """Steps of integration after which a motion is given up."""
 
 
 @njit
-def simulate(dynamics, path, x0, u, z, p, interval, accuracy, x, extremes, least):
+def simulate(
+    dynamics: Code,
+    path: Code,
+    x0: np.ndarray,
+    u: np.ndarray,
+    z: np.ndarray,
+    p: np.ndarray,
+    interval: float,
+    accuracy: np.ndarray,
+    x: np.ndarray,
+    extremes: np.ndarray,
+    least: np.ndarray,
+) -> int:
     """Integrate a motion with steps of controlled error, and find its extremes between them.
 
     Args:
@@ -55,7 +64,7 @@ def simulate(dynamics, path, x0, u, z, p, interval, accuracy, x, extremes, least
     memory_path = np.empty(path.memory)
     rows = np.zeros((3, path.outputs))
     k = np.zeros((7, n))
-    at, following, error = x0.copy(), np.empty(n), np.empty(n)
+    at, following = x0.copy(), np.empty(n)
     x[0] = x0
     extremes[0] = x0
     extremes[1] = x0
@@ -119,7 +128,9 @@ def simulate(dynamics, path, x0, u, z, p, interval, accuracy, x, extremes, least
 
 
 @njit
-def _extend(extremes, i, a, b, slope_a, slope_b):
+def _extend(
+    extremes: np.ndarray, i: int, a: float, b: float, slope_a: float, slope_b: float
+) -> None:
     """Extend least and largest by those of the cubic polynomial with these ends, on [0, 1]."""
     extremes[0, i] = min(extremes[0, i], b)
     extremes[1, i] = max(extremes[1, i], b)
@@ -137,7 +148,7 @@ def _extend(extremes, i, a, b, slope_a, slope_b):
 
 
 @njit
-def _least(a, b, c):
+def _least(a: float, b: float, c: float) -> float:
     """Least of the parabola through three equidistant values."""
     lowest = min(a, min(b, c))
     curvature, slope = a - 2.0 * b + c, 0.5 * (c - a)
@@ -147,7 +158,16 @@ def _least(a, b, c):
 
 
 @njit
-def linearise(dynamics, x, u, z, p, interval, steps, sensitivity):
+def linearise(
+    dynamics: Code,
+    x: np.ndarray,
+    u: np.ndarray,
+    z: np.ndarray,
+    p: np.ndarray,
+    interval: float,
+    steps: int,
+    sensitivity: np.ndarray,
+) -> None:
     """Derivatives of the states at the ends of all intervals by all inputs and constants.
 
     By the explicit Runge-Kutta method of order four, each interval from its simulated start.
@@ -204,7 +224,7 @@ def linearise(dynamics, x, u, z, p, interval, steps, sensitivity):
 
 
 @njit
-def mean(code, x, u, z, p):
+def mean(code: Code, x: np.ndarray, u: np.ndarray, z: np.ndarray, p: np.ndarray) -> float:
     """Mean of a formula of (x, u, z, p) with one row, over the starts of all intervals."""
     n, m = x.shape[1], u.shape[1]
     given, memory, out = np.empty(code.inputs), np.empty(code.memory), np.zeros(1)
@@ -220,7 +240,15 @@ def mean(code, x, u, z, p):
 
 
 @njit
-def rows_along(code, x, u, z, p, values, slopes):
+def rows_along(
+    code: Code,
+    x: np.ndarray,
+    u: np.ndarray,
+    z: np.ndarray,
+    p: np.ndarray,
+    values: np.ndarray,
+    slopes: np.ndarray,
+) -> None:
     """A formula of (x, u, z, p) at the start of each interval, and its derivatives.
 
     Args:
