@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sofa_softctl.library.library import Answer, TrajectoryLibrary
+from sofa_softctl.library.model import check_plant
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.storage import load
 from sofa_softctl.scene import options
@@ -44,6 +45,7 @@ class LibraryController(SceneController):
         command: Force of each line at an instant of a motion; by default its inputs.
         budget: Time for an answer [s].
         extrapolate: Whether to execute motions of tasks beyond the library's range.
+        plant: Numbers that say which robot it is, as in the library's problem; None: not compared.
         name: Of the controller.
 
     Data:
@@ -71,6 +73,7 @@ class LibraryController(SceneController):
         command: Command = held_inputs,
         budget: float = np.inf,
         extrapolate: bool = False,
+        plant: Mapping[str, float] | None = None,
         name: str = "library",
     ) -> None:
         super().__init__(name=name, root=root)
@@ -81,6 +84,8 @@ class LibraryController(SceneController):
         )
         self.budget = options.number(self, "budget", budget, options.NOT_NEGATIVE)
         known = library if isinstance(library, TrajectoryLibrary) else load(library)
+        if plant is not None:
+            check_plant(known.model, plant, self.made_at)
         known.prepare()
         self.library = known
         self.extrapolate = extrapolate

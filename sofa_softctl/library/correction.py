@@ -19,6 +19,8 @@ STEPS = 2
 """Number of steps before a motion is refused."""
 NEAR = 0.3
 """Limits of states count in a step where a state is nearer to them than this share of its range."""
+MORE = 1.2
+"""Distance of limits at instants from true ones, over what motions exceed in between [-]."""
 SOLVERS = ("daqp", "proxqp")
 LIMITS = ("lower", "upper")
 
@@ -94,19 +96,20 @@ def _states(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows of the limits of states that are near, over their ranges.
 
-    What the motion exceeds a limit by between instants is taken off the limit.
+    A limit at the instants is within the true one by what the motion goes beyond them in between.
     """
     x = found.motion.x
-    lower, upper = (limits[model.x_at[-1]] for limits in (model.lower, model.upper))
+    lower, upper = (limits[model.x_at[1 - len(x) :]] for limits in (model.lower, model.upper))
     lowest, highest = (np.array([getattr(each, n) for each in model.states]) for n in LIMITS)
     with np.errstate(invalid="ignore"):
         width = np.where(np.isfinite(upper - lower), upper - lower, np.abs(x).max(axis=0) + 1e-9)
-    lower = lower + np.maximum(lowest - found.extremes[0], 0.0)
-    upper = upper - np.maximum(found.extremes[1] - highest, 0.0)
+    lower = np.maximum(lower, lowest + MORE * (x.min(axis=0) - found.extremes[0]))
+    upper = np.minimum(upper, highest - MORE * (found.extremes[1] - x.max(axis=0)))
     below, above = x[1:] - lower, upper - x[1:]
     k, i = np.nonzero(np.minimum(below, above) < NEAR * width)
-    rows = S[1:][k, i] * scale / width[i, None]
-    return rows, -below[k, i] / width[i], above[k, i] / width[i]
+    width = width[k, i]
+    rows = S[1:][k, i] * scale / width[:, None]
+    return rows, -below[k, i] / width, above[k, i] / width
 
 
 def _path(
@@ -122,7 +125,7 @@ def _path(
     values, slopes = np.zeros((N, count)), np.zeros((N, count, n + m + len(model.design)))
     rows_along(tape.code, motion.x, *given, values, slopes)
     width = np.array(model.path_scale)
-    margins = model.path_margins + np.maximum(-found.path, 0.0)
+    margins = np.maximum(model.path_margins, MORE * (values.min(axis=0) - found.path))
     k, i = np.nonzero(values < NEAR * width)
     slope = slopes[k, i]
     rows = np.einsum("ab,abc->ac", slope[:, :n], S[k])

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.acceptance import AcceptanceReport, Criterion
+from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.ocp.kernels.motions import mean, simulate
 from sofa_softctl.library.ocp.problem import Motion, Parameter, Variable
 from sofa_softctl.library.ocp.tape import Tape
@@ -149,7 +150,8 @@ class Model:
         found[self.z_at] = [getattr(each, name) for each in self.design]
         found[self.u_at] = [getattr(each, name) for each in self.inputs]
         limits = np.array([getattr(each, name) for each in self.states])
-        found[self.x_at] = limits + inwards * self.margins
+        found[self.x_at] = limits
+        found[self.x_at[1:-1]] += inwards * self.margins  # goals may lie at the limits themselves
         n_z = len(self.design)
         given = ~self.tapes["initial"].depends(0, n_z)  # p determines them: no limits
         found[self.x_at[0, given]] = -inwards * np.inf
@@ -271,3 +273,32 @@ def _range(each: Variable) -> float:
     if np.isfinite(low) and np.isfinite(high):
         return float(high - low)
     return float(max((abs(limit) for limit in (low, high) if np.isfinite(limit)), default=0.0))
+
+
+def check_plant(model: Model, plant: Mapping[str, float], where: str) -> None:
+    """Raise LibraryError unless a library is of this robot.
+
+    Args:
+        model: Model of the library.
+        plant: Numbers that say which robot it is, as in `OptimalControlProblem.plant`.
+        where: For the message.
+    """
+    names = [*dict.fromkeys((*model.plant, *plant))]
+    unlike = [
+        f"{name}: {_text(model.plant.get(name))} in the library, {_text(plant.get(name))} here"
+        for name in names
+        if not _same(model.plant.get(name), plant.get(name))
+    ]
+    if unlike:
+        raise LibraryError(
+            f"{where}: the library '{model.name}' is of another robot. {'; '.join(unlike)}. Build "
+            "one of this robot: softctl library build."
+        )
+
+
+def _same(one: float | None, other: float | None) -> bool:
+    return one is not None and other is not None and abs(one - other) <= 1e-9 * abs(one)
+
+
+def _text(value: float | None) -> str:
+    return "nothing" if value is None else f"{value:.6g}"

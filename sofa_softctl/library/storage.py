@@ -18,7 +18,6 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -29,7 +28,7 @@ from sofa_softctl.library.entry import Entry
 from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.model import FORMULAS, Model
 from sofa_softctl.library.ocp.problem import Parameter, Variable
-from sofa_softctl.library.ocp.tape import Tape
+from sofa_softctl.library.ocp.tape import DAMAGED, Tape
 
 FORMAT = 2
 """Version of the tables, SQLite's user_version."""
@@ -155,7 +154,7 @@ class LibraryFile:
                 raise self._damaged(f"motion {number}")
             try:
                 entries.append(Entry.from_bytes(data))
-            except (ValueError, KeyError, OSError, EOFError, BadZipFile, zlib.error) as reason:
+            except DAMAGED as reason:
                 raise self._damaged(f"motion {number}") from reason
         return TrajectoryLibrary(self.model, entries)
 

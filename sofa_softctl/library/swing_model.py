@@ -52,6 +52,12 @@ class ReducedModel:
             )
 
     @property
+    def plant(self) -> dict[str, float]:
+        """Numbers that say which robot it is: those of the model, but for its misfit."""
+        names = ("compliance", "frequency", "damping", "dt")
+        return {name: float(getattr(self, name)) for name in names}
+
+    @property
     def rate(self) -> float:
         """Angular frequency w [rad / time]."""
         return 2.0 * np.pi * self.frequency
@@ -219,12 +225,8 @@ def motion_problem(
         error=lambda x, z, p: residual_swing(model, x, p[1]),
         tolerance=tolerance,
         terminal_tolerances=3 * [tolerance],
-        plant={
-            "compliance": c,
-            "frequency": model.frequency,
-            "damping": zeta,
-            "dt": model.dt,
-        },
+        margin=0.0,  # forces are linear between instants
+        plant=model.plant,
         error_unit=length,
         horizon=horizon,
     )

@@ -278,12 +278,25 @@ class Program:
         return self.model.motion(v)
 
     def simulate(self, v: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Simulated states from the start at p with the inputs of v, shape (N + 1, n_x)."""
-        return self.model.simulate(self.model.motion(v), p).motion.x
+        """States from the start at p with the inputs of v, by the plan's own steps.
+
+        Shape (N + 1, n_x). `Model.simulate` has a method of its own.
+        """
+        motion = self.motion(v)
+        x = np.empty((len(motion.u) + 1, len(self.problem.states)))
+        x[0] = np.array(self._formulas["initial"](motion.z, p)).ravel()
+        x[1:] = np.array(self._rollout(x[0], motion.u.T, motion.z, p)).T
+        return x
 
     def error(self, v: np.ndarray, p: np.ndarray) -> float:
         """The problem's error at the end of `simulate`; NaN where it declares none."""
-        return self.model.simulate(self.model.motion(v), p).error
+        if self.problem.error is None:
+            return float("nan")
+        return float(self._formulas["error"](self.simulate(v, p)[-1], v[self.z_at], p))
+
+    @cached_property
+    def _rollout(self) -> Any:
+        return self._interval.mapaccum(self.problem.intervals)
 
     def cost(self, v: np.ndarray, p: np.ndarray) -> float:
         """f."""

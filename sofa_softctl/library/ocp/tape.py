@@ -7,6 +7,7 @@ corrected wherever the file is.
 from __future__ import annotations
 
 import io
+import zlib
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
@@ -23,6 +24,8 @@ OPERATIONS = tuple(
     ASINH ACOSH ATANH FLOOR CEIL COPYSIGN LOG1P EXPM1 HYPOT""".split()
 )
 """CasADi's names of the operations; `kernels` knows them by their places here."""
+DAMAGED = (ValueError, KeyError, OSError, EOFError, BadZipFile, RuntimeError, zlib.error)
+"""What a damaged .npz file raises; NotImplementedError is a RuntimeError."""
 _VERSION = 1
 """Of this list and the arrays."""
 
@@ -154,7 +157,7 @@ class Tape:
                 form, memory, inputs, outputs = (int(each) for each in arrays["sizes"])
                 rows = np.ascontiguousarray(arrays["rows"], np.int64)
                 constants = np.ascontiguousarray(arrays["constants"], float)
-        except (ValueError, KeyError, OSError, EOFError, BadZipFile) as reason:
+        except DAMAGED as reason:
             raise LibraryError(f"The formulas are damaged ({reason}).") from reason
         if form != _VERSION:
             raise LibraryError(f"The formulas are of version {form}; known is {_VERSION}.")

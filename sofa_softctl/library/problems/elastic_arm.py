@@ -193,12 +193,18 @@ def arm(
         guess=guess,
         error=lambda x, z, p: grasp_error(x, p),
         tolerance=tolerance,
+        plant=plant_of(stiffness) if actuation == "constant" else {},
         terminal_tolerances=terminal_tolerances,
         error_unit="m",
         cost_unit="N² m²",
         horizon=horizon,
         mirror=Mirror((-1, -1, -1, -1, 1, 1), len(states) * (-1,), (-1, -1)),
     )
+
+
+def plant_of(stiffness: Sequence[float]) -> dict[str, float]:
+    """Numbers that say which arm it is: the stiffness of both springs [N m / rad]."""
+    return {f"stiffness_{j}": float(each) for j, each in enumerate(stiffness, 1)}
 
 
 def place(q: Symbol) -> list[Symbol]:
