@@ -16,7 +16,7 @@ import numpy as np
 from sofa_softctl._internal.executors.again import in_order, lost_workers
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.entry import Entry, entry_of
-from sofa_softctl.library.library import CANDIDATES, Correction, TrajectoryLibrary
+from sofa_softctl.library.library import CANDIDATES, Answer, Correction, TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.storage import LibraryFile
@@ -44,6 +44,8 @@ class BuildCounts:
     """Problems answered by the linear correction."""
     by_qp: int = 0
     """Problems answered by the tangent QP."""
+    by_steps: int = 0
+    """Problems answered after further steps of sequential quadratic programming."""
     run: int = 0
     """Current run of problems that needed no new motion."""
     longest: int = 0
@@ -156,9 +158,16 @@ class Builder:
     """Seed that the library was begun with; None: a file of an earlier version does not say."""
     skipped: list[list[float]] = field(init=False)
     """Parameters at which there is no solution or a degenerate one."""
+    _seen: int = field(init=False)
+    """`changes` of the file when it was read."""
 
     def __post_init__(self) -> None:
         self.file.check(self.program.digest)
+        self._read()
+
+    def _read(self) -> None:
+        """Read motions and state of building from the file."""
+        self._seen = self.file.changes
         self.library = self.file.library()
         self.recent = deque(maxlen=1000)
         saved = self.file.about("state")
@@ -201,6 +210,8 @@ class Builder:
             LibraryError: The file could not be written, it is as it was; or another process builds.
         """
         with self.file.writing():
+            if self.file.changes != self._seen:  # another process has built meanwhile
+                self._read()
             return self._build(progress)
 
     def _build(self, progress: Callable[[BuildProgress], None] | None) -> TrajectoryLibrary:
@@ -241,8 +252,7 @@ class Builder:
             self.counts.plannings += 1
             self.recent.append(answered is not None)
             if answered is not None:
-                self.counts.by_sensitivity += answered is Correction.LINEAR
-                self.counts.by_qp += answered is Correction.TANGENT_QP
+                self._count(answered)
                 self.counts.run += 1
                 self.counts.longest = max(self.counts.longest, self.counts.run)
                 continue
@@ -251,15 +261,23 @@ class Builder:
                 new.append(entry)
         return new
 
-    def _answered(self, chain: TaskChain, p: np.ndarray) -> Correction | None:
-        """Correction of the library's answer, if it is good enough; the chain advances."""
+    def _count(self, answer: Answer) -> None:
+        """Count a good answer by what it took."""
+        if answer.steps:
+            self.counts.by_steps += 1
+        else:
+            self.counts.by_sensitivity += answer.correction is Correction.LINEAR
+            self.counts.by_qp += answer.correction is not Correction.LINEAR
+
+    def _answered(self, chain: TaskChain, p: np.ndarray) -> Answer | None:
+        """The library's answer, if it is good enough; the chain advances."""
         if not len(self.library):
             return None
         answer = self.library.query(p, accuracy=self.accuracy, candidates=self.candidates)
         if not answer.status.ok:
             return None
         chain.finish(answer.motion.x[-1])
-        return answer.correction
+        return answer
 
     def _take(self, chain: TaskChain, p: np.ndarray, solved: Solved) -> Entry | None:
         """Count the solve; returns the new motion, if there is one."""

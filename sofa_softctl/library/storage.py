@@ -181,6 +181,11 @@ class LibraryFile:
                 _sum(text, "state"),
             )
 
+    @property
+    def changes(self) -> int:
+        """A number that changes when another process, or `LibraryFile`, writes to the file."""
+        return int(self._file.row("PRAGMA data_version")[0])
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Be its only writer.

@@ -57,6 +57,7 @@ def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
             "size": f"{data['bytes'] / 1e6:.0f} MB",
             "random tasks": f"{counts.plannings:,}",
             "answered by (5) / by the tangent QP": f"{counts.by_sensitivity:,} / {counts.by_qp:,}",
+            "answered after further steps": f"{counts.by_steps:,}",
             "without a solution / degenerate": f"{counts.infeasible} / {counts.degenerate}",
             "in a row without a new motion": f"{counts.run}",
             "time": f"{counts.seconds:.0f} s",
