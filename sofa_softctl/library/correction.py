@@ -1,8 +1,8 @@
 """Correction of a motion that fails its acceptance test: steps of sequential quadratic programming.
 
-The simulated motion is linearised, and the least change of inputs and constants that meets all
-final conditions and limits is taken. From a motion near an optimum, any such change costs the same
-to first order, so the least one is taken, without second derivatives.
+The simulated motion is linearised, and the change of inputs and constants of least cost is taken
+that meets all final conditions and limits to first order. Second derivatives are those of the
+nearest optimum. Without them, the least change is taken.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ LIMITS = ("lower", "upper")
 
 
 def corrected(
-    model: Model, found: Simulation, p: np.ndarray, *, free: bool = True
+    model: Model,
+    found: Simulation,
+    p: np.ndarray,
+    hessian: np.ndarray | None = None,
+    *,
+    free: bool = True,
 ) -> Motion | None:
     """The motion after one step; None: no small change meets all conditions to first order.
 
@@ -34,6 +39,8 @@ def corrected(
         model: Model of the problem.
         found: The simulated motion.
         p: Parameters.
+        hessian: That of the Lagrangian of a nearby optimum, see `Entry`; of the last intervals for
+            a motion of these. None: a change costs its square.
         free: Whether it may begin otherwise: constants z may change.
     """
     motion, n_z = found.motion, len(model.design)
@@ -57,23 +64,45 @@ def corrected(
     A_p, low_p = _path(model, found, given, S, scale)
     A, above = np.concatenate((A_s, A_p)), np.concatenate((high_s, np.full(len(low_p), np.inf)))
     below = np.concatenate((low_s, low_p))
-    change = np.linalg.lstsq(A_t, -residual, rcond=None)[0]
-    along = A @ change
-    kept = (low <= change).all() and (change <= high).all()
-    if not (kept and (below <= along).all() and (along <= above).all()):
-        qp = QP(
-            H=np.eye(len(scale)),
-            g=np.zeros(len(scale)),
-            A=np.concatenate((A_t, A)),
-            lower=np.concatenate((low, -residual, below)),
-            upper=np.concatenate((high, -residual, above)),
-        )
-        answer = solve_checked(qp, solvers=SOLVERS, tolerance=1e-6)
-        if answer.result is None:
-            return None
-        change = answer.result.x
+    H, g = np.eye(len(scale)), np.zeros(len(scale))
+    if hessian is not None:
+        H, g = hessian * scale * scale[:, None], scale * _slope(model, found, given, S, ends)
+    qp = QP(
+        H=H,
+        g=g,
+        A=np.concatenate((A_t, A)),
+        lower=np.concatenate((low, -residual, below)),
+        upper=np.concatenate((high, -residual, above)),
+    )
+    answer = solve_checked(qp, solvers=SOLVERS, tolerance=1e-6)
+    if answer.result is None:
+        return None
+    change = answer.result.x
     change = scale * change
     return Motion(motion.u + change[: N * m].reshape(N, m), motion.x, motion.z + change[N * m :])
+
+
+def _slope(
+    model: Model,
+    found: Simulation,
+    given: tuple[np.ndarray, np.ndarray, np.ndarray],
+    S: np.ndarray,
+    ends: np.ndarray,
+) -> np.ndarray:
+    """Derivative of the cost by inputs and constants, states following."""
+    tape, final = model.tapes["cost"], model.tapes["final_cost"]
+    N, m, n, n_z = len(given[0]), len(model.inputs), len(model.states), len(model.design)
+    values, slopes = np.zeros((N, 1)), np.zeros((N, 1, n + m + n_z))
+    rows_along(tape.code, found.motion.x, *given, values, slopes)
+    rate = slopes[:, 0] / N
+    slope = np.einsum("ka,kac->c", rate[:, :n], S[:-1])
+    slope[: N * m] += rate[:, n : n + m].ravel()
+    slope[N * m :] += rate[:, n + m :].sum(axis=0)
+    if final.code.outputs:
+        last = final.slopes(ends, 0, n + n_z)[0]
+        slope += last[:n] @ S[-1]
+        slope[N * m :] += last[n:]
+    return slope
 
 
 def _bounds(model: Model, motion: Motion, free: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -267,20 +267,32 @@ class TrajectoryLibrary:
     ) -> _Candidate:
         """The motion after its acceptance test, corrected where it failed."""
         motion: Motion | None = found.motion
+        near, signs = found.near, self.model.signs
+        asked = signs.p * p if near.mirrored and signs is not None else p
+        entry, hessian = self.entries[near.number], self._hessian(near)
+        cost = entry.expected_cost(asked - entry.p)
         for steps in range(1 + (STEPS if refine else 0)):
             assert motion is not None
             moved = self.model.simulate(motion, p)
-            report = self.model.report(moved, accuracy)
+            report = self.model.report(moved, accuracy, cost)
             now = found._replace(
                 motion=moved.motion, steps=steps, report=report, error=moved.error, cost=moved.cost
             )
             found = now if steps == 0 or now.rank < found.rank else found
             if found.passed or moved.failure or perf_counter() > end or steps == STEPS:
                 break
-            motion = corrected(self.model, moved, p)
+            motion = corrected(self.model, moved, p, hessian)
             if motion is None:
                 break
         return found
+
+    def _hessian(self, near: NearestEntry) -> np.ndarray:
+        """Hessian of an entry, as it is or mirrored."""
+        found, signs = self.entries[near.number].hessian, self.model.signs
+        if not near.mirrored or signs is None:
+            return found
+        turned = np.concatenate((signs.v[self.model.u_at].ravel(), signs.v[self.model.z_at]))
+        return found * turned * turned[:, None]
 
     def _adapted(
         self, entry: Entry, dp: np.ndarray, end: float, refine: bool

@@ -83,6 +83,8 @@ class Model:
     """Tolerance of the error."""
     terminal_tolerances: tuple[float, ...]
     """Tolerance of each final condition."""
+    cost_tolerance: float
+    """Share by which the cost may exceed that expected of the optimum [-]."""
     margin: float
     """Share of their range by which plans stay away from limits of states [-]."""
     path_scale: tuple[float, ...]
@@ -227,15 +229,21 @@ class Model:
         given = (np.ascontiguousarray(each, float) for each in (motion.x, motion.u, z, p))
         return float(mean(self.tapes["cost"].code, *given)) + ends
 
-    def report(self, found: Simulation, accuracy: float = 1.0) -> AcceptanceReport:
+    def report(
+        self, found: Simulation, accuracy: float = 1.0, cost: float = np.inf
+    ) -> AcceptanceReport:
         """Acceptance test of a simulated motion.
 
         Args:
             found: Its simulation.
+            cost: Expected cost of the optimum; infinite: the cost is not tested.
             accuracy: Allowed share of the tolerances of error and final conditions [-].
         """
         unit = f" [{self.error_unit}]" if self.error_unit else ""
         criteria = [Criterion(f"error{unit}", found.error, accuracy * self.tolerance, "")]
+        if np.isfinite(cost):
+            most = (1.0 + self.cost_tolerance) * max(cost, 0.0)
+            criteria.append(Criterion("cost", found.cost, most, ""))
         rows = zip(found.terminal, self.terminal_tolerances, strict=True)
         for number, (residual, allowed) in enumerate(rows, 1):
             criteria.append(

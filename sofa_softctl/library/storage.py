@@ -285,6 +285,7 @@ _PLAIN = (
     "steps",
     "tolerance",
     "terminal_tolerances",
+    "cost_tolerance",
     "margin",
     "path_scale",
     "mirror",

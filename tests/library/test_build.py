@@ -318,18 +318,29 @@ def test_a_flipped_bit_is_said_or_changes_nothing(program, tmp_path):
 
 
 def test_a_full_disk_ends_the_build_and_keeps_the_motions_before(program, tmp_path):
-    builder = made(tmp_path / "a", program)
-    builder.keep(builder.round())
-    known, before = len(builder.library), builder.counts.plannings
-    pages = builder.file._file.row("PRAGMA page_count")[0]
-    builder.file._file.execute(f"PRAGMA max_page_count = {pages + 1}")  # SQLITE_FULL
-    with pytest.raises(LibraryError, match="a: the library cannot grow, the disk is full"):
-        builder.build()
-    builder.file.close()
-    rest = Builder(program, LibraryFile(tmp_path / "a"), successes=30)
-    assert len(rest.library) == known > 0 and rest.counts.plannings == before
-    whole = made(tmp_path / "b", program)
-    same(rest.build(), whole.build())
+    """Full at five sizes between the empty file and the whole one: also between two motions."""
+
+    def pages(builder):
+        return builder.file._file.row("PRAGMA page_count")[0]
+
+    path, whole, empty = (
+        tmp_path / "a",
+        made(tmp_path / "b", program),
+        made(tmp_path / "a", program),
+    )
+    whole.build()
+    for most in np.linspace(pages(empty) + 1, pages(whole) - 2, 5, dtype=int):
+        builder = Builder(program, LibraryFile(path), successes=30)
+        builder.file._file.execute(f"PRAGMA max_page_count = {most}")  # SQLITE_FULL
+        with pytest.raises(LibraryError, match="a: the library cannot grow, the disk is full"):
+            builder.build()
+        builder.file.close()
+        with LibraryFile(path) as file:
+            counts = (file.about("state") or {"counts": {"solved": 0}})["counts"]
+            assert len(file.library()) == counts["solved"], most
+    rest = Builder(program, LibraryFile(path), successes=30)
+    assert len(rest.library) > 0
+    same(rest.build(), whole.library)
 
 
 def test_a_second_builder_is_refused_while_the_first_builds(program, tmp_path):

@@ -127,10 +127,10 @@ def test_what_is_infeasible_is_held_and_said(carts):
 
 
 def test_what_is_beyond_the_librarys_range_is_held_and_said(carts):
-    session = scene(carts, once([0.4, -0.6]))
+    session = scene(carts, once([0.4, -0.52]))
     assert pulled(session) == 0.0
     message = session.root.library.message.value
-    assert "Beyond the library's range: speed [m/s] = -0.6" in message
+    assert "Beyond the library's range: speed [m/s] = -0.52" in message
     assert "not executed. Ask for less, build a wider library, or give extrapolate" in message
 
 

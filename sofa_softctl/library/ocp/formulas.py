@@ -111,6 +111,7 @@ def model_of(problem: OptimalControlProblem, functions: dict[str, Any] | None = 
         steps=problem.steps,
         tolerance=float(problem.tolerance),
         terminal_tolerances=tolerances,
+        cost_tolerance=problem.cost_tolerance,
         margin=problem.margin,
         path_scale=_path_scale(problem, tapes["path"]),
         mirror=None

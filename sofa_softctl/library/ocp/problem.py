@@ -92,6 +92,8 @@ class OptimalControlProblem:
     """Tolerance of the error. Libraries need it."""
     terminal_tolerances: Sequence[float] | None = None
     """Tolerance of each row of `terminal`, in its unit. Libraries need them."""
+    cost_tolerance: float = 0.1
+    """Share by which the cost of an answer may exceed that expected of the optimum [-]."""
     margin: float = 0.01
     """Share of their range by which plans stay away from limits of states and of `path` [-]. Plans
     see them at the ends of intervals alone; what is executed keeps them at all times."""
@@ -123,7 +125,7 @@ class OptimalControlProblem:
                 f"'{self.name}': horizon, intervals and steps must be positive. Got: "
                 f"{self.horizon}, {self.intervals}, {self.steps}"
             )
-        for name in ("tolerance", "margin"):
+        for name in ("tolerance", "margin", "cost_tolerance"):
             if not getattr(self, name) >= 0.0:
                 raise ValueError(
                     f"'{self.name}': {name} must be a number from 0. Got: {getattr(self, name)}"

@@ -71,6 +71,10 @@ class Derivatives:
     """Hessian of the Lagrangian, shape (n_v, n_v)."""
     l_vp: np.ndarray
     """Its mixed derivative, shape (n_v, n_p)."""
+    l_p: np.ndarray
+    """Its derivative by the parameters: that of the least cost, shape (n_p,)."""
+    l_pp: np.ndarray
+    """Its second derivative by them, shape (n_p, n_p)."""
 
 
 class Program:
@@ -332,6 +336,8 @@ class Program:
             ca.gradient(self._f, v),
             ca.hessian(lagrangian, v)[0],
             ca.jacobian(l_v, p),
+            ca.gradient(lagrangian, p),
+            ca.hessian(lagrangian, p)[0],
         ]
         return ca.Function("derivatives", [v, p, lam, mu], out)
 
@@ -346,7 +352,7 @@ class Program:
         limits = len(low) + len(high)
         out = self._derivatives(v, optimum.p, optimum.lam, optimum.mu[limits:])
         g_v, path_v, l_vv = (csc_array(out[k].sparse()) for k in (0, 3, 6))
-        g_p, path, path_p, f_v, l_vp = (out[k].full() for k in (1, 2, 4, 5, 7))
+        g_p, path, path_p, f_v, l_vp, l_p, l_pp = (out[k].full() for k in (1, 2, 4, 5, 7, 8, 9))
         n_p = len(self.problem.parameters)
         return Derivatives(
             g_v=g_v,
@@ -357,6 +363,8 @@ class Program:
             f_v=f_v.ravel(),
             l_vv=l_vv,
             l_vp=l_vp,
+            l_p=l_p.ravel(),
+            l_pp=l_pp,
         )
 
     @property

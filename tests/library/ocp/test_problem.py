@@ -128,6 +128,7 @@ SAME = {
     "guess": lambda p, share: np.zeros((7, 2)),
     "error": lambda x, z, p: 0.0,
     "tolerance": 1.0,
+    "cost_tolerance": 0.2,
     "terminal_tolerances": [1.0, 2.0],
     "plant": {"mass": 2.0},
     "error_unit": "mm",

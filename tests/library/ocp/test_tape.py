@@ -1,13 +1,15 @@
 """Tapes give what CasADi gives, with derivatives, and damaged ones are refused."""
 
-import casadi
 import numpy as np
 import pytest
 
 from sofa_softctl.errors import LibraryError
+from sofa_softctl.library.ocp.formulas import casadi as imported
 from sofa_softctl.library.ocp.formulas import formulas
 from sofa_softctl.library.ocp.tape import Tape
 from sofa_softctl.library.problems.registry import load_problem
+
+casadi = imported()
 
 ONE = {  # of a number in (0, 1)
     name: getattr(casadi, name)
