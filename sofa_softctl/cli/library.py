@@ -80,7 +80,7 @@ def build(
     from sofa_softctl.library import build as building
     from sofa_softctl.library.ocp.shooting import Program
     from sofa_softctl.library.problems.registry import load_problem
-    from sofa_softctl.library.storage import LibraryFile
+    from sofa_softctl.library.storage import LibraryFile, check_for_library
     from sofa_softctl.library.verify import estimate as cost_of
     from sofa_softctl.view.terminal import library as tables
     from sofa_softctl.view.terminal import run as terminal
@@ -94,6 +94,7 @@ def build(
     show = terminal.Terminal(quiet=quiet or as_json)
     with files_sent(cluster, problem.partition(":")[0]) as files:
         program = Program(load_problem(problem))
+    check_for_library(program.model)
     if estimate or out is None:
         with (
             stopping("Nothing was written."),
@@ -235,7 +236,7 @@ def verify(
     show = terminal.Terminal(quiet=quiet or as_json)
     program = Program(load_problem(problem), compiled=compiled)
     with LibraryFile(library) as file:
-        file.check(program.digest)
+        file.check(program.model)
         known = file.library()
     with show.bar("Tasks", tasks) as advance:
         found = check(

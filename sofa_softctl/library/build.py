@@ -19,7 +19,7 @@ from sofa_softctl.library.entry import Entry, entry_of
 from sofa_softctl.library.library import CANDIDATES, Answer, Correction, TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.storage import LibraryFile
+from sofa_softctl.library.storage import LibraryFile, check_for_library
 from sofa_softctl.status import Status
 
 CHAINS = 8
@@ -162,7 +162,8 @@ class Builder:
     """`changes` of the file when it was read."""
 
     def __post_init__(self) -> None:
-        self.file.check(self.program.digest)
+        check_for_library(self.program.model)
+        self.file.check(self.program.model)
         self._read()
 
     def _read(self) -> None:
@@ -179,6 +180,13 @@ class Builder:
         else:
             self.chains = [TaskChain.from_json(each) for each in saved["chains"]]
             self.counts, self.skipped = BuildCounts(**saved["counts"]), saved["skipped"]
+            if saved["asked"] != self._asked:  # the tasks until now were answered in another way
+                self.counts.run = 0
+
+    @property
+    def _asked(self) -> list[float]:
+        """How tasks are answered."""
+        return [self.accuracy, self.candidates]
 
     @property
     def done(self) -> bool:
@@ -236,6 +244,7 @@ class Builder:
             "skipped": self.skipped,
             "successes": self.successes,
             "seed": self.begun_with,
+            "asked": self._asked,
         }
         self.file.append(new, state)
 

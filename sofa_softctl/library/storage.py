@@ -131,14 +131,26 @@ class LibraryFile:
             "from a copy, or build it anew."
         )
 
-    def check(self, digest: str) -> None:
-        """Raise LibraryError unless the library is for the problem of this digest."""
-        found = self.about("digest")
-        if found != digest:
+    def check(self, model: Model) -> None:
+        """Raise LibraryError unless the library is for this problem and its tolerances."""
+        own = self.model
+        if own.digest != model.digest:
             raise LibraryError(
-                f"{self.path}: the library is for another problem, '{self.about('problem')}' with "
-                f"digest {found[:12]}. Got: {digest[:12]}. Build one for this problem, or take the "
-                "problem that it was built for."
+                f"{self.path}: the library is for another problem, '{own.name}' with digest "
+                f"{own.digest[:12]}. Got: '{model.name}', {model.digest[:12]}. Build one for this "
+                "problem, or take the problem that it was built for."
+            )
+        unlike = [
+            f"{name} {ours}, not {theirs}"
+            for (name, ours), theirs in zip(
+                _promised(own).items(), _promised(model).values(), strict=True
+            )
+            if ours != theirs
+        ]
+        if unlike:
+            raise LibraryError(
+                f"{self.path}: the library is for '{own.name}' with {'; '.join(unlike)}. Give "
+                "another --out for a library of this one."
             )
 
     def __len__(self) -> int:
@@ -243,6 +255,18 @@ def check_for_library(model: Model) -> None:
             f"'{model.name}' needs {' and '.join(lacking)}: a library tests each answer by them. "
             "Declare what an answer may miss by, in the units of the problem."
         )
+
+
+def _promised(model: Model) -> dict[str, Any]:
+    """What answers of a library are tested by, and for which tasks, by names."""
+    return {
+        "tolerance": model.tolerance,
+        "terminal_tolerances": list(model.terminal_tolerances),
+        "cost_tolerance": model.cost_tolerance,
+        "error of digest": model.tapes["error"].digest[:12],
+        "parameters": [[each.lower, each.upper] for each in model.parameters],
+        "plant": dict(model.plant),
+    }
 
 
 def model_to_json(model: Model) -> dict[str, Any]:

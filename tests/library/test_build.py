@@ -160,8 +160,9 @@ def test_a_kill_loses_nothing_that_was_told(tmp_path):
 
 def test_a_library_of_another_problem_is_refused(program, tmp_path):
     made(tmp_path / "a", program)
-    other = Program(pendulum(reach=2.0))  # the range is no part of the problem
-    Builder(other, LibraryFile(tmp_path / "a"))
+    other = Program(pendulum(reach=2.0))
+    with pytest.raises(LibraryError, match=r"'pendulum' with parameters .*2.4.*, not .*2.0"):
+        Builder(other, LibraryFile(tmp_path / "a"))
     longer = pendulum()
     object.__setattr__(longer, "horizon", 1.6)
     with pytest.raises(LibraryError, match="is for another problem, 'pendulum' with digest"):
@@ -386,3 +387,37 @@ def test_what_remains_is_the_mean_time_to_a_run_of_successes(program, tmp_path):
     builder.recent.clear()
     builder.successes = 10**6
     assert builder.remaining() == np.inf
+
+
+def test_what_answers_are_tested_by_is_the_librarys(make_cart, tmp_path):
+    """Of another tolerance, range, error or robot: refused by what differs."""
+    path, problem = tmp_path / "cart.library", make_cart()
+    LibraryFile.create(path, Program(problem).model).close()
+    for given, said in (
+        ({"tolerance": 1e-5}, "tolerance 1e-06, not 1e-05"),
+        ({"terminal_tolerances": [1e-6, 1e-5]}, "terminal_tolerances"),
+        ({"cost_tolerance": 0.2}, "cost_tolerance 0.1, not 0.2"),
+        ({"error": lambda x, z, p: abs(x[0] - p[0]) + abs(x[1])}, "error of digest"),
+        (
+            {
+                "parameters": [replace(each, lower=-2.0) for each in problem.parameters],
+                "mirror": None,
+            },
+            "problem|parameters",
+        ),
+        ({"plant": {"mass": 1.0}}, "plant"),
+    ):
+        with LibraryFile(path) as file, pytest.raises(LibraryError, match=said):
+            Builder(Program(replace(problem, **given)), file)
+
+
+def test_a_higher_accuracy_goes_on_with_the_work(make_cart, tmp_path):
+    """Tasks that were answered less well do not count: it does not end at once."""
+    program = Program(make_cart())
+    with LibraryFile.create(tmp_path / "cart.library", program.model) as file:
+        Builder(program, file, successes=20).build()
+        assert Builder(program, file, successes=20).done
+        stricter = Builder(program, file, successes=20, accuracy=0.5)
+        assert not stricter.done and stricter.counts.run == 0
+        stricter.build()
+        assert stricter.done
