@@ -7,7 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         "build": ["Builder"],
         "controller": ["LibraryController"],
-        "library": ["TrajectoryLibrary", "shape_of"],
+        "library": ["TrajectoryLibrary"],
         "ocp.problem": ["Mirror", "OptimalControlProblem", "Parameter", "Variable"],
         "ocp.shooting": ["Program"],
         "problems.arm_in_scene": ["FINGER", "FRAMES", "ElasticArm"],
