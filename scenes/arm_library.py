@@ -167,6 +167,7 @@ def createScene(
         "library": library,
         "task": task,
         "command": tension_command(MODEL, HORIZON),
+        "plant": MODEL.numbers,
     }
     if not correct:
         root.addObject(LibraryController(**options))

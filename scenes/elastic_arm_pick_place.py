@@ -77,7 +77,7 @@ def planner(plan, library, stiffness):
                 "plan=library needs the file of a library of the arm's motions: --set library=FILE,"
                 " from softctl library build scenes/elastic_arm_pick_place.py --out FILE."
             )
-        return library_planner(library, HORIZON), False
+        return library_planner(library, stiffness, HORIZON), False
     raise SceneError(f"plan must be nlp or library; got '{plan}'.")
 
 

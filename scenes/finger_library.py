@@ -130,7 +130,12 @@ def createScene(root, library="", rise=HORIZON):
 
     root.addObject(
         LibraryController(
-            root=root, lines=[line], library=library, task=task, command=pull(MODEL, HORIZON)
+            root=root,
+            lines=[line],
+            library=library,
+            task=task,
+            command=pull(MODEL, HORIZON),
+            plant=MODEL.plant,
         )
     )
     return root

@@ -11,16 +11,15 @@ from tests import rounding, rounding_plugin
 NEAR = {"ring": 0.5, "ball": 3.0, "cup": 1.34, "fingers": 1.0, "gripper": 2.0}
 """Largest distance from the goal after the first steps [mm]: what the scenes' own tests and the
 paper ask for at the end; the beam still sinks into its fingertips by 0.5 mm."""
-KERNELS = ("Haswell", "Prescott")
-"""Of processors with AVX2, and of such without AVX."""
+CORE = "Prescott"
+"""Without AVX: other kernels than those of any processor today."""
 
 
-@pytest.mark.parametrize("core", KERNELS)
-def test_the_scenes_begin_well_with_the_blas_kernels_of_another_processor(core):
+def test_the_scenes_begin_well_with_the_blas_kernels_of_another_processor():
     """No trajectory is compared: contacts may open and close a step earlier."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.rounding_scenes"],
-        env=rounding.environment({"OPENBLAS_CORETYPE": core}),
+        env=rounding.environment({"OPENBLAS_CORETYPE": CORE}),
         cwd=rounding.ROOT,
         capture_output=True,
         text=True,

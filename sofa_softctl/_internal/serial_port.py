@@ -28,6 +28,7 @@ _BACKLOG_MIN = 256
 """Bytes that may wait in any case."""
 _DRAIN = 0.2
 """Time that the last bytes have to go out when a port is closed [s]."""
+_GONE_ERRORS = (errno.EIO, errno.ENXIO, errno.ENODEV, errno.EBADF)
 _GONE = "is gone: it was unplugged, or lost power. Plug it in and start again."
 
 
@@ -63,17 +64,20 @@ class SerialPort:
 
         Raises:
             DeviceTimeoutError: The line does not take them; some may have gone out.
-            DeviceFailedError: The port is gone.
+            DeviceFailedError: The port is gone, or failed.
         """
+        taken = 0
         try:
-            waiting = self._serial.out_waiting
-            if waiting > max(_BACKLOG_MIN, _BACKLOG * self.baud_rate / 10.0):
-                raise DeviceTimeoutError(f"{waiting} bytes wait in {self._full()}")
-            taken = os.write(self._fd, data)
+            waiting = self._count("out_waiting")
+            late = waiting > max(_BACKLOG_MIN, _BACKLOG * self.baud_rate / 10.0)
+            if not late:
+                taken = os.write(self._fd, data)
         except BlockingIOError as error:
             raise DeviceTimeoutError(f"no byte fits into {self._full()}") from error
         except (OSError, TypeError) as error:
-            raise DeviceFailedError(f"{self.path} {_GONE}") from error
+            raise self._failed(error) from error
+        if late:  # not raised above, where it would be taken for an error of the port
+            raise DeviceTimeoutError(f"{waiting} bytes wait in {self._full()}")
         if taken < len(data):
             raise DeviceTimeoutError(f"{taken} of {len(data)} bytes fit into {self._full()}")
 
@@ -81,16 +85,16 @@ class SerialPort:
         """The bytes that arrived since the last call. Does not wait.
 
         Raises:
-            DeviceFailedError: The port is gone.
+            DeviceFailedError: The port is gone, or failed.
         """
         found = b""
         try:
-            while self._serial.in_waiting:
+            while self._count("in_waiting"):
                 found += os.read(self._fd, 4096)
         except BlockingIOError:
             return found
         except (OSError, TypeError) as error:
-            raise DeviceFailedError(f"{self.path} {_GONE}") from error
+            raise self._failed(error) from error
         return found
 
     def discard_input(self) -> None:
@@ -98,13 +102,13 @@ class SerialPort:
         try:
             self._serial.reset_input_buffer()
         except (OSError, termios.error) as error:
-            raise DeviceFailedError(f"{self.path} {_GONE}") from error
+            raise self._failed(error) from error
 
     def close(self) -> None:
         """Release the port once what was written has gone out, soon in any case; raises nothing."""
         try:
             end = monotonic() + _DRAIN
-            while self._serial.out_waiting and monotonic() < end:
+            while self._count("out_waiting") and monotonic() < end:
                 sleep(0.001)
             termios.tcflush(self._fd, termios.TCOFLUSH)  # else closing may wait for a dead line
         except (OSError, termios.error, TypeError):
@@ -113,6 +117,20 @@ class SerialPort:
             self._serial.close()
         except OSError:
             pass
+
+    def _count(self, name: str) -> int:
+        """Bytes that wait; asked again if a signal interrupts it, such as SIGCONT after a pause."""
+        while True:
+            try:
+                return int(getattr(self._serial, name))
+            except InterruptedError:
+                continue
+
+    def _failed(self, error: Exception) -> DeviceFailedError:
+        number = error.args[0] if error.args else None
+        if isinstance(error, TypeError) or number in _GONE_ERRORS:
+            return DeviceFailedError(f"{self.path} {_GONE}")
+        return DeviceFailedError(f"{self.path} failed: {error}. Plug it in again, and start again.")
 
     def _full(self) -> str:
         return (

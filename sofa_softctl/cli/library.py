@@ -78,10 +78,9 @@ def build(
     from sofa_softctl._internal.executors.workers import check_workers, files_sent
     from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl.library import build as building
-    from sofa_softctl.library.library import shape_of
     from sofa_softctl.library.ocp.shooting import Program
     from sofa_softctl.library.problems.registry import load_problem
-    from sofa_softctl.library.storage import LibraryFile
+    from sofa_softctl.library.storage import LibraryFile, check_for_library
     from sofa_softctl.library.verify import estimate as cost_of
     from sofa_softctl.view.terminal import library as tables
     from sofa_softctl.view.terminal import run as terminal
@@ -95,6 +94,7 @@ def build(
     show = terminal.Terminal(quiet=quiet or as_json)
     with files_sent(cluster, problem.partition(":")[0]) as files:
         program = Program(load_problem(problem))
+    check_for_library(program.model)
     if estimate or out is None:
         with (
             stopping("Nothing was written."),
@@ -111,7 +111,7 @@ def build(
         if out.exists():
             file = LibraryFile(out)
         else:
-            file = LibraryFile.create(out, program.problem.name, program.digest, shape_of(program))
+            file = LibraryFile.create(out, program.model)
         stack.enter_context(file)
         _check_seed(file, seed)
         builder = building.Builder(
@@ -165,7 +165,7 @@ def query(
     check_outputs(reads=[library], plot=plot, out=out)
     known = load(library)
     answer = known.query(parameters)
-    if out is not None:
+    if out is not None and answer.status.ok:
         write_csv(out, known, answer)
     if plot is not None:
         plots.save_answer_plot(plot, answer, known.query(parameters, refine=False), known)
@@ -236,7 +236,7 @@ def verify(
     show = terminal.Terminal(quiet=quiet or as_json)
     program = Program(load_problem(problem), compiled=compiled)
     with LibraryFile(library) as file:
-        file.check(program.digest)
+        file.check(program.model)
         known = file.library()
     with show.bar("Tasks", tasks) as advance:
         found = check(

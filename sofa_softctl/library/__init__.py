@@ -13,7 +13,7 @@ __all__, __getattr__, __dir__ = public(
         "chain_rollout": ["rollout"],
         "controller": ["LibraryController"],
         "correcting": ["CorrectingLibraryController"],
-        "library": ["TrajectoryLibrary", "shape_of"],
+        "library": ["TrajectoryLibrary"],
         "ocp.problem": ["Mirror", "OptimalControlProblem", "Parameter", "Variable"],
         "ocp.shooting": ["Program"],
         "problems.arm_in_scene": ["FINGER", "FRAMES", "ElasticArm"],

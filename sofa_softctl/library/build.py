@@ -16,10 +16,10 @@ import numpy as np
 from sofa_softctl._internal.executors.again import in_order, lost_workers
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.entry import Entry, entry_of
-from sofa_softctl.library.library import CANDIDATES, Correction, TrajectoryLibrary
+from sofa_softctl.library.library import CANDIDATES, Answer, Correction, TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.storage import LibraryFile
+from sofa_softctl.library.storage import LibraryFile, check_for_library
 from sofa_softctl.status import Status
 
 CHAINS = 8
@@ -44,6 +44,8 @@ class BuildCounts:
     """Problems answered by the linear correction."""
     by_qp: int = 0
     """Problems answered by the tangent QP."""
+    by_steps: int = 0
+    """Problems answered after further steps of sequential quadratic programming."""
     run: int = 0
     """Current run of problems that needed no new motion."""
     longest: int = 0
@@ -156,9 +158,17 @@ class Builder:
     """Seed that the library was begun with; None: a file of an earlier version does not say."""
     skipped: list[list[float]] = field(init=False)
     """Parameters at which there is no solution or a degenerate one."""
+    _seen: int = field(init=False)
+    """`changes` of the file when it was read."""
 
     def __post_init__(self) -> None:
-        self.file.check(self.program.digest)
+        check_for_library(self.program.model)
+        self.file.check(self.program.model)
+        self._read()
+
+    def _read(self) -> None:
+        """Read motions and state of building from the file."""
+        self._seen = self.file.changes
         self.library = self.file.library()
         self.recent = deque(maxlen=1000)
         saved = self.file.about("state")
@@ -170,6 +180,13 @@ class Builder:
         else:
             self.chains = [TaskChain.from_json(each) for each in saved["chains"]]
             self.counts, self.skipped = BuildCounts(**saved["counts"]), saved["skipped"]
+            if saved["asked"] != self._asked:  # the tasks until now were answered in another way
+                self.counts.run = 0
+
+    @property
+    def _asked(self) -> list[float]:
+        """How tasks are answered."""
+        return [self.accuracy, self.candidates]
 
     @property
     def done(self) -> bool:
@@ -198,8 +215,14 @@ class Builder:
 
         Raises:
             WorkerError: A worker process was killed; motions until then are kept.
-            LibraryError: The file could not be written; it is as it was.
+            LibraryError: The file could not be written, it is as it was; or another process builds.
         """
+        with self.file.writing():
+            if self.file.changes != self._seen:  # another process has built meanwhile
+                self._read()
+            return self._build(progress)
+
+    def _build(self, progress: Callable[[BuildProgress], None] | None) -> TrajectoryLibrary:
         begin, before = perf_counter(), self.counts.seconds
         kept = begin
         while not self.done:
@@ -221,8 +244,9 @@ class Builder:
             "skipped": self.skipped,
             "successes": self.successes,
             "seed": self.begun_with,
+            "asked": self._asked,
         }
-        self.file.append(new, self.library.errors, state)
+        self.file.append(new, state)
 
     def round(self) -> list[Entry]:
         """Do one task of each chain; returns the new motions."""
@@ -237,8 +261,7 @@ class Builder:
             self.counts.plannings += 1
             self.recent.append(answered is not None)
             if answered is not None:
-                self.counts.by_sensitivity += answered is Correction.LINEAR
-                self.counts.by_qp += answered is Correction.TANGENT_QP
+                self._count(answered)
                 self.counts.run += 1
                 self.counts.longest = max(self.counts.longest, self.counts.run)
                 continue
@@ -247,21 +270,23 @@ class Builder:
                 new.append(entry)
         return new
 
-    def _answered(self, chain: TaskChain, p: np.ndarray) -> Correction | None:
-        """Correction of the library's answer, if it is good enough; the chain advances."""
+    def _count(self, answer: Answer) -> None:
+        """Count a good answer by what it took."""
+        if answer.steps:
+            self.counts.by_steps += 1
+        else:
+            self.counts.by_sensitivity += answer.correction is Correction.LINEAR
+            self.counts.by_qp += answer.correction is not Correction.LINEAR
+
+    def _answered(self, chain: TaskChain, p: np.ndarray) -> Answer | None:
+        """The library's answer, if it is good enough; the chain advances."""
         if not len(self.library):
             return None
-        good = self.accuracy * self.program.problem.tolerance
-        answer = self.library.query(
-            p, check=self.program, tolerance=good, candidates=self.candidates
-        )
-        error = answer.simulated_error
-        if np.isfinite(error):
-            self.library.learn(answer.nearest, answer.distance, error)
-        if not (answer.status.ok and error <= good):
+        answer = self.library.query(p, accuracy=self.accuracy, candidates=self.candidates)
+        if not answer.status.ok:
             return None
-        chain.finish(self.program.simulate(answer.v, p)[-1])
-        return answer.correction
+        chain.finish(answer.motion.x[-1])
+        return answer
 
     def _take(self, chain: TaskChain, p: np.ndarray, solved: Solved) -> Entry | None:
         """Count the solve; returns the new motion, if there is one."""

@@ -84,6 +84,16 @@ class ChainModel:
             )
 
     @property
+    def numbers(self) -> dict[str, float]:
+        """All but the misfit by their names, to compare robots."""
+        found = {
+            name: float(getattr(self, name)) for name in ("shortening", "density", "gravity", "dt")
+        }
+        for name in ("lengths", "stiffness", "cubic", "damping", "arms"):
+            found |= {f"{name}[{k}]": float(each) for k, each in enumerate(getattr(self, name))}
+        return found
+
+    @property
     def count(self) -> int:
         """Number n of moving links."""
         return len(self.stiffness)

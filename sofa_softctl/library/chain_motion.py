@@ -84,8 +84,8 @@ def chain_problem(
         speeds = np.gradient(angles, horizon / (len(share) - 1), axis=1)
         return np.column_stack([*angles, *speeds, pulls])
 
-    def error(x: np.ndarray, z: np.ndarray, p: np.ndarray) -> float:
-        return residual_motion(model, np.asarray(x, float), float(p[1]), Plant(float(p[2])), rate)
+    def error(x: Symbol, z: Symbol, p: Symbol) -> Symbol:
+        return residual_motion(model, [x[i] for i in range(2 * n + 1)], p[1], Plant(p[2]), rate)
 
     return OptimalControlProblem(
         name="chain",
@@ -108,6 +108,9 @@ def chain_problem(
         guess=guess,
         error=error,
         tolerance=tolerance,
+        terminal_tolerances=(3 * n + 1) * [tolerance / sum(model.lengths)],
+        margin=0.0,  # the tension is linear between instants
+        plant=model.numbers,
         error_unit=length,
         horizon=horizon,
         intervals=intervals,
@@ -144,8 +147,8 @@ def swing_rate(model: ChainModel, tension: float, plant: Plant) -> float:
 
 
 def residual_motion(
-    model: ChainModel, x: np.ndarray, goal: float, plant: Plant, rate: float
-) -> float:
+    model: ChainModel, x: Symbol, goal: Symbol, plant: Plant, rate: float
+) -> Symbol:
     """Largest distance to the goal from now on at constant tension, as of one swing [length].
 
     The tip rests at y + y'' / w^2 and swings about it; damping is neglected.
@@ -153,7 +156,7 @@ def residual_motion(
     n = model.count
     y, speed, acceleration = model.tip_motion(x[:n], x[n : 2 * n], x[2 * n], plant)
     away = acceleration / rate**2
-    return float(abs(y + away - goal) + np.hypot(away, speed / rate))
+    return abs(y + away - goal) + (away**2 + (speed / rate) ** 2) ** 0.5
 
 
 def tension_command(model: ChainModel, horizon: float) -> Callable[[Motion, float], np.ndarray]:

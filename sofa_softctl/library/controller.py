@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sofa_softctl.library.library import Answer, TrajectoryLibrary
+from sofa_softctl.library.model import check_plant
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.storage import load
 from sofa_softctl.scene import options
@@ -44,6 +45,7 @@ class LibraryController(SceneController):
         command: Force of each line at an instant of a motion; by default its inputs.
         budget: Time for an answer [s].
         extrapolate: Whether to execute motions of tasks beyond the library's range.
+        plant: Numbers that say which robot it is, as in the library's problem; None: not compared.
         name: Of the controller.
 
     Data:
@@ -51,7 +53,7 @@ class LibraryController(SceneController):
         status: Of the last answer, see `Status`.
         correction: How the nearest motion was adapted for it, see `Correction`.
         message: Notes on it.
-        predicted_error: Its error, as predicted by the library.
+        error: Its error in the acceptance test.
         answer_time: Its computing time [s].
 
     Raises:
@@ -71,6 +73,7 @@ class LibraryController(SceneController):
         command: Command = held_inputs,
         budget: float = np.inf,
         extrapolate: bool = False,
+        plant: Mapping[str, float] | None = None,
         name: str = "library",
     ) -> None:
         super().__init__(name=name, root=root)
@@ -81,6 +84,8 @@ class LibraryController(SceneController):
         )
         self.budget = options.number(self, "budget", budget, options.NOT_NEGATIVE)
         known = library if isinstance(library, TrajectoryLibrary) else load(library)
+        if plant is not None:
+            check_plant(known.model, plant, self.made_at)
         known.prepare()
         self.library = known
         self.extrapolate = extrapolate
@@ -90,7 +95,7 @@ class LibraryController(SceneController):
         self.add_output("status", "", "Of the last answer.")
         self.add_output("correction", "", "How the nearest motion was adapted.")
         self.add_output("message", "", "What to know of it, in words.")
-        self.add_output("predicted_error", [np.nan], "Error that the library predicts.")
+        self.add_output("error", [np.nan], "Error of the answer in its acceptance test.")
         self.add_output("answer_time", [0.0], "Time that the answer took [s].")
         self.reset()
 
@@ -102,7 +107,7 @@ class LibraryController(SceneController):
         self.outputs["effort"].value = np.zeros(len(self.lines))
         for name in ("status", "correction", "message"):
             self.outputs[name].value = ""
-        self.outputs["predicted_error"].value = [np.nan]
+        self.outputs["error"].value = [np.nan]
         self.outputs["answer_time"].value = [0.0]
 
     def snapshot(self) -> dict[str, Any]:
@@ -121,7 +126,7 @@ class LibraryController(SceneController):
             system = ComplianceSystem(self.root)
             self.keep(factor=[system.effort_factor(line) for line in self.lines])
             self.keep(at_first=[list(line.value.value) for line in self.lines])
-        now, horizon = float(self.time.value), self.library.shape.horizon
+        now, horizon = float(self.time.value), self.library.model.horizon
         if self.motion is not None and now > self.begun + horizon - 1e-9:
             self.keep(motion=None)
         if self.motion is None:
@@ -145,7 +150,7 @@ class LibraryController(SceneController):
         self.outputs["status"].value = answer.status.name
         self.outputs["correction"].value = answer.correction.name
         self.outputs["message"].value = f"{answer.message} {held}".strip()
-        self.outputs["predicted_error"].value = [answer.predicted_error]
+        self.outputs["error"].value = [answer.error]
         self.outputs["answer_time"].value = [answer.seconds]
         if answer.status.ok and not refused:
             self.keep(motion=answer.motion, begun=now)

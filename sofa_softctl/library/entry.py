@@ -6,11 +6,15 @@ import io
 from dataclasses import dataclass, fields
 
 import numpy as np
+from scipy.sparse.linalg import spsolve
 
 from sofa_softctl._internal.blas_threads import one_blas_thread
 from sofa_softctl.library.ocp.sensitivity import Regularity, active_set, regularity, sensitivity
-from sofa_softctl.library.ocp.shooting import Optimum, Program
+from sofa_softctl.library.ocp.shooting import Derivatives, Optimum, Program
 from sofa_softctl.library.ocp.tangent_qp import TangentQP, condense
+
+LEAST = 1e-4
+"""Least eigenvalue of the Hessian over its mean diagonal [-]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +37,26 @@ class Entry:
     """Inequalities `path` at the optimum, shape (n_path,)."""
     path_p: np.ndarray
     """Their derivative along (5), shape (n_path, n_p)."""
+    cost_p: np.ndarray
+    """Derivative of the least cost, shape (n_p,)."""
+    cost_pp: np.ndarray
+    """Its second derivative at constant active inequalities, shape (n_p, n_p)."""
+    hessian: np.ndarray
+    """Hessian of the Lagrangian by inputs and constants (u, z), states following: positive
+    definite, shape (N n_u + n_z, N n_u + n_z)."""
     qp: TangentQP
     """QP for changes of the parameters that change the active inequalities."""
 
+    def expected_cost(self, dp: np.ndarray) -> float:
+        """Cost of the optimum at a change of the parameters, to second order."""
+        return float(self.cost + self.cost_p @ dp + 0.5 * dp @ self.cost_pp @ dp)
+
     def to_bytes(self) -> bytes:
-        """All arrays as an .npz file; the basis Z, most of it, in single precision."""
+        """All arrays as an .npz file; the basis Z and the Hessian in single precision."""
         arrays = {name: getattr(self, name) for name in _OWN}
         arrays |= {f"qp.{name}": getattr(self.qp, name) for name in _QP}
-        arrays["qp.Z"] = arrays["qp.Z"].astype("<f4")
+        for name in ("qp.Z", "hessian"):
+            arrays[name] = arrays[name].astype("<f4")
         buffer = io.BytesIO()
         np.savez(buffer, allow_pickle=False, **arrays)
         return buffer.getvalue()
@@ -52,7 +68,8 @@ class Entry:
             own = {name: arrays[name] for name in _OWN}
             qp = {name: arrays[f"qp.{name}"] for name in _QP}
         qp["Z"] = qp["Z"].astype(float)
-        return Entry(**own | {"cost": float(own["cost"])}, qp=TangentQP(**qp))
+        own |= {"cost": float(own["cost"]), "hessian": own["hessian"].astype(float)}
+        return Entry(**own, qp=TangentQP(**qp))
 
 
 _OWN = tuple(each.name for each in fields(Entry) if each.name != "qp")
@@ -79,6 +96,36 @@ def entry_of(program: Program, optimum: Optimum) -> tuple[Entry | None, Regulari
             mu_p=found.mu_p,
             path=at.h[limits:],
             path_p=path_v @ found.v_p + at.h_p[limits:],
+            cost_p=at.l_p,
+            cost_pp=at.l_pp
+            + at.l_vp.T @ found.v_p
+            - at.g_p.T @ found.lam_p
+            - at.h_p[active].T @ found.mu_p,
+            hessian=_hessian(program, at, active),
             qp=condense(optimum, at, active, (program.lower, program.upper)),
         )
     return entry, regular
+
+
+def _hessian(program: Program, at: Derivatives, active: np.ndarray) -> np.ndarray:
+    """See `Entry.hessian`.
+
+    Where it is not positive definite, the squares of the final conditions and of the active
+    inequalities are added: that moves no solution while they stay active.
+    """
+    model, g_v = program.model, at.g_v.tocsc()
+    x, w = model.x_at.ravel(), np.concatenate((model.u_at.ravel(), model.z_at))
+    V = np.zeros((model.size, len(w)))
+    V[w] = np.eye(len(w))
+    V[x] = -spsolve(g_v[: len(x)][:, x], g_v[: len(x)][:, w].toarray()).reshape(len(x), -1)
+    B = V.T @ (at.l_vv @ V)
+    B = 0.5 * (B + B.T)
+    held = np.concatenate((g_v.tocsr()[len(x) :] @ V, at.h_v.tocsr()[active] @ V))
+    size = float(np.abs(np.diag(B)).mean())
+    squares = held.T @ held
+    squares *= size / max(float(np.trace(squares)) / len(w), 1e-300)
+    for weight in (0.0, 1.0, 1e2, 1e4):
+        values, vectors = np.linalg.eigh(B + weight * squares)
+        if values[0] > LEAST * size:
+            break
+    return np.asarray((vectors * np.maximum(values, LEAST * size)) @ vectors.T)

@@ -15,7 +15,7 @@ from sofa_softctl.errors import SoftctlError
 def write_csv(path: Path, library: Any, answer: Any) -> None:
     """Write a motion: time, inputs (held for the interval), states."""
     motion, n = answer.motion, len(answer.motion.u)
-    time = np.linspace(0.0, library.shape.horizon, n + 1)
+    time = np.linspace(0.0, library.model.horizon, n + 1)
     inputs = np.vstack((motion.u, motion.u[-1:]))
     header = ["time", *(f"u_{k}" for k in range(inputs.shape[1]))]
     header += [f"x_{k}" for k in range(motion.x.shape[1])]
@@ -29,10 +29,10 @@ def write_library(path: Path, library: Any) -> None:
         SoftctlError: Another suffix.
     """
     check_suffix(path)
-    motions = [library.shape.motion(entry.v) for entry in library.entries]
+    motions = [library.model.motion(entry.v) for entry in library.entries]
     p = np.array([entry.p for entry in library.entries])
     cost = np.array([entry.cost for entry in library.entries])
-    names = [each.name for each in library.shape.parameters]
+    names = [each.name for each in library.model.parameters]
     if path.suffix == ".csv":
         u = np.array([motion.u.ravel() for motion in motions])
         header = [*names, "cost", *(f"u_{k}" for k in range(u.shape[1]))]

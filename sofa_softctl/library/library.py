@@ -10,21 +10,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial import KDTree
 
 from sofa_softctl._internal.blas_threads import one_blas_thread
+from sofa_softctl.acceptance import AcceptanceReport
 from sofa_softctl.errors import LibraryError
+from sofa_softctl.library.correction import STEPS, corrected
 from sofa_softctl.library.entry import Entry
-from sofa_softctl.library.ocp.problem import Motion, Parameter
-from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.model import Model
+from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.status import Status
 
 FEASIBLE = 1e-7
 """Tolerance of linearised limits, in their units."""
 CANDIDATES = 4
 """Number of entries tried for an answer."""
-TREE = 2000
-"""Number of entries from which a tree is faster than comparing all."""
 
 
 class Correction(Enum):
@@ -36,50 +35,39 @@ class Correction(Enum):
     CLIPPED = "The nearest motion, corrected linearly and cut off at the limits."
 
 
-_REASONS = {
-    Status.INFEASIBLE: (
-        "No change of the nearest motion keeps all limits to first order: it is given as it is. "
-        "Do not execute it. Ask for less, or add motions to the library near these parameters."
-    ),
-    Status.NOT_CONVERGED: (
-        "No QP solver gave an answer that passed the check: do not execute this motion."
-    ),
-    Status.FALLBACK: (
-        "There was no time for the tangent QP: the linear correction, cut off at the limits. "
-        "Limits of states may be exceeded. Give a larger budget."
-    ),
-}
+UNCHECKED = "It was not simulated: no acceptance test was made."
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A motion for given parameters, with status and errors."""
+    """A motion for given parameters, and its acceptance test."""
 
     p: np.ndarray
     """Parameters, shape (n_p,)."""
     v: np.ndarray
     """Unknowns, shape (n_v,)."""
     motion: Motion
-    """Inputs, states, constants."""
+    """Inputs, states and constants: the simulated states where it was simulated."""
     status: Status
-    """SOLVED: it obeys all constraints to first order. FALLBACK, NOT_CONVERGED, INFEASIBLE: it does
-    not, do not execute it."""
+    """SOLVED: it passed the acceptance test. REJECTED: it did not, do not execute it."""
     correction: Correction
     """How the nearest motion was adapted."""
+    steps: int
+    """Steps of sequential quadratic programming after that."""
     nearest: int
     """Number of its entry."""
     mirrored: bool
     """Whether the entry was mirrored."""
     distance: float
     """Distance to the entry, in the library's metric."""
-    predicted_error: float
-    """Error at such a distance when the library was built; NaN if it is not known."""
-    simulated_error: float
+    report: AcceptanceReport | None
+    """The acceptance test; None: none was made."""
+    error: float
     """Error of the motion in simulation; NaN if it was not simulated."""
-    tolerance: float
-    """Tolerance of the error; infinite if it was not simulated."""
+    cost: float
+    """Its cost in simulation; NaN if it was not simulated."""
     outside: tuple[str, ...]
-    """Parameters beyond the library's range: the answer extrapolates."""
+    """Parameters beyond the library's range."""
     seconds: float
     """Computing time [s]."""
     notes: tuple[str, ...] = ()
@@ -88,86 +76,13 @@ class Answer:
     @property
     def message(self) -> str:
         """Message; empty if all went well."""
-        reasons = [] if self.status.ok else [_REASONS[self.status]]
-        if self.simulated_error > self.tolerance:
-            reasons.append(
-                f"In simulation it misses by {self.simulated_error:.3g}, tolerance "
-                f"{self.tolerance:.3g}: no motion nearby does better."
-            )
+        reasons = []
+        if not self.status.ok:
+            why = UNCHECKED if self.report is None else self.report.reason
+            reasons.append(f"{why} Do not execute it.")
         if self.outside:
             reasons.append(f"Beyond the library's range: {', '.join(self.outside)}.")
         return " ".join((*reasons, *self.notes))
-
-
-class Signs(NamedTuple):
-    """Mirror symmetry of a problem, as signs."""
-
-    p: np.ndarray
-    """Signs of the parameters, shape (n_p,)."""
-    v: np.ndarray
-    """Signs of the unknowns, shape (n_v,)."""
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """Layout and limits of a problem, as its library needs them."""
-
-    parameters: tuple[Parameter, ...]
-    """Parameters p."""
-    lower: np.ndarray
-    """Least unknowns, shape (n_v,)."""
-    upper: np.ndarray
-    """Largest unknowns, shape (n_v,)."""
-    x_at: np.ndarray
-    """Indices of the states in v, shape (N + 1, n_x)."""
-    u_at: np.ndarray
-    """Indices of the inputs in v, shape (N, n_u)."""
-    z_at: np.ndarray
-    """Indices of the constants in v, shape (n_z,)."""
-    horizon: float
-    """Horizon T [time]."""
-    mirror: Signs | None = None
-    """Its symmetry, if it has one."""
-    states: tuple[str, ...] = ()
-    """Names of the states, with their units."""
-    inputs: tuple[str, ...] = ()
-    """Names of the inputs, with their units."""
-
-    def motion(self, v: np.ndarray) -> Motion:
-        """Motion of the unknowns v."""
-        return Motion(v[self.u_at], v[self.x_at], v[self.z_at])
-
-
-def shape_of(program: Program) -> Shape:
-    """The shape of a program.
-
-    Raises:
-        ValueError: Its mirror does not map the limits to themselves.
-    """
-    problem, mirror = program.problem, None
-    if problem.mirror is not None:
-        signs = np.ones(program.size)
-        signs[program.x_at] = problem.mirror.states
-        signs[program.u_at] = problem.mirror.inputs
-        turned = np.where(signs > 0.0, program.lower, -program.upper)
-        if not (turned == program.lower).all():
-            raise ValueError(
-                f"'{problem.name}': the mirror does not fit the limits: what changes sign must "
-                "have limits that are each other's negative."
-            )
-        mirror = Signs(np.array(problem.mirror.parameters, float), signs)
-    return Shape(
-        parameters=tuple(problem.parameters),
-        lower=program.lower,
-        upper=program.upper,
-        x_at=program.x_at,
-        u_at=program.u_at,
-        z_at=program.z_at,
-        horizon=problem.horizon,
-        mirror=mirror,
-        states=tuple(each.name for each in problem.states),
-        inputs=tuple(each.name for each in problem.inputs),
-    )
 
 
 class NearestEntry(NamedTuple):
@@ -181,46 +96,48 @@ class NearestEntry(NamedTuple):
     """Distance in the library's metric."""
 
 
-class _Adapted(NamedTuple):
-    """An entry adapted to parameters."""
+class _Candidate(NamedTuple):
+    """An entry adapted to parameters, and its acceptance test."""
 
     near: NearestEntry
-    v: np.ndarray
-    status: Status
+    motion: Motion
     correction: Correction
     notes: tuple[str, ...]
-    error: float
+    steps: int = 0
+    report: AcceptanceReport | None = None
+    error: float = np.nan
+    cost: float = np.nan
 
     @property
-    def rank(self) -> tuple[int, float]:
-        """Sort key: executable ones first, then by simulated error."""
-        return (not self.status.ok, np.nan_to_num(self.error, nan=0.0))
+    def passed(self) -> bool:
+        """Whether it may be executed."""
+        return self.report is not None and self.report.passed
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """Sort key: those that passed first, then by the worst criterion."""
+        return not self.passed, np.inf if self.report is None else self.report.worst
 
 
 class TrajectoryLibrary:
     """Optimal motions of a problem, by their parameters.
 
     Args:
-        shape: Layout and limits of the problem.
+        model: Model of the problem.
         entries: The motions.
-        errors: Largest observed error over the squared distance of each; NaN where there is none.
 
     Source: Marcucci et al., section 5: Algorithm 1's steps that approximate.
     """
 
-    def __init__(
-        self, shape: Shape, entries: Sequence[Entry] = (), errors: Sequence[float] = ()
-    ) -> None:
-        self.shape = shape
+    def __init__(self, model: Model, entries: Sequence[Entry] = ()) -> None:
+        self.model = model
         self.entries: list[Entry] = []
-        self.errors: list[float] = []
-        self._p = np.empty((0, len(shape.parameters)))
-        self._slopes = np.zeros(len(shape.parameters))
+        self._p = np.empty((0, len(model.parameters)))
+        self._slopes = np.zeros(len(model.parameters))
         self._scaled: np.ndarray | None = None
-        self._tree: KDTree | None = None
         self._qp_seconds = 0.0
-        for number, entry in enumerate(entries):
-            self.add(entry, errors[number] if len(errors) else np.nan)
+        for entry in entries:
+            self.add(entry)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -234,7 +151,7 @@ class TrajectoryLibrary:
         """
         return self._slopes / max(len(self.entries), 1)
 
-    def add(self, entry: Entry, error: float = np.nan) -> None:
+    def add(self, entry: Entry) -> None:
         """Add a motion."""
         if len(self.entries) == len(self._p):
             grown = np.empty((max(64, 2 * len(self._p)), self._p.shape[1]))
@@ -242,162 +159,171 @@ class TrajectoryLibrary:
             self._p = grown
         self._p[len(self.entries)] = entry.p
         self.entries.append(entry)
-        self.errors.append(error)
-        self._slopes += np.linalg.norm(entry.v_p[self.shape.u_at.ravel()], axis=0)
-        self._scaled = self._tree = None
+        self._slopes += np.linalg.norm(entry.v_p[self.model.u_at.ravel()], axis=0)
+        self._scaled = None
 
     def prepare(self) -> None:
         """Set up the QPs of all entries, which the first answers would otherwise do."""
         for entry in self.entries:
             entry.qp.prepare()
 
-    def learn(self, number: int, distance: float, error: float) -> None:
-        """Record the error of an answer from an entry at a distance."""
-        ratio = error / max(distance, 1e-9) ** 2
-        self.errors[number] = float(np.fmax(self.errors[number], ratio))
-
     def nearest(self, p: np.ndarray, count: int = 1) -> list[NearestEntry]:
-        """The entries nearest to parameters p, at most `count`, nearest first.
+        """The entries nearest to parameters p, each as it is or mirrored, nearest first.
 
         Raises:
             LibraryError: The library is empty.
         """
         if not self.entries:
             raise LibraryError("The library is empty: build it first, softctl library build.")
-        queries = [p] if self.shape.mirror is None else [p, self.shape.mirror.p * p]
-        count, found = min(count, len(self.entries)), []
-        for mirrored, query in enumerate(queries):
-            distances, numbers = self._sought(query * self.scale, count)
-            pairs = zip(numbers.tolist(), distances.tolist(), strict=True)
-            found += [NearestEntry(number, bool(mirrored), far) for number, far in pairs]
-        return sorted(found, key=lambda near: near.distance)[:count]
-
-    def _sought(self, scaled: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Distances and numbers of the nearest, in scaled axes."""
-        known = self._scaled
-        if known is None:
-            known = self._scaled = self._p[: len(self.entries)] * self.scale
-        if len(known) < TREE:
-            apart = known - scaled
-            far = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-            best = np.argpartition(far, count - 1)[:count] if count < len(far) else np.arange(count)
-            return far[best], best
-        if self._tree is None:
-            self._tree = KDTree(known)
-        distances, numbers = self._tree.query(scaled, k=[*range(1, count + 1)])
-        return np.asarray(distances), np.asarray(numbers)
+        if self._scaled is None:
+            self._scaled = self._p[: len(self.entries)] * self.scale
+        signs = self.model.signs
+        asked = [p] if signs is None else [p, signs.p * p]
+        apart = self._scaled - (np.array(asked) * self.scale)[:, None]
+        far = np.sqrt(np.einsum("ijk,ijk->ij", apart, apart))
+        turned, least = far.argmin(axis=0), far.min(axis=0)
+        count = min(count, len(least))
+        best = np.argpartition(least, count - 1)[:count]
+        best = best[np.argsort(least[best], kind="stable")]
+        return [NearestEntry(int(k), bool(turned[k]), float(least[k])) for k in best]
 
     def query(
         self,
         p: ArrayLike,
         *,
-        check: Program | None = None,
-        tolerance: float | None = None,
+        check: bool = True,
+        accuracy: float = 1.0,
         candidates: int = CANDIDATES,
         budget: float = np.inf,
         refine: bool = True,
-        refuse: bool = False,
     ) -> Answer:
-        """The motion for parameters p.
+        """The motion for parameters p, which is SOLVED when it passed its acceptance test.
 
-        The nearest entry is adapted. If that cannot keep the limits, the next one is tried; with
-        `check` also if its simulated error is above the tolerance. The best is returned.
+        The nearest entry is adapted, and the motion simulated. Where it fails the test, steps of
+        sequential quadratic programming correct it, and then the next entry is tried. The best is
+        returned.
 
         Args:
             p: Parameters, shape (n_p,).
-            check: The problem's program, which simulates answers; it needs CasADi.
-            tolerance: Acceptable error of an answer; None: the problem's.
-            candidates: Maximum number of tried entries; 1 is the paper's method.
-            budget: Time for the answer [s]. Where a QP would take longer, by its time so far, the
-                answer is the linear correction, marked as such.
+            check: Whether to simulate; without, no answer is SOLVED.
+            accuracy: Allowed share of the tolerances of error and final conditions [-].
+            candidates: Maximum number of tried entries; 1 without `check` is the paper's method.
+            budget: Time after which nothing more is tried [s]. Where a QP would take longer, by
+                its time so far, the linear correction is cut off at the limits.
             refine: Whether to adapt the nearest motion.
-            refuse: Raise for parameters beyond the library's range instead of extrapolating.
 
         Raises:
-            LibraryError: The library is empty, p is not finite or of a wrong shape, or beyond the
-                range with `refuse`.
+            LibraryError: The library is empty, or p is not finite or of a wrong shape.
         """
         start = perf_counter()
         p = self._checked(p)
-        outside = tuple(
-            f"{each.name} = {value:.4g} not in [{each.lower:.4g}, {each.upper:.4g}]"
-            for each, value in zip(self.shape.parameters, p, strict=True)
-            if not each.lower - 1e-12 <= value <= each.upper + 1e-12
-        )
-        if outside and refuse:
-            raise LibraryError(f"Beyond the library's range: {', '.join(outside)}.")
-        if tolerance is None:
-            tolerance = np.inf if check is None else check.problem.tolerance
-        best: _Adapted | None = None
-        for near in self.nearest(p, candidates if refine else 1):
+        best: _Candidate | None = None
+        for near in self.nearest(p, candidates if check and refine else 1):
             if best is not None and perf_counter() > start + budget:
                 break
-            found = self._adapted(near, p, start + budget, refine, check)
+            with one_blas_thread():
+                found = self._candidate(near, p, start + budget, refine)
+                if check:
+                    found = self._tested(found, p, accuracy, start + budget, refine)
             if best is None or found.rank < best.rank:
                 best = found
-            if found.status.ok and not found.error > tolerance:
+            if best.passed:
                 break
         assert best is not None
-        near = best.near
         return Answer(
             p=p,
-            v=best.v,
-            motion=self.shape.motion(best.v),
-            status=best.status,
+            v=self.model.unknowns(best.motion),
+            motion=best.motion,
+            status=Status.SOLVED if best.passed else Status.REJECTED,
             correction=best.correction,
-            nearest=near.number,
-            mirrored=near.mirrored,
-            distance=near.distance,
-            predicted_error=self.errors[near.number] * near.distance**2,
-            simulated_error=best.error,
-            tolerance=tolerance,
-            outside=outside,
+            steps=best.steps,
+            nearest=best.near.number,
+            mirrored=best.near.mirrored,
+            distance=best.near.distance,
+            report=best.report,
+            error=best.error,
+            cost=best.cost,
+            outside=tuple(
+                f"{each.name} = {value:.4g} not in [{each.lower:.4g}, {each.upper:.4g}]"
+                for each, value in zip(self.model.parameters, p, strict=True)
+                if not each.lower - 1e-12 <= value <= each.upper + 1e-12
+            ),
             seconds=perf_counter() - start,
             notes=best.notes,
         )
 
-    def _adapted(
-        self, near: NearestEntry, p: np.ndarray, end: float, refine: bool, check: Program | None
-    ) -> _Adapted:
+    def _candidate(self, near: NearestEntry, p: np.ndarray, end: float, refine: bool) -> _Candidate:
         """The motion of an entry, adapted to p."""
-        entry, mirror = self.entries[near.number], self.shape.mirror
-        turned = near.mirrored and mirror is not None
-        asked = mirror.p * p if turned and mirror is not None else p
-        with one_blas_thread():
-            v, status, correction, notes = self._adapt(entry, asked - entry.p, end, refine)
-        if turned and mirror is not None:
-            v = mirror.v * v
-        error = check.error(v, p) if check is not None and status.ok else np.nan
-        return _Adapted(near, v, status, correction, notes, error)
+        entry, signs = self.entries[near.number], self.model.signs
+        turned = signs if near.mirrored else None
+        asked = p if turned is None else turned.p * p
+        v, correction, notes = self._adapted(entry, asked - entry.p, end, refine)
+        if turned is not None:
+            v = turned.v * v
+        return _Candidate(near, self.model.motion(v), correction, notes)
 
-    def _adapt(
+    def _tested(
+        self, found: _Candidate, p: np.ndarray, accuracy: float, end: float, refine: bool
+    ) -> _Candidate:
+        """The motion after its acceptance test, corrected where it failed."""
+        motion: Motion | None = found.motion
+        near, signs = found.near, self.model.signs
+        asked = signs.p * p if near.mirrored and signs is not None else p
+        entry, hessian = self.entries[near.number], self._hessian(near)
+        cost = entry.expected_cost(asked - entry.p)
+        for steps in range(1 + (STEPS if refine else 0)):
+            assert motion is not None
+            moved = self.model.simulate(motion, p)
+            report = self.model.report(moved, accuracy, cost)
+            now = found._replace(
+                motion=moved.motion, steps=steps, report=report, error=moved.error, cost=moved.cost
+            )
+            found = now if steps == 0 or now.rank < found.rank else found
+            if found.passed or moved.failure or perf_counter() > end or steps == STEPS:
+                break
+            motion = corrected(self.model, moved, p, hessian)
+            if motion is None:
+                break
+        return found
+
+    def _hessian(self, near: NearestEntry) -> np.ndarray:
+        """Hessian of an entry, as it is or mirrored."""
+        found, signs = self.entries[near.number].hessian, self.model.signs
+        if not near.mirrored or signs is None:
+            return found
+        turned = np.concatenate((signs.v[self.model.u_at].ravel(), signs.v[self.model.z_at]))
+        return found * turned * turned[:, None]
+
+    def _adapted(
         self, entry: Entry, dp: np.ndarray, end: float, refine: bool
-    ) -> tuple[np.ndarray, Status, Correction, tuple[str, ...]]:
-        """(5) where (6c) and (6d) hold, else the tangent QP."""
+    ) -> tuple[np.ndarray, Correction, tuple[str, ...]]:
+        """(5) where (6c) and (6d) hold, else the tangent QP; both within the limits of inputs."""
         if not refine:
-            return entry.v, Status.SOLVED, Correction.NONE, ()
+            return entry.v, Correction.NONE, ()
         v = entry.v + entry.v_p @ dp
-        lower, upper = self.shape.lower, self.shape.upper
+        lower, upper = self.model.lower, self.model.upper
         within = bool(((v >= lower - FEASIBLE) & (v <= upper + FEASIBLE)).all())
         within = within and bool((entry.path + entry.path_p @ dp >= -FEASIBLE).all())
         if within and bool((entry.mu + entry.mu_p @ dp >= 0.0).all()):
-            return v, Status.SOLVED, Correction.LINEAR, ()
+            return np.clip(v, lower, upper), Correction.LINEAR, ()
         begin = perf_counter()
+        clipped = np.clip(v, lower, upper)
         if begin + self._qp_seconds > end:
-            return np.clip(v, lower, upper), Status.FALLBACK, Correction.CLIPPED, ()
+            return clipped, Correction.CLIPPED, ()
         found = entry.qp.solve(dp)
         self._qp_seconds = max(0.9 * self._qp_seconds, perf_counter() - begin)
         if found.result is None:
-            contradict = any("contradict" in note for note in found.notes)
-            status = Status.INFEASIBLE if contradict else Status.NOT_CONVERGED
-            return entry.v, status, Correction.NONE, found.notes
-        corrected = entry.v + entry.qp.change(found.result.x, dp)
-        notes = found.notes if found.replaced else ()
-        return corrected, Status.SOLVED, Correction.TANGENT_QP, notes
+            return clipped, Correction.CLIPPED, found.notes
+        v = entry.v + entry.qp.change(found.result.x, dp)
+        return (
+            np.clip(v, lower, upper),
+            Correction.TANGENT_QP,
+            found.notes if found.replaced else (),
+        )
 
     def _checked(self, p: Any) -> np.ndarray:
         given = np.asarray(p, float)
-        names = [each.name for each in self.shape.parameters]
+        names = [each.name for each in self.model.parameters]
         if given.shape != (len(names),) or not np.isfinite(given).all():
             raise LibraryError(
                 f"Parameters must be {len(names)} finite numbers: {', '.join(names)}. Got: {p}"

@@ -1,21 +1,23 @@
 """Crash-safe SQLite storage of libraries, without pickle.
 
 Table `about`: one row a name, values as JSON: version of the package, name and digest of the
-problem, its parameters, limits and layout, and the state of building. Table `entries`: one row a
-motion, its arrays as an .npz file and its observed error. New motions and the state of building are
-written in one transaction.
+problem, its model without the formulas, and the state of building. Table `formulas`: the tapes of
+the problem, each an .npz file. Table `entries`: one row a motion, its arrays as an .npz file. Each
+row has a checksum. New motions and the state of building are written in one transaction.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -23,10 +25,12 @@ from sofa_softctl._internal.atomic_file import replacing
 from sofa_softctl._internal.sqlite_file import SqliteFile, SqliteSchema
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.entry import Entry
-from sofa_softctl.library.library import Shape, Signs, TrajectoryLibrary
-from sofa_softctl.library.ocp.problem import Parameter
+from sofa_softctl.library.library import TrajectoryLibrary
+from sofa_softctl.library.model import FORMULAS, Model
+from sofa_softctl.library.ocp.problem import Parameter, Variable
+from sofa_softctl.library.ocp.tape import DAMAGED, Tape
 
-FORMAT = 1
+FORMAT = 2
 """Version of the tables, SQLite's user_version."""
 
 _SCHEMA = SqliteSchema(
@@ -35,10 +39,13 @@ _SCHEMA = SqliteSchema(
     application=0x6C696272,  # "libr"
     version=FORMAT,
     tables="""
-CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE entries (id INTEGER PRIMARY KEY, data BLOB NOT NULL, error REAL);
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE formulas (name TEXT PRIMARY KEY, data BLOB NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE entries (id INTEGER PRIMARY KEY, data BLOB NOT NULL, checksum INTEGER NOT NULL);
 """,
     error=LibraryError,
+    outdated="It has no formulas to test answers with: build it anew.",
+    checked=True,
 )
 
 
@@ -60,19 +67,21 @@ class LibraryFile:
         self._file = SqliteFile(self.path, _SCHEMA)
 
     @staticmethod
-    def create(path: str | os.PathLike[str], name: str, digest: str, shape: Shape) -> LibraryFile:
+    def create(path: str | os.PathLike[str], model: Model) -> LibraryFile:
         """Create an empty library of a problem.
 
         Raises:
-            LibraryError: The file exists, or cannot be written.
+            LibraryError: The file exists, or cannot be written; the problem lacks what tests of
+                answers need.
         """
+        check_for_library(model)
         if Path(path).exists():
             raise LibraryError(f"{path} exists already. Choose another file, or go on with it.")
         about = {
             "version": version("sofa-softctl"),
-            "problem": name,
-            "digest": digest,
-            "shape": _shape_to_json(shape),
+            "problem": model.name,
+            "digest": model.digest,
+            "model": model_to_json(model),
             "state": None,
         }
         with (
@@ -81,35 +90,67 @@ class LibraryFile:
             file.transaction(),
         ):
             for key, value in about.items():
-                file.execute("INSERT INTO about VALUES (?, ?)", key, json.dumps(value))
+                text = json.dumps(value)
+                file.execute("INSERT INTO about VALUES (?, ?, ?)", key, text, _sum(text, key))
+            for key, tape in model.tapes.items():
+                data = tape.to_bytes()
+                file.execute("INSERT INTO formulas VALUES (?, ?, ?)", key, data, _sum(data, key))
         return LibraryFile(path)
 
     def about(self, name: str) -> Any:
-        """A value by its name: version, problem, digest, state."""
-        row = self._file.row("SELECT value FROM about WHERE name = ?", name)
-        if row is None:
-            raise LibraryError(f"{self.path}: the library is damaged: it has no {name}.")
+        """A value by its name: version, problem, digest, model, state."""
+        text = self._checked("SELECT value, checksum FROM about WHERE name = ?", name)
         try:
-            return json.loads(row[0])
+            return json.loads(text)
         except ValueError as reason:
-            raise LibraryError(
-                f"{self.path}: the library is damaged: its {name} cannot be read ({reason}). "
-                "Restore the file from a copy, or build it anew."
-            ) from reason
+            raise self._damaged(name) from reason
 
-    @property
-    def shape(self) -> Shape:
-        """Layout and limits of the problem."""
-        return _shape_from_json(self.about("shape"))
+    @cached_property
+    def model(self) -> Model:
+        """Model of its problem."""
+        query = "SELECT data, checksum FROM formulas WHERE name = ?"
+        try:
+            tapes = {name: Tape.from_bytes(self._checked(query, name)) for name in FORMULAS}
+            found = model_from_json(self.about("model"), tapes)
+        except (KeyError, TypeError, ValueError) as reason:
+            raise self._damaged("model") from reason
+        if found.digest != self.about("digest"):
+            raise self._damaged("model")
+        return found
 
-    def check(self, digest: str) -> None:
-        """Raise LibraryError unless the library is for the problem of this digest."""
-        found = self.about("digest")
-        if found != digest:
+    def _checked(self, query: str, name: str) -> Any:
+        """A value whose checksum is right."""
+        row = self._file.row(query, name)
+        if row is None or not isinstance(row[0], str | bytes) or _sum(row[0], name) != row[1]:
+            raise self._damaged(name)
+        return row[0]
+
+    def _damaged(self, what: str) -> LibraryError:
+        return LibraryError(
+            f"{self.path}: the library is damaged: its {what} cannot be read. Restore the file "
+            "from a copy, or build it anew."
+        )
+
+    def check(self, model: Model) -> None:
+        """Raise LibraryError unless the library is for this problem and its tolerances."""
+        own = self.model
+        if own.digest != model.digest:
             raise LibraryError(
-                f"{self.path}: the library is for another problem, '{self.about('problem')}' with "
-                f"digest {found[:12]}. Got: {digest[:12]}. Build one for this problem, or take the "
-                "problem that it was built for."
+                f"{self.path}: the library is for another problem, '{own.name}' with digest "
+                f"{own.digest[:12]}. Got: '{model.name}', {model.digest[:12]}. Build one for this "
+                "problem, or take the problem that it was built for."
+            )
+        unlike = [
+            f"{name} {ours}, not {theirs}"
+            for (name, ours), theirs in zip(
+                _promised(own).items(), _promised(model).values(), strict=True
+            )
+            if ours != theirs
+        ]
+        if unlike:
+            raise LibraryError(
+                f"{self.path}: the library is for '{own.name}' with {'; '.join(unlike)}. Give "
+                "another --out for a library of this one."
             )
 
     def __len__(self) -> int:
@@ -117,37 +158,62 @@ class LibraryFile:
 
     def library(self) -> TrajectoryLibrary:
         """All motions, in memory."""
-        entries, errors = [], []
-        query = "SELECT id, data, error FROM entries ORDER BY id"
-        for number, data, error in self._file.rows(query):
+        entries = []
+        for number, data, checksum in self._file.rows(
+            "SELECT id, data, checksum FROM entries ORDER BY id"
+        ):
+            if not isinstance(data, bytes) or _sum(data, number) != checksum:
+                raise self._damaged(f"motion {number}")
             try:
                 entries.append(Entry.from_bytes(data))
-            except (ValueError, KeyError, OSError, EOFError, BadZipFile, zlib.error) as reason:
-                raise LibraryError(
-                    f"{self.path}: motion {number} is damaged ({reason}). Restore the file from a "
-                    "copy, or build it anew."
-                ) from reason
-            errors.append(np.nan if error is None else error)
-        return TrajectoryLibrary(self.shape, entries, errors)
+            except DAMAGED as reason:
+                raise self._damaged(f"motion {number}") from reason
+        return TrajectoryLibrary(self.model, entries)
 
-    def append(self, entries: Sequence[Entry], errors: Sequence[float], state: Any) -> None:
-        """Add motions, and update the errors of all and the state of building.
+    def append(self, entries: Sequence[Entry], state: Any) -> None:
+        """Add motions, and update the state of building.
 
         Args:
             entries: New motions.
-            errors: Errors of all motions of the library, these included.
             state: Values for JSON.
 
         Raises:
             LibraryError: It could not be written; the file is as it was.
         """
         with self._file.transaction():
-            for entry in entries:
-                self._file.execute("INSERT INTO entries (data) VALUES (?)", entry.to_bytes())
-            for number, error in enumerate(errors, 1):
-                value = None if np.isnan(error) else float(error)
-                self._file.execute("UPDATE entries SET error = ? WHERE id = ?", value, number)
-            self._file.execute("UPDATE about SET value = ? WHERE name = 'state'", json.dumps(state))
+            for number, entry in enumerate(entries, len(self) + 1):
+                data = entry.to_bytes()
+                self._file.execute(
+                    "INSERT INTO entries VALUES (?, ?, ?)", number, data, _sum(data, number)
+                )
+            text = json.dumps(state)
+            self._file.execute(
+                "UPDATE about SET value = ?, checksum = ? WHERE name = 'state'",
+                text,
+                _sum(text, "state"),
+            )
+
+    @property
+    def changes(self) -> int:
+        """A number that changes when another process, or `LibraryFile`, writes to the file."""
+        return int(self._file.row("PRAGMA data_version")[0])
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Be its only writer.
+
+        Raises:
+            LibraryError: Another process is.
+        """
+        with open(self.path, "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise LibraryError(
+                    f"{self.path}: another process builds this library. Wait until it ends, or "
+                    "give another --out."
+                ) from error
+            yield
 
     def close(self) -> None:
         """Close the file. A second call does nothing."""
@@ -170,36 +236,88 @@ def load(path: str | os.PathLike[str]) -> TrajectoryLibrary:
         return file.library()
 
 
-def _shape_to_json(shape: Shape) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "parameters": [[each.name, each.lower, each.upper] for each in shape.parameters],
-        "horizon": shape.horizon,
-        "mirror": None,
-        "states": list(shape.states),
-        "inputs": list(shape.inputs),
+def _sum(data: str | bytes, name: str | int) -> int:
+    """Checksum of a record, its name included."""
+    raw = data.encode() if isinstance(data, str) else data
+    return zlib.crc32(raw, zlib.crc32(str(name).encode()))
+
+
+def check_for_library(model: Model) -> None:
+    """Raise LibraryError unless the problem has what tests of its answers need."""
+    missing = {
+        "error": model.tapes["error"].code.outputs == 1,
+        "tolerance": np.isfinite(model.tolerance),
+        "terminal_tolerances": bool(np.isfinite(model.terminal_tolerances).all()),
     }
-    for name in ("lower", "upper", "x_at", "u_at", "z_at"):
-        data[name] = getattr(shape, name).tolist()
-    if shape.mirror is not None:
-        data["mirror"] = [shape.mirror.p.tolist(), shape.mirror.v.tolist()]
+    lacking = [name for name, there in missing.items() if not there]
+    if lacking:
+        raise LibraryError(
+            f"'{model.name}' needs {' and '.join(lacking)}: a library tests each answer by them. "
+            "Declare what an answer may miss by, in the units of the problem."
+        )
+
+
+def _promised(model: Model) -> dict[str, Any]:
+    """What answers of a library are tested by, and for which tasks, by names."""
+    return {
+        "tolerance": model.tolerance,
+        "terminal_tolerances": list(model.terminal_tolerances),
+        "cost_tolerance": model.cost_tolerance,
+        "error of digest": model.tapes["error"].digest[:12],
+        "parameters": [[each.lower, each.upper] for each in model.parameters],
+        "plant": dict(model.plant),
+    }
+
+
+def model_to_json(model: Model) -> dict[str, Any]:
+    """A model without its formulas, for JSON."""
+    data = {name: getattr(model, name) for name in _PLAIN}
+    for name in ("states", "inputs", "design"):
+        data[name] = [
+            [each.name, _number(each.lower), _number(each.upper), each.guess]
+            for each in getattr(model, name)
+        ]
+    data["parameters"] = [[each.name, each.lower, each.upper] for each in model.parameters]
+    data["plant"] = dict(model.plant)
     return data
 
 
-def _shape_from_json(data: dict[str, Any]) -> Shape:
-    mirror = data["mirror"]
-    states, inputs = (  # files of earlier versions do not name them
-        data.get(name) or [f"{letter}_{k}" for k in range(len(data[places][0]))]
-        for name, letter, places in (("states", "x", "x_at"), ("inputs", "u", "u_at"))
+def model_from_json(data: dict[str, Any], tapes: dict[str, Tape]) -> Model:
+    """The model from `model_to_json` and its formulas."""
+    plain: dict[str, Any] = {name: data[name] for name in _PLAIN}
+    for name in ("terminal_tolerances", "path_scale"):
+        plain[name] = tuple(plain[name])
+    if plain["mirror"] is not None:
+        plain["mirror"] = tuple(tuple(each) for each in plain["mirror"])
+    variables: dict[str, Any] = {
+        name: tuple(
+            Variable(word, -np.inf if low is None else low, np.inf if high is None else high, guess)
+            for word, low, high, guess in data[name]
+        )
+        for name in ("states", "inputs", "design")
+    }
+    parameters = tuple(Parameter(*each) for each in data["parameters"])
+    return Model(
+        **plain, **variables, parameters=parameters, plant=dict(data["plant"]), tapes=tapes
     )
-    return Shape(
-        parameters=tuple(Parameter(*each) for each in data["parameters"]),
-        lower=np.array(data["lower"]),
-        upper=np.array(data["upper"]),
-        x_at=np.array(data["x_at"], int),
-        u_at=np.array(data["u_at"], int),
-        z_at=np.array(data["z_at"], int),
-        horizon=data["horizon"],
-        mirror=None if mirror is None else Signs(np.array(mirror[0]), np.array(mirror[1])),
-        states=tuple(states),
-        inputs=tuple(inputs),
-    )
+
+
+_PLAIN = (
+    "name",
+    "horizon",
+    "intervals",
+    "steps",
+    "tolerance",
+    "terminal_tolerances",
+    "cost_tolerance",
+    "margin",
+    "path_scale",
+    "mirror",
+    "error_unit",
+    "cost_unit",
+)
+"""Fields of a `Model` that are JSON as they are."""
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -52,6 +52,12 @@ class ReducedModel:
             )
 
     @property
+    def plant(self) -> dict[str, float]:
+        """Numbers that say which robot it is: those of the model, but for its misfit."""
+        names = ("compliance", "frequency", "damping", "dt")
+        return {name: float(getattr(self, name)) for name in names}
+
+    @property
     def rate(self) -> float:
         """Angular frequency w [rad / time]."""
         return 2.0 * np.pi * self.frequency
@@ -216,22 +222,26 @@ def motion_problem(
         terminal=lambda x, z, p: [x[0] - p[1], x[1] / w, c * x[2] - p[1]],
         cost=lambda x, u, z, p: (u[0] / usual) ** 2,
         guess=guess,
-        error=lambda x, z, p: residual_swing(model, x, float(p[1])),
+        error=lambda x, z, p: residual_swing(model, x, p[1]),
         tolerance=tolerance,
+        terminal_tolerances=3 * [tolerance],
+        margin=0.0,  # forces are linear between instants
+        plant=model.plant,
         error_unit=length,
         horizon=horizon,
     )
 
 
-def residual_swing(model: ReducedModel, x: np.ndarray, end: float) -> float:
+def residual_swing(model: ReducedModel, x: Symbol, end: Symbol) -> Symbol:
     """Bound of the distance to `end` from now on at constant force [length].
 
     The envelope of the swing about c f, plus the error of c f.
     """
-    y, speed, force = x
+    y, speed, force = x[0], x[1], x[2]
     rest, decay = model.compliance * force, model.rate * model.damping
     swinging = model.rate * np.sqrt(1.0 - model.damping**2)
-    return float(abs(rest - end) + np.hypot(y - rest, (speed + decay * (y - rest)) / swinging))
+    rate = (speed + decay * (y - rest)) / swinging
+    return abs(rest - end) + ((y - rest) ** 2 + rate**2) ** 0.5
 
 
 def pull(model: ReducedModel, horizon: float) -> Callable[[Motion, float], np.ndarray]:

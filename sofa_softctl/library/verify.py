@@ -14,6 +14,7 @@ from sofa_softctl._internal.interrupt import interrupted_after
 from sofa_softctl.library.build import TaskChain
 from sofa_softctl.library.entry import Entry
 from sofa_softctl.library.library import CANDIDATES, Answer, TrajectoryLibrary
+from sofa_softctl.library.model import Simulation
 from sofa_softctl.library.ocp.shooting import Optimum, Program
 from sofa_softctl.status import Status
 
@@ -28,8 +29,6 @@ class Verification:
     """Number of solved answers by how the nearest motion was adapted."""
     errors: np.ndarray
     """Simulated error of each answer that may be executed [of the problem]."""
-    predicted: np.ndarray
-    """Error of each as predicted by the library."""
     unrefined: np.ndarray
     """Error of the nearest motion as it is."""
     costs: np.ndarray
@@ -122,8 +121,8 @@ def verify(
         p = chain.draw(program.problem)
         answer = library.query(
             p,
-            check=program if simulated else None,
-            tolerance=accuracy * program.problem.tolerance if simulated else None,
+            check=simulated,
+            accuracy=accuracy,
             candidates=candidates,
         )
         cold = program.solve(p) if solve or not answer.status.ok else None
@@ -135,9 +134,10 @@ def verify(
         corrections[answer.correction.name] += answer.status.ok
         entry = library.entries[answer.nearest]
         warm = _warm(program, p, entry) if solve and not answer.mirrored else None
-        x = program.simulate(answer.v, p)
+        moved = library.model.simulate(answer.motion, p)
+        x = moved.motion.x
         chain.finish(x[-1] if answer.status.ok or cold is None else cold.v[program.x_at[-1]])
-        rows.append(_row(library, program, answer, x, cold, warm))
+        rows.append(_row(library, program, answer, moved, cold, warm))
         if progress is not None:
             progress(len(rows))
 
@@ -149,7 +149,7 @@ def verify(
         if not rows or len(rows) < len(asked):  # pressed twice
             raise
     columns = dict(zip(_MEASURED, np.array(rows).T, strict=True))
-    plain = [library.query(p, candidates=1).seconds for p in asked]
+    plain = [library.query(p, check=False).seconds for p in asked]
     return Verification(
         seconds_plain=np.array(plain),
         statuses=dict(statuses),
@@ -170,7 +170,6 @@ def _warm(program: Program, p: np.ndarray, entry: Entry) -> Optimum:
 
 _MEASURED = (
     "errors",
-    "predicted",
     "unrefined",
     "costs",
     "optimal",
@@ -187,19 +186,17 @@ def _row(
     library: TrajectoryLibrary,
     program: Program,
     answer: Answer,
-    x: np.ndarray,
+    moved: Simulation,
     cold: Optimum | None,
     warm: Optimum | None,
 ) -> tuple[float, ...]:
-    p, problem = answer.p, program.problem
-    assert problem.error is not None
+    p = answer.p
     plain = library.query(p, refine=False)
     found = cold if cold is not None and cold.status.ok else None
     return (
-        problem.error(x[-1], answer.motion.z, p),
-        answer.predicted_error,
-        problem.error(program.simulate(plain.v, p)[-1], plain.motion.z, p),
-        program.cost(answer.v, p),
+        moved.error,
+        plain.error,
+        moved.cost,
         np.nan if found is None else found.cost,
         *_optimality(program, answer),
         answer.seconds,
@@ -211,13 +208,14 @@ def _row(
 def _optimality(program: Program, answer: Answer) -> tuple[float, float]:
     """Violation of the equations, and of stationarity with the best multipliers."""
     none = np.zeros(program.equations), np.zeros(program.inequalities)
+    v = program.model.unknowns(answer.motion)
     at = program.derivatives(
-        Optimum(answer.p, answer.v, *none, cost=0.0, status=Status.NOT_CONVERGED, seconds=0.0)
+        Optimum(answer.p, v, *none, cost=0.0, status=Status.NOT_CONVERGED, seconds=0.0)
     )
     rows = np.concatenate((at.g_v.toarray(), at.h_v.tocsr()[at.h < 1e-6].toarray()))
     multipliers = np.linalg.lstsq(rows.T, at.f_v, rcond=None)[0]
     left = np.abs(at.f_v - rows.T @ multipliers).max()
-    return program.defect(answer.v, answer.p), float(left / np.abs(at.f_v).max())
+    return program.defect(v, answer.p), float(left / np.abs(at.f_v).max())
 
 
 def _distribution(values: np.ndarray) -> dict[str, float] | None:

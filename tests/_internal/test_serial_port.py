@@ -1,5 +1,6 @@
 """Serial ports on pseudo terminals; what opening says is in tests/bridge/devices."""
 
+import errno
 import os
 import select
 import tty
@@ -7,7 +8,7 @@ import tty
 import pytest
 
 from sofa_softctl._internal.serial_port import SerialPort
-from sofa_softctl.errors import DeviceTimeoutError
+from sofa_softctl.errors import DeviceFailedError, DeviceTimeoutError
 
 
 @pytest.fixture
@@ -51,3 +52,51 @@ def test_another_rate_needs_no_new_port(line):
     assert termios.tcgetattr(master)[5] == termios.B9600
     port.close()
     port.close()
+
+
+class Asked:
+    """In place of a pyserial port: each count of bytes that wait is the next answer, or raised."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+
+    def answer(self):
+        found = self.answers.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    in_waiting = out_waiting = property(answer)
+
+
+def test_counting_is_repeated_where_a_signal_interrupts_it(line, monkeypatch):
+    master, port = line
+    with monkeypatch.context() as patch:
+        patch.setattr(port, "_serial", Asked(InterruptedError(errno.EINTR, "Interrupted"), 0))
+        port.write(b"ab")
+    assert os.read(master, 4096) == b"ab"
+    os.write(master, b"cd")
+    with monkeypatch.context() as patch:
+        patch.setattr(port, "_serial", Asked(InterruptedError(errno.EINTR, "Interrupted"), 2, 0))
+        assert port.read() == b"cd"
+
+
+def test_only_errors_that_mean_so_say_that_the_port_is_gone(line, monkeypatch):
+    port = line[1]
+    for number, words in ((errno.EIO, "is gone: it was"), (errno.ENOTTY, "failed: .*no terminal")):
+        error = OSError(number, "no terminal")
+        with monkeypatch.context() as patch:
+            patch.setattr(port, "_serial", Asked(error, error))
+            for call in (port.read, lambda: port.write(b"a")):
+                with pytest.raises(DeviceFailedError, match=words):
+                    call()
+
+
+def test_bytes_that_wait_too_long_are_a_timeout(line, monkeypatch):
+    """At 115200 bit/s, 576 bytes are the 0.05 s that may wait."""
+    port = line[1]
+    with monkeypatch.context() as patch:
+        patch.setattr(port, "_serial", Asked(577, 576))
+        with pytest.raises(DeviceTimeoutError, match="577 bytes wait in the line"):
+            port.write(b"a")
+        port.write(b"a")

@@ -27,7 +27,7 @@ range = [300, 900]
 values = [0.03]
 [sampling]
 method = "sobol"
-count = 40
+count = 24
 {MEASURES}
 """
 DRIVER = """
@@ -46,7 +46,7 @@ if __name__ == "__main__":
         driver.run_study(folder, executor, report=lambda done: print(done.done, flush=True))
     print("end", flush=True)
 """
-DRIVERS, WORKERS = 2, 4
+DRIVERS, WORKERS = 2, 2
 """Kills of each."""
 
 
@@ -97,9 +97,11 @@ def test_a_study_that_is_killed_again_and_again_has_each_row_once_and_the_same(t
             driver.wait()
         assert driver.returncode in (0, -signal.SIGKILL)
     assert killed == DRIVERS + WORKERS
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # of runs that were killed twice
     found = read_results(tmp_path / "k.study")
-    assert found.rows["index"].to_pylist() == list(range(40))
+    if found.counts() != {"OK": 24}:  # of runs that were killed twice
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        found = read_results(tmp_path / "k.study")
+    assert found.rows["index"].to_pylist() == list(range(24))
     assert same_bits(found) == same_bits(undisturbed)
     assert not found.damaged
 
@@ -113,14 +115,14 @@ def test_a_second_driver_is_refused(tmp_path):
 
 
 def test_the_folder_of_another_study_is_refused(tmp_path, workers):
-    done(written(tmp_path, STUDY.replace("count = 40", "count = 1")), workers)
+    done(written(tmp_path, STUDY.replace("count = 24", "count = 1")), workers)
     other = written(tmp_path, 'name = "other"\n' + STUDY)
     with pytest.raises(StudyError, match="holds the study 'bar', not 'other'"):
         StudyFolder(tmp_path / "bar.study", read_study(other))
 
 
 def test_what_has_changed_since_is_said(tmp_path, workers):
-    path = written(tmp_path, STUDY.replace("count = 40", "count = 1"))
+    path = written(tmp_path, STUDY.replace("count = 24", "count = 1"))
     done(path, workers)
 
     def changes():

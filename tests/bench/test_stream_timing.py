@@ -8,10 +8,16 @@ from sofa_softctl.errors import DeviceError
 
 
 def test_the_study_measures_each_case_and_shows_it(monkeypatch, capsys):
-    """At 500 Hz for two seconds, on a loopback device; times are positive and in order."""
+    """At 500 Hz for two seconds, on a loopback device; times are positive and in order.
+
+    Measured again where this machine was too busy for the scene to be ahead when it stalls.
+    """
     monkeypatch.setattr(stream_timing, "CASES", ((500.0, "stalls", False),))
-    app(["bench", "bridge", "--seconds", "2", "--json"], standalone_mode=False)
-    (case,) = json.loads(capsys.readouterr().out)["cases"]
+    for _ in range(4):
+        app(["bench", "bridge", "--seconds", "2", "--json"], standalone_mode=False)
+        (case,) = json.loads(capsys.readouterr().out)["cases"]
+        if case["waited"] > 0.0:
+            break
     assert (case["rate"], case["computer"], case["priority"]) == (500.0, "stalls", "normal")
     for times in (case["jitter"], case["latency"]):
         assert 0.0 <= times[0] and np.all(np.diff(times) >= 0.0)

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import LibraryError, SoftctlError, UsageError
 from sofa_softctl.library.build import TaskChain
+from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.problems.registry import load_problem
 from sofa_softctl.library.storage import load
 
@@ -25,7 +26,8 @@ def problem(tmp_path_factory):
     path = tmp_path_factory.mktemp("problem") / "mine.py"
     text = Path(PENDULUM).read_text(encoding="utf-8")
     start, end = text.index("def pendulum"), text.index("@pytest.fixture")
-    path.write_text(f"{text[start:end]}\nPROBLEMS = {{'pendulum': pendulum}}\n", encoding="utf-8")
+    problems = "PROBLEMS = {'pendulum': lambda: pendulum(1.2)}"
+    path.write_text(f"{text[start:end]}\n{problems}\n", encoding="utf-8")
     return str(path)
 
 
@@ -76,15 +78,47 @@ def test_a_motion_is_asked_for_and_written(built, tmp_path):
     out, _ = built
     told = json.loads(run("query", out, "0.3", "0.5", "--json", "--out", str(tmp_path / "m.csv")))
     assert told["status"] == "SOLVED" and told["message"] == ""
+    assert told["report"]["passed"] and told["error"] <= 0.02
     assert told["correction"] in ("LINEAR", "TANGENT_QP")
     with open(tmp_path / "m.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     assert rows[0] == ["time", "u_0", "x_0", "x_1"] and len(rows) == 12
     assert [float(row[1]) for row in rows[1:-1]] == pytest.approx([u for (u,) in told["u"]])
-    assert float(rows[1][2]) == pytest.approx(0.3) and float(rows[-1][2]) == pytest.approx(0.5)
+    assert float(rows[1][2]) == pytest.approx(0.3)
+    assert float(rows[-1][2]) == pytest.approx(0.5, abs=0.02)  # as simulated: the tolerance
     run("query", out, "0.3", "-0.5", "--plot", str(tmp_path / "m.png"))
     assert (tmp_path / "m.png").stat().st_size > 10_000
     assert "Beyond the library's range" in run("query", out, "0.3", "1.4", status=3)
+
+
+def test_an_answer_that_is_rejected_is_not_written(built, tmp_path):
+    """40 rad in 1.5 s: what the torque's limits leave ends elsewhere."""
+    path = tmp_path / "m.csv"
+    path.write_text("kept")
+    words = ("query", built[0], "0.3", "40.0", "--out", str(path))
+    told = json.loads(run(*words, "--json", status=3))
+    assert told["status"] == "REJECTED" and not told["report"]["passed"]
+    assert "Not accepted: error" in told["message"] and "Do not execute it." in told["message"]
+    assert "Do not execute it." in run(*words, status=3)
+    assert path.read_text() == "kept"
+    path.unlink()
+    run(*words, status=3)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["error", "tolerance", "terminal_tolerances"])
+def test_a_problem_without_what_answers_are_tested_by_is_not_built(
+    problem, tmp_path, monkeypatch, name
+):
+    lines = Path(problem).read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith(f"        {name}=")]
+    assert len(kept) == len(lines) - 1
+    (tmp_path / "lacks.py").write_text("".join(kept), encoding="utf-8")
+    monkeypatch.setattr(Program, "solve", None)  # nothing is solved
+    out = tmp_path / "new.library"
+    with pytest.raises(LibraryError, match=f"'pendulum' needs {name}: .* Declare what an answer"):
+        run("build", str(tmp_path / "lacks.py"), "--out", str(out))
+    assert not out.exists()
 
 
 def test_answers_are_verified_with_tasks_never_seen(built, problem, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.build import solve
-from sofa_softctl.library.library import TrajectoryLibrary, shape_of
+from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.session import Session
@@ -23,7 +23,7 @@ def carts(make_cart):
     """Motions of the cart at two distances; its inputs are forces of at most 3."""
     program = Program(make_cart())
     entries = [solve(program, np.array([d, 0.0])).entry for d in (0.4, 0.6)]
-    return TrajectoryLibrary(shape_of(program), entries)
+    return TrajectoryLibrary(program.model, entries)
 
 
 def scene(library, task, first_order=False, **given):
@@ -122,15 +122,15 @@ def test_what_is_infeasible_is_held_and_said(carts):
     last = carts.query([0.5, 0.0]).motion.u[-1, 0]
     for _ in range(3):
         assert pulled(session) == pytest.approx(last)
-    assert session.root.library.status.value == "INFEASIBLE"
+    assert session.root.library.status.value == "REJECTED"
     assert "Do not execute it" in session.root.library.message.value
 
 
 def test_what_is_beyond_the_librarys_range_is_held_and_said(carts):
-    session = scene(carts, once([0.4, -0.6]))
+    session = scene(carts, once([0.4, -0.52]))
     assert pulled(session) == 0.0
     message = session.root.library.message.value
-    assert "Beyond the library's range: speed [m/s] = -0.6" in message
+    assert "Beyond the library's range: speed [m/s] = -0.52" in message
     assert "not executed. Ask for less, build a wider library, or give extrapolate" in message
 
 
@@ -144,11 +144,12 @@ def test_what_is_beyond_the_range_is_executed_if_one_wants_to(carts):
 
 
 def test_an_answer_that_comes_late_is_held(carts):
-    """After the first tangent QP it is known how long they take; the budget is less."""
-    carts.query([0.53, 0.0])
-    session = scene(carts, once([0.53, 0.0]), budget=0.0)
+    """There is no time for the tangent QP: what is cut off at the limits ends elsewhere."""
+    session = scene(carts, once([0.7, 0.05]), budget=0.0)
     assert pulled(session) == 0.0
-    assert session.root.library.status.value == "FALLBACK"
+    assert session.root.library.status.value == "REJECTED"
+    assert "Not accepted: error" in session.root.library.message.value
+    assert carts.query([0.7, 0.05]).status.ok
 
 
 def test_after_a_reset_all_is_as_at_first(carts):
@@ -190,8 +191,8 @@ def test_a_library_can_be_given_as_its_file(carts, tmp_path, make_cart):
     from sofa_softctl.library.storage import LibraryFile
 
     program = Program(make_cart())
-    with LibraryFile.create(tmp_path / "a", "cart", program.digest, carts.shape) as file:
-        file.append(carts.entries, carts.errors, None)
+    with LibraryFile.create(tmp_path / "a", program.model) as file:
+        file.append(carts.entries, None)
     session = scene(tmp_path / "a", once([0.4, 0.0]))
     assert pulled(session) == pytest.approx(carts.entries[0].v[program.u_at[0, 0]])
     with pytest.raises(LibraryError, match="there is no such library"):

@@ -5,7 +5,7 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.library.build import solve
-from sofa_softctl.library.library import TrajectoryLibrary, shape_of
+from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.scene.backend import find_backend
@@ -25,7 +25,7 @@ def carts(make_cart):
     """Motions of the cart at two distances."""
     program = Program(make_cart())
     entries = [solve(program, np.array([d, 0.0])).entry for d in (0.4, 0.6)]
-    return TrajectoryLibrary(shape_of(program), entries)
+    return TrajectoryLibrary(program.model, entries)
 
 
 class Halved:

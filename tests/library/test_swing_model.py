@@ -7,7 +7,6 @@ from scipy.linalg import expm
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.library.build import Builder
-from sofa_softctl.library.library import shape_of
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.storage import LibraryFile
@@ -203,7 +202,7 @@ def test_what_is_too_far_for_the_time_is_infeasible():
 def test_few_motions_answer_all_tasks(program, tmp_path):
     """The tangent QP of a linear robot is exact, so only new sets of active limits are stored."""
     path = tmp_path / "motions.library"
-    with LibraryFile.create(path, "motions", program.digest, shape_of(program)) as file:
+    with LibraryFile.create(path, program.model) as file:
         library = Builder(program, file, successes=40).build()
     assert len(library) <= 16
     rng = np.random.default_rng(3)

@@ -78,9 +78,9 @@ FINITE = [(0.0, Law()), (0.6, STICKING)]
 
 @pytest.mark.parametrize(("friction", "law"), FINITE)
 def test_exact_is_the_best_of_all_pieces(friction, law):
-    """To 1e-6 of the objective, what proxqp leaves. 150 problems, 8 pieces each."""
+    """To 1e-6 of the objective, what proxqp leaves. 75 problems, 8 pieces each."""
     rng = np.random.default_rng(1)
-    for _ in range(150):
+    for _ in range(75):
         p = random_problem(rng, n_c=3, friction=friction, law=law)
         answer, best = solve(p, search=SearchOptions("exact")), by_enumeration(p)
         if best is None:
@@ -345,7 +345,7 @@ def test_an_objective_that_rose_little_by_little_is_searched_for_again():
     too high by a twentieth or more."""
     rng = np.random.default_rng(12)
     better = 0
-    for _ in range(40):
+    for _ in range(10):
         p, other = (random_problem(rng, n_c=6, friction=0.6) for _ in range(2))
         best, elsewhere = solve(p), solve(other)
         if best.status is not Status.SOLVED or elsewhere.status is not Status.SOLVED:
@@ -555,8 +555,8 @@ def points_on_a_coarse_skin(seed):
 
 def test_contacts_that_nearly_depend_on_each_other_find_their_modes():
     """No effort is within the limits, so what the contacts do then is an answer; it was not found
-    for four of these, as Gauss-Seidel stopped after 1e3 of the 1e5 sweeps that they take."""
-    seeds = range(220, 280)
+    for four of sixty, as Gauss-Seidel stopped after 1e3 of the 1e5 sweeps that they take."""
+    seeds = range(220, 235)
     assert {solve(points_on_a_coarse_skin(seed)).status for seed in seeds} == {Status.SOLVED}
 
 
@@ -578,14 +578,14 @@ def test_a_small_excess_is_reported_beside_an_actuator_that_moves_nothing():
 def test_actuators_that_reach_nothing_rest(strategy):
     """As before a finger touches the plate that it shall push. Any effort within its bounds is as
     good: QP solvers answered with corners of them, and called limits met that were not."""
-    plates = [p for p in (random_contact_problem(0, k, 6) for k in range(120)) if is_plate(p)]
+    plates = [p for p in (random_contact_problem(0, k, 6) for k in range(45)) if is_plate(p)]
     assert len(plates) >= 10
     for p in plates:
         contacts = replace(p.contacts, W_ac=np.zeros_like(p.contacts.W_ac), sums=())
         p = replace(p, W_ea=np.zeros_like(p.W_ea), contacts=contacts, energy=1e-4)
         p = replace(p, effort_min=-2.0, effort_max=2.0, effort_rate=np.inf)
         p = replace(p, displacement_min=-np.inf, displacement_max=np.inf)
-        answer = solve(p, search=SearchOptions(strategy))
+        answer = solve(p, search=SearchOptions(strategy, nodes=60))
         assert answer.status is Status.SOLVED
         assert np.abs(answer.effort).max() <= 1e-6
         assert not answer.active

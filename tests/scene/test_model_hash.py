@@ -99,6 +99,8 @@ def test_every_data_that_changes_an_equilibrium_changes_the_hash(usual, path):
         try:
             map_ = built(edit)
             digest = model_hash(map_)
+            if digest != usual[0] and changed:
+                continue  # the equilibrium may be the same or another
             other = not same(outputs(map_), usual[1])
         except (SoftctlError, ArithmeticError, IndexError, ValueError, RuntimeWarning):
             continue
@@ -240,8 +242,11 @@ def test_another_process_and_another_computer_have_the_same_hash():
     found = set()
     for other in (
         {"PYTHONHASHSEED": "1"},
-        {"PYTHONHASHSEED": "2", "OPENBLAS_CORETYPE": "Nehalem"},
-        {"NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3", "OPENBLAS_CORETYPE": "Prescott"},
+        {
+            "PYTHONHASHSEED": "2",
+            "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3",
+            "OPENBLAS_CORETYPE": "Prescott",
+        },
     ):
         command = [sys.executable, "-W", "ignore", "-c", HASHED, str(SCENE)]
         done = subprocess.run(

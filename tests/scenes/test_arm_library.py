@@ -7,7 +7,7 @@ import pytest
 
 from sofa_softctl.library import Plant, record, rollout
 from sofa_softctl.library.build import solve
-from sofa_softctl.library.library import TrajectoryLibrary, shape_of
+from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
@@ -25,7 +25,7 @@ def library(scene):
     """One motion, next to the one that is asked for."""
     program = Program(scene.motions())
     near = solve(program, np.array([30.0, 38.0, 0.0051])).entry
-    return TrajectoryLibrary(shape_of(program), [near])
+    return TrajectoryLibrary(program.model, [near])
 
 
 def after_motion(scene, goal, **parameters):

@@ -1,5 +1,6 @@
 """The elastic arm picks three objects up and places them, planned by nonlinear programs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,6 @@ import pytest
 from sofa_softctl import Session, read_record
 from sofa_softctl.errors import LibraryError, SceneError, SoftctlError
 from sofa_softctl.library.build import Builder
-from sofa_softctl.library.library import shape_of
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.problems.pick_place import Move, parameters
 from sofa_softctl.library.problems.registry import load_problem
@@ -75,10 +75,10 @@ def test_the_first_motion_ends_at_the_first_object_on_a_relaxed_spring(done):
 
 @pytest.fixture(scope="module")
 def small_library(tmp_path_factory):
-    """A library that is done when 30 tasks in a row need no new motion: some 40 motions."""
+    """A library that is done when 30 tasks in a row need no new motion."""
     path = tmp_path_factory.mktemp("library") / "arm.library"
     program = Program(load_problem(str(SCENE)))
-    with LibraryFile.create(path, "experiment", program.digest, shape_of(program)) as file:
+    with LibraryFile.create(path, program.model) as file:
         Builder(program, file, successes=30).build()
     return str(path)
 
@@ -96,13 +96,16 @@ def test_from_a_library_all_objects_are_placed_without_waiting(small_library):
     assert 9.0 < lead.duration.value[0] < 9.9  # six motions of 1.5 s, and the hand
 
 
-def test_a_library_of_motions_that_take_another_time_is_refused(tmp_path):
-    problem = load_problem("elastic_arm")
-    program = Program(problem)
-    path = tmp_path / "arm.library"
-    LibraryFile.create(path, problem.name, program.digest, shape_of(program)).close()
-    with pytest.raises(LibraryError, match="motions must take 1.5 s. Got: 2.0 s"):
-        session_of(plan="library", library=str(path))
+def test_a_library_of_another_robot_or_of_motions_that_take_another_time_is_refused(tmp_path):
+    slower, other = replace(load_problem(str(SCENE)), horizon=2.0), load_problem("elastic_arm")
+    for problem, said in (
+        (slower, "motions must take 1.5 s. Got: 2.0 s"),
+        (other, "is of another robot. stiffness_1: 0.316 in the library, 0.7 here"),
+    ):
+        path = tmp_path / f"{problem.horizon}-{problem is other}"
+        LibraryFile.create(path, Program(problem).model).close()
+        with pytest.raises(LibraryError, match=said):
+            session_of(plan="library", library=str(path))
 
 
 def test_a_robot_that_swings_is_waited_for():

@@ -1,12 +1,14 @@
 """The finger comes to rest at once with motions from a library, and swings without."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sofa_softctl.library.build import Builder
-from sofa_softctl.library.library import shape_of
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.problems.registry import load_problem
 from sofa_softctl.library.storage import LibraryFile
@@ -25,7 +27,7 @@ def scene():
 def library(tmp_path_factory):
     path = tmp_path_factory.mktemp("finger") / "finger.library"
     program = Program(load_problem(str(SCENE)))
-    with LibraryFile.create(path, "motions", program.digest, shape_of(program)) as file:
+    with LibraryFile.create(path, program.model) as file:
         Builder(program, file, successes=50).build()
     return path
 
@@ -98,5 +100,17 @@ def test_the_cable_pulls_within_its_limits(scene, played):
     assert np.abs(np.diff(forces)).max() <= 8000.0 * scene.DT + 1e-6
 
 
+ANOTHER = """
+import sys
+from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.problems.registry import load_problem
+print(Program(load_problem(sys.argv[1])).digest)
+"""
+
+
 def test_the_problem_is_the_same_in_every_process(scene):
-    assert Program(scene.motions()).digest == Program(load_problem(f"{SCENE}:motions")).digest
+    """Another process, other hashes of strings; the file of the library has this digest."""
+    command = [sys.executable, "-c", ANOTHER, f"{SCENE}:motions"]
+    env = os.environ | {"PYTHONHASHSEED": "1"}
+    other = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    assert other.stdout.strip() == Program(scene.motions()).digest

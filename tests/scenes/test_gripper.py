@@ -17,10 +17,10 @@ def test_the_box_is_grasped_carried_and_placed(contacts, tolerance):
     """Lifted by 50 mm and carried over 70 mm, each of its four points within the tolerance [mm] of
     its path; in the air its weight hangs on the fingers' friction, whose normal forces sum up to
     the wanted grip; at the end it rests within half a millimetre of its place, carried by the table
-    alone."""
+    alone. With `sticking`, until it hangs in the air."""
     session = Session(SCENE, parameters={"contacts": contacts})
     inverse, box = session.root.inverse, session.root.box.dofs
-    for step in range(440):
+    for step in range(440 if contacts == "coulomb" else 235):
         session.step()
         height = box.position.value[0, 1] - 15.5
         if height > 1.0:
@@ -36,6 +36,8 @@ def test_the_box_is_grasped_carried_and_placed(contacts, tolerance):
             friction = np.sqrt(np.maximum((forces**2).sum(axis=1) - normal**2, 0.0))
             if contacts == "coulomb":
                 assert (friction <= 0.8 * normal + 1e-3 * WEIGHT).all()
+    if contacts == "sticking":
+        return
     assert box.position.value[0, :3] == pytest.approx([70.0, 15.5, 0.0], abs=0.5)
     assert inverse.grasps[0].dropped_at is None and inverse.grasps[0].held is None
     assert inverse.contact_normal.value.sum() == pytest.approx(WEIGHT, rel=1e-3)

@@ -21,9 +21,7 @@ def pose(root):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"friction": 0.3, "finger_friction": 0.3},
         {"friction": 0.8, "finger_friction": 0.3},
-        {"friction": 0.8, "finger_friction": 0.8},
         {"friction": 0.3, "finger_friction": 0.8, "aside": 2.0, "askew": -3.0},
     ],
 )

@@ -43,15 +43,16 @@ def test_it_rolls_on_flat_ground(contacts, tolerance):
         assert session.root.inverse.contact_normal.value.sum() == pytest.approx(WEIGHT, rel=0.05)
 
 
-@pytest.mark.parametrize("slope", [5.0, -5.0])
-def test_it_rolls_up_and_down_five_degrees(slope):
-    """40 mm on the slope; uphill the cables change over with less than a millimetre of error. Every
-    step is solved, so that no limit is exceeded, and no cable is left slack at the end."""
-    offsets, session = rolled(235, slope=slope)
+@pytest.mark.parametrize(("slope", "steps"), [(5.0, 235), (-5.0, 110)])
+def test_it_rolls_up_and_down_five_degrees(slope, steps):
+    """40 mm up the slope, or 15 down; uphill the cables change over with less than a millimetre of
+    error. Every step is solved, so that no limit is exceeded, and no cable is left slack at the
+    end."""
+    offsets, session = rolled(steps, slope=slope)
     inverse = session.root.inverse
     assert np.abs(offsets).max() < 1.0
     assert np.abs(offsets).mean() < 0.15
-    assert inverse.solutions == dict.fromkeys(Status, 0) | {Status.SOLVED: 235}
+    assert inverse.solutions == dict.fromkeys(Status, 0) | {Status.SOLVED: steps}
     assert inverse.slack.until.max() == -np.inf  # no cable ever was slack
 
 
@@ -98,13 +99,13 @@ def test_it_holds_on_ten_degrees():
 
 @pytest.mark.parametrize(("slope", "speed"), [(10.0, 10.0), (13.0, 5.0)])
 def test_it_climbs(slope, speed):
-    """Slowly, for 2 s; 13 degrees are the steepest slope that it climbs."""
-    offsets, session = rolled(230, slope=slope, speed=speed)
+    """Slowly, for 1.2 s; 13 degrees are the steepest slope that it climbs."""
+    offsets, session = rolled(150, slope=slope, speed=speed)
     assert np.abs(offsets).mean() < 0.5
     along = np.array([np.cos(np.radians(slope)), np.sin(np.radians(slope)), 0.0])
     start = session.root.ring.loader.position.value.mean(axis=0)
     travel = (session.root.ring.dofs.position.value.mean(axis=0) - start) @ along
-    assert travel == pytest.approx(2.0 * speed, abs=1.0)
+    assert travel == pytest.approx(1.2 * speed, abs=1.0)
 
 
 def test_it_rolls_on_ground_that_tilts_meanwhile():

@@ -34,11 +34,17 @@ def leaning(robot, x, instants):
     return robot.problem(task, instants)
 
 
-def test_the_grid_is_refined_until_it_can_be_used_at_the_start():
+@pytest.fixture(scope="module")
+def planned():
+    """A robot whose grid cannot be used at the start at first, and a plan to its own side."""
     robot = strip(eta=0.25)
     problem = leaning(robot, -68.0, 20)
     assert robot.grid.level == 0 and not robot.grid.places(np.zeros((1, 2)))[0][0]
-    found = robot.plan(problem, settings=Settings(iterations=20))
+    return robot, robot.plan(problem, settings=Settings(iterations=20))
+
+
+def test_the_grid_is_refined_until_it_can_be_used_at_the_start(planned):
+    robot, found = planned
     assert found.miss < 2.0
     assert robot.grid.level == robot.model.rounds == 1
 
@@ -50,9 +56,9 @@ def test_a_grid_too_coarse_at_the_start_is_told():
         robot.plan(robot.problem(task, 20))
 
 
-def test_a_plan_to_the_other_side_is_not_given_as_one_that_can_be_executed():
+def test_a_plan_to_the_other_side_is_not_given_as_one_that_can_be_executed(planned):
     """From left to right there is no motion along shapes of rest: the strip would snap."""
-    robot = strip(eta=0.25)
+    robot, _ = planned
     found = robot.plan(leaning(robot, 60.0, 12), settings=Settings(iterations=3))
     assert found.status in (Status.NOT_CONVERGED, Status.INFEASIBLE)
     assert "Do not execute it" in found.message

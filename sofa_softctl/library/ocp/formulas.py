@@ -1,12 +1,16 @@
-"""Formulas of an optimal control problem as CasADi functions, their checks and digest."""
+"""Formulas of an optimal control problem as CasADi functions, and the model that they make."""
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.library.ocp.problem import OptimalControlProblem
+from sofa_softctl.library.model import FORMULAS, Model
+from sofa_softctl.library.ocp.problem import Mirror, OptimalControlProblem, Parameter, Variable
+from sofa_softctl.library.ocp.tape import Tape
 
 
 def casadi() -> Any:
@@ -30,7 +34,7 @@ def formulas(problem: OptimalControlProblem) -> dict[str, Any]:
 
     Returns:
         dynamics, cost, path: of (x, u, z, p); initial: of (z, p); terminal, final_cost: of
-        (x, z, p). Absent ones give an empty column.
+        (x, z, p), as is error. Absent ones give an empty column.
 
     Raises:
         ValueError: One has the wrong number of rows.
@@ -49,14 +53,21 @@ def formulas(problem: OptimalControlProblem) -> dict[str, Any]:
             ("terminal", [x, z, p], None),
             ("final_cost", [x, z, p], 1),
             ("path", [x, u, z, p], None),
+            ("error", [x, z, p], 1),
         )
     }
 
 
 def _function(problem: OptimalControlProblem, name: str, given: list[Any], rows: int | None) -> Any:
     ca, formula = casadi(), getattr(problem, name)
-    terms = [] if formula is None else formula(*given)
-    column = ca.densify(ca.SX(ca.vertcat(*terms) if isinstance(terms, list | tuple) else terms))
+    try:
+        terms = [] if formula is None else formula(*given)
+        column = ca.densify(ca.SX(ca.vertcat(*terms) if isinstance(terms, list | tuple) else terms))
+    except (TypeError, NotImplementedError, RuntimeError) as error:
+        raise ValueError(
+            f"'{problem.name}': {name} cannot be written with CasADi's symbols: {error}. Use "
+            "operators and CasADi's functions, such as casadi.sqrt, and no float()."
+        ) from error
     if column.is_empty():
         column = ca.SX(0, 1)
     asked = rows if formula is not None else 0
@@ -70,42 +81,74 @@ def _function(problem: OptimalControlProblem, name: str, given: list[Any], rows:
     return ca.Function(name, given, [column])
 
 
-def digest(problem: OptimalControlProblem) -> str:
-    """Digest of the problem: formulas, limits of variables, sizes and times.
+def model_of(problem: OptimalControlProblem, functions: dict[str, Any] | None = None) -> Model:
+    """The model of a problem; `functions`: its `formulas`, where they are known.
 
-    Without names, guesses and ranges of libraries, which do not change optima. It is the same in
-    every process and independent of memory addresses.
+    Raises:
+        ValueError: terminal_tolerances do not fit, or the mirror does not map the limits to
+            themselves.
     """
-    parts = [f"{name} {_digest_of(function)}" for name, function in formulas(problem).items()]
-    for name in ("states", "inputs", "design"):
-        limits = [(float(v.lower).hex(), float(v.upper).hex()) for v in getattr(problem, name)]
-        parts.append(f"{name} {limits}")
-    parts.append(f"parameters {len(problem.parameters)}")
-    parts.append(f"{float(problem.horizon).hex()} {problem.intervals} {problem.steps} RK4")
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    functions = formulas(problem) if functions is None else functions
+    tapes = {name: Tape.of(functions[name]) for name in FORMULAS}
+    rows, given = tapes["terminal"].code.outputs, problem.terminal_tolerances
+    tolerances = rows * (np.inf,) if given is None else tuple(float(each) for each in given)
+    if len(tolerances) != rows or not all(each > 0.0 for each in tolerances):
+        raise ValueError(
+            f"'{problem.name}': terminal_tolerances needs a positive number for each of the {rows} "
+            f"final conditions. Got: {list(tolerances)}"
+        )
+    signs = problem.mirror
+    if signs is not None:
+        _check_mirror(problem, signs)
+    return Model(
+        name=problem.name,
+        states=tuple(problem.states),
+        inputs=tuple(problem.inputs),
+        design=tuple(problem.design),
+        parameters=tuple(problem.parameters),
+        horizon=float(problem.horizon),
+        intervals=problem.intervals,
+        steps=problem.steps,
+        tolerance=float(problem.tolerance),
+        terminal_tolerances=tolerances,
+        cost_tolerance=problem.cost_tolerance,
+        margin=problem.margin,
+        path_scale=_path_scale(problem, tapes["path"]),
+        mirror=None
+        if signs is None
+        else (tuple(signs.parameters), tuple(signs.states), tuple(signs.inputs)),
+        plant={name: float(value) for name, value in problem.plant.items()},
+        tapes=tapes,
+        error_unit=problem.error_unit,
+        cost_unit=problem.cost_unit,
+    )
 
 
-def _digest_of(function: Any) -> str:
-    """Digest of a function of scalar symbols.
+def _check_mirror(problem: OptimalControlProblem, mirror: Mirror) -> None:
+    pairs: tuple[tuple[Sequence[int], Sequence[Parameter | Variable]], ...] = (
+        (mirror.parameters, problem.parameters),
+        (mirror.states, problem.states),
+        (mirror.inputs, problem.inputs),
+    )
+    for signs, variables in pairs:
+        for sign, each in zip(signs, variables, strict=True):
+            if sign < 0 and each.lower != -each.upper:
+                raise ValueError(
+                    f"'{problem.name}': the mirror does not fit the limits: '{each.name}' changes "
+                    f"its sign, so its limits must be each other's negative. Got: {each.lower} and "
+                    f"{each.upper}"
+                )
 
-    Each operation is hashed with the digests of its arguments (a Merkle tree), so common terms and
-    the numbering of intermediate results do not matter. CasADi's text is unsuitable: it rounds
-    constants to six digits.
+
+def _path_scale(problem: OptimalControlProblem, tape: Tape) -> tuple[float, ...]:
+    """Largest absolute value of each inequality on the guess, in the middle of the parameters.
+
+    1 where that is 0.
     """
-    ca = casadi()
-    names = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
-    work: dict[int, str] = {}
-    out = []
-    for k in range(function.n_instructions()):
-        operation, to = function.instruction_id(k), function.instruction_output(k)
-        takes = function.instruction_input(k)
-        if operation == ca.OP_CONST:
-            work[to[0]] = float(function.instruction_constant(k)).hex()
-        elif operation == ca.OP_INPUT:
-            work[to[0]] = f"input {takes}"
-        elif operation == ca.OP_OUTPUT:
-            out.append(f"{to} {work[takes[0]]}")
-        else:
-            term = f"{names[operation]} {[work[i] for i in takes]}"
-            work[to[0]] = hashlib.sha256(term.encode()).hexdigest()
-    return hashlib.sha256(f"{function.size_out(0)} {out}".encode()).hexdigest()
+    p, share = 0.5 * (problem.lower + problem.upper), np.linspace(0.0, 1.0, problem.intervals + 1)
+    x = np.tile([each.guess for each in problem.states], (len(share), 1))
+    if problem.guess is not None and tape.code.outputs:
+        x = np.asarray(problem.guess(p, share), float).reshape(len(share), len(problem.states))
+    u, z = ([each.guess for each in variables] for variables in (problem.inputs, problem.design))
+    rows = np.array([np.abs(tape(each, u, z, p)) for each in x])
+    return tuple(float(each) or 1.0 for each in rows.max(axis=0))

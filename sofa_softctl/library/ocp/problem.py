@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,10 +86,19 @@ class OptimalControlProblem:
     guess: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     """(p, shares of the time (N + 1,)) -> initial guess of the states, shape (N + 1, n).
     Numbers."""
-    error: Callable[[np.ndarray, np.ndarray, np.ndarray], float] | None = None
-    """(simulated x at the end, z, p) -> error of the task. Numbers."""
+    error: Callable[[Symbol, Symbol, Symbol], Symbol] | None = None
+    """(simulated x at the end, z, p) -> error of the task. Libraries need it."""
     tolerance: float = np.inf
-    """Tolerance of the error."""
+    """Tolerance of the error. Libraries need it."""
+    terminal_tolerances: Sequence[float] | None = None
+    """Tolerance of each row of `terminal`, in its unit. Libraries need them."""
+    cost_tolerance: float = 0.1
+    """Share by which the cost of an answer may exceed that expected of the optimum [-]."""
+    margin: float = 0.01
+    """Share of their range by which plans stay away from limits of states and of `path` [-]. Plans
+    see them at the ends of intervals alone; what is executed keeps them at all times."""
+    plant: Mapping[str, float] = field(default_factory=dict)
+    """Numbers that say which robot it is, by their names: controllers compare them."""
     error_unit: str = ""
     """Unit of the error and its tolerance, for plots."""
     cost_unit: str = ""
@@ -116,6 +125,13 @@ class OptimalControlProblem:
                 f"'{self.name}': horizon, intervals and steps must be positive. Got: "
                 f"{self.horizon}, {self.intervals}, {self.steps}"
             )
+        for name in ("tolerance", "margin", "cost_tolerance"):
+            if not getattr(self, name) >= 0.0:
+                raise ValueError(
+                    f"'{self.name}': {name} must be a number from 0. Got: {getattr(self, name)}"
+                )
+        if not self.margin < 0.5:
+            raise ValueError(f"'{self.name}': margin must be below 0.5. Got: {self.margin}")
         limited: list[Variable | Parameter] = [*self.states, *self.inputs, *self.design]
         for each in (*limited, *self.parameters):
             if not each.lower < each.upper:

@@ -12,7 +12,7 @@ from scipy.sparse import csc_array, eye_array, vstack
 
 from sofa_softctl._internal.interrupt import interrupted_after
 from sofa_softctl.library.ocp.compiled import compiled as compile_functions
-from sofa_softctl.library.ocp.formulas import casadi, digest, formulas
+from sofa_softctl.library.ocp.formulas import casadi, formulas, model_of
 from sofa_softctl.library.ocp.problem import Motion, OptimalControlProblem
 from sofa_softctl.status import Status
 
@@ -71,6 +71,10 @@ class Derivatives:
     """Hessian of the Lagrangian, shape (n_v, n_v)."""
     l_vp: np.ndarray
     """Its mixed derivative, shape (n_v, n_p)."""
+    l_p: np.ndarray
+    """Its derivative by the parameters: that of the least cost, shape (n_p,)."""
+    l_pp: np.ndarray
+    """Its second derivative by them, shape (n_p, n_p)."""
 
 
 class Program:
@@ -96,25 +100,15 @@ class Program:
     def __init__(self, problem: OptimalControlProblem, *, compiled: bool = False) -> None:
         self.problem, self.compiled, ca = problem, compiled, casadi()
         self._formulas = formulas(problem)
-        n, m, k = len(problem.states), len(problem.inputs), len(problem.design)
         N, dt = problem.intervals, problem.horizon / problem.intervals
-        self.size = k + (N + 1) * n + N * m
-        starts = k + (n + m) * np.arange(N + 1)
-        self.x_at = starts[:, None] + np.arange(n)
-        """Indices of the states in v, shape (N + 1, n_x)."""
-        self.u_at = starts[:N, None] + n + np.arange(m)
-        """Indices of the inputs in v, shape (N, n_u)."""
-        self.z_at = np.arange(k)
-        """Indices of the constants in v, shape (n_z,)."""
+        self.model = model_of(problem, self._formulas)
+        """What libraries know of the problem."""
+        self.size = self.model.size
+        self.x_at, self.u_at, self.z_at = self.model.x_at, self.model.u_at, self.model.z_at
+        self.lower, self.upper = self.model.lower, self.model.upper
         one = [problem.design]
         one += N * [[*problem.states, *problem.inputs]] + [problem.states]
         every = [each for part in one for each in part]
-        self.lower = np.array([each.lower for each in every])
-        """Lower limits of v, shape (n_v,)."""
-        self.upper = np.array([each.upper for each in every])
-        """Upper limits of v, shape (n_v,)."""
-        given = np.setdiff1d(np.arange(n), self._formulas["initial"].jac_sparsity(0, 0).row())
-        self.lower[self.x_at[0, given]], self.upper[self.x_at[0, given]] = -np.inf, np.inf
         self.middle = np.array([each.guess for each in every])
         self._interval = self._integrator(ca, dt)
         v, p = ca.MX.sym("v", self.size), ca.MX.sym("p", len(problem.parameters))
@@ -130,7 +124,7 @@ class Program:
             f = f + formula["final_cost"](x[-1], z, p)
         self._v, self._p, self._f = v, p, f
         self._g = ca.vertcat(*g)
-        self._path = ca.vec(formula["path"].map(N)(X, U, z, p))
+        self._path = ca.vec(formula["path"].map(N)(X, U, z, p) - self.model.path_margins)
 
     def _integrator(self, ca: Any, dt: float) -> Any:
         """(x, u, z, p) -> x after an interval, by the explicit Runge-Kutta method."""
@@ -285,10 +279,13 @@ class Program:
 
     def motion(self, v: np.ndarray) -> Motion:
         """Motion of the unknowns v."""
-        return Motion(v[self.u_at], v[self.x_at], v[self.z_at])
+        return self.model.motion(v)
 
     def simulate(self, v: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Simulated states from the start at p with the inputs of v, shape (N + 1, n_x)."""
+        """States from the start at p with the inputs of v, by the plan's own steps.
+
+        Shape (N + 1, n_x). `Model.simulate` has a method of its own.
+        """
         motion = self.motion(v)
         x = np.empty((len(motion.u) + 1, len(self.problem.states)))
         x[0] = np.array(self._formulas["initial"](motion.z, p)).ravel()
@@ -299,7 +296,7 @@ class Program:
         """The problem's error at the end of `simulate`; NaN where it declares none."""
         if self.problem.error is None:
             return float("nan")
-        return float(self.problem.error(self.simulate(v, p)[-1], v[self.z_at], p))
+        return float(self._formulas["error"](self.simulate(v, p)[-1], v[self.z_at], p))
 
     @cached_property
     def _rollout(self) -> Any:
@@ -339,6 +336,8 @@ class Program:
             ca.gradient(self._f, v),
             ca.hessian(lagrangian, v)[0],
             ca.jacobian(l_v, p),
+            ca.gradient(lagrangian, p),
+            ca.hessian(lagrangian, p)[0],
         ]
         return ca.Function("derivatives", [v, p, lam, mu], out)
 
@@ -353,7 +352,7 @@ class Program:
         limits = len(low) + len(high)
         out = self._derivatives(v, optimum.p, optimum.lam, optimum.mu[limits:])
         g_v, path_v, l_vv = (csc_array(out[k].sparse()) for k in (0, 3, 6))
-        g_p, path, path_p, f_v, l_vp = (out[k].full() for k in (1, 2, 4, 5, 7))
+        g_p, path, path_p, f_v, l_vp, l_p, l_pp = (out[k].full() for k in (1, 2, 4, 5, 7, 8, 9))
         n_p = len(self.problem.parameters)
         return Derivatives(
             g_v=g_v,
@@ -364,12 +363,14 @@ class Program:
             f_v=f_v.ravel(),
             l_vv=l_vv,
             l_vp=l_vp,
+            l_p=l_p.ravel(),
+            l_pp=l_pp,
         )
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """Digest of the problem: its formulas, limits, sizes and times."""
-        return digest(self.problem)
+        return self.model.digest
 
 
 OPTIONS = {

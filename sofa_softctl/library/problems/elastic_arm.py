@@ -167,6 +167,10 @@ def arm(
         relaxed = [x[4 + j] - x[j] for j in range(2)] if settled else []
         return [rho - p[4], alpha - p[0], *still, *relaxed]
 
+    # The tip's place is judged by `error` too; what moves on afterwards swings with the springs.
+    still = 4 * [0.1] if soft else 2 * [0.1]  # rad/s
+    terminal_tolerances = [tolerance, 0.05, *still, *(2 * [0.05] if settled else [])]
+
     def guess(p: np.ndarray, share: np.ndarray) -> np.ndarray:
         s = share[:, None] ** 2 * (3.0 - 2.0 * share[:, None])
         bend = np.arccos(np.clip((p[4] ** 2 - 2 * LENGTH[0] ** 2) / (2 * LENGTH[0] ** 2), -1, 1))
@@ -175,9 +179,6 @@ def arm(
         q = ends[0] + s * (ends[1] - ends[0])
         dq = np.gradient(q, horizon * share, axis=0)
         return np.hstack((q, dq, q, dq)) if soft else np.hstack((q, dq))
-
-    def error(x: np.ndarray, z: np.ndarray, p: np.ndarray) -> float:
-        return grasp_error(x, p)
 
     return OptimalControlProblem(
         name=f"elastic arm, {actuation}{', settled' * settled}" if soft else "arm, rigid",
@@ -190,8 +191,10 @@ def arm(
         cost=lambda x, u, z, p: ca.sumsqr(u),
         terminal=terminal,
         guess=guess,
-        error=error,
+        error=lambda x, z, p: grasp_error(x, p),
         tolerance=tolerance,
+        plant=plant_of(stiffness) if actuation == "constant" else {},
+        terminal_tolerances=terminal_tolerances,
         error_unit="m",
         cost_unit="N² m²",
         horizon=horizon,
@@ -199,31 +202,44 @@ def arm(
     )
 
 
-def position(q: np.ndarray | Sequence[float]) -> np.ndarray:
-    """xi: the tip in the plane, q_1 = 0 along x [m], shape (2,)."""
+def plant_of(stiffness: Sequence[float]) -> dict[str, float]:
+    """Numbers that say which arm it is: the stiffness of both springs [N m / rad]."""
+    return {f"stiffness_{j}": float(each) for j, each in enumerate(stiffness, 1)}
+
+
+def place(q: Symbol) -> list[Symbol]:
+    """xi: the tip in the plane, q_1 = 0 along x, of numbers or symbols [m]."""
     first, both = q[0], q[0] + q[1]
     l1, l2 = LENGTH
-    x = l1 * np.cos(first) + l2 * np.cos(both)
-    return np.array([x, l1 * np.sin(first) + l2 * np.sin(both)])
+    return [l1 * cos(first) + l2 * cos(both), l1 * sin(first) + l2 * sin(both)]
+
+
+def slopes(q: Symbol) -> list[list[Symbol]]:
+    """Derivatives of `place` by q [m / rad], two rows of two."""
+    first, both = q[0], q[0] + q[1]
+    l1, l2 = LENGTH
+    return [
+        [-l1 * sin(first) - l2 * sin(both), -l2 * sin(both)],
+        [l1 * cos(first) + l2 * cos(both), l2 * cos(both)],
+    ]
+
+
+def position(q: np.ndarray | Sequence[float]) -> np.ndarray:
+    """`place` as an array [m], shape (2,)."""
+    return np.array(place(q))
 
 
 def jacobian(q: np.ndarray | Sequence[float]) -> np.ndarray:
-    """Jacobian of `position` [m / rad], shape (2, 2)."""
-    first, both = q[0], q[0] + q[1]
-    l1, l2 = LENGTH
-    return np.array(
-        [
-            [-l1 * np.sin(first) - l2 * np.sin(both), -l2 * np.sin(both)],
-            [l1 * np.cos(first) + l2 * np.cos(both), l2 * np.cos(both)],
-        ]
-    )
+    """`slopes` as an array [m / rad], shape (2, 2)."""
+    return np.array(slopes(q))
 
 
-def grasp_error(x: np.ndarray, p: np.ndarray) -> float:
-    """e_g: largest distance of tip and object while the hand closes [m].
+def grasp_error(x: Symbol, p: Symbol) -> Symbol:
+    """e_g: largest distance of tip and object while the hand closes, of numbers or symbols [m].
 
     |xi - xi_f| + t_g |dxi/dt|, at the end x of a motion. Source: section 5.1.
     """
-    goal = p[4] * np.array([np.cos(p[0]), np.sin(p[0])])
-    speed = np.linalg.norm(jacobian(x[0:2]) @ x[2:4])
-    return float(np.linalg.norm(position(x[0:2]) - goal) + CLOSING * speed)
+    at, goal = place(x), (p[4] * cos(p[0]), p[4] * sin(p[0]))
+    apart = sum((a - b) ** 2 for a, b in zip(at, goal, strict=True)) ** 0.5
+    speed = sum((a * x[2] + b * x[3]) ** 2 for a, b in slopes(x)) ** 0.5
+    return apart + CLOSING * speed

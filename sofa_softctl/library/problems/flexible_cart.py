@@ -101,9 +101,6 @@ def flexible_cart(
         x[:, 3] = p[0] * 6.0 * share * (1.0 - share) / horizon
         return x
 
-    def error(x: np.ndarray, z: np.ndarray, p: np.ndarray) -> float:
-        return residual_swing(x, float(foot(z)), p)
-
     return OptimalControlProblem(
         name="flexible cart, tuned" if tuned else "flexible cart",
         states=[
@@ -130,8 +127,9 @@ def flexible_cart(
         terminal=lambda x, z, p: [x[0] - p[0], *(x[j] for j in range(1, 6))],
         path=lambda x, u, z, p: [sway_max - sway(x), sway_max + sway(x)],
         guess=guess,
-        error=error,
+        error=lambda x, z, p: residual_swing(x, foot(z), p),
         tolerance=tolerance,
+        terminal_tolerances=[tolerance, 0.02, 0.02, 0.02, 0.2, 0.2],
         error_unit="m",
         cost_unit="N²",
         horizon=horizon,
@@ -139,23 +137,39 @@ def flexible_cart(
     )
 
 
-def residual_swing(x: np.ndarray, foot: float, p: np.ndarray) -> float:
+def residual_swing(x: Symbol, foot: Symbol, p: Symbol) -> Symbol:
     """Largest distance of the tip from its goal after a sudden stop of the cart [m].
 
     A bound: the sum of the peaks of the pole's two modes, for small angles without damping.
     """
-    (l1, l2), tip = LENGTH, np.array(LENGTH)
+    ca, (l1, l2) = casadi(), LENGTH
     both, upper = JOINT_MASS + p[1], p[1]
-    M = np.array([[both * l1**2, upper * l1 * l2], [upper * l1 * l2, upper * l2**2]])
-    K = np.array([[foot + STIFFNESS[1], -STIFFNESS[1]], [-STIFFNESS[1], STIFFNESS[1]]])
-    K -= GRAVITY * np.diag([both * l1, upper * l2])
+    M11, M12, M22 = both * l1**2, upper * l1 * l2, upper * l2**2
+    K11 = foot + STIFFNESS[1] - GRAVITY * both * l1
+    K12, K22 = -STIFFNESS[1], STIFFNESS[1] - GRAVITY * upper * l2
+    # M = C C^T with C lower triangular: in the coordinates C^T a, M is 1 and K is [[a, b], [b, c]].
+    c11 = ca.sqrt(M11)
+    c21 = M12 / c11
+    c22 = ca.sqrt(M22 - c21**2)
+    a = K11 / M11
+    b = (K12 - c21 / c11 * K11) / (c11 * c22)
+    c = (K22 - 2.0 * c21 / c11 * K12 + (c21 / c11) ** 2 * K11) / c22**2
+    turn = 0.5 * ca.atan2(2.0 * b, a - c)
+    middle, half = 0.5 * (a + c), ca.sqrt((0.5 * (a - c)) ** 2 + b**2)
+    total = ca.fabs(x[0] - p[0])
     # The stop keeps the pole's momentum about its joints: M rates + [both l1, upper l2] speed.
-    rates = x[4:6] + np.linalg.solve(M, np.array([both * l1, upper * l2]) * x[3])
-    root = np.linalg.inv(np.linalg.cholesky(M))
-    squares, modes = np.linalg.eigh(root @ K @ root.T)
-    shapes = root.T @ modes  # M-orthonormal, (2, 2)
-    peaks = np.hypot(shapes.T @ M @ x[1:3], shapes.T @ M @ rates / np.sqrt(squares))
-    return float(abs(x[0] - p[0]) + np.abs(tip @ shapes) @ peaks)
+    pushed = (both * l1 * x[3], upper * l2 * x[3])
+    for square, first, second in (
+        (middle + half, ca.cos(turn), ca.sin(turn)),
+        (middle - half, -ca.sin(turn), ca.cos(turn)),
+    ):
+        shape = ((first - c21 * second / c22) / c11, second / c22)  # M-orthonormal
+        along = [M11 * shape[0] + M12 * shape[1], M12 * shape[0] + M22 * shape[1]]
+        angle = along[0] * x[1] + along[1] * x[2]
+        rate = along[0] * x[4] + along[1] * x[5] + shape[0] * pushed[0] + shape[1] * pushed[1]
+        sway_of = ca.fabs(l1 * shape[0] + l2 * shape[1])
+        total = total + sway_of * ca.sqrt(angle**2 + rate**2 / square)
+    return total
 
 
 PROBLEMS = {"flexible_cart": flexible_cart}

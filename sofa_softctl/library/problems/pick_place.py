@@ -11,9 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sofa_softctl.errors import LibraryError, SceneError, SoftctlError
+from sofa_softctl.library.model import check_plant
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.problems.arm_in_scene import ElasticArm
 from sofa_softctl.library.problems.elastic_arm import arm as arm_problem
+from sofa_softctl.library.problems.elastic_arm import plant_of
 from sofa_softctl.library.storage import load
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
@@ -67,20 +69,28 @@ def nlp_planner(stiffness: Sequence[float], horizon: float) -> Planner:
     return plan
 
 
-def library_planner(library: str | os.PathLike[str], horizon: float) -> Planner:
-    """Planner with refined motions of a library.
+def library_planner(
+    library: str | os.PathLike[str], stiffness: Sequence[float], horizon: float
+) -> Planner:
+    """Planner with motions of a library, each of which passed its acceptance test.
+
+    Args:
+        library: The file.
+        stiffness: Of both springs, as plans take it to be [N m / rad].
+        horizon: Duration of a motion [s].
 
     Source: section 6, Fig. 4b.
 
     Raises:
-        LibraryError: the file cannot be read, or has motions of another duration; of the
-            planner: there is no motion at p that may be executed.
+        LibraryError: the file cannot be read, is of other springs, or has motions of another
+            duration; of the planner: there is no motion at p that may be executed.
     """
     known = load(library)
+    check_plant(known.model, plant_of(stiffness), f"{library}")
     known.prepare()
-    if abs(known.shape.horizon - horizon) > 1e-9:
+    if abs(known.model.horizon - horizon) > 1e-9:
         raise LibraryError(
-            f"{library}: motions must take {horizon} s. Got: {known.shape.horizon} s. Build a "
+            f"{library}: motions must take {horizon} s. Got: {known.model.horizon} s. Build a "
             "library for this scene: softctl library build SCENE --out FILE."
         )
 

@@ -18,12 +18,12 @@ def save_answer_plot(path: str | Path, answer: Any, nearest: Any, library: Any) 
 
     One panel for each unit.
     """
-    shape = library.shape
-    edges = np.linspace(0.0, shape.horizon, len(answer.motion.x))
+    model = library.model
+    edges = np.linspace(0.0, model.horizon, len(answer.motion.x))
     kinds = [
         (unit, columns, name)
         for name in ("inputs", "states")
-        for unit, columns in _by_unit(getattr(shape, name)).items()
+        for unit, columns in _by_unit([each.name for each in getattr(model, name)]).items()
     ]
     rows = -(-len(kinds) // 2)
     with new_figure(path, (10.5, 0.7 + 2.3 * rows)) as figure:
@@ -49,7 +49,7 @@ def save_answer_plot(path: str | Path, answer: Any, nearest: Any, library: Any) 
             axes.set_visible(False)
         for axes in panels[max(0, len(kinds) - 2) : len(kinds)]:
             axes.tick_params(labelbottom=True)
-            axes.set_xlabel(f"time [{_time_unit(shape)}]")
+            axes.set_xlabel(f"time [{_time_unit(model)}]")
 
 
 def _by_unit(names: Sequence[str]) -> dict[str, list[tuple[int, str]]]:
@@ -61,23 +61,23 @@ def _by_unit(names: Sequence[str]) -> dict[str, list[tuple[int, str]]]:
     return found
 
 
-def _time_unit(shape: Any) -> str:
+def _time_unit(model: Any) -> str:
     """Seconds, unless the problem's units say milliseconds: what states change in."""
-    return "ms" if any("/ms" in name for name in shape.states) else "s"
+    return "ms" if any("/ms" in each.name for each in model.states) else "s"
 
 
 def save_coverage_plot(path: str | Path, library: Any) -> None:
     """Write a plot of where a library's motions are: each parameter against the next."""
     p = np.array([entry.p for entry in library.entries])
-    parameters = library.shape.parameters
+    parameters = library.model.parameters
     pairs = [(k, (k + 1) % len(parameters)) for k in range(0, len(parameters), 2)]
     with new_figure(path, (3.4 * len(pairs) + 0.6, 3.6)) as figure:
         panels = np.atleast_1d(figure.subplots(1, len(pairs)))
         for axes, (i, j) in zip(panels, pairs, strict=True):
             points = {"color": colors.PALETTE[0], "ms": 4.0, "label": f"{len(p)} motions"}
             axes.plot(p[:, i], p[:, j], ".", **points)
-            if library.shape.mirror is not None:
-                signs = library.shape.mirror.p
+            if library.model.signs is not None:
+                signs = library.model.signs.p
                 turned = (signs[i] * p[:, i], signs[j] * p[:, j])
                 axes.plot(*turned, ".", color="#c2c8ce", ms=3.0, zorder=0, label="mirrored")
             axes.set_xlabel(parameters[i].name)

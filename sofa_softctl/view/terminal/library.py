@@ -57,6 +57,7 @@ def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
             "size": f"{data['bytes'] / 1e6:.0f} MB",
             "random tasks": f"{counts.plannings:,}",
             "answered by (5) / by the tangent QP": f"{counts.by_sensitivity:,} / {counts.by_qp:,}",
+            "answered after further steps": f"{counts.by_steps:,}",
             "without a solution / degenerate": f"{counts.infeasible} / {counts.degenerate}",
             "in a row without a new motion": f"{counts.run}",
             "time": f"{counts.seconds:.0f} s",
@@ -80,7 +81,7 @@ def show_info(file: Any, *, as_json: bool) -> None:
         "version": file.about("version"),
         "motions": len(file),
         "bytes": file.path.stat().st_size,
-        "parameters": [[each.name, each.lower, each.upper] for each in file.shape.parameters],
+        "parameters": [[each.name, each.lower, each.upper] for each in file.model.parameters],
     } | counts
     if as_json:
         print(json.dumps(data, indent=2))
@@ -104,7 +105,10 @@ def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
         "nearest": answer.nearest,
         "mirrored": answer.mirrored,
         "distance": answer.distance,
-        "predicted_error": answer.predicted_error,
+        "steps": answer.steps,
+        "error": answer.error if np.isfinite(answer.error) else None,
+        "cost": answer.cost if np.isfinite(answer.cost) else None,
+        "report": None if answer.report is None else answer.report.to_dict(),
         "seconds": answer.seconds,
         "u": answer.motion.u.tolist(),
     }
@@ -114,7 +118,7 @@ def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
     print(
         f"{answer.correction.value} Motion {answer.nearest} of {len(library)}"
         f"{', mirrored' if answer.mirrored else ''}, at a distance of {answer.distance:.3g}; "
-        f"predicted error {answer.predicted_error:.2g}; {1e6 * answer.seconds:.0f} us."
+        f"simulated error {answer.error:.2g}; {1e6 * answer.seconds:.0f} us."
     )
     if answer.message:
         print(answer.message)
@@ -133,7 +137,6 @@ def show_verification(found: Any, *, quiet: bool, as_json: bool) -> None:
         table.add_column(column, justify="right" if column else "left")
     names = {
         "errors": "error",
-        "predicted": "predicted error",
         "unrefined": "error without refinement",
         "costs": "cost",
         "optimal": "cost of the optimum",

@@ -64,8 +64,8 @@ def test_the_command_shows_how_often_intervals_hold(tmp_path, monkeypatch):
 
 
 def test_the_papers_experiment_is_repeated_and_shown(tmp_path, capsys, drawn, check_readable):
-    """The small model on the first 5 s, in which the loop is stretched and pressed."""
-    study = measure_identification(links=(6,), duration=5.0)
+    """The small model on the first 3 s, in which the loop is stretched and pressed."""
+    study = measure_identification(links=(6,), duration=3.0)
     (fit,) = study.fits
     assert fit.coordinates == 19
     assert fit.descent.iterates[-1].cost < 0.9 * fit.descent.iterates[0].cost

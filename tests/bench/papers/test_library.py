@@ -64,8 +64,15 @@ def test_choosing_the_stiffness_beside_a_constant_one_never_costs_more(measured)
 def test_progress_and_json(measured):
     found, told = measured
     assert len(told) == 5 and told[0].startswith("variable: 2 motions")
-    row = json.loads(json.dumps(found.to_dict()))["actuation"]["constant"]
-    assert row["paper"] == 0.137 and row["failures"] == 0
+    rows = json.loads(json.dumps(found.to_dict()))["actuation"]
+    for name, row in rows.items():
+        chain = found.chains[name]
+        assert row["cost"] == found.cost[name]
+        assert row["failures"] == np.isnan(chain.cost).sum() == chain.failures == 0
+        assert row["seconds_each"] == pytest.approx(sum(chain.seconds) / 2)  # two motions
+        if row["paper_saved"] is not None:  # the paper rounds costs to 1e-3: 0.004 of 0.184
+            saved = 1.0 - row["paper"] / rows["rigid"]["paper"]
+            assert row["paper_saved"] == pytest.approx(saved, abs=0.004)
 
 
 def test_motions_that_cannot_be_done_are_counted_and_the_arm_waits():

@@ -246,7 +246,7 @@ def test_another_server_is_a_timeout():
 def test_missing_feedback_is_said_when_it_is_opened(shared):
     channels = [CHANNELS[0], ChannelSetup(1, "third", -1.0, 1.0, 2.0, 0.0)]
     device = RosbridgeDevice(
-        "arm", port=shared.port, topic="/commands", open_timeout=0.3, **FEEDBACK
+        "arm", port=shared.port, topic="/commands", open_timeout=2.0, **FEEDBACK
     )
     with pytest.raises(DeviceTimeoutError, match="no position of third on /joint_states"):
         device.open(channels)

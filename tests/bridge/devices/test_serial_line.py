@@ -241,7 +241,7 @@ def test_another_baud_rate_is_found():
         device = SerialDevice("board", port=board.port, timeout=0.3)
         with pytest.raises(DeviceOpenError, match=r"not at 500000: set baud_rate = 115200"):
             device.open([channel()])
-        device = SerialDevice("board", port=board.port, baud_rate=115200, timeout=0.3)
+        device = SerialDevice("board", port=board.port, baud_rate=115200)
         assert "115200" in device.open([channel()]).description
         device.close()
 
@@ -273,7 +273,7 @@ def test_a_silent_board_says_what_to_look_at(board):
     with pytest.raises(DeviceTimeoutError, match=r"is silent: no byte in 0.3 s. Is it powered"):
         SerialDevice("board", port=board.port, timeout=0.3).open([channel()])
     board.silent = False
-    SerialDevice("board", port=board.port, timeout=0.3).open([channel()])  # the port was released
+    SerialDevice("board", port=board.port).open([channel()])  # the port was released
 
 
 def test_another_version_of_the_protocol_is_named():

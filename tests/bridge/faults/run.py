@@ -92,6 +92,7 @@ def _once(fault, server, firmware, folder, last):
                 check_wire(fault, trial)
             return time
         except AssertionError as error:
+            disturbed = disturbed or any(word in str(error) for word in BUSY)
             if disturbed and not last:
                 raise Disturbed from error
             raise

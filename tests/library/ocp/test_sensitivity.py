@@ -44,7 +44,9 @@ def test_active_inequalities_stay_at_their_limits(arm_program):
 
 
 def test_equations_that_repeat_others_are_no_regular_optimum(make_cart):
-    twice = make_cart(terminal=lambda x, z, p: [x[0] - p[0], x[1], 2.0 * x[1]])
+    twice = make_cart(
+        terminal=lambda x, z, p: [x[0] - p[0], x[1], 2.0 * x[1]], terminal_tolerances=3 * [1e-6]
+    )
     optimum, found, active = at(Program(twice), [0.3, 0.0])
     regular = regularity(optimum, found, active)
     assert not regular.licq and not regular.ok

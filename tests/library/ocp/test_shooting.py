@@ -34,6 +34,7 @@ def rail(**given):
         "horizon": 2.0,
         "intervals": 10,
         "steps": 1,
+        "margin": 0.0,
     }
     return OptimalControlProblem(**arguments | given)
 
@@ -52,7 +53,7 @@ def oscillator(steps):
 @pytest.fixture(scope="module")
 def tuned():
     """A program with a constant that is optimised, a path, a final cost, and its optimum at P."""
-    program = Program(replace(flexible_cart(tuned=True), intervals=16, steps=3))
+    program = Program(replace(flexible_cart(tuned=True), intervals=16, steps=3, margin=0.0))
     optimum = program.solve(P)
     assert optimum.status.ok
     return program, optimum

@@ -3,7 +3,6 @@
 import pytest
 
 from sofa_softctl.library.build import Builder
-from sofa_softctl.library.library import shape_of
 from sofa_softctl.library.ocp.problem import OptimalControlProblem, Parameter, Variable
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.storage import LibraryFile, load
@@ -29,8 +28,9 @@ def cart():
         initial=lambda z, p: [0.0, p[1]],
         terminal=lambda x, z, p: [x[0] - p[0], x[1]],
         cost=lambda x, u, z, p: u[0] ** 2,
-        error=lambda x, z, p: abs(float(x[0] - p[0])),
+        error=lambda x, z, p: abs(x[0] - p[0]),
         tolerance=0.01,
+        terminal_tolerances=[0.01, 0.01],
         error_unit="m",
         cost_unit="N²",
         horizon=1.0,
@@ -48,7 +48,7 @@ def program(cart):
 def library(program, tmp_path_factory):
     """From its file, so that the names have been written and read."""
     path = tmp_path_factory.mktemp("library") / "cart.library"
-    with LibraryFile.create(path, "cart", program.digest, shape_of(program)) as file:
+    with LibraryFile.create(path, program.model) as file:
         Builder(program, file, successes=5, most=4).build()
     return load(path)
 
@@ -76,12 +76,3 @@ def test_accuracy_has_the_units_of_error_and_cost(
     save_verification_plot(tmp_path / "accuracy.png", verify(library, program, 8))
     check_readable(drawn[0])
     assert {"error of the simulated motion [m]", "cost of the answer [N²]"} <= labels(drawn[0])
-
-
-def test_a_library_of_an_earlier_version_has_numbers_for_names(library):
-    from sofa_softctl.library.storage import _shape_from_json, _shape_to_json
-
-    data = _shape_to_json(library.shape)
-    del data["states"], data["inputs"]
-    found = _shape_from_json(data)
-    assert (found.states, found.inputs) == (("x_0", "x_1"), ("u_0",))

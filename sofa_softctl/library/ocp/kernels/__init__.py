@@ -1,0 +1,1 @@
+"""Compiled kernels: formulas and motions."""

@@ -1,0 +1,258 @@
+"""Compiled evaluation of tapes, with derivatives."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sofa_softctl._internal.jit import njit
+
+
+class Code(NamedTuple):
+    """A tape's arrays, for kernels."""
+
+    rows: np.ndarray
+    """Places of the operation in `tape.OPERATIONS`, of its result, and of its two arguments, shape
+    (n, 4). CONST: number of the constant; INPUT: place among the arguments; OUTPUT: place among the
+    results."""
+    constants: np.ndarray
+    """Shape (n_c,)."""
+    memory: int
+    """Number of intermediate results kept."""
+    inputs: int
+    """Number of arguments."""
+    outputs: int
+    """Number of results."""
+
+
+@njit
+def run(code: Code, memory: np.ndarray, given: np.ndarray, out: np.ndarray) -> None:
+    """Evaluate a tape: results `out` of the arguments `given`."""
+    rows, constants = code.rows, code.constants
+    w = memory
+    for k in range(len(rows)):
+        kind, to, i, j = rows[k, 0], rows[k, 1], rows[k, 2], rows[k, 3]
+        if kind == 0:
+            w[to] = constants[i]
+        elif kind == 1:
+            w[to] = given[i]
+        elif kind == 2:
+            out[to] = w[i]
+        else:
+            w[to] = value(kind, w[i], w[j])
+
+
+@njit
+def value(kind: int, a: float, b: float) -> float:
+    """Result of an operation, by its place in `tape.OPERATIONS`."""
+    if kind == 3:
+        return a
+    if kind == 4:
+        return a + b
+    if kind == 5:
+        return a - b
+    if kind == 6:
+        return a * b
+    if kind == 7:
+        return a / b
+    if kind == 8:
+        return -a
+    if kind == 9:
+        return a * a
+    if kind == 10:
+        return 2.0 * a
+    if kind == 11:
+        return math.sin(a)
+    if kind == 12:
+        return math.cos(a)
+    if kind == 13:
+        return np.sqrt(a)
+    if kind == 14:
+        return 1.0 / a
+    if kind == 15 or kind == 16:
+        return np.power(a, b)
+    if kind == 17:
+        return np.exp(a)
+    if kind == 18:
+        return np.log(a)
+    if kind == 19:
+        return math.tan(a)
+    if kind == 20:
+        return np.arcsin(a)
+    if kind == 21:
+        return np.arccos(a)
+    if kind == 22:
+        return math.atan(a)
+    if kind == 23:
+        return math.atan2(a, b)
+    if kind == 24:
+        return abs(a)
+    if kind == 25:
+        return np.sign(a)
+    if kind == 26:
+        return np.fmin(a, b)
+    if kind == 27:
+        return np.fmax(a, b)
+    if kind == 28:
+        return 1.0 if a < b else 0.0
+    if kind == 29:
+        return 1.0 if a <= b else 0.0
+    if kind == 30:
+        return 1.0 if a == b else 0.0
+    if kind == 31:
+        return 1.0 if a != b else 0.0
+    if kind == 32:
+        return 1.0 if a == 0.0 else 0.0
+    if kind == 33:
+        return 1.0 if a != 0.0 and b != 0.0 else 0.0
+    if kind == 34:
+        return 1.0 if a != 0.0 or b != 0.0 else 0.0
+    if kind == 35:
+        return b if a != 0.0 else 0.0
+    if kind == 36:
+        return np.sinh(a)
+    if kind == 37:
+        return np.cosh(a)
+    if kind == 38:
+        return math.tanh(a)
+    if kind == 39:
+        return np.arcsinh(a)
+    if kind == 40:
+        return np.arccosh(a)
+    if kind == 41:
+        return np.arctanh(a)
+    if kind == 42:
+        return np.floor(a)
+    if kind == 43:
+        return np.ceil(a)
+    if kind == 44:
+        return math.copysign(a, b)
+    if kind == 45:
+        return np.log1p(a)
+    if kind == 46:
+        return np.expm1(a)
+    if kind == 47:
+        return np.hypot(a, b)
+    return np.nan
+
+
+@njit
+def slopes(kind: int, a: float, b: float, c: float) -> tuple[float, float]:
+    """Derivatives of an operation's result c by its arguments a and b."""
+    if kind == 3:
+        return 1.0, 0.0
+    if kind == 4:
+        return 1.0, 1.0
+    if kind == 5:
+        return 1.0, -1.0
+    if kind == 6:
+        return b, a
+    if kind == 7:
+        return 1.0 / b, -c / b
+    if kind == 8:
+        return -1.0, 0.0
+    if kind == 9:
+        return 2.0 * a, 0.0
+    if kind == 10:
+        return 2.0, 0.0
+    if kind == 11:
+        return math.cos(a), 0.0
+    if kind == 12:
+        return -math.sin(a), 0.0
+    if kind == 13:
+        return 0.5 / c, 0.0
+    if kind == 14:
+        return -c * c, 0.0
+    if kind == 15:
+        return b * np.power(a, b - 1.0), np.log(a) * c if a > 0.0 else 0.0
+    if kind == 16:
+        return b * np.power(a, b - 1.0), 0.0
+    if kind == 17:
+        return c, 0.0
+    if kind == 18:
+        return 1.0 / a, 0.0
+    if kind == 19:
+        return 1.0 + c * c, 0.0
+    if kind == 20:
+        return 1.0 / np.sqrt(1.0 - a * a), 0.0
+    if kind == 21:
+        return -1.0 / np.sqrt(1.0 - a * a), 0.0
+    if kind == 22:
+        return 1.0 / (1.0 + a * a), 0.0
+    if kind == 23:
+        square = a * a + b * b
+        return b / square, -a / square
+    if kind == 24:
+        return np.sign(a), 0.0
+    if kind == 26:
+        return (1.0, 0.0) if a <= b else (0.0, 1.0)
+    if kind == 27:
+        return (1.0, 0.0) if a >= b else (0.0, 1.0)
+    if kind == 35:
+        return (0.0, 1.0) if a != 0.0 else (0.0, 0.0)
+    if kind == 36:
+        return np.cosh(a), 0.0
+    if kind == 37:
+        return np.sinh(a), 0.0
+    if kind == 38:
+        return 1.0 - c * c, 0.0
+    if kind == 39:
+        return 1.0 / np.sqrt(1.0 + a * a), 0.0
+    if kind == 40:
+        return 1.0 / np.sqrt(a * a - 1.0), 0.0
+    if kind == 41:
+        return 1.0 / (1.0 - a * a), 0.0
+    if kind == 44:
+        return math.copysign(1.0, a) * math.copysign(1.0, b), 0.0
+    if kind == 45:
+        return 1.0 / (1.0 + a), 0.0
+    if kind == 46:
+        return 1.0 + c, 0.0
+    if kind == 47:
+        return (a / c, b / c) if c > 0.0 else (0.0, 0.0)
+    return 0.0, 0.0
+
+
+@njit
+def run_slopes(
+    code: Code,
+    memory: np.ndarray,
+    turns: np.ndarray,
+    given: np.ndarray,
+    along: np.ndarray,
+    out: np.ndarray,
+    out_along: np.ndarray,
+) -> None:
+    """Evaluate a tape and its derivatives along several directions.
+
+    `along`: derivatives of the arguments, shape (inputs, n); `out_along`: of the results, shape
+    (outputs, n); `turns`: space, shape (memory, n).
+    """
+    rows, constants = code.rows, code.constants
+    w, n = memory, along.shape[1]
+    for k in range(len(rows)):
+        kind, to, i, j = rows[k, 0], rows[k, 1], rows[k, 2], rows[k, 3]
+        if kind == 0:
+            w[to] = constants[i]
+            turns[to] = 0.0
+        elif kind == 1:
+            w[to] = given[i]
+            for d in range(n):
+                turns[to, d] = along[i, d]
+        elif kind == 2:
+            out[to] = w[i]
+            for d in range(n):
+                out_along[to, d] = turns[i, d]
+        else:
+            a, b = w[i], w[j]
+            c = value(kind, a, b)
+            left, right = slopes(kind, a, b, c)
+            w[to] = c
+            if right == 0.0:
+                for d in range(n):
+                    turns[to, d] = left * turns[i, d]
+            else:
+                for d in range(n):
+                    turns[to, d] = left * turns[i, d] + right * turns[j, d]

@@ -1,0 +1,116 @@
+"""Tapes give what CasADi gives, with derivatives, and damaged ones are refused."""
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import LibraryError
+from sofa_softctl.library.ocp.formulas import casadi as imported
+from sofa_softctl.library.ocp.formulas import formulas
+from sofa_softctl.library.ocp.tape import Tape
+from sofa_softctl.library.problems.registry import load_problem
+
+casadi = imported()
+
+ONE = {  # of a number in (0, 1)
+    name: getattr(casadi, name)
+    for name in """sin cos sqrt exp log tan asin acos atan fabs sign sinh cosh tanh asinh atanh
+    floor ceil log1p expm1""".split()
+} | {
+    "acosh": lambda a: casadi.acosh(a + 1.5),
+    "inverse": lambda a: 1.0 / a,
+    "square": lambda a: a * a,
+    "twice": lambda a: 2.0 * a,
+    "power": lambda a: a**2.5,
+    "not": lambda a: casadi.logic_not(a),
+    "minus": lambda a: -a,
+}
+TWO = {
+    "sum": lambda a, b: a + b,
+    "difference": lambda a, b: a - b,
+    "product": lambda a, b: a * b,
+    "quotient": lambda a, b: a / b,
+    "power": lambda a, b: a**b,
+    "atan2": casadi.atan2,
+    "least": casadi.fmin,
+    "largest": casadi.fmax,
+    "copysign": casadi.copysign,
+    "hypot": casadi.hypot,
+    "if_else": lambda a, b: casadi.if_else(a < b, a * a, b),
+    "comparisons": lambda a, b: (a <= b) + 2 * (a == b) + 4 * (a != b),
+    "logic": lambda a, b: casadi.logic_and(a, b) + 2 * casadi.logic_or(a, b),
+}
+
+
+def compared(function, given):
+    """Tape and CasADi at a point: results and derivatives."""
+    tape, parts = Tape.of(function), np.split(given, np.cumsum(function_sizes(function))[:-1])
+    assert tape(given) == pytest.approx(np.array(function(*parts)).ravel(), rel=1e-14, abs=1e-15)
+    whole = casadi.vertcat(*(casadi.SX.sym("x", size) for size in function_sizes(function)))
+    parts = casadi.vertsplit(whole, [0, *np.cumsum(function_sizes(function)).tolist()])
+    slope = casadi.Function("s", [whole], [casadi.jacobian(function(*parts), whole)])
+    slopes = tape.slopes(given, 0, len(given))
+    assert slopes == pytest.approx(np.array(slope(given)), rel=1e-12, abs=1e-13)
+
+
+def function_sizes(function):
+    return [function.nnz_in(k) for k in range(function.n_in())]
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_operations_of_one_number_are_those_of_casadi(name):
+    x = casadi.SX.sym("x")
+    function = casadi.Function("f", [x], [casadi.densify(casadi.SX(ONE[name](x)))])
+    for value in (0.31, 0.87):
+        compared(function, np.array([value]))
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_operations_of_two_numbers_are_those_of_casadi(name):
+    x = casadi.SX.sym("x", 2)
+    function = casadi.Function("f", [x], [casadi.densify(casadi.SX(TWO[name](x[0], x[1])))])
+    for values in ([0.31, 0.87], [1.9, 0.4]):
+        compared(function, np.array(values))
+
+
+@pytest.mark.parametrize("name", ["elastic_arm", "elastic_arm_variable", "flexible_cart"])
+def test_formulas_of_the_problems_are_those_of_casadi(name):
+    rng = np.random.default_rng(0)
+    for function in formulas(load_problem(name)).values():
+        if function.nnz_out(0):
+            compared(function, rng.uniform(0.1, 0.6, sum(function_sizes(function))))
+
+
+def test_results_depend_on_what_they_are_made_of():
+    x = casadi.SX.sym("x", 3)
+    tape = Tape.of(casadi.Function("f", [x], [casadi.vertcat(x[0] * x[1], casadi.sin(x[2]), 1.0)]))
+    assert tape.depends(0, 2).tolist() == [True, False, False]
+    assert tape.depends(2, 3).tolist() == [False, True, False]
+
+
+def test_a_tape_is_read_as_it_was_written_and_damage_is_found():
+    """Of all single bits: the same tape, or an error that says so."""
+    x = casadi.SX.sym("x", 2)
+    tape = Tape.of(casadi.Function("f", [x], [casadi.sin(x[0]) * 0.3 + x[1]]))
+    data = tape.to_bytes()
+    assert Tape.from_bytes(data).digest == tape.digest
+    refused = 0
+    for position in np.random.default_rng(1).integers(0, 8 * len(data), 200):
+        spoilt = bytearray(data)
+        spoilt[position // 8] ^= 1 << position % 8
+        try:
+            assert Tape.from_bytes(bytes(spoilt)).digest == tape.digest
+        except LibraryError:
+            refused += 1
+    assert refused > 20
+
+
+def test_an_operation_without_a_kernel_is_refused_by_name():
+    x = casadi.SX.sym("x")
+    with pytest.raises(LibraryError, match="'f' has the operation erf, which libraries cannot"):
+        Tape.of(casadi.Function("f", [x], [casadi.erf(x)]))
+
+
+def test_a_formula_with_too_few_numbers_is_an_error():
+    x = casadi.SX.sym("x", 2)
+    with pytest.raises(ValueError, match="takes 2 numbers, got 1"):
+        Tape.of(casadi.Function("f", [x], [x]))([0.0])

@@ -1,0 +1,66 @@
+"""Steps that bring a motion to its final conditions and within its limits."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sofa_softctl.library.correction import corrected
+from sofa_softctl.library.ocp.problem import Motion, Variable
+from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.problems.flexible_cart import flexible_cart
+
+
+def test_one_step_is_the_least_change_for_a_linear_robot(make_cart):
+    """The cart: of all forces that end there, those nearest to the given ones, in closed form."""
+    program = Program(make_cart(force=100.0))
+    model, p = program.model, np.array([0.4, 0.1])
+    motion = Motion(np.zeros((10, 1)), np.zeros((11, 2)))
+    found = corrected(model, model.simulate(motion, p), p)
+    end = model.simulate(found, p)
+    assert np.abs(end.terminal).max() < 1e-9
+    h, k = 0.1, np.arange(10)
+    rows = np.stack([h * (1.0 - h * (k + 0.5)), np.full(10, h)])
+    least = np.linalg.lstsq(rows, np.array([0.4 - 0.1, -0.1]), rcond=None)[0]
+    assert found.u[:, 0] == pytest.approx(least, abs=1e-8)
+
+
+def test_limits_of_inputs_are_kept(make_cart):
+    """The same needs 2.2 N without a limit."""
+    program = Program(make_cart(force=1.9))
+    model, p = program.model, np.array([0.4, 0.0])
+    motion = Motion(np.zeros((10, 1)), np.zeros((11, 2)))
+    found = corrected(model, model.simulate(motion, p), p)
+    assert np.abs(found.u).max() == pytest.approx(1.9, abs=1e-6)
+    assert np.abs(model.simulate(found, p).terminal).max() < 1e-6
+    weak = replace(model, inputs=(Variable("force [N]", -1.0, 1.0),))
+    assert corrected(weak, weak.simulate(motion, p), p) is None
+
+
+def test_two_steps_bring_a_motion_within_limits_and_path():
+    """Forces of another task; nonlinear, with a limit of the speed that is reached."""
+    program = Program(flexible_cart())
+    model = program.model
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        p = np.array([0.4, 0.1, 0.01, 0.05, 20.0])
+        q = p + [*rng.uniform(-0.1, 0.1, 1), 0.0, *rng.uniform(-0.01, 0.01, 2), 0.0]
+        found = model.simulate(program.motion(program.solve(p).v), q)
+        assert not model.report(found).passed
+        for _ in range(2):
+            found = model.simulate(corrected(model, found, q), q)
+        assert model.report(found).passed, model.report(found).reason
+
+
+def test_the_rest_of_a_motion_is_corrected_from_another_state(make_cart):
+    """From the third instant on, pushed to another place: the other inputs bring it to its goal."""
+    program = Program(make_cart())
+    model, p = program.model, np.array([0.4, 0.0])
+    motion = program.motion(program.solve(p).v)
+    start = motion.x[3] + [0.02, -0.05]
+    rest = Motion(motion.u[3:], motion.x[3:], motion.z)
+    found = model.simulate(rest, p, start)
+    assert not model.report(found).passed
+    end = model.simulate(corrected(model, found, p, free=False), p, start)
+    assert model.report(end).passed
+    np.testing.assert_array_equal(end.motion.x[0], start)

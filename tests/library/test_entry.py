@@ -1,0 +1,47 @@
+"""What an entry knows of its neighbours: their costs, and the curvature for corrections."""
+
+import numpy as np
+import pytest
+
+from sofa_softctl.library.entry import Entry
+from sofa_softctl.library.ocp.problem import Motion
+
+
+def test_expected_costs_are_those_of_the_optima_to_second_order(arm_program, arm_entry):
+    """Errors of third order: a step ten times as long has one a thousand times as large, 5 at
+    most from the orders above."""
+    step = np.array([0.05, -0.03, 0.02, 0.01, 0.002, 0.01])
+    errors = []
+    for share in (0.1, 1.0):
+        optimum = arm_program.solve(arm_entry.p + share * step, arm_entry.v)
+        errors.append(abs(optimum.cost - arm_entry.expected_cost(share * step)))
+    assert errors[1] < 1e-2 * arm_entry.cost
+    assert 2e2 < errors[1] / errors[0] < 5e3
+
+
+def test_the_hessian_is_that_of_the_cost_and_final_conditions(make_cart):
+    """The cart: mean force^2, so 2 / N on the diagonal, and 0 elsewhere."""
+    from sofa_softctl.library.build import solve
+    from sofa_softctl.library.ocp.shooting import Program
+
+    entry = solve(Program(make_cart()), np.array([0.3, 0.0])).entry
+    np.testing.assert_allclose(entry.hessian, 0.2 * np.eye(10), atol=1e-9)
+
+
+def test_the_hessian_is_positive_definite(arm_entry):
+    """Down to a ten-thousandth of its mean; single precision in the file leaves that so."""
+    values = np.linalg.eigvalsh(Entry.from_bytes(arm_entry.to_bytes()).hessian)
+    assert values[0] > 0.5e-4 * values.mean()
+
+
+def test_a_motion_that_costs_too_much_is_not_accepted(arm_program, arm_entry):
+    """One that goes to and fro on the way ends where it should, and costs more."""
+    model, p = arm_program.model, arm_entry.p
+    found = model.simulate(model.motion(arm_entry.v), p)
+    assert found.cost == pytest.approx(arm_entry.cost, rel=1e-3)
+    dear = found.cost * (1.0 + 1.01 * model.cost_tolerance)
+    costly = model.simulate(Motion(found.motion.u, found.motion.x), p)
+    report = model.report(costly, cost=found.cost * found.cost / dear)
+    assert [each.name for each in report.criteria if not each.passed][:1] == ["cost"]
+    free = [each.name for each in model.report(costly).criteria]
+    assert "cost" not in free
