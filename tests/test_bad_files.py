@@ -216,9 +216,9 @@ def test_a_library_that_was_cut_is_damaged(command, tmp_path, library, name, sha
     [
         ("UPDATE entries SET data = x'504B0304'", "library query"),
         ("UPDATE entries SET data = substr(data, 1, 900)", "library query"),
-        ("UPDATE about SET value = 'none' WHERE name = 'shape'", "library query"),
+        ("UPDATE about SET value = 'none' WHERE name = 'model'", "library query"),
         ("UPDATE about SET value = '{\"' WHERE name = 'state'", "library info"),
-        ("DELETE FROM about WHERE name = 'shape'", "library query"),
+        ("DELETE FROM about WHERE name = 'model'", "library query"),
     ],
 )
 def test_damage_inside_a_library_is_named(command, tmp_path, library, statement, name):
