@@ -13,7 +13,7 @@ mass, 10 % less stiffness and 1 g more on the tip than the library is asked with
 Paper: Marcucci, Garabini, Gasparri, Artoni, Gabiccini, Bicchi, "Parametric trajectory libraries for
 online motion planning with application to soft robots"; its robot is another one, an elastic arm.
 
-    softctl library build scenes/arm_library.py --out arm.library --successes 100
+    softctl library build scenes/arm_library.py --out arm.library --successes 200
     softctl run scenes/arm_library.py --set library=arm.library --movie arm.gif
     softctl run scenes/arm_library.py --set library=arm.library --set modulus_error=-0.1
     softctl run scenes/arm_library.py --set ends="1024 330" --record ramp.mcap
