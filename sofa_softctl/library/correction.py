@@ -7,11 +7,13 @@ nearest optimum. Without them, the least change is taken.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sofa_softctl.library.model import Model, Simulation
 from sofa_softctl.library.ocp.kernels.motions import linearise, rows_along
-from sofa_softctl.library.ocp.problem import Motion
+from sofa_softctl.library.ocp.problem import Motion, Variable
 from sofa_softctl.qp.problem import QP
 from sofa_softctl.qp.verified import solve_checked
 
@@ -78,8 +80,15 @@ def corrected(
     if answer.result is None:
         return None
     change = answer.result.x
-    change = scale * change
-    return Motion(motion.u + change[: N * m].reshape(N, m), motion.x, motion.z + change[N * m :])
+    u = motion.u + (scale * change)[: N * m].reshape(N, m)
+    z = motion.z + (scale * change)[N * m :]
+    return Motion(_within(u, model.inputs), motion.x, _within(z, model.design))
+
+
+def _within(values: np.ndarray, variables: Sequence[Variable]) -> np.ndarray:
+    """Values within the limits, which QP solvers keep to their tolerance only."""
+    lower, upper = (np.array([getattr(each, name) for each in variables]) for name in LIMITS)
+    return np.clip(values, lower, upper)
 
 
 def _slope(

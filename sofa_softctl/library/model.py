@@ -241,7 +241,7 @@ class Model:
         """
         unit = f" [{self.error_unit}]" if self.error_unit else ""
         criteria = [Criterion(f"error{unit}", found.error, accuracy * self.tolerance, "")]
-        if np.isfinite(cost):
+        if cost != np.inf:
             most = (1.0 + self.cost_tolerance) * max(cost, 0.0)
             criteria.append(Criterion("cost", found.cost, most, ""))
         rows = zip(found.terminal, self.terminal_tolerances, strict=True)

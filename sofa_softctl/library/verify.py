@@ -125,18 +125,19 @@ def verify(
             accuracy=accuracy,
             candidates=candidates,
         )
-        cold = program.solve(p) if solve or not answer.status.ok else None
+        given = answer.status.ok or not simulated  # without a simulation none is SOLVED
+        cold = program.solve(p) if solve or not given else None
         if cold is not None and not cold.status.ok and not answer.status.ok:
             infeasible += 1
             return
         asked.append(p)
         statuses[answer.status.name] += 1
-        corrections[answer.correction.name] += answer.status.ok
+        corrections[answer.correction.name] += given
         entry = library.entries[answer.nearest]
         warm = _warm(program, p, entry) if solve and not answer.mirrored else None
         moved = library.model.simulate(answer.motion, p)
         x = moved.motion.x
-        chain.finish(x[-1] if answer.status.ok or cold is None else cold.v[program.x_at[-1]])
+        chain.finish(x[-1] if given or cold is None else cold.v[program.x_at[-1]])
         rows.append(_row(library, program, answer, moved, cold, warm))
         if progress is not None:
             progress(len(rows))

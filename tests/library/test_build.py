@@ -20,6 +20,7 @@ from sofa_softctl.errors import LibraryError, WorkerError
 from sofa_softctl.library.build import Builder, TaskChain, solve
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.storage import FORMAT, LibraryFile, load
+from sofa_softctl.library.verify import verify
 
 
 def pendulum(reach=2.4):
@@ -421,3 +422,13 @@ def test_a_higher_accuracy_goes_on_with_the_work(make_cart, tmp_path):
         assert not stricter.done and stricter.counts.run == 0
         stricter.build()
         assert stricter.done
+
+
+def test_a_blind_verification_solves_nothing(make_cart, tmp_path, monkeypatch):
+    """The paper's method: answers are taken as they are, each counted by how it was adapted."""
+    program = Program(make_cart())
+    with LibraryFile.create(tmp_path / "cart.library", program.model) as file:
+        library = Builder(program, file, successes=20).build()
+    monkeypatch.setattr(program, "solve", None)
+    found = verify(library, program, 5, solve=False, simulated=False)
+    assert sum(found.corrections.values()) == len(found.errors) == 5 and found.infeasible == 0

@@ -32,6 +32,7 @@ def test_limits_of_inputs_are_kept(make_cart):
     motion = Motion(np.zeros((10, 1)), np.zeros((11, 2)))
     found = corrected(model, model.simulate(motion, p), p)
     assert np.abs(found.u).max() == pytest.approx(1.9, abs=1e-6)
+    assert np.abs(found.u).max() <= 1.9
     assert np.abs(model.simulate(found, p).terminal).max() < 1e-6
     weak = replace(model, inputs=(Variable("force [N]", -1.0, 1.0),))
     assert corrected(weak, weak.simulate(motion, p), p) is None

@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.model import ACCURACY, check_plant
+from sofa_softctl.library.ocp.formulas import casadi as imported
 from sofa_softctl.library.ocp.problem import Motion, Variable
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.problems.flexible_cart import flexible_cart
@@ -139,3 +140,15 @@ def test_another_robot_is_refused_by_what_differs(make_cart):
         check_plant(model, {"mass": 1.0, "stiffness": 2.1}, "scene")
     with pytest.raises(LibraryError, match="damping: nothing in the library, 1 here"):
         check_plant(model, {"mass": 1.0, "stiffness": 2.0, "damping": 1.0}, "scene")
+
+
+def test_what_is_no_number_is_not_accepted(make_cart):
+    """A path that takes the root of a negative number, and an expected cost that is NaN."""
+    casadi = imported()
+    program = Program(make_cart(path=lambda x, u, z, p: [1.0 + casadi.sqrt(0.1 - x[0])]))
+    motion = Motion(np.full((10, 1), 3.0), np.zeros((11, 2)))
+    found = program.model.simulate(motion, np.zeros(2))
+    assert found.path[0] == -np.inf
+    free = Program(make_cart(tolerance=9.0, terminal_tolerances=[9.0, 9.0], mirror=None)).model
+    moved = free.simulate(motion, np.zeros(2))
+    assert free.report(moved).passed and not free.report(moved, cost=np.nan).passed

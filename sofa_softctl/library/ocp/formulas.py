@@ -63,7 +63,7 @@ def _function(problem: OptimalControlProblem, name: str, given: list[Any], rows:
     try:
         terms = [] if formula is None else formula(*given)
         column = ca.densify(ca.SX(ca.vertcat(*terms) if isinstance(terms, list | tuple) else terms))
-    except (TypeError, NotImplementedError, RuntimeError) as error:
+    except (TypeError, RuntimeError) as error:
         raise ValueError(
             f"'{problem.name}': {name} cannot be written with CasADi's symbols: {error}. Use "
             "operators and CasADi's functions, such as casadi.sqrt, and no float()."

@@ -25,7 +25,7 @@ OPERATIONS = tuple(
 )
 """CasADi's names of the operations; `kernels` knows them by their places here."""
 DAMAGED = (ValueError, KeyError, OSError, EOFError, BadZipFile, RuntimeError, zlib.error)
-"""What a damaged .npz file raises; NotImplementedError is a RuntimeError."""
+"""What a damaged .npz file raises; RuntimeError: of a compression or encryption that is none."""
 _VERSION = 1
 """Of this list and the arrays."""
 

@@ -149,7 +149,9 @@ def _extend(
 
 @njit
 def _least(a: float, b: float, c: float) -> float:
-    """Least of the parabola through three equidistant values."""
+    """Least of the parabola through three equidistant values; -inf where one is no number."""
+    if not np.isfinite(a + b + c):
+        return -np.inf
     lowest = min(a, min(b, c))
     curvature, slope = a - 2.0 * b + c, 0.5 * (c - a)
     if curvature > 0.0 and abs(slope) < curvature:
