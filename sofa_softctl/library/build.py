@@ -15,6 +15,7 @@ import numpy as np
 
 from sofa_softctl._internal.executors.again import in_order, lost_workers
 from sofa_softctl.errors import LibraryError
+from sofa_softctl.library.correction import STEPS
 from sofa_softctl.library.entry import Entry, entry_of
 from sofa_softctl.library.library import CANDIDATES, Answer, Correction, TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
@@ -141,6 +142,8 @@ class Builder:
     """Maximum number of motions."""
     candidates: int = CANDIDATES
     """Number of entries tried for a task; 1 in the paper."""
+    steps: int = STEPS
+    """Number of corrections after which a task counts as known."""
     accuracy: float = 1.0
     """Allowed error of answers, relative to the problem's tolerance."""
     executor: Executor | None = None
@@ -282,7 +285,9 @@ class Builder:
         """The library's answer, if it is good enough; the chain advances."""
         if not len(self.library):
             return None
-        answer = self.library.query(p, accuracy=self.accuracy, candidates=self.candidates)
+        answer = self.library.query(
+            p, accuracy=self.accuracy, candidates=self.candidates, steps=self.steps
+        )
         if not answer.status.ok:
             return None
         chain.finish(answer.motion.x[-1])

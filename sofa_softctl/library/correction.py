@@ -7,13 +7,11 @@ nearest optimum. Without them, the least change is taken.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from sofa_softctl.library.model import Model, Simulation
 from sofa_softctl.library.ocp.kernels.motions import linearise, rows_along
-from sofa_softctl.library.ocp.problem import Motion, Variable
+from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.qp.problem import QP
 from sofa_softctl.qp.verified import solve_checked
 
@@ -24,7 +22,6 @@ NEAR = 0.3
 MORE = 1.2
 """Distance of limits at instants from true ones, over what motions exceed in between [-]."""
 SOLVERS = ("daqp", "proxqp")
-LIMITS = ("lower", "upper")
 
 
 def corrected(
@@ -82,13 +79,8 @@ def corrected(
     change = answer.result.x
     u = motion.u + (scale * change)[: N * m].reshape(N, m)
     z = motion.z + (scale * change)[N * m :]
-    return Motion(_within(u, model.inputs), motion.x, _within(z, model.design))
-
-
-def _within(values: np.ndarray, variables: Sequence[Variable]) -> np.ndarray:
-    """Values within the limits, which QP solvers keep to their tolerance only."""
-    lower, upper = (np.array([getattr(each, name) for each in variables]) for name in LIMITS)
-    return np.clip(values, lower, upper)
+    # QP solvers keep limits to their tolerance only.
+    return Motion(np.clip(u, *model.input_limits), motion.x, np.clip(z, *model.design_limits))
 
 
 def _slope(
@@ -116,17 +108,23 @@ def _slope(
 
 def _bounds(model: Model, motion: Motion, free: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Scales of the unknown changes, and their limits over these."""
-    count = len(motion.u)
-    each = [*count * [*model.inputs], *model.design]
     now = np.concatenate((motion.u.ravel(), motion.z))
-    largest = np.concatenate((np.tile(np.abs(motion.u).max(axis=0), count), np.abs(motion.z)))
-    lower, upper = (np.array([getattr(one, name) for one in each]) for name in LIMITS)
-    with np.errstate(invalid="ignore"):
-        scale = np.where(np.isfinite(upper - lower), upper - lower, largest + 1e-3)
+    largest = np.concatenate((_repeated(np.abs(motion.u).max(axis=0), motion.u), np.abs(motion.z)))
+    lower, upper = (
+        np.concatenate((_repeated(inputs, motion.u), design))
+        for inputs, design in zip(model.input_limits, model.design_limits, strict=True)
+    )
+    width = upper - lower
+    scale = np.where(width < np.inf, width, largest + 1e-3)
     low, high = np.minimum((lower - now) / scale, 0.0), np.maximum((upper - now) / scale, 0.0)
     if not free:
-        low[count * len(model.inputs) :] = high[count * len(model.inputs) :] = 0.0
+        low[motion.u.size :] = high[motion.u.size :] = 0.0
     return scale, low, high
+
+
+def _repeated(row: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """A row for each of some rows, in one."""
+    return np.broadcast_to(row, rows.shape).ravel()
 
 
 def _states(
@@ -138,9 +136,9 @@ def _states(
     """
     x = found.motion.x
     lower, upper = (limits[model.x_at[1 - len(x) :]] for limits in (model.lower, model.upper))
-    lowest, highest = (np.array([getattr(each, n) for each in model.states]) for n in LIMITS)
-    with np.errstate(invalid="ignore"):
-        width = np.where(np.isfinite(upper - lower), upper - lower, np.abs(x).max(axis=0) + 1e-9)
+    lowest, highest = model.state_limits
+    width = upper - lower
+    width = np.where(np.abs(width) < np.inf, width, np.abs(x).max(axis=0) + 1e-9)
     lower = np.maximum(lower, lowest + MORE * (x.min(axis=0) - found.extremes[0]))
     upper = np.minimum(upper, highest - MORE * (found.extremes[1] - x.max(axis=0)))
     below, above = x[1:] - lower, upper - x[1:]
@@ -159,6 +157,8 @@ def _path(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows of the inequalities `path` that are near, over their ranges; see `_states`."""
     motion, tape = found.motion, model.tapes["path"]
+    if not tape.code.outputs:
+        return np.empty((0, len(scale))), np.empty(0)
     N, m, n, count = len(motion.u), len(model.inputs), len(model.states), tape.code.outputs
     values, slopes = np.zeros((N, count)), np.zeros((N, count, n + m + len(model.design)))
     rows_along(tape.code, motion.x, *given, values, slopes)

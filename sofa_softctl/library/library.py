@@ -194,6 +194,7 @@ class TrajectoryLibrary:
         check: bool = True,
         accuracy: float = 1.0,
         candidates: int = CANDIDATES,
+        steps: int = STEPS,
         budget: float = np.inf,
         refine: bool = True,
     ) -> Answer:
@@ -208,6 +209,7 @@ class TrajectoryLibrary:
             check: Whether to simulate; without, no answer is SOLVED.
             accuracy: Allowed share of the tolerances of error and final conditions [-].
             candidates: Maximum number of tried entries; 1 without `check` is the paper's method.
+            steps: Maximum number of corrections of each.
             budget: Time after which nothing more is tried [s]. Where a QP would take longer, by
                 its time so far, the linear correction is cut off at the limits.
             refine: Whether to adapt the nearest motion.
@@ -224,7 +226,7 @@ class TrajectoryLibrary:
             with one_blas_thread():
                 found = self._candidate(near, p, start + budget, refine)
                 if check:
-                    found = self._tested(found, p, accuracy, start + budget, refine)
+                    found = self._tested(found, p, accuracy, start + budget, steps if refine else 0)
             if best is None or found.rank < best.rank:
                 best = found
             if best.passed:
@@ -263,7 +265,7 @@ class TrajectoryLibrary:
         return _Candidate(near, self.model.motion(v), correction, notes)
 
     def _tested(
-        self, found: _Candidate, p: np.ndarray, accuracy: float, end: float, refine: bool
+        self, found: _Candidate, p: np.ndarray, accuracy: float, end: float, most: int
     ) -> _Candidate:
         """The motion after its acceptance test, corrected where it failed."""
         motion: Motion | None = found.motion
@@ -271,7 +273,7 @@ class TrajectoryLibrary:
         asked = signs.p * p if near.mirrored and signs is not None else p
         entry, hessian = self.entries[near.number], self._hessian(near)
         cost = entry.expected_cost(asked - entry.p)
-        for steps in range(1 + (STEPS if refine else 0)):
+        for steps in range(most + 1):
             assert motion is not None
             moved = self.model.simulate(motion, p)
             report = self.model.report(moved, accuracy, cost)
@@ -279,7 +281,7 @@ class TrajectoryLibrary:
                 motion=moved.motion, steps=steps, report=report, error=moved.error, cost=moved.cost
             )
             found = now if steps == 0 or now.rank < found.rank else found
-            if found.passed or moved.failure or perf_counter() > end or steps == STEPS:
+            if found.passed or moved.failure or perf_counter() > end or steps == most:
                 break
             motion = corrected(self.model, moved, p, hessian)
             if motion is None:

@@ -5,7 +5,7 @@ It needs no CasADi.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -128,6 +128,21 @@ class Model:
         return np.arange(len(self.design))
 
     @cached_property
+    def state_limits(self) -> np.ndarray:
+        """Least and largest of each state, shape (2, n_x)."""
+        return _limits_of(self.states)
+
+    @cached_property
+    def input_limits(self) -> np.ndarray:
+        """Least and largest of each input, shape (2, n_u)."""
+        return _limits_of(self.inputs)
+
+    @cached_property
+    def design_limits(self) -> np.ndarray:
+        """Least and largest of each constant, shape (2, n_z)."""
+        return _limits_of(self.design)
+
+    @cached_property
     def margins(self) -> np.ndarray:
         """Margin of each state, shape (n_x,)."""
         return np.array([self.margin * _range(each) for each in self.states])
@@ -140,19 +155,18 @@ class Model:
     @cached_property
     def lower(self) -> np.ndarray:
         """Least unknowns of plans, shape (n_v,)."""
-        return self._limits("lower", 1.0)
+        return self._limits(0, 1.0)
 
     @cached_property
     def upper(self) -> np.ndarray:
         """Largest unknowns of plans, shape (n_v,)."""
-        return self._limits("upper", -1.0)
+        return self._limits(1, -1.0)
 
-    def _limits(self, name: str, inwards: float) -> np.ndarray:
+    def _limits(self, which: int, inwards: float) -> np.ndarray:
         found = np.empty(self.size)
-        found[self.z_at] = [getattr(each, name) for each in self.design]
-        found[self.u_at] = [getattr(each, name) for each in self.inputs]
-        limits = np.array([getattr(each, name) for each in self.states])
-        found[self.x_at] = limits
+        found[self.z_at] = self.design_limits[which]
+        found[self.u_at] = self.input_limits[which]
+        found[self.x_at] = self.state_limits[which]
         found[self.x_at[1:-1]] += inwards * self.margins  # goals may lie at the limits themselves
         n_z = len(self.design)
         given = ~self.tapes["initial"].depends(0, n_z)  # p determines them: no limits
@@ -273,6 +287,11 @@ class Model:
         parts.append(" ".join(float(each).hex() for each in numbers))
         parts.append(f"{len(self.parameters)} {self.intervals} {self.steps} RK4")
         return sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _limits_of(variables: Sequence[Variable]) -> np.ndarray:
+    """Least and largest of each, shape (2, n)."""
+    return np.array([[each.lower for each in variables], [each.upper for each in variables]])
 
 
 def _range(each: Variable) -> float:
