@@ -6,9 +6,9 @@ import io
 from dataclasses import dataclass, fields
 
 import numpy as np
-from scipy.sparse.linalg import spsolve
 
 from sofa_softctl._internal.blas_threads import one_blas_thread
+from sofa_softctl.library.ocp.directions import active_rows, directions, final_rows, response
 from sofa_softctl.library.ocp.sensitivity import Regularity, active_set, regularity, sensitivity
 from sofa_softctl.library.ocp.shooting import Derivatives, Optimum, Program
 from sofa_softctl.library.ocp.tangent_qp import TangentQP, condense
@@ -81,7 +81,9 @@ def entry_of(program: Program, optimum: Optimum) -> tuple[Entry | None, Regulari
     with one_blas_thread():
         at = program.derivatives(optimum)
         active = active_set(optimum, at)
-        regular = regularity(optimum, at, active)
+        V = response(program.model, at)
+        Q = directions(V)
+        regular = regularity(optimum, at, active, Q)
         if not regular.ok:
             return None, regular
         found = sensitivity(at, active)
@@ -101,29 +103,24 @@ def entry_of(program: Program, optimum: Optimum) -> tuple[Entry | None, Regulari
             + at.l_vp.T @ found.v_p
             - at.g_p.T @ found.lam_p
             - at.h_p[active].T @ found.mu_p,
-            hessian=_hessian(program, at, active),
-            qp=condense(optimum, at, active, (program.lower, program.upper)),
+            hessian=_hessian(at, active, V),
+            qp=condense(optimum, at, active, (program.lower, program.upper), Q),
         )
     return entry, regular
 
 
-def _hessian(program: Program, at: Derivatives, active: np.ndarray) -> np.ndarray:
-    """See `Entry.hessian`.
+def _hessian(at: Derivatives, active: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """See `Entry.hessian`; V: `response`.
 
     Where it is not positive definite, the squares of the final conditions and of the active
     inequalities are added: that moves no solution while they stay active.
     """
-    model, g_v = program.model, at.g_v.tocsc()
-    x, w = model.x_at.ravel(), np.concatenate((model.u_at.ravel(), model.z_at))
-    V = np.zeros((model.size, len(w)))
-    V[w] = np.eye(len(w))
-    V[x] = -spsolve(g_v[: len(x)][:, x], g_v[: len(x)][:, w].toarray()).reshape(len(x), -1)
     B = V.T @ (at.l_vv @ V)
     B = 0.5 * (B + B.T)
-    held = np.concatenate((g_v.tocsr()[len(x) :] @ V, at.h_v.tocsr()[active] @ V))
+    held = np.concatenate((final_rows(at, V), active_rows(at, active, V)))
     size = float(np.abs(np.diag(B)).mean())
     squares = held.T @ held
-    squares *= size / max(float(np.trace(squares)) / len(w), 1e-300)
+    squares *= size / max(float(np.trace(squares)) / len(B), 1e-300)
     for weight in (0.0, 1.0, 1e2, 1e4):
         values, vectors = np.linalg.eigh(B + weight * squares)
         if values[0] > LEAST * size:

@@ -4,77 +4,42 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from sofa_softctl._internal.blas_threads import one_blas_thread
 from sofa_softctl._internal.interrupt import interrupted_after
 from sofa_softctl.library.build import TaskChain
 from sofa_softctl.library.entry import Entry
-from sofa_softctl.library.library import CANDIDATES, Answer, TrajectoryLibrary
-from sofa_softctl.library.model import Simulation
+from sofa_softctl.library.library import CANDIDATES, TrajectoryLibrary
+from sofa_softctl.library.ocp.directions import directions, free_directions, response
+from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Optimum, Program
+from sofa_softctl.library.verification import Verification
 from sofa_softctl.status import Status
 
+CAUGHT = 5
+"""Tasks in a row without a motion from one state, after which a chain of tasks begins anew."""
+ACTIVE = 1e-6
+"""Largest value of an inequality that counts as active for stationarity."""
 
-@dataclass(frozen=True, eq=False)
-class Verification:
-    """Answers to tasks, compared with the optima."""
 
-    statuses: dict[str, int]
-    """Number of answers of each status."""
-    corrections: dict[str, int]
-    """Number of solved answers by how the nearest motion was adapted."""
-    errors: np.ndarray
-    """Simulated error of each answer that may be executed [of the problem]."""
-    unrefined: np.ndarray
-    """Error of the nearest motion as it is."""
-    costs: np.ndarray
-    """Cost of each answer."""
-    optimal: np.ndarray
-    """Cost of the optimum; NaN where none was found."""
-    defects: np.ndarray
-    """Largest violation of an equation of the program by the answer."""
-    stationarity: np.ndarray
-    """Largest violation of (3a) by the answer, with the best multipliers, over the largest slope of
-    the cost [-]."""
-    seconds: np.ndarray
-    """Computing time of each answer, search included [s]."""
-    seconds_plain: np.ndarray
-    """Time of the paper's answers to the same tasks, without simulation [s]."""
-    seconds_optimal: np.ndarray
-    """Time of the solver from its own guess [s]."""
-    seconds_warm: np.ndarray
-    """Time of the solver from the nearest motion and its multipliers [s]."""
-    tolerance: float
-    """Tolerance of the error."""
-    infeasible: int
-    """Tasks without a solution, which do not count above."""
-    error_unit: str = ""
-    """Unit of errors and tolerance."""
-    cost_unit: str = ""
-    """Unit of costs."""
+class _Task(NamedTuple):
+    """What was measured at a task: a value of each column of `Verification` of that name."""
 
-    @property
-    def loss(self) -> float:
-        """Mean cost of the answers over that of the optima, less one [-]."""
-        known = np.isfinite(self.optimal)
-        return float(self.costs[known].mean() / self.optimal[known].mean() - 1.0)
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON: distributions by mean, median, 99th percentile and largest."""
-        values: dict[str, Any] = {
-            "statuses": self.statuses,
-            "corrections": self.corrections,
-            "loss": self.loss,
-        }
-        for name, value in asdict(self).items():
-            if isinstance(value, np.ndarray):
-                values[name] = _distribution(value)
-        values["good"] = float((self.errors <= self.tolerance).mean())
-        return values | {"tolerance": self.tolerance, "infeasible": self.infeasible}
+    executed: bool
+    errors: float
+    unrefined: float
+    costs: float
+    optimal: float
+    defects: float
+    stationarity: float
+    seconds: float
+    seconds_optimal: float
+    seconds_warm: float
 
 
 def verify(
@@ -91,7 +56,9 @@ def verify(
 ) -> Verification:
     """Verify answers to a chain of random tasks, as in building but of another seed.
 
-    Ctrl-C ends it after the present task: the result is that of the tasks done.
+    Tasks that neither the library nor the solver has a motion for are counted apart. After `CAUGHT`
+    of them in a row from one state, the chain begins anew: from there no task may have one. Ctrl-C
+    ends it after the present task: the result is that of the tasks done.
 
     Args:
         library: The library.
@@ -109,58 +76,108 @@ def verify(
         KeyboardInterrupt: Ctrl-C came before the first task was done.
     """
     library.prepare()
+    options = {"check": simulated, "accuracy": accuracy, "candidates": candidates}
     chain = TaskChain(np.random.default_rng([7, seed]))
-    rows: list[tuple[float, ...]] = []
-    asked: list[np.ndarray] = []
-    statuses: Counter[str] = Counter()
-    corrections: Counter[str] = Counter()
-    infeasible = 0
-
-    def one() -> None:
-        nonlocal infeasible
-        p = chain.draw(program.problem)
-        answer = library.query(
-            p,
-            check=simulated,
-            accuracy=accuracy,
-            candidates=candidates,
-        )
-        given = answer.status.ok or not simulated  # without a simulation none is SOLVED
-        cold = program.solve(p) if solve or not given else None
-        if cold is not None and not cold.status.ok and not answer.status.ok:
-            infeasible += 1
-            return
-        asked.append(p)
-        statuses[answer.status.name] += 1
-        corrections[answer.correction.name] += given
-        entry = library.entries[answer.nearest]
-        warm = _warm(program, p, entry) if solve and not answer.mirrored else None
-        moved = library.model.simulate(answer.motion, p)
-        x = moved.motion.x
-        chain.finish(x[-1] if given or cold is None else cold.v[program.x_at[-1]])
-        rows.append(_row(library, program, answer, moved, cold, warm))
-        if progress is not None:
-            progress(len(rows))
-
+    run = _Run(library, program, chain, options, solve)
     try:
-        while len(rows) < tasks:
+        while len(run.tasks) < tasks:
             with interrupted_after():
-                one()
+                counted = run.one()
+                if counted and progress is not None:
+                    progress(len(run.tasks))
     except KeyboardInterrupt:
-        if not rows or len(rows) < len(asked):  # pressed twice
+        if not run.tasks or len(run.tasks) < len(run.asked):  # pressed twice
             raise
-    columns = dict(zip(_MEASURED, np.array(rows).T, strict=True))
-    plain = [library.query(p, check=False).seconds for p in asked]
+    problem = program.problem
+    plain = [library.query(p, check=False).seconds for p in run.asked]
+    columns = {
+        name: np.array([getattr(each, name) for each in run.tasks]) for name in _Task._fields
+    }
     return Verification(
         seconds_plain=np.array(plain),
-        statuses=dict(statuses),
-        corrections=dict(+corrections),
-        tolerance=program.problem.tolerance,
-        infeasible=infeasible,
-        error_unit=program.problem.error_unit,
-        cost_unit=program.problem.cost_unit,
+        statuses=dict(run.statuses),
+        corrections=dict(+run.corrections),
+        tolerance=problem.tolerance,
+        infeasible=run.infeasible,
+        restarts=run.restarts,
+        error_unit=problem.error_unit,
+        cost_unit=problem.cost_unit,
         **columns,
     )
+
+
+def begin_anew(chain: TaskChain) -> None:
+    """Forget where the last motion of a chain of tasks ended; random numbers go on."""
+    chain.state = chain.end = None
+
+
+@dataclass
+class _Run:
+    """Tasks of a verification."""
+
+    library: TrajectoryLibrary
+    program: Program
+    chain: TaskChain
+    options: dict[str, Any]
+    """Of queries."""
+    solve: bool
+    tasks: list[_Task] = field(default_factory=list)
+    asked: list[np.ndarray] = field(default_factory=list)
+    """Parameters of the tasks."""
+    statuses: Counter[str] = field(default_factory=Counter)
+    corrections: Counter[str] = field(default_factory=Counter)
+    infeasible: int = 0
+    caught: int = 0
+    """Tasks in a row without a motion."""
+    restarts: int = 0
+
+    def one(self) -> bool:
+        """Do a task; returns whether it counts: it has a motion."""
+        library, program = self.library, self.program
+        p = self.chain.draw(program.problem)
+        answer = library.query(p, **self.options)
+        executed = answer.status.ok or not self.options["check"]
+        cold = program.solve(p) if self.solve or not executed else None
+        if cold is not None and not cold.status.ok and not answer.status.ok:
+            self._without_motion()
+            return False
+        self.caught = 0
+        self.asked.append(p)
+        self.statuses[answer.status.name] += 1
+        self.corrections[answer.correction.name] += executed
+        moved = library.model.simulate(answer.motion, p)
+        found = cold if cold is not None and cold.status.ok else None
+        optimal = None if executed or found is None else found.v[program.x_at[-1]]
+        self.chain.finish(moved.motion.x[-1] if optimal is None else optimal)
+        defect, stationarity = _optimality(program, answer.motion, p)
+        nearest = library.entries[answer.nearest]
+        warm = _warm(program, p, nearest) if self.solve and not answer.mirrored else None
+        self.tasks.append(
+            _Task(
+                executed=executed,
+                errors=moved.error,
+                unrefined=library.query(p, refine=False).error,
+                costs=moved.cost,
+                optimal=np.nan if found is None else found.cost,
+                defects=defect,
+                stationarity=stationarity,
+                seconds=answer.seconds,
+                seconds_optimal=_seconds(cold),
+                seconds_warm=_seconds(warm),
+            )
+        )
+        return True
+
+    def _without_motion(self) -> None:
+        self.infeasible += 1
+        self.caught += 1
+        if self.caught == CAUGHT:
+            begin_anew(self.chain)
+            self.caught, self.restarts = 0, self.restarts + 1
+
+
+def _seconds(found: Optimum | None) -> float:
+    return found.seconds if found is not None and found.status.ok else np.nan
 
 
 def _warm(program: Program, p: np.ndarray, entry: Entry) -> Optimum:
@@ -169,67 +186,22 @@ def _warm(program: Program, p: np.ndarray, entry: Entry) -> Optimum:
     return program.solve(p, known.v, multipliers=(known.lam, known.mu))
 
 
-_MEASURED = (
-    "errors",
-    "unrefined",
-    "costs",
-    "optimal",
-    "defects",
-    "stationarity",
-    "seconds",
-    "seconds_optimal",
-    "seconds_warm",
-)
-"""Fields of `Verification` in the order of `_row`."""
+def _optimality(program: Program, motion: Motion, p: np.ndarray) -> tuple[float, float]:
+    """Violation of the equations, and of stationarity with the best multipliers.
 
-
-def _row(
-    library: TrajectoryLibrary,
-    program: Program,
-    answer: Answer,
-    moved: Simulation,
-    cold: Optimum | None,
-    warm: Optimum | None,
-) -> tuple[float, ...]:
-    p = answer.p
-    plain = library.query(p, refine=False)
-    found = cold if cold is not None and cold.status.ok else None
-    return (
-        moved.error,
-        plain.error,
-        moved.cost,
-        np.nan if found is None else found.cost,
-        *_optimality(program, answer),
-        answer.seconds,
-        np.nan if found is None else found.seconds,
-        np.nan if warm is None or not warm.status.ok else warm.seconds,
-    )
-
-
-def _optimality(program: Program, answer: Answer) -> tuple[float, float]:
-    """Violation of the equations, and of stationarity with the best multipliers."""
+    The best multipliers, by least squares, leave the slope of the cost along directions that keep
+    equations and active inequalities.
+    """
+    v = program.model.unknowns(motion)
     none = np.zeros(program.equations), np.zeros(program.inequalities)
-    v = program.model.unknowns(answer.motion)
     at = program.derivatives(
-        Optimum(answer.p, v, *none, cost=0.0, status=Status.NOT_CONVERGED, seconds=0.0)
+        Optimum(p, v, *none, cost=0.0, status=Status.NOT_CONVERGED, seconds=0.0)
     )
-    rows = np.concatenate((at.g_v.toarray(), at.h_v.tocsr()[at.h < 1e-6].toarray()))
-    multipliers = np.linalg.lstsq(rows.T, at.f_v, rcond=None)[0]
-    left = np.abs(at.f_v - rows.T @ multipliers).max()
-    return program.defect(v, answer.p), float(left / np.abs(at.f_v).max())
-
-
-def _distribution(values: np.ndarray) -> dict[str, float] | None:
-    known = values[np.isfinite(values)]
-    if not len(known):
-        return None
-    low, high = np.percentile(known, [50, 99])
-    return {
-        "mean": float(known.mean()),
-        "median": float(low),
-        "p99": float(high),
-        "largest": float(known.max()),
-    }
+    with one_blas_thread():
+        active = np.flatnonzero(at.h < ACTIVE)
+        free, _ = free_directions(at, active, directions(response(program.model, at)))
+        left = free @ (free.T @ at.f_v)
+    return program.defect(v, p), float(np.abs(left).max() / np.abs(at.f_v).max())
 
 
 def estimate(program: Program, tasks: int = 5) -> tuple[float, int]:

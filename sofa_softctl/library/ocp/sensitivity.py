@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
+from scipy.sparse import block_array, csc_array, vstack
+from scipy.sparse.linalg import splu
 
+from sofa_softctl.library.ocp.directions import INDEPENDENT, free_directions
 from sofa_softctl.library.ocp.shooting import Derivatives, Optimum
 
 ACTIVE = 1e-5
 """Least max(slack, multiplier), the latter over the largest slope of the cost, for which an
 inequality is known to be active or not: the solver leaves a product of 1e-12 [-]."""
-INDEPENDENT = 1e-9
-"""Least singular value of the active constraints over their largest [-]."""
+CURVED = 1e-9
+"""Least eigenvalue of the reduced Hessian over its largest, for it to be positive definite [-]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +31,7 @@ class Regularity:
     stationarity: float
     """Largest violation of (3a), over the largest slope of the cost or 1e-3 [-]."""
     independence: float
-    """Least singular value of the active constraints over their largest [-]."""
+    """Of the active constraints, see `free_directions` [-]."""
     curvature: float
     """Least eigenvalue of the reduced Hessian over its largest [-]."""
     separation: float
@@ -72,21 +74,28 @@ def active_set(optimum: Optimum, at: Derivatives) -> np.ndarray:
     return np.flatnonzero(optimum.mu / _slope(at) > np.maximum(at.h, 0.0))
 
 
-def regularity(optimum: Optimum, at: Derivatives, active: np.ndarray) -> Regularity:
-    """Check LICQ, SOSC and strict complementarity. Source: Marcucci et al., Theorems 1 and 2."""
+def regularity(optimum: Optimum, at: Derivatives, active: np.ndarray, Q: np.ndarray) -> Regularity:
+    """Check LICQ, SOSC and strict complementarity.
+
+    Args:
+        optimum: The optimum.
+        at: Derivatives there.
+        active: Indices of the active inequalities in h.
+        Q: Orthonormal directions that keep the dynamics, see `directions`.
+
+    Source: Marcucci et al., Theorems 1 and 2. Rows of the dynamics are always independent, as each
+        has an end of an interval of its own: constraints are checked along Q.
+    """
     slope = _slope(at)
-    rows = _active_rows(at, active)
-    _, values, basis = np.linalg.svd(rows)
-    independence = float(values[-1] / values[0]) if rows.shape[0] <= rows.shape[1] else 0.0
+    free, independence = free_directions(at, active, Q)
     licq = independence > INDEPENDENT
-    free = basis[np.count_nonzero(values > INDEPENDENT * values[0]) :].T
     eigenvalues = np.linalg.eigvalsh(free.T @ (at.l_vv @ free)) if free.size else np.ones(1)
     curvature = float(eigenvalues[0] / np.abs(eigenvalues).max())
     separation = float(np.maximum(at.h, optimum.mu / slope).min(initial=np.inf))
     lack = at.f_v - at.g_v.T @ optimum.lam - at.h_v.T @ optimum.mu
     return Regularity(
         licq=licq,
-        sosc=curvature > INDEPENDENT,
+        sosc=curvature > CURVED,
         strict=separation > ACTIVE,
         stationarity=float(np.abs(lack).max() / slope),
         independence=independence,
@@ -104,25 +113,17 @@ def sensitivity(at: Derivatives, active: np.ndarray) -> Sensitivity:
     Raises:
         ValueError: The matrix is singular: LICQ or SOSC does not hold.
     """
-    n_v, n_p = at.l_vp.shape
-    rows = _active_rows(at, active)
-    m = len(rows)
-    kkt = np.zeros((n_v + m, n_v + m))
-    kkt[:n_v, :n_v] = at.l_vv.toarray()
-    kkt[:n_v, n_v:] = -rows.T
-    kkt[n_v:, :n_v] = rows
+    n_v, n_g = at.g_v.shape[1], at.g_v.shape[0]
+    rows = vstack((at.g_v, at.h_v.tocsr()[active]))
+    kkt = csc_array(block_array([[at.l_vv, -rows.T], [rows, None]]))
     right = -np.concatenate((at.l_vp, at.g_p, at.h_p[active]))
-    factors = lu_factor(kkt)
-    found = lu_solve(factors, right)
+    try:
+        found = splu(kkt).solve(right)
+    except RuntimeError:  # SuperLU: a pivot is 0
+        found = np.full(right.shape, np.nan)
     if not np.isfinite(found).all():
         raise ValueError("The KKT matrix (4) is singular: there is no sensitivity here.")
-    n_g = at.g_v.shape[0]
     return Sensitivity(active, found[:n_v], found[n_v : n_v + n_g], found[n_v + n_g :])
-
-
-def _active_rows(at: Derivatives, active: np.ndarray) -> np.ndarray:
-    """d_v c_a, the equations and the active inequalities, shape (n_g + n_a, n_v)."""
-    return np.concatenate((at.g_v.toarray(), at.h_v.tocsr()[active].toarray()))
 
 
 def _slope(at: Derivatives) -> float:

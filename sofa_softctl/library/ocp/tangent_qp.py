@@ -7,7 +7,10 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import qr
+from scipy.sparse import block_array, csc_array, eye_array
+from scipy.sparse.linalg import splu
 
+from sofa_softctl.library.ocp.directions import final_rows
 from sofa_softctl.library.ocp.shooting import Derivatives, Optimum
 from sofa_softctl.qp.problem import QP, kkt_residual
 from sofa_softctl.qp.solvers.daqp import KeptDaqp
@@ -109,11 +112,12 @@ def condense(
     at: Derivatives,
     active: np.ndarray,
     limits: tuple[np.ndarray, np.ndarray],
+    Q: np.ndarray,
 ) -> TangentQP:
     """The condensed tangent QP at an optimum.
 
-    Bases by QR: Z_3 of the range of g_v^T, [Z_1, Z_2] of its complement, Z_2 of the active
-    inequalities in it; Z~_2 = Z_2 (h_a,v Z_2)^-1. H becomes positive definite by adding
+    [Z_1, Z_2] are orthonormal directions that keep the equations, Z_2 those of the active
+    inequalities among them; Z~_2 = Z_2 (h_a,v Z_2)^-1. H becomes positive definite by adding
     h_a,v^T Lambda h_a,v with the least symmetric Lambda that leaves eigenvalues of at least `LEAST`
     of Lambda - S; this does not move the solution while active inequalities stay active.
 
@@ -122,17 +126,16 @@ def condense(
         at: Derivatives there.
         active: Indices of the active inequalities in h.
         limits: Least and largest of the unknowns v; infinite where there is none, shape (n_v,).
+        Q: Orthonormal directions that keep the dynamics, see `directions`.
 
-    Source: Marcucci et al., sections 4.2 and 4.3. All costs are divided by the mean curvature, for
-        meaningful tolerances of the solvers.
+    Source: Marcucci et al., sections 4.2 and 4.3. Departure: Y comes from a sparse solve, without a
+        basis Z_3 of the range of g_v^T. All costs are divided by the mean curvature, for meaningful
+        tolerances of the solvers.
     """
-    n_v, n_p = at.l_vp.shape
-    n_g, n_a = at.g_v.shape[0], len(active)
-    L = at.l_vv.toarray()
-    Q, _ = qr(at.g_v.toarray().T)
-    Z3, rest = Q[:, :n_g], Q[:, n_g:]
-    z3_p = -np.linalg.solve(at.g_v @ Z3, at.g_p)  # (n_g, n_p)
-    Y = Z3 @ z3_p
+    n_a, L = len(active), at.l_vv
+    ends = final_rows(at, Q)
+    rest = Q @ qr(ends.T)[0][:, len(ends) :] if len(ends) else Q
+    Y = _least_change(at)
     h_v = at.h_v.tocsr()
     seen = h_v[active] @ rest  # (n_a, n_v - n_g)
     turned, _ = qr(seen.T) if n_a else (np.eye(rest.shape[1]), None)
@@ -158,6 +161,14 @@ def condense(
         Z=Z,
         Y=Y,
     )
+
+
+def _least_change(at: Derivatives) -> np.ndarray:
+    """The Y of least norm with g_v Y = -g_p, shape (n_v, n_p)."""
+    n_g, n_v = at.g_v.shape
+    whole = csc_array(block_array([[eye_array(n_v), at.g_v.T], [at.g_v, None]]))
+    right = np.concatenate((np.zeros((n_v, at.g_p.shape[1])), -at.g_p))
+    return np.asarray(splu(whole).solve(right)[:n_v])
 
 
 def _convexification(H: np.ndarray, n_a: int) -> np.ndarray:

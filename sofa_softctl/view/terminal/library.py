@@ -156,3 +156,8 @@ def show_verification(found: Any, *, quiet: bool, as_json: bool) -> None:
     answered = ", ".join(f"{count} {name}" for name, count in counts)
     good = f"{data['good']:.1%} within {found.tolerance:g}"
     console.print(f"{answered}; {good}; costs {data['loss']:+.2%} over the optimum.")
+    if found.infeasible:
+        console.print(
+            f"Beside them, {found.infeasible} tasks without a solution; the chain of tasks began "
+            f"anew {found.restarts} times."
+        )
