@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -19,7 +19,11 @@ LEAST = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """An optimum, its sensitivity (5) and its tangent QP."""
+    """An optimum, its sensitivity (5) and its tangent QP.
+
+    Derivatives are by the n parameters, the problem's and then the residuals of its final
+    conditions: `terminal` is to be r instead of 0.
+    """
 
     p: np.ndarray
     """Parameters, shape (n_p,)."""
@@ -28,17 +32,17 @@ class Entry:
     cost: float
     """f."""
     v_p: np.ndarray
-    """d_p v*, shape (n_v, n_p)."""
+    """d_p v*, shape (n_v, n)."""
     mu: np.ndarray
     """Multipliers of the active inequalities, shape (n_a,)."""
     mu_p: np.ndarray
-    """d_p mu* of these, shape (n_a, n_p)."""
+    """d_p mu* of these, shape (n_a, n)."""
     path: np.ndarray
     """Inequalities `path` at the optimum, shape (n_path,)."""
     path_p: np.ndarray
-    """Their derivative along (5), shape (n_path, n_p)."""
+    """Their derivative along (5), shape (n_path, n)."""
     cost_p: np.ndarray
-    """Derivative of the least cost, shape (n_p,)."""
+    """Derivative of the least cost by the problem's own, shape (n_p,)."""
     cost_pp: np.ndarray
     """Its second derivative at constant active inequalities, shape (n_p, n_p)."""
     hessian: np.ndarray
@@ -79,8 +83,8 @@ _QP = tuple(each.name for each in fields(TangentQP))
 def entry_of(program: Program, optimum: Optimum) -> tuple[Entry | None, Regularity]:
     """Entry of an optimum; None where it is degenerate, without a sensitivity."""
     with one_blas_thread():
-        at = program.derivatives(optimum)
-        active = active_set(optimum, at)
+        at = _with_residuals(program, optimum, program.derivatives(optimum))
+        active, n_p = active_set(optimum, at), len(optimum.p)
         V = response(program.model, at)
         Q = directions(V)
         regular = regularity(optimum, at, active, Q)
@@ -98,15 +102,36 @@ def entry_of(program: Program, optimum: Optimum) -> tuple[Entry | None, Regulari
             mu_p=found.mu_p,
             path=at.h[limits:],
             path_p=path_v @ found.v_p + at.h_p[limits:],
-            cost_p=at.l_p,
-            cost_pp=at.l_pp
-            + at.l_vp.T @ found.v_p
-            - at.g_p.T @ found.lam_p
-            - at.h_p[active].T @ found.mu_p,
+            cost_p=at.l_p[:n_p],
+            cost_pp=(
+                at.l_pp
+                + at.l_vp.T @ found.v_p
+                - at.g_p.T @ found.lam_p
+                - at.h_p[active].T @ found.mu_p
+            )[:n_p, :n_p],
             hessian=_hessian(at, active, V),
             qp=condense(optimum, at, active, (program.lower, program.upper), Q),
         )
     return entry, regular
+
+
+def _with_residuals(program: Program, optimum: Optimum, at: Derivatives) -> Derivatives:
+    """Derivatives, with the residuals r of the final conditions as further parameters.
+
+    The equations are terminal(x) - r = 0, the last ones of g, so that the Lagrangian has + lam' r.
+    """
+    count = len(program.model.terminal_tolerances)
+    n_v, n_g, n_h = len(optimum.v), at.g_v.shape[0], len(at.h)
+    ends = np.zeros((n_g, count))
+    ends[n_g - count :] = -np.eye(count)
+    return replace(
+        at,
+        g_p=np.hstack((at.g_p, ends)),
+        h_p=np.hstack((at.h_p, np.zeros((n_h, count)))),
+        l_vp=np.hstack((at.l_vp, np.zeros((n_v, count)))),
+        l_p=np.concatenate((at.l_p, optimum.lam[n_g - count :])),
+        l_pp=np.pad(at.l_pp, (0, count)),
+    )
 
 
 def _hessian(at: Derivatives, active: np.ndarray, V: np.ndarray) -> np.ndarray:

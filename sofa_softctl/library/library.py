@@ -16,7 +16,7 @@ from sofa_softctl.acceptance import AcceptanceReport
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.correction import STEPS, corrected
 from sofa_softctl.library.entry import Entry
-from sofa_softctl.library.model import Model
+from sofa_softctl.library.model import Model, Signs, Simulation
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.status import Status
 
@@ -24,6 +24,10 @@ FEASIBLE = 1e-7
 """Tolerance of linearised limits, in their units."""
 CANDIDATES = 4
 """Number of entries tried for an answer."""
+SHIFTS = 2
+"""Number of second-order corrections before steps of sequential quadratic programming."""
+CLOSER = 0.5
+"""What such a correction must leave of the worst criterion for another one [-]."""
 
 
 class Correction(Enum):
@@ -52,8 +56,11 @@ class Answer:
     """SOLVED: it passed the acceptance test. REJECTED: it did not, do not execute it."""
     correction: Correction
     """How the nearest motion was adapted."""
+    shifts: int
+    """Second-order corrections after that: the same for final conditions that are shifted by what
+    the simulation missed."""
     steps: int
-    """Steps of sequential quadratic programming after that."""
+    """Steps of sequential quadratic programming after these."""
     nearest: int
     """Number of its entry."""
     mirrored: bool
@@ -96,6 +103,22 @@ class NearestEntry(NamedTuple):
     """Distance in the library's metric."""
 
 
+class _Asked(NamedTuple):
+    """What a query asks for."""
+
+    check: bool
+    accuracy: float
+    steps: int
+    refine: bool
+    end: float
+    """When nothing more is tried."""
+
+    @property
+    def late(self) -> bool:
+        """Whether that is over."""
+        return perf_counter() > self.end
+
+
 class _Candidate(NamedTuple):
     """An entry adapted to parameters, and its acceptance test."""
 
@@ -103,10 +126,10 @@ class _Candidate(NamedTuple):
     motion: Motion
     correction: Correction
     notes: tuple[str, ...]
+    shifts: int = 0
     steps: int = 0
+    simulated: Simulation | None = None
     report: AcceptanceReport | None = None
-    error: float = np.nan
-    cost: float = np.nan
 
     @property
     def passed(self) -> bool:
@@ -114,9 +137,14 @@ class _Candidate(NamedTuple):
         return self.report is not None and self.report.passed
 
     @property
+    def worst(self) -> float:
+        """Largest share of a limit of the test [-]."""
+        return np.inf if self.report is None else self.report.worst
+
+    @property
     def rank(self) -> tuple[bool, float]:
         """Sort key: those that passed first, then by the worst criterion."""
-        return not self.passed, np.inf if self.report is None else self.report.worst
+        return not self.passed, self.worst
 
 
 class TrajectoryLibrary:
@@ -159,7 +187,8 @@ class TrajectoryLibrary:
             self._p = grown
         self._p[len(self.entries)] = entry.p
         self.entries.append(entry)
-        self._slopes += np.linalg.norm(entry.v_p[self.model.u_at.ravel()], axis=0)
+        slopes = entry.v_p[self.model.u_at.ravel(), : len(entry.p)]
+        self._slopes += np.linalg.norm(slopes, axis=0)
         self._scaled = None
 
     def prepare(self) -> None:
@@ -219,32 +248,32 @@ class TrajectoryLibrary:
         """
         start = perf_counter()
         p = self._checked(p)
+        asked = _Asked(check, accuracy, steps if refine else 0, refine, start + budget)
         best: _Candidate | None = None
-        for near in self.nearest(p, candidates if check and refine else 1):
-            if best is not None and perf_counter() > start + budget:
-                break
-            with one_blas_thread():
-                found = self._candidate(near, p, start + budget, refine)
-                if check:
-                    found = self._tested(found, p, accuracy, start + budget, steps if refine else 0)
-            if best is None or found.rank < best.rank:
-                best = found
-            if best.passed:
-                break
+        with one_blas_thread():
+            for near in self.nearest(p, candidates if check and refine else 1):
+                if best is not None and asked.late:
+                    break
+                found = self._answered(near, p, asked)
+                best = found if best is None or found.rank < best.rank else best
+                if best.passed:
+                    break
         assert best is not None
+        simulated = best.simulated
         return Answer(
             p=p,
             v=self.model.unknowns(best.motion),
             motion=best.motion,
             status=Status.SOLVED if best.passed else Status.REJECTED,
             correction=best.correction,
+            shifts=best.shifts,
             steps=best.steps,
             nearest=best.near.number,
             mirrored=best.near.mirrored,
             distance=best.near.distance,
             report=best.report,
-            error=best.error,
-            cost=best.cost,
+            error=np.nan if simulated is None else simulated.error,
+            cost=np.nan if simulated is None else simulated.cost,
             outside=tuple(
                 f"{each.name} = {value:.4g} not in [{each.lower:.4g}, {each.upper:.4g}]"
                 for each, value in zip(self.model.parameters, p, strict=True)
@@ -254,39 +283,52 @@ class TrajectoryLibrary:
             notes=best.notes,
         )
 
-    def _candidate(self, near: NearestEntry, p: np.ndarray, end: float, refine: bool) -> _Candidate:
-        """The motion of an entry, adapted to p."""
-        entry, signs = self.entries[near.number], self.model.signs
-        turned = signs if near.mirrored else None
-        asked = p if turned is None else turned.p * p
-        v, correction, notes = self._adapted(entry, asked - entry.p, end, refine)
-        if turned is not None:
-            v = turned.v * v
-        return _Candidate(near, self.model.motion(v), correction, notes)
-
-    def _tested(
-        self, found: _Candidate, p: np.ndarray, accuracy: float, end: float, most: int
-    ) -> _Candidate:
-        """The motion after its acceptance test, corrected where it failed."""
-        motion: Motion | None = found.motion
-        near, signs = found.near, self.model.signs
-        asked = signs.p * p if near.mirrored and signs is not None else p
-        entry, hessian = self.entries[near.number], self._hessian(near)
-        cost = entry.expected_cost(asked - entry.p)
-        for steps in range(most + 1):
-            assert motion is not None
-            moved = self.model.simulate(motion, p)
-            report = self.model.report(moved, accuracy, cost)
-            now = found._replace(
-                motion=moved.motion, steps=steps, report=report, error=moved.error, cost=moved.cost
-            )
-            found = now if steps == 0 or now.rank < found.rank else found
-            if found.passed or moved.failure or perf_counter() > end or steps == most:
+    def _answered(self, near: NearestEntry, p: np.ndarray, asked: _Asked) -> _Candidate:
+        """An entry's motion for p, corrected where it fails its acceptance test."""
+        entry, signs = self.entries[near.number], self.model.signs if near.mirrored else None
+        own = p if signs is None else signs.p * p
+        residual = np.zeros(len(self.model.terminal_tolerances))
+        cost, best = entry.expected_cost(own - entry.p), None
+        for shifts in range(1 + (SHIFTS if asked.refine else 0)):
+            change = np.concatenate((own - entry.p, residual))
+            v, correction, notes = self._adapted(entry, change, asked)
+            motion = self.model.motion(v if signs is None else signs.v * v)
+            now = _Candidate(near, motion, correction, notes, shifts)
+            if not asked.check:
+                return now
+            now = self._tested(now, p, asked, cost)
+            closer = best is None or now.worst < CLOSER * best.worst
+            best = now if best is None or now.rank < best.rank else best
+            if best.passed or not closer or asked.late:
                 break
-            motion = corrected(self.model, moved, p, hessian)
+            residual = residual - self._missed(now, own, signs)
+        assert best is not None
+        return self._stepped(best, p, asked, cost)
+
+    def _stepped(self, best: _Candidate, p: np.ndarray, asked: _Asked, cost: float) -> _Candidate:
+        """It after steps of sequential quadratic programming."""
+        now = best
+        for steps in range(1, asked.steps + 1):
+            if best.passed or asked.late or now.simulated is None or now.simulated.failure:
+                break
+            motion = corrected(self.model, now.simulated, p, self._hessian(now.near))
             if motion is None:
                 break
-        return found
+            now = self._tested(now._replace(motion=motion, steps=steps), p, asked, cost)
+            best = now if now.rank < best.rank else best
+        return best
+
+    def _tested(self, now: _Candidate, p: np.ndarray, asked: _Asked, cost: float) -> _Candidate:
+        """It with its acceptance test."""
+        moved = self.model.simulate(now.motion, p)
+        report = self.model.report(moved, asked.accuracy, cost)
+        return now._replace(motion=moved.motion, simulated=moved, report=report)
+
+    def _missed(self, now: _Candidate, own: np.ndarray, signs: Signs | None) -> np.ndarray:
+        """Residual of the final conditions, of the entry as it is where it was mirrored."""
+        motion = now.motion
+        end = motion.x[-1] if signs is None else signs.v[self.model.x_at[-1]] * motion.x[-1]
+        return self.model.tapes["terminal"](end, motion.z, own)
 
     def _hessian(self, near: NearestEntry) -> np.ndarray:
         """Hessian of an entry, as it is or mirrored."""
@@ -297,10 +339,10 @@ class TrajectoryLibrary:
         return found * turned * turned[:, None]
 
     def _adapted(
-        self, entry: Entry, dp: np.ndarray, end: float, refine: bool
+        self, entry: Entry, dp: np.ndarray, asked: _Asked
     ) -> tuple[np.ndarray, Correction, tuple[str, ...]]:
         """(5) where (6c) and (6d) hold, else the tangent QP; both within the limits of inputs."""
-        if not refine:
+        if not asked.refine:
             return entry.v, Correction.NONE, ()
         v = entry.v + entry.v_p @ dp
         lower, upper = self.model.lower, self.model.upper
@@ -310,7 +352,7 @@ class TrajectoryLibrary:
             return np.clip(v, lower, upper), Correction.LINEAR, ()
         begin = perf_counter()
         clipped = np.clip(v, lower, upper)
-        if begin + self._qp_seconds > end:
+        if begin + self._qp_seconds > asked.end:
             return clipped, Correction.CLIPPED, ()
         found = entry.qp.solve(dp)
         self._qp_seconds = max(0.9 * self._qp_seconds, perf_counter() - begin)

@@ -45,3 +45,19 @@ def test_a_motion_that_costs_too_much_is_not_accepted(arm_program, arm_entry):
     assert [each.name for each in report.criteria if not each.passed][:1] == ["cost"]
     free = [each.name for each in model.report(costly).criteria]
     assert "cost" not in free
+
+
+def test_residuals_of_final_conditions_are_parameters_too(make_cart):
+    """The cart's place is to be p_0 + r: r moves the motion as p_0 does. Its last speed is to be r:
+    the optima at +-r, solved for a problem that asks for that, differ as the derivative says."""
+    from sofa_softctl.library.build import solve
+    from sofa_softctl.library.ocp.shooting import Program
+
+    p = np.array([0.3, 0.0])
+    v_p = solve(Program(make_cart()), p).entry.v_p
+    np.testing.assert_allclose(v_p[:, 2], v_p[:, 0], atol=1e-8)
+    ends = []
+    for r in (-0.05, 0.05):
+        program = Program(make_cart(terminal=lambda x, z, p, r=r: [x[0] - p[0], x[1] - r]))
+        ends.append(program.solve(p).v)
+    np.testing.assert_allclose(v_p[:, 3], (ends[1] - ends[0]) / 0.1, atol=1e-6)
