@@ -1,8 +1,7 @@
-"""Build a library from random tasks, until a thousand in a row need no new motion."""
+"""Build a library from random tasks, until it fails few of them."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
@@ -15,16 +14,21 @@ import numpy as np
 
 from sofa_softctl._internal.executors.again import in_order, lost_workers
 from sofa_softctl.errors import LibraryError
-from sofa_softctl.library.correction import STEPS
 from sofa_softctl.library.entry import Entry, entry_of
+from sofa_softctl.library.feasibility import LEAST, Feasibility
 from sofa_softctl.library.library import CANDIDATES, Answer, Correction, TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
 from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.stopping import SOLVED_SHARE, Window
 from sofa_softctl.library.storage import LibraryFile, check_for_library
+from sofa_softctl.library.task_chain import TaskChain
+from sofa_softctl.library.trials import Trial, Trials
 from sofa_softctl.status import Status
 
 CHAINS = 8
 """Number of parallel chains of tasks; the library does not depend on the number of workers."""
+NO_MOTION = "no motion"
+"""Why a task that has none was skipped."""
 KEEP_EVERY = 2.0
 """Interval at which counts are written without a new motion [s]."""
 
@@ -39,58 +43,24 @@ class BuildCounts:
     """Solved nonlinear programs."""
     infeasible: int = 0
     """Of these, those without a solution: skipped."""
+    not_converged: int = 0
+    """Of these, those that the solver gave up: skipped."""
+    spared: int = 0
+    """Of these, those whose task another motion of the same round answers."""
     degenerate: int = 0
     """Of these, those whose optimum has no sensitivity: skipped."""
     by_sensitivity: int = 0
     """Problems answered by the linear correction."""
     by_qp: int = 0
     """Problems answered by the tangent QP."""
+    by_shifts: int = 0
+    """Problems answered after second-order corrections."""
     by_steps: int = 0
     """Problems answered after further steps of sequential quadratic programming."""
-    run: int = 0
-    """Current run of problems that needed no new motion."""
-    longest: int = 0
-    """The longest such run."""
+    presumed: int = 0
+    """Problems that were not solved, as they presumably have no solution."""
     seconds: float = 0.0
     """Time [s]."""
-
-
-@dataclass
-class TaskChain:
-    """A sequence of tasks, each from the end of the last one."""
-
-    rng: np.random.Generator
-    """Random generator."""
-    state: Any = None
-    """State of the problem's `draw`."""
-    end: np.ndarray | None = None
-    """State at the end of the last motion, shape (n_x,); None: there is none."""
-    drawn: Any = None
-    """State of `draw` if the last task is done."""
-
-    def draw(self, problem: OptimalControlProblem) -> np.ndarray:
-        """Draw the parameters of a next task, shape (n_p,)."""
-        if problem.draw is None:
-            return self.rng.uniform(problem.lower, problem.upper)
-        p, self.drawn = problem.draw(self.rng, self.state, self.end)
-        return np.asarray(p, float)
-
-    def finish(self, end: np.ndarray) -> None:
-        """Mark the last task as done, with its final state."""
-        self.state, self.end = self.drawn, end
-
-    def to_json(self) -> dict[str, Any]:
-        """The chain as JSON."""
-        end = None if self.end is None else self.end.tolist()
-        return {"rng": self.rng.bit_generator.state, "state": self.state, "end": end}
-
-    @staticmethod
-    def from_json(saved: dict[str, Any]) -> TaskChain:
-        """The chain from `to_json`."""
-        rng = np.random.default_rng()
-        rng.bit_generator.state = saved["rng"]
-        end = None if saved["end"] is None else np.array(saved["end"])
-        return TaskChain(rng, saved["state"], end)
 
 
 class Solved(NamedTuple):
@@ -114,36 +84,38 @@ class BuildProgress:
     """Motions in the library."""
     counts: BuildCounts
     """Counts so far."""
-    wanted: int
-    """Successes in a row at which it ends."""
+    bound: float
+    """Upper bound of the share of tasks that the library fails [-]."""
 
 
 @dataclass
 class Builder:
     """Algorithm 1 for a problem and a file.
 
-    Tasks are drawn in several chains, one of each a round. Those that the library at the
-    beginning of the round does not answer well enough are solved in parallel and added in the order
-    of the chains.
+    Tasks are drawn in several chains, one of each a round. Those that the library at the beginning
+    of the round does not answer well enough are solved in parallel. Their optima join in the order
+    of the chains, but for those whose tasks are known by then. Building ends when the tasks since
+    the last new motion bound the share that the library fails.
 
-    Source: Marcucci et al., Algorithm 1. Departure: several entries are tried before a task is
-        solved, as answers are simulated here anyway; the library is then smaller.
+    Source: Marcucci et al., Algorithm 1. Departures: answers are tested and corrected before a task
+        is solved, of several entries; it ends by a confidence bound.
     """
 
     program: Program
     """Nonlinear program of the problem."""
     file: LibraryFile
     """File of the library."""
-    successes: int = 1000
-    """n_succ at which it ends."""
+    failure_rate: float = 0.01
+    """Share of tasks that the library may fail when it ends, see `stopping.Window` [-]."""
     seed: int = 0
     """Seed of all random numbers."""
     most: int = 5000
     """Maximum number of motions."""
     candidates: int = CANDIDATES
     """Number of entries tried for a task; 1 in the paper."""
-    steps: int = STEPS
-    """Number of corrections after which a task counts as known."""
+    steps: int = 1
+    """Steps of sequential quadratic programming after which a task still counts as known: 0 makes
+    more motions and faster answers, 2 fewer motions."""
     accuracy: float = 1.0
     """Allowed error of answers, relative to the problem's tolerance."""
     executor: Executor | None = None
@@ -155,12 +127,18 @@ class Builder:
     library: TrajectoryLibrary = field(init=False)
     counts: BuildCounts = field(init=False)
     chains: list[TaskChain] = field(init=False)
-    recent: deque[bool] = field(init=False)
-    """Whether each of the last thousand tasks needed no new motion."""
-    begun_with: int | None = field(init=False)
-    """Seed that the library was begun with; None: a file of an earlier version does not say."""
-    skipped: list[list[float]] = field(init=False)
-    """Parameters at which there is no solution or a degenerate one."""
+    window: Window = field(init=False)
+    """Tasks since the last new motion."""
+    grown: list[int] = field(init=False)
+    """Number of tasks that were asked with 0, 1, 2, ... motions."""
+    begun_with: int = field(init=False)
+    """Seed that the library was begun with."""
+    skipped: list[list[Any]] = field(init=False)
+    """Parameters at which no motion was made, and why."""
+    trials: Trials = field(init=False)
+    """Tests of motions that are in the file."""
+    _trials: list[Trial] = field(init=False, default_factory=list)
+    """Those that are not yet."""
     _seen: int = field(init=False)
     """`changes` of the file when it was read."""
 
@@ -173,45 +151,41 @@ class Builder:
         """Read motions and state of building from the file."""
         self._seen = self.file.changes
         self.library = self.file.library()
-        self.recent = deque(maxlen=1000)
+        self.trials = self.library.trials
         saved = self.file.about("state")
-        self.begun_with = self.seed if saved is None else saved.get("seed")
         if saved is None:
+            self.begun_with = self.seed
             seeds = np.random.SeedSequence(self.seed).spawn(CHAINS)
             self.chains = [TaskChain(np.random.default_rng(seed)) for seed in seeds]
-            self.counts, self.skipped = BuildCounts(), []
-        else:
-            self.chains = [TaskChain.from_json(each) for each in saved["chains"]]
-            self.counts, self.skipped = BuildCounts(**saved["counts"]), saved["skipped"]
-            if saved["asked"] != self._asked:  # the tasks until now were answered in another way
-                self.counts.run = 0
+            self.counts, self.window = BuildCounts(), Window()
+            self.grown, self.skipped = [0], []
+            return
+        self.begun_with = saved["seed"]
+        self.chains = [TaskChain.from_json(each) for each in saved["chains"]]
+        self.counts, self.window = BuildCounts(**saved["counts"]), Window(**saved["window"])
+        self.grown, self.skipped = saved["grown"], saved["skipped"]
+        if saved["asked"] != self._asked:  # the tasks until now were answered in another way
+            self.window = Window()
 
     @property
     def _asked(self) -> list[float]:
         """How tasks are answered."""
-        return [self.accuracy, self.candidates]
+        return [self.accuracy, self.candidates, self.steps]
+
+    @property
+    def bound(self) -> float:
+        """Upper bound of the share of tasks with a motion that the library fails [-]."""
+        return self.window.bound(len(self.library))
 
     @property
     def done(self) -> bool:
-        """Whether enough tasks in a row needed no new motion, or the maximum is reached."""
-        return self.counts.run >= self.successes or self.full
+        """Whether the bound is low enough, or the maximum number of motions is reached."""
+        return self.full or self.bound <= self.failure_rate
 
     @property
     def full(self) -> bool:
         """Whether the maximum number of motions is reached."""
         return len(self.library) >= self.most
-
-    def remaining(self) -> float:
-        """Expected number of tasks until enough in a row need no new motion.
-
-        (q^-n - q^-r) / (1 - q), with q the share of recent tasks that needed none, n the wanted
-        run and r the current one. As the library grows, it falls faster than that.
-        """
-        unknown = (len(self.recent) - sum(self.recent) + 1.0) / (len(self.recent) + 2.0)
-        wanted, had = -np.log1p(-unknown) * np.array([self.successes, self.counts.run])
-        with np.errstate(over="ignore", invalid="ignore"):
-            expected = (np.exp(wanted) - np.exp(had)) / unknown
-        return float(expected) if np.isfinite(expected) else float("inf")
 
     def build(self, progress: Callable[[BuildProgress], None] | None = None) -> TrajectoryLibrary:
         """Build until it is done.
@@ -236,76 +210,121 @@ class Builder:
                 self.keep(new)
                 kept = now
             if progress is not None:
-                progress(BuildProgress(len(self.library), self.counts, self.successes))
+                progress(BuildProgress(len(self.library), self.counts, self.bound))
+        self.library.learn(self.trials)
         return self.library
 
     def keep(self, new: list[Entry]) -> None:
-        """Write new motions and the state to the file."""
+        """Write new motions, trials and the state to the file."""
         state = {
             "counts": asdict(self.counts),
             "chains": [each.to_json() for each in self.chains],
+            "window": asdict(self.window),
+            "grown": self.grown,
             "skipped": self.skipped,
-            "successes": self.successes,
+            "failure_rate": self.failure_rate,
             "seed": self.begun_with,
             "asked": self._asked,
         }
-        self.file.append(new, state)
+        n_p = len(self.library.model.parameters)
+        trials = Trials.of(self._trials, n_p)
+        self.file.append(new, state, trials)
+        self.trials = Trials.joined([self.trials, trials], n_p)
+        self._trials.clear()
 
     def round(self) -> list[Entry]:
         """Do one task of each chain; returns the new motions."""
         asked = [(chain, chain.draw(self.program.problem)) for chain in self.chains]
-        good = [self._answered(chain, p) for chain, p in asked]
-        poor = [pair for pair, answered in zip(asked, good, strict=True) if answered is None]
-        solved = iter(self._solve([p for _, p in poor]))
-        new = []
-        for (chain, p), answered in zip(asked, good, strict=True):
-            if self.done:
-                break
+        answers = [self._query(p) for _, p in asked]
+        poor = [pair for pair, answer in zip(asked, answers, strict=True) if answer is None]
+        presumed = self._presumed(poor)
+        solved = iter(self._solve([p for k, (_, p) in enumerate(poor) if k not in presumed]))
+        number, new = 0, list[Entry]()
+        for (chain, p), answer in zip(asked, answers, strict=True):
             self.counts.plannings += 1
-            self.recent.append(answered is not None)
-            if answered is not None:
-                self._count(answered)
-                self.counts.run += 1
-                self.counts.longest = max(self.counts.longest, self.counts.run)
+            self.grown[-1] += 1
+            if answer is not None:
+                self._count(answer)
+                chain.finish(answer.motion.x[-1])
                 continue
-            entry = self._take(chain, p, next(solved))
-            if entry is not None:
-                new.append(entry)
+            if number in presumed:
+                self.counts.presumed += 1
+                self.window.presumed += 1
+                chain.skip()
+            else:
+                new += self._take(chain, p, next(solved), fresh=not new)
+            number += 1
+        if new:
+            self.window = Window()
         return new
 
-    def _count(self, answer: Answer) -> None:
-        """Count a good answer by what it took."""
-        if answer.steps:
-            self.counts.by_steps += 1
-        else:
-            self.counts.by_sensitivity += answer.correction is Correction.LINEAR
-            self.counts.by_qp += answer.correction is not Correction.LINEAR
+    def _presumed(self, poor: list[tuple[TaskChain, np.ndarray]]) -> set[int]:
+        """Which of these tasks are not solved, as they presumably have no motion."""
+        if not poor or self.counts.infeasible < LEAST:
+            return set()
+        known, model = self.trials, self.program.model
+        own = Feasibility(
+            self.program.problem.lower,
+            self.program.problem.upper,
+            known.p[known.passed],
+            np.array([row[:-1] for row in self.skipped if row[-1] == NO_MOTION], float),
+            None if model.signs is None else model.signs.p,
+        )
+        return {
+            k
+            for k, (chain, p) in enumerate(poor)
+            if own.presumes_none(p) and chain.rng.random() > SOLVED_SHARE
+        }
 
-    def _answered(self, chain: TaskChain, p: np.ndarray) -> Answer | None:
-        """The library's answer, if it is good enough; the chain advances."""
+    def _query(self, p: np.ndarray) -> Answer | None:
+        """The library's answer, if it is good enough."""
         if not len(self.library):
             return None
         answer = self.library.query(
             p, accuracy=self.accuracy, candidates=self.candidates, steps=self.steps
         )
-        if not answer.status.ok:
-            return None
-        chain.finish(answer.motion.x[-1])
-        return answer
+        self._trials.extend(answer.trials)
+        return answer if answer.status.ok else None
 
-    def _take(self, chain: TaskChain, p: np.ndarray, solved: Solved) -> Entry | None:
-        """Count the solve; returns the new motion, if there is one."""
+    def _count(self, answer: Answer) -> None:
+        """Count a good answer by what it took."""
+        self.window.tasks += 1
+        if answer.steps:
+            self.counts.by_steps += 1
+        elif answer.shifts:
+            self.counts.by_shifts += 1
+        else:
+            self.counts.by_sensitivity += answer.correction is Correction.LINEAR
+            self.counts.by_qp += answer.correction is not Correction.LINEAR
+
+    def _take(self, chain: TaskChain, p: np.ndarray, solved: Solved, *, fresh: bool) -> list[Entry]:
+        """Count the solve; returns the new motion, if there is one.
+
+        fresh: no motion joined in this round before.
+        """
         self.counts.solved += 1
-        if solved.end is not None:
+        self.window.tasks += 1
+        if solved.end is None:
+            chain.skip()
+        else:
             chain.finish(solved.end)
         if solved.entry is not None:
-            self.counts.run = 0
+            if not fresh and self._query(p) is not None:
+                self.counts.spared += 1
+                return []
             self.library.add(solved.entry)
-            return solved.entry
-        self.counts.infeasible += not solved.status.ok
-        self.counts.degenerate += solved.status.ok
-        self.skipped.append([*p.tolist(), solved.why])  # type: ignore[list-item]
-        return None
+            self.grown.append(0)
+            return [solved.entry]
+        if solved.status is Status.INFEASIBLE:
+            self.counts.infeasible += 1
+            self.window.infeasible += 1
+        else:
+            self.counts.not_converged += not solved.status.ok
+            self.counts.degenerate += solved.status.ok
+            self.window.failures += 1
+        why = NO_MOTION if solved.status is Status.INFEASIBLE else solved.why
+        self.skipped.append([*p.tolist(), why])
+        return []
 
     def _solve(self, asked: list[np.ndarray]) -> list[Solved]:
         if self.executor is None:

@@ -18,6 +18,7 @@ from sofa_softctl.library.correction import STEPS, corrected
 from sofa_softctl.library.entry import Entry
 from sofa_softctl.library.model import Model, Signs, Simulation
 from sofa_softctl.library.ocp.problem import Motion
+from sofa_softctl.library.trials import Coverage, Trial, Trials
 from sofa_softctl.status import Status
 
 FEASIBLE = 1e-7
@@ -73,8 +74,15 @@ class Answer:
     """Error of the motion in simulation; NaN if it was not simulated."""
     cost: float
     """Its cost in simulation; NaN if it was not simulated."""
-    outside: tuple[str, ...]
-    """Parameters beyond the library's range."""
+    expected_error: float
+    """Error that 95 % of motions at such a distance kept to when the library was built, adapted but
+    not corrected; infinite: unknown."""
+    outside: bool
+    """Whether it is outside of the regions of all entries, in which answers passed before."""
+    beyond: tuple[str, ...]
+    """Parameters beyond the problem's range."""
+    trials: tuple[Trial, ...]
+    """Tests of the motions that were tried."""
     seconds: float
     """Computing time [s]."""
     notes: tuple[str, ...] = ()
@@ -87,8 +95,10 @@ class Answer:
         if not self.status.ok:
             why = UNCHECKED if self.report is None else self.report.reason
             reasons.append(f"{why} Do not execute it.")
-        if self.outside:
-            reasons.append(f"Beyond the library's range: {', '.join(self.outside)}.")
+        if self.beyond:
+            reasons.append(f"Beyond the problem's range: {', '.join(self.beyond)}.")
+        elif self.outside and not self.status.ok:
+            reasons.append("No motion of the library has passed a test at such parameters before.")
         return " ".join((*reasons, *self.notes))
 
 
@@ -130,6 +140,8 @@ class _Candidate(NamedTuple):
     steps: int = 0
     simulated: Simulation | None = None
     report: AcceptanceReport | None = None
+    first_error: float = np.inf
+    """Error before corrections."""
 
     @property
     def passed(self) -> bool:
@@ -162,10 +174,11 @@ class TrajectoryLibrary:
         self.entries: list[Entry] = []
         self._p = np.empty((0, len(model.parameters)))
         self._slopes = np.zeros(len(model.parameters))
-        self._scaled: np.ndarray | None = None
         self._qp_seconds = 0.0
+        self._scaled: np.ndarray | None = None
         for entry in entries:
             self.add(entry)
+        self.learn(Trials.of([], len(model.parameters)))
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -191,6 +204,11 @@ class TrajectoryLibrary:
         self._slopes += np.linalg.norm(slopes, axis=0)
         self._scaled = None
 
+    def learn(self, trials: Trials) -> None:
+        """Take over trials of its motions: they say where these are good."""
+        self.trials = trials
+        self.coverage = Coverage.of(trials, self._p[: len(self.entries)], self.scale)
+
     def prepare(self) -> None:
         """Set up the QPs of all entries, which the first answers would otherwise do."""
         for entry in self.entries:
@@ -198,6 +216,22 @@ class TrajectoryLibrary:
 
     def nearest(self, p: np.ndarray, count: int = 1) -> list[NearestEntry]:
         """The entries nearest to parameters p, each as it is or mirrored, nearest first.
+
+        Raises:
+            LibraryError: The library is empty.
+        """
+        return self._ranked(*self._distances(p), count)
+
+    @staticmethod
+    def _ranked(least: np.ndarray, turned: np.ndarray, count: int) -> list[NearestEntry]:
+        """The entries of least distances."""
+        count = min(count, len(least))
+        best = np.argpartition(least, count - 1)[:count]
+        best = best[np.argsort(least[best], kind="stable")]
+        return [NearestEntry(int(k), bool(turned[k]), float(least[k])) for k in best]
+
+    def _distances(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Distance of p to each entry, and whether it is to the mirrored one.
 
         Raises:
             LibraryError: The library is empty.
@@ -210,11 +244,7 @@ class TrajectoryLibrary:
         asked = [p] if signs is None else [p, signs.p * p]
         apart = self._scaled - (np.array(asked) * self.scale)[:, None]
         far = np.sqrt(np.einsum("ijk,ijk->ij", apart, apart))
-        turned, least = far.argmin(axis=0), far.min(axis=0)
-        count = min(count, len(least))
-        best = np.argpartition(least, count - 1)[:count]
-        best = best[np.argsort(least[best], kind="stable")]
-        return [NearestEntry(int(k), bool(turned[k]), float(least[k])) for k in best]
+        return far.min(axis=0), far.argmin(axis=0).astype(bool)
 
     def query(
         self,
@@ -250,11 +280,15 @@ class TrajectoryLibrary:
         p = self._checked(p)
         asked = _Asked(check, accuracy, steps if refine else 0, refine, start + budget)
         best: _Candidate | None = None
+        trials: list[Trial] = []
+        least, turned = self._distances(p)
+        radii = self.coverage.radii
         with one_blas_thread():
-            for near in self.nearest(p, candidates if check and refine else 1):
+            for near in self._ranked(least, turned, candidates if check and refine else 1):
                 if best is not None and asked.late:
                     break
                 found = self._answered(near, p, asked)
+                trials += self._trial(found, p)
                 best = found if best is None or found.rank < best.rank else best
                 if best.passed:
                     break
@@ -274,7 +308,10 @@ class TrajectoryLibrary:
             report=best.report,
             error=np.nan if simulated is None else simulated.error,
             cost=np.nan if simulated is None else simulated.cost,
-            outside=tuple(
+            expected_error=self.coverage.expected_error(best.near.distance),
+            outside=not bool((least[: len(radii)] <= radii).any()),
+            trials=tuple(trials),
+            beyond=tuple(
                 f"{each.name} = {value:.4g} not in [{each.lower:.4g}, {each.upper:.4g}]"
                 for each, value in zip(self.model.parameters, p, strict=True)
                 if not each.lower - 1e-12 <= value <= each.upper + 1e-12
@@ -297,6 +334,9 @@ class TrajectoryLibrary:
             if not asked.check:
                 return now
             now = self._tested(now, p, asked, cost)
+            if best is None and now.simulated is not None:
+                first = now.simulated.error
+            now = now._replace(first_error=first)
             closer = best is None or now.worst < CLOSER * best.worst
             best = now if best is None or now.rank < best.rank else best
             if best.passed or not closer or asked.late:
@@ -323,6 +363,15 @@ class TrajectoryLibrary:
         moved = self.model.simulate(now.motion, p)
         report = self.model.report(moved, asked.accuracy, cost)
         return now._replace(motion=moved.motion, simulated=moved, report=report)
+
+    def _trial(self, found: _Candidate, p: np.ndarray) -> list[Trial]:
+        """The test of a motion, if there was one."""
+        if found.simulated is None:
+            return []
+        near, signs = found.near, self.model.signs
+        own = p if signs is None or not near.mirrored else signs.p * p
+        error = found.first_error if np.isfinite(found.first_error) else np.inf
+        return [Trial(near.number, own, error, found.passed)]
 
     def _missed(self, now: _Candidate, own: np.ndarray, signs: Signs | None) -> np.ndarray:
         """Residual of the final conditions, of the entry as it is where it was mirrored."""

@@ -2,8 +2,9 @@
 
 Table `about`: one row a name, values as JSON: version of the package, name and digest of the
 problem, its model without the formulas, and the state of building. Table `formulas`: the tapes of
-the problem, each an .npz file. Table `entries`: one row a motion, its arrays as an .npz file. Each
-row has a checksum. New motions and the state of building are written in one transaction.
+the problem, each an .npz file. Table `entries`: one row a motion, its arrays as an .npz file. Table
+`trials`: its motions' trials on random tasks, some a row. Each row has a checksum. New motions,
+trials and the state of building are written in one transaction.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import fcntl
 import json
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -29,8 +30,11 @@ from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.model import FORMULAS, Model
 from sofa_softctl.library.ocp.problem import Parameter, Variable
 from sofa_softctl.library.ocp.tape import DAMAGED, Tape
+from sofa_softctl.library.trials import Trials
 
-FORMAT = 2
+T = TypeVar("T")
+
+FORMAT = 3
 """Version of the tables, SQLite's user_version."""
 
 _SCHEMA = SqliteSchema(
@@ -42,9 +46,10 @@ _SCHEMA = SqliteSchema(
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL);
 CREATE TABLE formulas (name TEXT PRIMARY KEY, data BLOB NOT NULL, checksum INTEGER NOT NULL);
 CREATE TABLE entries (id INTEGER PRIMARY KEY, data BLOB NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE trials (id INTEGER PRIMARY KEY, data BLOB NOT NULL, checksum INTEGER NOT NULL);
 """,
     error=LibraryError,
-    outdated="It has no formulas to test answers with: build it anew.",
+    outdated="It lacks what answers need now: build it anew.",
     checked=True,
 )
 
@@ -157,41 +162,54 @@ class LibraryFile:
         return int(self._file.row("SELECT COUNT(*) FROM entries")[0])
 
     def library(self) -> TrajectoryLibrary:
-        """All motions, in memory."""
-        entries = []
-        for number, data, checksum in self._file.rows(
-            "SELECT id, data, checksum FROM entries ORDER BY id"
-        ):
-            if not isinstance(data, bytes) or _sum(data, number) != checksum:
-                raise self._damaged(f"motion {number}")
-            try:
-                entries.append(Entry.from_bytes(data))
-            except DAMAGED as reason:
-                raise self._damaged(f"motion {number}") from reason
-        return TrajectoryLibrary(self.model, entries)
+        """All motions, in memory, and what is known of them."""
+        found = TrajectoryLibrary(self.model, self._all("entries", "motion", Entry.from_bytes))
+        parts = self._all("trials", "part of its trials", Trials.from_bytes)
+        found.learn(Trials.joined(parts, len(self.model.parameters)))
+        return found
 
-    def append(self, entries: Sequence[Entry], state: Any) -> None:
-        """Add motions, and update the state of building.
+    def _all(self, table: str, what: str, read: Callable[[bytes], T]) -> list[T]:
+        """All rows of a table."""
+        found = []
+        for number, data, checksum in self._file.rows(
+            f"SELECT id, data, checksum FROM {table} ORDER BY id"
+        ):
+            if not isinstance(data, bytes) or _sum(data, f"{table} {number}") != checksum:
+                raise self._damaged(f"{what} {number}")
+            try:
+                found.append(read(data))
+            except DAMAGED as reason:
+                raise self._damaged(f"{what} {number}") from reason
+        return found
+
+    def append(self, entries: Sequence[Entry], state: Any, trials: Trials) -> None:
+        """Add motions and trials, and update the state of building.
 
         Args:
             entries: New motions.
             state: Values for JSON.
+            trials: New trials.
 
         Raises:
             LibraryError: It could not be written; the file is as it was.
         """
         with self._file.transaction():
-            for number, entry in enumerate(entries, len(self) + 1):
-                data = entry.to_bytes()
-                self._file.execute(
-                    "INSERT INTO entries VALUES (?, ?, ?)", number, data, _sum(data, number)
-                )
+            for entry in entries:
+                self._add("entries", entry.to_bytes())
+            if len(trials):
+                self._add("trials", trials.to_bytes())
             text = json.dumps(state)
             self._file.execute(
                 "UPDATE about SET value = ?, checksum = ? WHERE name = 'state'",
                 text,
                 _sum(text, "state"),
             )
+
+    def _add(self, table: str, data: bytes) -> None:
+        """Add a row to a table."""
+        number = 1 + int(self._file.row(f"SELECT COUNT(*) FROM {table}")[0])
+        checksum = _sum(data, f"{table} {number}")
+        self._file.execute(f"INSERT INTO {table} VALUES (?, ?, ?)", number, data, checksum)
 
     @property
     def changes(self) -> int:
@@ -236,7 +254,7 @@ def load(path: str | os.PathLike[str]) -> TrajectoryLibrary:
         return file.library()
 
 
-def _sum(data: str | bytes, name: str | int) -> int:
+def _sum(data: str | bytes, name: str) -> int:
     """Checksum of a record, its name included."""
     raw = data.encode() if isinstance(data, str) else data
     return zlib.crc32(raw, zlib.crc32(str(name).encode()))

@@ -12,17 +12,15 @@ import numpy as np
 
 from sofa_softctl._internal.blas_threads import one_blas_thread
 from sofa_softctl._internal.interrupt import interrupted_after
-from sofa_softctl.library.build import TaskChain
 from sofa_softctl.library.entry import Entry
 from sofa_softctl.library.library import CANDIDATES, TrajectoryLibrary
 from sofa_softctl.library.ocp.directions import directions, free_directions, response
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Optimum, Program
+from sofa_softctl.library.task_chain import TaskChain
 from sofa_softctl.library.verification import Verification
 from sofa_softctl.status import Status
 
-CAUGHT = 5
-"""Tasks in a row without a motion from one state, after which a chain of tasks begins anew."""
 ACTIVE = 1e-6
 """Largest value of an inequality that counts as active for stationarity."""
 
@@ -56,7 +54,7 @@ def verify(
 ) -> Verification:
     """Verify answers to a chain of random tasks, as in building but of another seed.
 
-    Tasks that neither the library nor the solver has a motion for are counted apart. After `CAUGHT`
+    Tasks that neither the library nor the solver has a motion for are counted apart. After some
     of them in a row from one state, the chain begins anew: from there no task may have one. Ctrl-C
     ends it after the present task: the result is that of the tasks done.
 
@@ -99,16 +97,11 @@ def verify(
         corrections=dict(+run.corrections),
         tolerance=problem.tolerance,
         infeasible=run.infeasible,
-        restarts=run.restarts,
+        restarts=chain.restarts,
         error_unit=problem.error_unit,
         cost_unit=problem.cost_unit,
         **columns,
     )
-
-
-def begin_anew(chain: TaskChain) -> None:
-    """Forget where the last motion of a chain of tasks ended; random numbers go on."""
-    chain.state = chain.end = None
 
 
 @dataclass
@@ -127,9 +120,6 @@ class _Run:
     statuses: Counter[str] = field(default_factory=Counter)
     corrections: Counter[str] = field(default_factory=Counter)
     infeasible: int = 0
-    caught: int = 0
-    """Tasks in a row without a motion."""
-    restarts: int = 0
 
     def one(self) -> bool:
         """Do a task; returns whether it counts: it has a motion."""
@@ -139,9 +129,9 @@ class _Run:
         executed = answer.status.ok or not self.options["check"]
         cold = program.solve(p) if self.solve or not executed else None
         if cold is not None and not cold.status.ok and not answer.status.ok:
-            self._without_motion()
+            self.infeasible += 1
+            self.chain.skip()
             return False
-        self.caught = 0
         self.asked.append(p)
         self.statuses[answer.status.name] += 1
         self.corrections[answer.correction.name] += executed
@@ -167,13 +157,6 @@ class _Run:
             )
         )
         return True
-
-    def _without_motion(self) -> None:
-        self.infeasible += 1
-        self.caught += 1
-        if self.caught == CAUGHT:
-            begin_anew(self.chain)
-            self.caught, self.restarts = 0, self.restarts + 1
 
 
 def _seconds(found: Optimum | None) -> float:
