@@ -1,0 +1,68 @@
+"""How many motions and tasks a library will take, from how it has grown so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sofa_softctl.library.stopping import tasks_wanted
+
+QUANTILES = (0.1, 0.5, 0.9)
+"""Given of each number."""
+FAR = 20_000
+"""Number of motions beyond which nothing is said."""
+
+
+class Forecast(NamedTuple):
+    """Expected numbers at the end: 10 %, 50 % and 90 % quantiles, shape (3,)."""
+
+    motions: np.ndarray
+    """Motions, at most `FAR`."""
+    tasks: np.ndarray
+    """Random tasks from now on."""
+
+
+def forecast(grown: Sequence[int], failure_rate: float) -> Forecast:
+    """Forecast of a library.
+
+    With k motions a task is unknown with probability min(1, a k^-b); a and b are weighted by
+    their likelihood, and the end comes where enough tasks in a row are known.
+
+    Args:
+        grown: Number of tasks that were asked with 1, 2, ... motions; all but the last ended by a
+            new motion.
+        failure_rate: Share of failures at which building ends [-].
+    """
+    tasks = np.asarray(grown, float)
+    now, sizes = len(tasks), np.arange(1, len(tasks) + 1)
+    later = np.unique(np.geomspace(now, FAR, 200).astype(int))
+    wanted = np.array([tasks_wanted(failure_rate, int(k)) for k in later], float)
+    rates, slopes = np.meshgrid(np.geomspace(1e-4, 0.98, 40), np.linspace(0.0, 3.0, 31))
+    weights, motions, remaining = [], [], []
+    for rate, slope in zip(rates.ravel(), slopes.ravel(), strict=True):
+        share = np.clip(rate * (sizes / now) ** -slope, 1e-9, 1.0 - 1e-9)
+        rows = (tasks - 1.0) * np.log1p(-share) + np.log(share)
+        rows[-1] = tasks[-1] * np.log1p(-share[-1])
+        weights.append(rows.sum())
+        share = np.clip(rate * (later / now) ** -slope, 1e-9, 1.0 - 1e-9)
+        goes_on = -np.expm1(wanted * np.log1p(-share))  # a new motion comes within the tasks wanted
+        steps = np.diff(later, append=FAR + 1)
+        left = np.cumsum(steps * np.log(np.maximum(goes_on, 1e-300)))  # log of reaching the next
+        end = int(np.searchsorted(-left, np.log(2.0)))
+        motions.append(later[min(end, len(later) - 1)])
+        count = np.minimum(1.0 / share, wanted)
+        remaining.append((count * steps)[:end].sum() + wanted[min(end, len(later) - 1)])
+    weight = np.exp(np.array(weights) - np.max(weights))
+    return Forecast(
+        _quantiles(np.array(motions, float), weight), _quantiles(np.array(remaining), weight)
+    )
+
+
+def _quantiles(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weighted `QUANTILES`."""
+    order = np.argsort(values)
+    share = np.cumsum(weights[order])
+    at = np.searchsorted(share, np.array(QUANTILES) * share[-1])
+    return values[order][at]
