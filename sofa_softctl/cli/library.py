@@ -45,7 +45,7 @@ Seed = Annotated[int, typer.Option(help="Of the random tasks.", min=0)]
     epilog="Examples:\n\n"
     "  softctl library build elastic_arm --estimate\n\n"
     "  softctl library build elastic_arm --out arm.library --workers 2\n\n"
-    "  softctl library build my_robot.py:reach --out reach.library --successes 200\n\n"
+    "  softctl library build my_robot.py:reach --out reach.library --failure-rate 0.05\n\n"
     "  softctl library build elastic_arm --out arm.library --cluster tcp://host:8786"
 )
 def build(
@@ -53,9 +53,14 @@ def build(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The library; goes on if it exists.")
     ] = None,
-    successes: Annotated[
-        int, typer.Option(help="Ends when so many tasks in a row need no new motion.", min=1)
-    ] = 1000,
+    failure_rate: Annotated[
+        float,
+        typer.Option(
+            help="Ends when at most this share of tasks fails, at 95 % confidence.",
+            min=1e-4,
+            max=0.5,
+        ),
+    ] = 0.01,
     motions: Annotated[
         int, typer.Option(help="Ends at so many motions, whatever tasks need.", min=1)
     ] = 5000,
@@ -66,22 +71,28 @@ def build(
         typer.Option(help="Of the random tasks of a new library; 0 when left out.", min=0),
     ] = None,
     candidates: Candidates = 4,
+    steps: Annotated[
+        int,
+        typer.Option(
+            help="Corrections of known tasks: 0 for speed, 2 for few motions.", min=0, max=2
+        ),
+    ] = 1,
     accuracy: Accuracy = 1.0,
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only say what motions cost.")
+        bool, typer.Option("--estimate", help="Only say what the library will take: a minute.")
     ] = False,
     plugin: Plugin = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Build a library, or go on with one: random tasks until enough in a row are known."""
+    """Build a library, or go on with one: random tasks until few of them fail."""
     from sofa_softctl._internal.executors.workers import check_workers, files_sent
     from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl.library import build as building
+    from sofa_softctl.library.forecast import estimated
     from sofa_softctl.library.ocp.shooting import Program
     from sofa_softctl.library.problems.registry import load_problem
     from sofa_softctl.library.storage import LibraryFile, check_for_library
-    from sofa_softctl.library.verify import estimate as cost_of
     from sofa_softctl.view.terminal import library as tables
     from sofa_softctl.view.terminal import run as terminal
 
@@ -95,15 +106,20 @@ def build(
     with files_sent(cluster, problem.partition(":")[0]) as files:
         program = Program(load_problem(problem))
     check_for_library(program.model)
+    options: dict[str, Any] = {
+        "failure_rate": failure_rate,
+        "candidates": candidates,
+        "steps": steps,
+    }
+    options |= {"accuracy": accuracy, "make": partial(load_problem, problem)}
     if estimate or out is None:
         with (
             stopping("Nothing was written."),
             processes(workers, cluster, files) as executor,
-            show.console.status("solving five tasks"),
+            show.console.status("building a small one"),
         ):
-            count = 0 if executor is None else executor.count
-            cost = cost_of(program)
-        tables.show_estimate(*cost, workers=count, as_json=as_json)
+            found = estimated(program, executor=executor, **options)
+        tables.show_estimate(found, as_json=as_json)
         return
     with ExitStack() as stack:
         stack.enter_context(stopping(f"{out} has all motions: the same command goes on with it."))
@@ -117,18 +133,15 @@ def build(
         builder = building.Builder(
             program,
             file,
-            successes=successes,
             seed=seed or 0,
             most=motions,
-            candidates=candidates,
-            accuracy=accuracy,
             executor=executor,
-            make=partial(load_problem, problem),
+            **options,
         )
         if builder.done:
             show.note(
-                f"{out} is finished already: no task is tried. Go on with more --successes or "
-                "--motions."
+                f"{out} is finished already: no task is tried. Go on with a smaller --failure-rate "
+                "or more --motions."
             )
         line = stack.enter_context(show.console.status("looking for a first motion"))
         watch = tables.Watch(builder)
@@ -155,7 +168,7 @@ def query(
 ) -> None:
     """Ask a library for a motion.
 
-    Ends with status 3 when it must not be executed, or extrapolates.
+    Ends with status 3 when it must not be executed, or is beyond the problem's range.
     """
     from sofa_softctl.library.export import write_csv
     from sofa_softctl.library.storage import load
@@ -170,7 +183,7 @@ def query(
     if plot is not None:
         plots.save_answer_plot(plot, answer, known.query(parameters, refine=False), known)
     tables.show_answer(known, answer, as_json=as_json)
-    ok = answer.status.ok and not answer.outside
+    ok = answer.status.ok and not answer.beyond
     raise typer.Exit(ExitStatus.DONE if ok else ExitStatus.NOT_REACHED)
 
 

@@ -22,7 +22,7 @@ Command = Callable[[Motion, float], np.ndarray]
 """(motion, share of its time from 0 to 1) -> effort of each line [force]."""
 
 HELD = "It is not executed. Ask for less, build a wider library, or give extrapolate=True."
-"""Message on a task beyond the library's range."""
+"""Message on a task beyond the problem's range."""
 
 
 def held_inputs(motion: Motion, share: float) -> np.ndarray:
@@ -34,8 +34,8 @@ class LibraryController(SceneController):
     """Queries a library for the motion of each task, and plays it.
 
     Stock components alone: cables whose valueType is "force". After a motion, and where the library
-    has no executable answer, or none within its range, the lines hold their forces, and `message`
-    gives the reason.
+    has no executable answer, or none within the problem's range, the lines hold their forces, and
+    `message` gives the reason.
 
     Args:
         root: Root of the scene; it holds the constraint solver.
@@ -44,7 +44,7 @@ class LibraryController(SceneController):
         task: Called at the beginning of each step without a motion.
         command: Force of each line at an instant of a motion; by default its inputs.
         budget: Time for an answer [s].
-        extrapolate: Whether to execute motions of tasks beyond the library's range.
+        extrapolate: Whether to execute motions of tasks beyond the problem's range.
         plant: Numbers that say which robot it is, as in the library's problem; None: not compared.
         name: Of the controller.
 
@@ -145,7 +145,7 @@ class LibraryController(SceneController):
     def _ask(self, p: Any, now: float) -> None:
         """Begin the motion for parameters p, if the answer may be executed."""
         answer: Answer = self.library.query(p, budget=self.budget)
-        refused = bool(answer.outside) and not self.extrapolate
+        refused = bool(answer.beyond) and not self.extrapolate
         held = HELD if refused and answer.status.ok else ""
         self.outputs["status"].value = answer.status.name
         self.outputs["correction"].value = answer.correction.name

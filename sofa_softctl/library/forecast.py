@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.stopping import tasks_wanted
 
 QUANTILES = (0.1, 0.5, 0.9)
 """Given of each number."""
+SLOPES = (0.5, 5.0)
+"""Least and largest b."""
+SMALL, SHORT = 32, 60.0
+"""Number of motions, and time [s], at which an estimate ends."""
 FAR = 20_000
 """Number of motions beyond which nothing is said."""
 
@@ -39,7 +47,7 @@ def forecast(grown: Sequence[int], failure_rate: float) -> Forecast:
     now, sizes = len(tasks), np.arange(1, len(tasks) + 1)
     later = np.unique(np.geomspace(now, FAR, 200).astype(int))
     wanted = np.array([tasks_wanted(failure_rate, int(k)) for k in later], float)
-    rates, slopes = np.meshgrid(np.geomspace(1e-4, 0.98, 40), np.linspace(0.0, 3.0, 31))
+    rates, slopes = np.meshgrid(np.geomspace(1e-4, 0.98, 40), np.linspace(*SLOPES, 31))
     weights, motions, remaining = [], [], []
     for rate, slope in zip(rates.ravel(), slopes.ravel(), strict=True):
         share = np.clip(rate * (sizes / now) ** -slope, 1e-9, 1.0 - 1e-9)
@@ -66,3 +74,52 @@ def _quantiles(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     share = np.cumsum(weights[order])
     at = np.searchsorted(share, np.array(QUANTILES) * share[-1])
     return values[order][at]
+
+
+class Estimate(NamedTuple):
+    """What a library will take."""
+
+    motions: np.ndarray
+    """Motions at the end: 10 %, 50 % and 90 % quantiles, shape (3,)."""
+    seconds: np.ndarray
+    """Time [s], shape (3,)."""
+    size: int
+    """Of a motion in the file [bytes]."""
+    tried: int
+    """Motions from which this is forecast."""
+    infeasible: float
+    """Share of tasks without a motion [-]."""
+
+
+def estimated(program: Program, **options: Any) -> Estimate:
+    """Build a small library that is not kept, and forecast from it.
+
+    Args:
+        program: Program of the problem.
+        options: Of the `Builder`.
+    """
+    from sofa_softctl.library.build import Builder
+    from sofa_softctl.library.storage import LibraryFile
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "small.library"
+        with LibraryFile.create(path, program.model) as file:
+            builder = Builder(program, file, most=SMALL, **options)
+            begin = perf_counter()
+            while not builder.done and perf_counter() < begin + SHORT:
+                builder.keep(builder.round())
+            seconds = perf_counter() - begin
+        size = path.stat().st_size
+    counts, motions = builder.counts, len(builder.library)
+    if motions and not builder.full and builder.done:
+        found = Forecast(np.full(3, float(motions)), np.zeros(3))
+    else:
+        found = forecast(builder.grown[1:] or [1], options["failure_rate"])
+    each = seconds / max(counts.plannings, 1)
+    return Estimate(
+        motions=found.motions,
+        seconds=seconds + each * found.tasks,
+        size=size // max(motions, 1),
+        tried=motions,
+        infeasible=(counts.infeasible + counts.presumed) / max(counts.plannings, 1),
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -185,19 +184,3 @@ def _optimality(program: Program, motion: Motion, p: np.ndarray) -> tuple[float,
         free, _ = free_directions(at, active, directions(response(program.model, at)))
         left = free @ (free.T @ at.f_v)
     return program.defect(v, p), float(np.abs(left).max() / np.abs(at.f_v).max())
-
-
-def estimate(program: Program, tasks: int = 5) -> tuple[float, int]:
-    """Time to solve a task and make its motion [s], and its size in the file [bytes]."""
-    from sofa_softctl.library.build import solve
-
-    chain, seconds, sizes = TaskChain(np.random.default_rng(0)), [], []
-    for _ in range(tasks):
-        start = perf_counter()
-        found = solve(program, chain.draw(program.problem))
-        seconds.append(perf_counter() - start)
-        if found.end is not None:
-            chain.finish(found.end)
-        if found.entry is not None:
-            sizes.append(len(found.entry.to_bytes()))
-    return float(np.median(seconds)), int(np.median(sizes)) if sizes else 0

@@ -11,43 +11,64 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sofa_softctl.library.forecast import forecast
+from sofa_softctl.library.stopping import Window
+
+FORECAST_FROM = 16
+"""Motions from which a forecast is shown."""
+
 
 class Watch:
     """Live progress line of a build."""
 
     def __init__(self, builder: Any) -> None:
         self.builder = builder
+        self._at = self._tasks = 0
 
     def __rich__(self) -> str:
-        counts, motions = self.builder.counts, len(self.builder.library)
+        builder = self.builder
+        counts, motions = builder.counts, len(builder.library)
         rate = counts.plannings / max(counts.seconds, 1e-9)
-        recent = self.builder.recent
-        known = sum(recent) / max(len(recent), 1)
-        minutes = self.builder.remaining() / max(rate, 1e-9) / 60.0
-        end = f", at most {minutes:.0f} min more" if minutes < 600.0 else ""
-        return (
-            f"{motions} motions, {counts.plannings} tasks ({rate:.0f}/s), {known:.1%} known, "
-            f"{counts.run} of {self.builder.successes} in a row{end}"
+        text = (
+            f"{motions} motions, {counts.plannings} tasks ({rate:.0f}/s), at most "
+            f"{builder.bound:.1%} fail (wanted: {builder.failure_rate:.1%})"
         )
+        if motions < FORECAST_FROM:
+            return text
+        if motions != self._at or counts.plannings > 2 * self._tasks:
+            self._at, self._tasks = motions, counts.plannings
+            self._ends = forecast(builder.grown[1:], builder.failure_rate)
+        low, _, high = self._ends.motions
+        minutes = self._ends.tasks[1] / max(rate, 1e-9) / 60.0
+        return f"{text}; {low:.0f} to {high:.0f} motions expected, {minutes:.0f} min more"
 
 
-def show_estimate(seconds: float, size: int, *, workers: int, as_json: bool) -> None:
-    """Print what motions cost."""
+def show_estimate(found: Any, *, as_json: bool) -> None:
+    """Print what a library will take."""
+    low, middle, high = found.motions
+    quick, _, slow = found.seconds / 60.0
     if as_json:
-        print(json.dumps({"seconds": seconds, "bytes": size}, indent=2))
+        data = {
+            "motions": found.motions.tolist(),
+            "seconds": found.seconds.tolist(),
+            "bytes": found.size,
+            "tried": found.tried,
+            "infeasible": found.infeasible,
+        }
+        print(json.dumps(data, indent=2))
         return
-    thousand = 1000.0 * seconds / max(workers, 1) / 60.0
     print(
-        f"A motion takes {seconds:.2g} s and {size / 1e3:.0f} kB, a thousand {thousand:.0f} min "
-        f"and {size / 1e3:.0f} MB. How many it takes shows as it is built: the paper took 578, "
-        "after 47,315 tasks of a millisecond or two."
+        f"From {found.tried} motions: {low:.0f} to {high:.0f} motions are expected, probably some "
+        f"{middle:.0f}, of {found.size / 1e3:.0f} kB each, in {quick:.0f} to {slow:.0f} min on "
+        f"workers like these. {found.infeasible:.1%} of tasks have no motion."
     )
 
 
 def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
     """Print what building came to."""
     counts, motions = builder.counts, len(builder.library)
-    data = {"motions": motions, "bytes": out.stat().st_size} | vars(counts)
+    data = {"motions": motions, "bytes": out.stat().st_size, "bound": builder.bound}
+    data |= vars(counts)
     if as_json:
         print(json.dumps(data, indent=2))
     elif not quiet:
@@ -57,9 +78,12 @@ def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
             "size": f"{data['bytes'] / 1e6:.0f} MB",
             "random tasks": f"{counts.plannings:,}",
             "answered by (5) / by the tangent QP": f"{counts.by_sensitivity:,} / {counts.by_qp:,}",
-            "answered after further steps": f"{counts.by_steps:,}",
-            "without a solution / degenerate": f"{counts.infeasible} / {counts.degenerate}",
-            "in a row without a new motion": f"{counts.run}",
+            "after second-order corrections / further steps": (
+                f"{counts.by_shifts:,} / {counts.by_steps:,}"
+            ),
+            "without a motion / presumably": f"{counts.infeasible} / {counts.presumed}",
+            "degenerate / solver gave up": f"{counts.degenerate} / {counts.not_converged}",
+            "of all tasks fail, at 95 % confidence": f"at most {builder.bound:.2%}",
             "time": f"{counts.seconds:.0f} s",
         }.items():
             table.add_row(name, value)
@@ -71,10 +95,15 @@ def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
             )
 
 
+def _bound(file: Any, state: Any) -> float:
+    """Upper bound of the share of tasks that a library fails."""
+    return Window(**state["window"]).bound(len(file))
+
+
 def show_info(file: Any, *, as_json: bool) -> None:
     """Print what a library's file holds."""
     state = file.about("state")
-    counts = {} if state is None else state["counts"]
+    counts = {} if state is None else state["counts"] | {"bound": _bound(file, state)}
     data = {
         "problem": file.about("problem"),
         "digest": file.about("digest"),
@@ -105,7 +134,11 @@ def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
         "nearest": answer.nearest,
         "mirrored": answer.mirrored,
         "distance": answer.distance,
+        "shifts": answer.shifts,
         "steps": answer.steps,
+        "outside": answer.outside,
+        "beyond": list(answer.beyond),
+        "expected_error": answer.expected_error if np.isfinite(answer.expected_error) else None,
         "error": answer.error if np.isfinite(answer.error) else None,
         "cost": answer.cost if np.isfinite(answer.cost) else None,
         "report": None if answer.report is None else answer.report.to_dict(),
