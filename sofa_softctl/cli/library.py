@@ -111,7 +111,7 @@ def build(
         "candidates": candidates,
         "steps": steps,
     }
-    options |= {"accuracy": accuracy, "make": partial(load_problem, problem)}
+    options |= {"steps": steps, "accuracy": accuracy, "make": partial(load_problem, problem)}
     if estimate or out is None:
         with (
             stopping("Nothing was written."),

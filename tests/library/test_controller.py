@@ -126,11 +126,11 @@ def test_what_is_infeasible_is_held_and_said(carts):
     assert "Do not execute it" in session.root.library.message.value
 
 
-def test_what_is_beyond_the_librarys_range_is_held_and_said(carts):
+def test_what_is_beyond_the_problems_range_is_held_and_said(carts):
     session = scene(carts, once([0.4, -0.52]))
     assert pulled(session) == 0.0
     message = session.root.library.message.value
-    assert "Beyond the library's range: speed [m/s] = -0.52" in message
+    assert "Beyond the problem's range: speed [m/s] = -0.52" in message
     assert "not executed. Ask for less, build a wider library, or give extrapolate" in message
 
 
@@ -140,7 +140,7 @@ def test_what_is_beyond_the_range_is_executed_if_one_wants_to(carts):
     assert answer.status.ok
     assert pulled(session) == pytest.approx(answer.motion.u[0, 0])
     message = session.root.library.message.value
-    assert "Beyond the library's range" in message and "not executed" not in message
+    assert "Beyond the problem's range" in message and "not executed" not in message
 
 
 def test_an_answer_that_comes_late_is_held(carts):
@@ -192,7 +192,7 @@ def test_a_library_can_be_given_as_its_file(carts, tmp_path, make_cart):
 
     program = Program(make_cart())
     with LibraryFile.create(tmp_path / "a", program.model) as file:
-        file.append(carts.entries, None)
+        file.append(carts.entries, None, carts.trials)
     session = scene(tmp_path / "a", once([0.4, 0.0]))
     assert pulled(session) == pytest.approx(carts.entries[0].v[program.u_at[0, 0]])
     with pytest.raises(LibraryError, match="there is no such library"):

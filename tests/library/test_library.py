@@ -120,7 +120,7 @@ def test_an_answer_of_another_qp_solver_is_verified_and_said(carts, monkeypatch)
 
 def test_parameters_beyond_the_range_are_said(carts):
     answer = carts.query([0.2, 0.7])
-    assert len(answer.outside) == 1
+    assert len(answer.beyond) == 1
     assert "speed [m/s] = 0.7 not in [-0.5, 0.5]" in answer.message
 
 

@@ -203,7 +203,7 @@ def test_few_motions_answer_all_tasks(program, tmp_path):
     """The tangent QP of a linear robot is exact, so only new sets of active limits are stored."""
     path = tmp_path / "motions.library"
     with LibraryFile.create(path, program.model) as file:
-        library = Builder(program, file, successes=40).build()
+        library = Builder(program, file, failure_rate=0.2).build()
     assert len(library) <= 16
     rng = np.random.default_rng(3)
     for p in rng.uniform(*REACH, (30, 2)):

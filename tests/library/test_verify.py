@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.library.build import TaskChain, solve
+from sofa_softctl.library.build import solve
 from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.verify import CAUGHT, _optimality, verify
+from sofa_softctl.library.task_chain import CAUGHT, TaskChain
+from sofa_softctl.library.verify import _optimality, verify
 from sofa_softctl.view.terminal.library import show_verification
 
 DISTANCE, SPEED = 0.4, 0.1

@@ -79,7 +79,7 @@ def small_library(tmp_path_factory):
     path = tmp_path_factory.mktemp("library") / "arm.library"
     program = Program(load_problem(str(SCENE)))
     with LibraryFile.create(path, program.model) as file:
-        Builder(program, file, successes=30).build()
+        Builder(program, file, failure_rate=0.3).build()
     return str(path)
 
 

@@ -28,7 +28,7 @@ def library(tmp_path_factory):
     path = tmp_path_factory.mktemp("finger") / "finger.library"
     program = Program(load_problem(str(SCENE)))
     with LibraryFile.create(path, program.model) as file:
-        Builder(program, file, successes=50).build()
+        Builder(program, file, failure_rate=0.15).build()
     return path
 
 

@@ -49,7 +49,7 @@ def library(program, tmp_path_factory):
     """From its file, so that the names have been written and read."""
     path = tmp_path_factory.mktemp("library") / "cart.library"
     with LibraryFile.create(path, program.model) as file:
-        Builder(program, file, successes=5, most=4).build()
+        Builder(program, file, failure_rate=0.5, most=4).build()
     return load(path)
 
 
