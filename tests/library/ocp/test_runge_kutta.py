@@ -2,9 +2,9 @@
 
 import math
 
-import casadi
 import pytest
 
+from sofa_softctl.library.ocp.formulas import casadi
 from sofa_softctl.library.ocp.runge_kutta import rk4
 
 
@@ -24,8 +24,9 @@ def test_a_linear_input_is_followed_with_order_four():
 
 
 def test_numbers_and_symbols_give_the_same_bits():
-    x = casadi.SX.sym("x", 2)
-    end = rk4(lambda at, share: swing(at, 0.3), casadi.vertsplit(x), 0.1)
-    symbols = casadi.Function("end", [x], [casadi.vertcat(*end)])
+    ca = casadi()
+    x = ca.SX.sym("x", 2)
+    end = rk4(lambda at, share: swing(at, 0.3), ca.vertsplit(x), 0.1)
+    symbols = ca.Function("end", [x], [ca.vertcat(*end)])
     numbers = rk4(lambda at, share: swing(at, 0.3), [0.7, -0.2], 0.1)
     assert symbols([0.7, -0.2]).full().ravel().tolist() == numbers
