@@ -33,6 +33,7 @@ from sofa_softctl.library import (
     Ground,
     Move,
     PickAndPlace,
+    Posture,
     library_planner,
     nlp_planner,
     pick_and_place,
@@ -67,7 +68,14 @@ APART = 0.08
 
 def experiment():
     """Random tasks like those of this scene, for its library."""
-    return pick_and_place("constant", stiffness=(0.7, 0.7), horizon=HORIZON, ground=TASKS)
+    return pick_and_place(
+        "constant",
+        stiffness=(0.7, 0.7),
+        horizon=HORIZON,
+        ground=TASKS,
+        start=Posture((ANGLES[0] - FRONT, ANGLES[1])),
+        objects=len(OBJECTS),
+    )
 
 
 PROBLEMS = {"experiment": experiment}

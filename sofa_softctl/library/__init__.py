@@ -19,7 +19,7 @@ __all__, __getattr__, __dir__ = public(
         "problems.arm_in_scene": ["FINGER", "FRAMES", "ElasticArm"],
         "problems.pick_place": ["Move", "PickAndPlace"],
         "problems.planners": ["library_planner", "nlp_planner"],
-        "problems.tasks": ["Ground", "pick_and_place"],
+        "problems.tasks": ["Ground", "Posture", "pick_and_place"],
         "storage": ["LibraryFile", "load"],
         "swing_model": ["ReducedModel", "identify", "motion_problem", "pull"],
     },

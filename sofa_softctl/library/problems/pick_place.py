@@ -42,28 +42,18 @@ def parameters(q: Sequence[float], theta: Sequence[float], goal: Move, mass: flo
     return np.array([turn, q[1], theta[0] - q[0], theta[1] - q[1], rho, mass])
 
 
-def distance_ahead(arm: ElasticArm) -> float:
-    """Distance of hand and target when the hand will have acted, at the tip's present speed [m].
-
-    The target is the nearest object when it closes, its goal when it opens; infinite without any.
-    """
-    x, hand = arm.state.x, arm.state.hand
-    assert hand.goal is not None
-    at = position(x) + hand.remaining * jacobian(x) @ x[2:4]
-    targets = arm.state.places[:, :2] if hand.close else hand.goal[None]
-    return float(np.linalg.norm(targets - at, axis=1).min(initial=np.inf))
-
-
 class PickAndPlace(SceneController):
     """Moves an `ElasticArm` from goal to goal, each motion planned from the state it begins in.
 
     At the end of a step the state is read and a motion planned, which begins after `planning_time`.
     With `settle`, the robot rests before that. The motion ends after its duration, when the hand
-    has acted: where the closing rule has not started it by then, the hand begins at the end (the
-    rule would wait for ever when the goal is missed at low speed).
+    has acted. It begins by the closing rule, and at the latest so that it has acted at the end: the
+    rule would wait for ever when the goal is missed at low speed, and wound up springs move the
+    robot on.
 
-    Until the hand has acted, `distance_ahead` predicts where that will be. Where the target is
-    then out of its reach, the hand does not act, `message` says so, and the sequence ends.
+    From the beginning until it has acted, `_apart` predicts from the tip's motion where that will
+    be. Where the target is then out of the hand's reach, the hand does not act, `message` says so,
+    and the sequence ends.
 
     Args:
         root: Root of the scene.
@@ -132,6 +122,7 @@ class PickAndPlace(SceneController):
     def reset(self) -> None:
         """Reset."""
         self.keep(number=0, current="settle", until=0.0, motion=None, turn=0.0)
+        self.keep(velocity=np.zeros(2))
         for name in ("planning_time", "started", "grasp_error"):
             self.outputs[name].value = [0.0] * len(self.moves)
         self.outputs["duration"].value = [0.0]
@@ -140,9 +131,8 @@ class PickAndPlace(SceneController):
 
     def snapshot(self) -> dict[str, Any]:
         """State that persists over steps."""
-        return {
-            name: self.__dict__[name] for name in ("number", "current", "until", "motion", "turn")
-        }
+        names = ("number", "current", "until", "motion", "turn", "velocity")
+        return {name: self.__dict__[name] for name in names}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Restore a `snapshot`."""
@@ -174,6 +164,7 @@ class PickAndPlace(SceneController):
             if following == self.current:
                 break
             self._tell(following)
+        self.keep(velocity=self._velocity())
 
     def _settled(self, now: float) -> str:
         """Plan when the robot rests."""
@@ -206,14 +197,14 @@ class PickAndPlace(SceneController):
 
     def _moved(self, now: float) -> str:
         """Finish when the motion is over and the hand has acted, or will not reach its target."""
-        hand, over = self.arm.state.hand, now >= self.until - 1e-9
-        if not hand.done and (hand.moving or over):
-            apart = distance_ahead(self.arm)
+        hand, left = self.arm.state.hand, self.until - now
+        if not hand.done and (hand.moving or left < hand.closing + 1e-9):
+            apart = self._apart()
             if apart > self.arm.reach:
                 hand.cancel()
                 return self._missed(apart)
             hand.moving = True
-        if not hand.done or not over:
+        if not hand.done or left > 1e-9:
             return "move"
         self._note("grasp_error", hand.actions[-1].distance)
         self.keep(number=self.number + 1)
@@ -221,6 +212,23 @@ class PickAndPlace(SceneController):
             return "settle"
         self.outputs["duration"].value = [now]
         return "done"
+
+    def _apart(self) -> float:
+        """Distance of hand and target when the hand will have acted [m].
+
+        The tip's place by its velocity, and by its acceleration in the last step. The target is the
+        nearest object when the hand closes, its goal when it opens; infinite without any.
+        """
+        x, hand, time = self.arm.state.x, self.arm.state.hand, self.arm.state.hand.remaining
+        acceleration = (self._velocity() - self.velocity) / float(self.dt.value)
+        at = position(x) + time * self._velocity() + 0.5 * time**2 * acceleration
+        targets = self.arm.state.places[:, :2] if hand.close else np.array([hand.goal])
+        return float(np.linalg.norm(targets - at, axis=1).min(initial=np.inf))
+
+    def _velocity(self) -> np.ndarray:
+        """Velocity of the tip [m/s], shape (2,)."""
+        x = self.arm.state.x
+        return jacobian(x) @ x[2:4]
 
     def _missed(self, apart: float) -> str:
         """Say why the hand does not act."""
