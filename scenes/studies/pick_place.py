@@ -4,7 +4,7 @@ python scenes/studies/pick_place.py             ten libraries, in a temporary fo
 python scenes/studies/pick_place.py FOLDER      kept there, and used again
 
 For each library, the scene is run with the objects in their usual places and in random ones, for
-the robot that is planned for and for softer and stiffer springs. It takes three minutes.
+the robot that is planned for and for softer and stiffer springs. It takes five minutes.
 """
 
 import sys
@@ -21,7 +21,7 @@ SCENE = load_scene(FILE).module
 SEEDS = range(10)
 """Of the random tasks of a library, and of random places."""
 SUCCESSES = 300
-ERRORS = (0.0, 0.05, -0.05)
+ERRORS = (0.0, 0.05, -0.05, 0.2, -0.2)
 """How much stiffer than the robot's the planned springs are, as a share."""
 STIFFNESS = 0.7
 """Of the planned springs [N m / rad]."""
@@ -63,7 +63,7 @@ def measure(folder: Path) -> None:
                 caught, far, said = run(library, error, at)
                 counts.setdefault((error, places), []).append((caught, far, said))
                 print(f"{error:+5.0%} {places:6} {seed:2}: {caught} of 3, {far:5.1f} mm  {said}")
-    print("springs, places: runs with all objects, of these the largest error from least to most")
+    print("springs, places: runs with all objects, and their largest errors, from least to most")
     for (error, places), rows in counts.items():
         far = [far for _, far, said in rows if not said]
         spread = f"{min(far):.1f} to {max(far):.1f} mm" if far else "none"

@@ -202,11 +202,14 @@ class PickAndPlace(SceneController):
             apart = self._apart()
             if apart > self.arm.reach:
                 hand.cancel()
-                return self._missed(apart)
+                return self._missed(self._refusal(apart))
             hand.moving = True
         if not hand.done or left > 1e-9:
             return "move"
-        self._note("grasp_error", hand.actions[-1].distance)
+        action = hand.actions[-1]
+        self._note("grasp_error", action.distance)
+        if action.held < 0:  # within the prediction's own error
+            return self._missed("the hand closed, and caught nothing.")
         self.keep(number=self.number + 1)
         if self.number < len(self.moves):
             return "settle"
@@ -230,19 +233,25 @@ class PickAndPlace(SceneController):
         x = self.arm.state.x
         return jacobian(x) @ x[2:4]
 
-    def _missed(self, apart: float) -> str:
-        """Say why the hand does not act."""
-        goal, number = self.moves[self.number], f"{self.number + 1} of {len(self.moves)}"
-        place = f"({goal.x:.3f}, {goal.y:.3f})"
-        acts, stays, target = "open", "closed", f"its goal {place}"
+    def _refusal(self, apart: float) -> str:
+        """Why the hand does not act."""
+        goal, reach = self.moves[self.number], f"it reaches {1e3 * self.arm.reach:.0f} mm"
+        far, place = f"{1e3 * apart:.1f} mm", f"({goal.x:.3f}, {goal.y:.3f}) m"
         if goal.pick:
-            acts, stays, target = "close", "open", f"the nearest object; its goal is {place}"
-        self.outputs["message"].value = (
-            f"Motion {number}: the hand would {acts} {apart:.3f} from {target}, and it reaches "
-            f"{self.arm.reach:.3f}. It stays {stays}, and the arm goes no further. Check that the "
-            "plans are of this robot, and that objects are where they are expected."
+            return (
+                f"the hand would close {far} from the nearest object, and {reach}; its goal is "
+                f"{place}. It stays open."
+            )
+        return f"the hand would open {far} from its goal {place}, and {reach}. It stays closed."
+
+    def _missed(self, why: str) -> str:
+        """End the sequence, and say why."""
+        text = (
+            f"Motion {self.number + 1} of {len(self.moves)}: {why} The arm goes no further: check "
+            "that plans are of this robot, and objects where they are expected."
         )
-        Sofa.msg_warning(self, str(self.outputs["message"].value))
+        self.outputs["message"].value = text
+        Sofa.msg_warning(self, text)
         return "missed"
 
     def _note(self, name: str, value: float) -> None:
