@@ -51,9 +51,9 @@ class PickAndPlace(SceneController):
     rule would wait for ever when the goal is missed at low speed, and wound up springs move the
     robot on.
 
-    From the beginning until it has acted, `_apart` predicts from the tip's motion where that will
-    be. Where the target is then out of the hand's reach, the hand does not act, `message` says so,
-    and the sequence ends.
+    From then until it has acted, the place where that will be is predicted from the tip's motion.
+    Where the target is out of the hand's reach there, the hand does not act, `message` gives the
+    reason, and the sequence ends.
 
     Args:
         root: Root of the scene.
