@@ -15,8 +15,12 @@ online motion planning with application to soft robots", section 6, Fig. 4.
     softctl run scenes/elastic_arm_pick_place.py --set planning_time=measured
     softctl library build scenes/elastic_arm_pick_place.py --out arm.library --successes 300
     softctl run scenes/elastic_arm_pick_place.py --set plan=library --set library=arm.library
+    softctl run scenes/elastic_arm_pick_place.py --set seed=7
+    python scenes/studies/pick_place.py
     runSofa -l SofaPython3 scenes/elastic_arm_pick_place.py
 """
+
+from itertools import combinations
 
 import numpy as np
 
@@ -26,10 +30,13 @@ from sofa_softctl.library import (
     FINGER,
     FRAMES,
     ElasticArm,
+    Ground,
     Move,
     PickAndPlace,
+    Posture,
     library_planner,
     nlp_planner,
+    pick_and_place,
 )
 
 PLUGINS = """
@@ -41,7 +48,7 @@ Sofa.Component.Topology.Container.Dynamic
 UNITS = "m, kg, s"
 DURATION = 16.0
 OBJECTS = ((0.15, 0.40), (0.20, 0.30), (0.30, 0.25))
-"""Where the objects are picked up."""
+"""Where the objects are picked up, without a seed."""
 TRAY = (-0.30, 0.30)
 """Where each is put."""
 MASS, HORIZON = 0.1, 1.5
@@ -50,17 +57,25 @@ ANGLES = (np.radians(90.0), np.radians(30.0))
 """Of the links at the start: the paper has no numbers."""
 RADIUS, THICKNESS, GROUND = 0.02, 0.03, -0.10
 """Of an object; height of the floor under the plane in which the arm moves."""
+TASKS = Ground(near=0.34, far=0.435, middle=-0.7, width=0.32, masses=(0.05, 0.15))
+FRONT = np.radians(95.0)
+"""Random tasks: objects on one side, a tray opposite; directions count from the front, which is the
+middle between them."""
+APART = 0.08
+"""Least distance of objects in random places: the hand, which reaches 0.04 m, can catch one only.
+"""
 
 
 def experiment():
-    """Random tasks like those of this scene, for its library: objects on one side, a tray opposite.
-
-    Directions count from the middle between objects and tray, at 95 degrees.
-    """
-    from sofa_softctl.library import Ground, pick_and_place
-
-    ground = Ground(near=0.34, far=0.435, middle=-0.7, width=0.32, masses=(0.05, 0.15))
-    return pick_and_place("constant", stiffness=(0.7, 0.7), horizon=HORIZON, ground=ground)
+    """Random tasks like those of this scene, for its library."""
+    return pick_and_place(
+        "constant",
+        stiffness=(0.7, 0.7),
+        horizon=HORIZON,
+        ground=TASKS,
+        start=Posture((ANGLES[0] - FRONT, ANGLES[1])),
+        objects=len(OBJECTS),
+    )
 
 
 PROBLEMS = {"experiment": experiment}
@@ -81,6 +96,21 @@ def planner(plan, library, stiffness):
     raise SceneError(f"plan must be nlp or library; got '{plan}'.")
 
 
+def spots(seed=""):
+    """Where the objects are picked up (x, y): `OBJECTS`, or with a seed, at random."""
+    if seed == "":
+        return OBJECTS
+    try:
+        rng = np.random.default_rng(int(seed))
+    except ValueError:
+        raise SceneError(f"seed must be a whole number from 0 on; got '{seed}'.") from None
+    while True:
+        drawn = [TASKS.draw(rng, picked=True) for _ in OBJECTS]
+        found = [(rho * np.cos(FRONT + at), rho * np.sin(FRONT + at)) for rho, at in drawn]
+        if min(np.hypot(*np.subtract(a, b)) for a, b in combinations(found, 2)) > APART:
+            return found
+
+
 @parameters_from_argv
 def createScene(
     root,
@@ -90,14 +120,16 @@ def createScene(
     stiffness_error=0.0,
     planning_time="",
     rest=0.01,
+    seed="",
     bandwidth=40.0,
     dt=0.01,
 ):
     """Build the scene.
 
-    stiffness_error: how much stiffer the plans take the springs to be, as a share. planning_time:
-    simulated time that planning takes, or 'measured'; by default the paper's mean for the NLP, and
-    none for the library. rest: swing of a spring that counts as rest [rad].
+    stiffness_error: how much stiffer the plans take the springs to be, as a share; a library must
+    be of springs as stiff as that. planning_time: simulated time that planning takes, or
+    'measured'; by default the paper's mean for the NLP, and none for the library. rest: swing of a
+    spring that counts as rest [rad]. seed: of random places of the objects.
     """
     root.dt = dt
     root.gravity = [0.0, 0.0, -9.81]
@@ -107,12 +139,13 @@ def createScene(
     believed = [(1.0 + stiffness_error) * each for each in springs]
     plans, settle = planner(plan, library, believed)
 
-    frames, objects = add_bodies(root)
+    places = spots(seed)
+    frames, objects = add_bodies(root, places)
     arm = ElasticArm(
         root=root,
         frames=frames,
         objects=objects,
-        masses=len(OBJECTS) * [MASS],
+        masses=len(places) * [MASS],
         thickness=THICKNESS,
         ground=GROUND,
         angles=ANGLES,
@@ -120,7 +153,7 @@ def createScene(
         bandwidth=bandwidth,
     )
     root.addObject(arm)
-    moves = [Move(*at, pick) for spot in OBJECTS for at, pick in ((spot, True), (TRAY, False))]
+    moves = [Move(*at, pick) for spot in places for at, pick in ((spot, True), (TRAY, False))]
     if not planning_time:
         planning_time = 0.853 if plan == "nlp" else 0.0
     measured = planning_time == "measured"
@@ -139,16 +172,16 @@ def createScene(
     return root
 
 
-def add_bodies(root):
+def add_bodies(root, places):
     """Everything that can be seen; returns the frames of the arm and those of the objects."""
-    add_floor(root)
+    add_floor(root, places)
     still = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     things = root.addChild("things")
     objects = things.addObject(
         "MechanicalObject",
         name="dofs",
         template="Rigid3",
-        position=[[*spot, *still[2:]] for spot in OBJECTS],
+        position=[[*spot, *still[2:]] for spot in places],
     )
     robot = root.addChild("robot")
     frames = robot.addObject(
@@ -168,7 +201,7 @@ def add_bodies(root):
         (frame["motor 1"], bar(-0.02, 0.11, 0.012, 0.052, 0.062)),
         (frame["motor 2"], bar(-0.02, 0.11, 0.012, 0.072, 0.082)),
     )
-    add_blocks(things, "blocks", *((k, disc(RADIUS, 0.0, THICKNESS)) for k in range(len(OBJECTS))))
+    add_blocks(things, "blocks", *((k, disc(RADIUS, 0.0, THICKNESS)) for k in range(len(places))))
     length = 0.02 - FINGER[0]
     add_blocks(
         robot,
@@ -180,7 +213,7 @@ def add_bodies(root):
     return frames, objects
 
 
-def add_floor(root):
+def add_floor(root, places):
     """A floor, stands under the objects, and a tray where they are put."""
     floor = root.addChild("floor")
     corners = [
@@ -189,7 +222,7 @@ def add_floor(root):
     floor.addObject("MeshTopology", position=corners, triangles=[[0, 1, 2], [0, 2, 3]])
     floor.addObject("MechanicalObject", name="dofs", position=corners)
     floor.addObject("TriangleCollisionModel", simulated=False, moving=False)
-    stands = [disc(RADIUS, GROUND, -0.001, at) for at in OBJECTS]
+    stands = [disc(RADIUS, GROUND, -0.001, at) for at in places]
     stands.append(disc(0.05, GROUND - 0.004, GROUND, TRAY))
     points, tetrahedra = joined(stands)
     targets = root.addChild("targets")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.library.chain_model import ChainModel, Plant
+from sofa_softctl.library.ocp.runge_kutta import Slope, rk4
 
 
 def rollout(
@@ -36,22 +37,24 @@ def rollout(
         Angles, then speeds, shape (K + 1, 2 n, ...); not finite where a chain's steps are too long.
     """
     n, h = model.count, dt / steps
-    x = np.concatenate((angles, speeds))
+    x: Any = np.concatenate((angles, speeds))
     seen = np.empty((len(tension), *x.shape))
     seen[0] = x
 
-    def rate(x: np.ndarray, force: Any) -> np.ndarray:
-        return np.array([*x[n:], *model.acceleration(x[:n], x[n:], force, plant)])
+    def slope(first: Any, last: Any) -> Slope:
+        """The rates in a step, from the tension at its start and that at its end."""
+
+        def rates(x: list[Any], share: float) -> list[Any]:
+            force = first + share * (last - first)
+            return [*x[n:], *model.acceleration(x[:n], x[n:], force, plant)]
+
+        return rates
 
     with np.errstate(over="ignore", invalid="ignore"):
         for k, (begin, end) in enumerate(pairwise(tension)):
-            for i in range(steps):
-                first, middle, last = (begin + (i + s) / steps * (end - begin) for s in (0, 0.5, 1))
-                k1 = rate(x, first)
-                k2 = rate(x + 0.5 * h * k1, middle)
-                k3 = rate(x + 0.5 * h * k2, middle)
-                k4 = rate(x + h * k3, last)
-                x = x + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+            forces = [begin + i / steps * (end - begin) for i in range(steps + 1)]
+            for first, last in pairwise(forces):
+                x = rk4(slope(first, last), x, h)
             seen[k + 1] = x
     return seen
 

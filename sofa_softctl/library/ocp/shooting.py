@@ -14,6 +14,7 @@ from sofa_softctl._internal.interrupt import interrupted_after
 from sofa_softctl.library.ocp.compiled import compiled as compile_functions
 from sofa_softctl.library.ocp.formulas import casadi, formulas, model_of
 from sofa_softctl.library.ocp.problem import Motion, OptimalControlProblem
+from sofa_softctl.library.ocp.runge_kutta import rk4
 from sofa_softctl.status import Status
 
 _REASONS = {
@@ -131,11 +132,11 @@ class Program:
         problem, h = self.problem, dt / self.problem.steps
         slope, many = self._formulas["dynamics"], problem.steps
         x, u, z, p = slope.sx_in()
-        k1 = slope(x, u, z, p)
-        k2 = slope(x + 0.5 * h * k1, u, z, p)
-        k3 = slope(x + 0.5 * h * k2, u, z, p)
-        k4 = slope(x + h * k3, u, z, p)
-        end = x + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+
+        def rates(at: list[Any], share: float) -> list[Any]:
+            return list(ca.vertsplit(slope(ca.vertcat(*at), u, z, p)))
+
+        end = ca.vertcat(*rk4(rates, ca.vertsplit(x), h))
         step = ca.Function("step", [x, u, z, p], [end])
         if not self.compiled:
             for _ in range(many - 1):

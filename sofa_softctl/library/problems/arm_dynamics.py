@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sofa_softctl.library.ocp.problem import Motion
+from sofa_softctl.library.ocp.runge_kutta import rk4
 from sofa_softctl.library.problems.elastic_arm import (
     MOTOR_FRICTION,
     MOTOR_INERTIA,
@@ -22,8 +23,8 @@ Command = Callable[[float, State], Sequence[float]]
 """(time, state) -> torques of both motors for a substep [N m]."""
 
 
-def rk4(x: State, tau: Sequence[float], K: Sequence[float], m: float, h: float) -> State:
-    """The state after a time h, by the explicit Runge-Kutta method of order four.
+def advanced(x: State, tau: Sequence[float], K: Sequence[float], m: float, h: float) -> State:
+    """The state after a time h.
 
     Args:
         x: State.
@@ -34,16 +35,7 @@ def rk4(x: State, tau: Sequence[float], K: Sequence[float], m: float, h: float) 
 
     Source: Marcucci et al., (1), and section 2 for the method, which is that of the plans.
     """
-
-    def slope(at: State) -> State:
-        return soft_dynamics(at, tau, K, m)
-
-    k1 = slope(x)
-    k2 = slope([a + 0.5 * h * b for a, b in zip(x, k1, strict=True)])
-    k3 = slope([a + 0.5 * h * b for a, b in zip(x, k2, strict=True)])
-    k4 = slope([a + h * b for a, b in zip(x, k3, strict=True)])
-    ends = zip(x, k1, k2, k3, k4, strict=True)
-    return [a + h / 6.0 * (b + 2.0 * c + 2.0 * d + e) for a, b, c, d, e in ends]
+    return rk4(lambda at, share: soft_dynamics(at, tau, K, m), x, h)
 
 
 def energy(x: State, K: Sequence[float], m: float) -> float:

@@ -18,9 +18,9 @@ from sofa_softctl.library.problems.arm_dynamics import (
     Reference,
     State,
     Torques,
+    advanced,
     caught,
     energy,
-    rk4,
 )
 from sofa_softctl.library.problems.elastic_arm import (
     CLOSING,
@@ -233,7 +233,7 @@ class ElasticArm(SceneController):
         h = state.motors.step = dt / self.substeps
         for k in range(self.substeps):
             state.torque = list(state.command(start + k * h, state.x))
-            state.x = rk4(state.x, state.torque, self.stiffness, self.mass, h)
+            state.x = advanced(state.x, state.torque, self.stiffness, self.mass, h)
             at, velocity = position(state.x), jacobian(state.x) @ state.x[2:4]
             if state.hand.advance(at, velocity, h):
                 self._act(start + (k + 1) * h)

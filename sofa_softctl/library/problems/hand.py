@@ -72,6 +72,15 @@ class Hand:
         self.goal, self.close = np.asarray(goal, float), close
         self.moving, self.largest = False, 0.0
 
+    @property
+    def remaining(self) -> float:
+        """Time that it takes from now on, where it has begun or begins now [s]."""
+        return self.closing * (1.0 - self.share if self.close else self.share)
+
+    def cancel(self) -> None:
+        """Clear the goal: the hand is again as it was before it began."""
+        self.goal, self.moving, self.share = None, False, 0.0 if self.close else 1.0
+
     def advance(self, at: np.ndarray, velocity: np.ndarray, h: float) -> bool:
         """Advance by a time h, with the tip at its end; True when it has just closed or opened."""
         if self.goal is None:

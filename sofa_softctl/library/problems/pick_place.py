@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+import Sofa
 
-from sofa_softctl.errors import LibraryError, SceneError, SoftctlError
-from sofa_softctl.library.model import check_plant
-from sofa_softctl.library.ocp.problem import Motion
+from sofa_softctl.errors import SceneError, SoftctlError
 from sofa_softctl.library.problems.arm_in_scene import ElasticArm
-from sofa_softctl.library.problems.elastic_arm import arm as arm_problem
-from sofa_softctl.library.problems.elastic_arm import plant_of
-from sofa_softctl.library.storage import load
+from sofa_softctl.library.problems.elastic_arm import jacobian, position
+from sofa_softctl.library.problems.pick_place_summary import PickAndPlaceSummary
+from sofa_softctl.library.problems.planners import Planner
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
-
-Planner = Callable[[np.ndarray], Motion]
-"""Parameters p of `elastic_arm.PARAMETERS` -> a motion of the arm; SoftctlError: there is none."""
+from sofa_softctl.scene.report import History
 
 
 @dataclass(frozen=True)
@@ -46,70 +42,18 @@ def parameters(q: Sequence[float], theta: Sequence[float], goal: Move, mass: flo
     return np.array([turn, q[1], theta[0] - q[0], theta[1] - q[1], rho, mass])
 
 
-def nlp_planner(stiffness: Sequence[float], horizon: float) -> Planner:
-    """Planner that solves the optimal control problem, with relaxed springs at the end.
-
-    Source: section 6, Fig. 4a.
-
-    Raises:
-        SoftctlError: CasADi is not installed; of the planner: the problem has no solution at p.
-    """
-    from sofa_softctl.library.ocp.shooting import Program
-
-    program = Program(arm_problem(stiffness=stiffness, horizon=horizon, settled=True))
-
-    def plan(p: np.ndarray) -> Motion:
-        found = program.solve(p)
-        if not found.status.ok:
-            names = [each.name for each in program.problem.parameters]
-            at = ", ".join(f"{name}: {value:.4g}" for name, value in zip(names, p, strict=True))
-            raise SoftctlError(f"There is no plan for {at}. {found.message}")
-        return program.motion(found.v)
-
-    return plan
-
-
-def library_planner(
-    library: str | os.PathLike[str], stiffness: Sequence[float], horizon: float
-) -> Planner:
-    """Planner with motions of a library, each of which passed its acceptance test.
-
-    Args:
-        library: The file.
-        stiffness: Of both springs, as plans take it to be [N m / rad].
-        horizon: Duration of a motion [s].
-
-    Source: section 6, Fig. 4b.
-
-    Raises:
-        LibraryError: the file cannot be read, is of other springs, or has motions of another
-            duration; of the planner: there is no motion at p that may be executed.
-    """
-    known = load(library)
-    check_plant(known.model, plant_of(stiffness), f"{library}")
-    known.prepare()
-    if abs(known.model.horizon - horizon) > 1e-9:
-        raise LibraryError(
-            f"{library}: motions must take {horizon} s. Got: {known.model.horizon} s. Build a "
-            "library for this scene: softctl library build SCENE --out FILE."
-        )
-
-    def plan(p: np.ndarray) -> Motion:
-        answer = known.query(p)
-        if not answer.status.ok:
-            raise LibraryError(f"{library}: {answer.message}")
-        return answer.motion
-
-    return plan
-
-
 class PickAndPlace(SceneController):
     """Moves an `ElasticArm` from goal to goal, each motion planned from the state it begins in.
 
     At the end of a step the state is read and a motion planned, which begins after `planning_time`.
     With `settle`, the robot rests before that. The motion ends after its duration, when the hand
-    has acted: where the closing rule has not started it by then, the hand begins at the end (the
-    rule would wait for ever when the goal is missed at low speed).
+    has acted. It begins by the closing rule, and at the latest so that it has acted at the end: the
+    rule would wait for ever when the goal is missed at low speed, and wound up springs move the
+    robot on.
+
+    From then until it has acted, the place where that will be is predicted from the tip's motion.
+    Where the target is out of the hand's reach there, the hand does not act, `message` gives the
+    reason, and the sequence ends.
 
     Args:
         root: Root of the scene.
@@ -125,7 +69,8 @@ class PickAndPlace(SceneController):
 
     Data:
         goal: Goal of the hand [m].
-        phase: settle, plan, move or done.
+        phase: settle, plan, move, done or missed.
+        message: Why it is missed.
         planning_time: Measured planning time of each motion; 0 before [s].
         started: Start of each motion; 0 before [s].
         grasp_error: Distance of tip and goal when the hand had closed or opened; 0 before [m].
@@ -165,7 +110,8 @@ class PickAndPlace(SceneController):
         self.horizon, self.settle, self.rest = float(horizon), settle, rest
         self.taken = planning_time
         self.add_output("goal", np.zeros((1, 3)), "Where the hand is to come to [length].")
-        self.add_output("phase", "settle", "What it does: settle, plan, move or done.")
+        self.add_output("phase", "settle", "What it does: settle, plan, move, done or missed.")
+        self.add_output("message", "", "Why it is missed.")
         none = np.zeros(len(self.moves))
         self.add_output("planning_time", none, "What planning took, each time, measured [s].")
         self.add_output("started", none, "When each motion began [time].")
@@ -176,20 +122,36 @@ class PickAndPlace(SceneController):
     def reset(self) -> None:
         """Reset."""
         self.keep(number=0, current="settle", until=0.0, motion=None, turn=0.0)
+        self.keep(velocity=np.zeros(2))
         for name in ("planning_time", "started", "grasp_error"):
             self.outputs[name].value = [0.0] * len(self.moves)
         self.outputs["duration"].value = [0.0]
+        self.outputs["message"].value = ""
         self._tell("settle")
 
     def snapshot(self) -> dict[str, Any]:
         """State that persists over steps."""
-        return {
-            name: self.__dict__[name] for name in ("number", "current", "until", "motion", "turn")
-        }
+        names = ("number", "current", "until", "motion", "turn", "velocity")
+        return {name: self.__dict__[name] for name in names}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Restore a `snapshot`."""
         self.keep(**snapshot)
+
+    def summary(self, history: History) -> PickAndPlaceSummary:
+        """See SceneController."""
+        del history
+        actions = self.arm.state.hand.actions
+        return PickAndPlaceSummary(
+            name=self.getPathName(),
+            phase=self.current,
+            message=str(self.outputs["message"].value),
+            objects=sum(move.pick for move in self.moves),
+            caught=sum(action.closed and action.held >= 0 for action in actions),
+            placed=sum(not action.closed and action.held >= 0 for action in actions),
+            grasp_error=[action.distance for action in actions],
+            duration=float(self.outputs["duration"].value[0]),
+        )
 
     @pauses_on_error
     def onAnimateEndEvent(self, event: Any) -> None:
@@ -202,6 +164,7 @@ class PickAndPlace(SceneController):
             if following == self.current:
                 break
             self._tell(following)
+        self.keep(velocity=self._velocity())
 
     def _settled(self, now: float) -> str:
         """Plan when the robot rests."""
@@ -233,19 +196,63 @@ class PickAndPlace(SceneController):
         return "move"
 
     def _moved(self, now: float) -> str:
-        """Finish when the motion is over and the hand has acted."""
-        if now < self.until - 1e-9:
-            return "move"
-        hand = self.arm.state.hand
-        if not hand.done:
+        """Finish when the motion is over and the hand has acted, or will not reach its target."""
+        hand, left = self.arm.state.hand, self.until - now
+        if not hand.done and (hand.moving or left < hand.closing + 1e-9):
+            apart = self._apart()
+            if apart > self.arm.reach:
+                hand.cancel()
+                return self._missed(self._refusal(apart))
             hand.moving = True
+        if not hand.done or left > 1e-9:
             return "move"
-        self._note("grasp_error", hand.actions[-1].distance)
+        action = hand.actions[-1]
+        self._note("grasp_error", action.distance)
+        if action.held < 0:  # within the prediction's own error
+            return self._missed("the hand closed, and caught nothing.")
         self.keep(number=self.number + 1)
         if self.number < len(self.moves):
             return "settle"
         self.outputs["duration"].value = [now]
         return "done"
+
+    def _apart(self) -> float:
+        """Distance of hand and target when the hand will have acted [m].
+
+        The tip's place by its velocity, and by its acceleration in the last step. The target is the
+        nearest object when the hand closes, its goal when it opens; infinite without any.
+        """
+        x, hand, time = self.arm.state.x, self.arm.state.hand, self.arm.state.hand.remaining
+        acceleration = (self._velocity() - self.velocity) / float(self.dt.value)
+        at = position(x) + time * self._velocity() + 0.5 * time**2 * acceleration
+        targets = self.arm.state.places[:, :2] if hand.close else np.array([hand.goal])
+        return float(np.linalg.norm(targets - at, axis=1).min(initial=np.inf))
+
+    def _velocity(self) -> np.ndarray:
+        """Velocity of the tip [m/s], shape (2,)."""
+        x = self.arm.state.x
+        return jacobian(x) @ x[2:4]
+
+    def _refusal(self, apart: float) -> str:
+        """Why the hand does not act."""
+        goal, reach = self.moves[self.number], f"it reaches {1e3 * self.arm.reach:.0f} mm"
+        far, place = f"{1e3 * apart:.1f} mm", f"({goal.x:.3f}, {goal.y:.3f}) m"
+        if goal.pick:
+            return (
+                f"the hand would close {far} from the nearest object, and {reach}; its goal is "
+                f"{place}. It stays open."
+            )
+        return f"the hand would open {far} from its goal {place}, and {reach}. It stays closed."
+
+    def _missed(self, why: str) -> str:
+        """End the sequence, and say why."""
+        text = (
+            f"Motion {self.number + 1} of {len(self.moves)}: {why} The arm goes no further: check "
+            "that plans are of this robot, and objects where they are expected."
+        )
+        self.outputs["message"].value = text
+        Sofa.msg_warning(self, text)
+        return "missed"
 
     def _note(self, name: str, value: float) -> None:
         """Write a number of this motion."""

@@ -105,6 +105,8 @@ def pick_and_place(
     stiffness: Sequence[float] = STIFFNESS,
     horizon: float = 2.0,
     ground: Ground = GROUND,
+    start: Posture | None = None,
+    objects: int = 1,
 ) -> OptimalControlProblem:
     """The problem of the elastic arm with the tasks of the paper's study.
 
@@ -116,6 +118,9 @@ def pick_and_place(
         stiffness: Stiffness of both springs; where it is optimised, its guess [N m / rad].
         horizon: Duration of a motion [s].
         ground: Regions of objects.
+        start: Posture from which the arm, with an empty hand, goes to the first of some objects,
+            and again when they are placed. None: at a random object, and it goes on for ever.
+        objects: Number of these objects.
 
     Source: section 2, and section 5.1 for p.
     """
@@ -124,13 +129,15 @@ def pick_and_place(
     def draw(
         rng: np.random.Generator, kept: Any, end: np.ndarray | None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        if kept is None or end is None:
-            start, carries = _start(rng, ground), True
+        done = 0 if kept is None else kept.get("done", 0) + 1
+        if kept is None or end is None or (start is not None and done == 2 * objects):
+            begin, carries, done = start or _start(rng, ground), start is None, 0
         else:
             before = Posture(tuple(kept["q"]), tuple(kept["deflection"]))
-            start, carries = before.after(end), not kept["carries"]
-        p = start.to(_goal(rng, ground, carries))
-        return p, {"q": [*start.q], "deflection": [*start.deflection], "carries": carries}
+            begin, carries = before.after(end), not kept["carries"]
+        p = begin.to(_goal(rng, ground, carries))
+        drawn = {"q": [*begin.q], "deflection": [*begin.deflection], "carries": carries}
+        return p, drawn | {"done": done}
 
     design = [replace(z, guess=k) for z, k in zip(problem.design, stiffness, strict=False)]
     return replace(problem, design=design, parameters=_box(problem, actuation, ground), draw=draw)

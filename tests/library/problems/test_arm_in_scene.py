@@ -10,7 +10,13 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.problems import elastic_arm
-from sofa_softctl.library.problems.arm_dynamics import AngleControl, Reference, caught, energy, rk4
+from sofa_softctl.library.problems.arm_dynamics import (
+    AngleControl,
+    Reference,
+    advanced,
+    caught,
+    energy,
+)
 from sofa_softctl.library.problems.arm_in_scene import FRAMES, ElasticArm
 from sofa_softctl.library.problems.elastic_arm import MOTOR_INERTIA, inertia, jacobian, position
 from sofa_softctl.library.problems.hand import Hand
@@ -54,7 +60,7 @@ def after(h, time=0.4, x=STATE, m=0.1):
     """The state after a time without torques."""
     x = list(x)
     for _ in range(round(time / h)):
-        x = rk4(x, (0.0, 0.0), K, m, h)
+        x = advanced(x, (0.0, 0.0), K, m, h)
     return x
 
 
@@ -90,8 +96,8 @@ def test_friction_alone_takes_energy():
     """dE/dt = -F_q dq^2 - F_theta dtheta^2, by central differences: h^2 leaves 3e-6."""
     h = 1e-4
     (c1, c2), f = elastic_arm.FRICTION, elastic_arm.MOTOR_FRICTION
-    x = rk4(STATE, (0.0, 0.0), K, 0.1, h)
-    both = rk4(x, (0.0, 0.0), K, 0.1, h)
+    x = advanced(STATE, (0.0, 0.0), K, 0.1, h)
+    both = advanced(x, (0.0, 0.0), K, 0.1, h)
     rate = (energy(both, K, 0.1) - energy(STATE, K, 0.1)) / (2.0 * h)
     lost = c1 * x[2] ** 2 + c2 * x[3] ** 2 + f * (x[6] ** 2 + x[7] ** 2)
     assert rate == pytest.approx(-lost, rel=1e-5)
@@ -125,7 +131,7 @@ def tracking_error(bandwidth, h=0.002):
     reference, x, worst = smooth_reference(), [0.0] * 8, 0.0
     motors = AngleControl(reference, h, bandwidth)
     for k in range(round(4.0 / h)):
-        x = rk4(x, motors(k * h, x), K, 0.1, h)
+        x = advanced(x, motors(k * h, x), K, 0.1, h)
         off = np.abs(np.array(reference.at((k + 1) * h)[0]) - x[4:6]).max()
         worst = max(worst, float(off))
     return worst
@@ -146,7 +152,7 @@ def test_motors_keep_to_their_torque():
     for k in range(1000):
         tau = motors(0.002 * k, x)
         assert max(map(abs, tau)) <= elastic_arm.TORQUE
-        x = rk4(x, tau, K, 0.0, 0.002)
+        x = advanced(x, tau, K, 0.0, 0.002)
         most = max(most, *x[4:6])
     assert most < 4.0
     assert x[4:6] == pytest.approx([3.0, 3.0], abs=0.02)
@@ -263,7 +269,7 @@ def test_a_moving_hand_loses_the_energy_of_the_catch(frictionless):
     arm.state.hand.ask(np.array(OBJECT), close=True)
     session.step()
     lost = energy(x, K, 0.0) - energy(arm.state.x, K, 0.1)
-    moved = rk4(x, (0.0, 0.0), K, 0.0, 0.002)  # the hand closes at the first substep's end
+    moved = advanced(x, (0.0, 0.0), K, 0.0, 0.002)  # the hand closes at the first substep's end
     assert lost == pytest.approx(energy(moved, K, 0.0) - energy(caught(moved, 0.0, 0.1), K, 0.1))
     assert lost > 0.01 * energy(x, K, 0.0)
 

@@ -57,6 +57,14 @@ def test_the_arm_stands_where_the_first_object_is():
     assert position(start.q) == pytest.approx(rho * np.array([np.cos(alpha), np.sin(alpha)]))
 
 
+def test_with_a_start_each_experiment_begins_there_with_an_empty_hand():
+    """Two objects are four motions."""
+    start = Posture((-0.1, 0.5))
+    p, _, _ = drawn(pick_and_place(start=start, objects=2), 9)
+    assert [k for k in range(9) if tuple(p[k, 1:4]) == (0.5, 0.0, 0.0)] == [0, 4, 8]
+    assert np.all((p[:, 5] > 0.0) == (np.arange(9) % 2 == 1))
+
+
 def test_a_motion_starts_where_the_last_one_ended():
     before = Posture((0.5, 0.8), (0.1, 0.2))
     x = np.array([-2.0, 1.1, 0.0, 0.0, -2.4, 1.3, 0.0, 0.0])
