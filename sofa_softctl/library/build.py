@@ -15,11 +15,11 @@ import numpy as np
 from sofa_softctl._internal.executors.again import in_order, lost_workers
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.entry import Entry, entry_of
-from sofa_softctl.library.feasibility import LEAST, Feasibility
+from sofa_softctl.library.feasibility import LEAST, SOLVED, Feasibility
 from sofa_softctl.library.library import CANDIDATES, Answer, Correction, TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.stopping import SOLVED_SHARE, Window
+from sofa_softctl.library.stopping import Presumed, Window
 from sofa_softctl.library.storage import LibraryFile, check_for_library
 from sofa_softctl.library.task_chain import TaskChain
 from sofa_softctl.library.trials import Trial, Trials
@@ -57,8 +57,6 @@ class BuildCounts:
     """Problems answered after second-order corrections."""
     by_steps: int = 0
     """Problems answered after further steps of sequential quadratic programming."""
-    presumed: int = 0
-    """Problems that were not solved, as they presumably have no solution."""
     seconds: float = 0.0
     """Time [s]."""
 
@@ -129,6 +127,8 @@ class Builder:
     chains: list[TaskChain] = field(init=False)
     window: Window = field(init=False)
     """Tasks since the last new motion."""
+    presumed: Presumed = field(init=False)
+    """Tasks that presumably have no motion."""
     grown: list[int] = field(init=False)
     """Number of tasks that were asked with 0, 1, 2, ... motions."""
     begun_with: int = field(init=False)
@@ -157,12 +157,13 @@ class Builder:
             self.begun_with = self.seed
             seeds = np.random.SeedSequence(self.seed).spawn(CHAINS)
             self.chains = [TaskChain(np.random.default_rng(seed)) for seed in seeds]
-            self.counts, self.window = BuildCounts(), Window()
+            self.counts, self.window, self.presumed = BuildCounts(), Window(), Presumed()
             self.grown, self.skipped = [0], []
             return
         self.begun_with = saved["seed"]
         self.chains = [TaskChain.from_json(each) for each in saved["chains"]]
         self.counts, self.window = BuildCounts(**saved["counts"]), Window(**saved["window"])
+        self.presumed = Presumed(**saved["presumed"])
         self.grown, self.skipped = saved["grown"], saved["skipped"]
         if saved["asked"] != self._asked:  # the tasks until now were answered in another way
             self.window = Window()
@@ -175,7 +176,8 @@ class Builder:
     @property
     def bound(self) -> float:
         """Upper bound of the share of tasks with a motion that the library fails [-]."""
-        return self.window.bound(len(self.library))
+        missed = self.presumed.bound(self.counts.plannings)
+        return min(1.0, self.window.bound(len(self.library), halved=missed > 0.0) + missed)
 
     @property
     def done(self) -> bool:
@@ -220,6 +222,7 @@ class Builder:
             "counts": asdict(self.counts),
             "chains": [each.to_json() for each in self.chains],
             "window": asdict(self.window),
+            "presumed": asdict(self.presumed),
             "grown": self.grown,
             "skipped": self.skipped,
             "failure_rate": self.failure_rate,
@@ -236,45 +239,50 @@ class Builder:
         """Do one task of each chain; returns the new motions."""
         asked = [(chain, chain.draw(self.program.problem)) for chain in self.chains]
         answers = [self._query(p) for _, p in asked]
-        poor = [pair for pair, answer in zip(asked, answers, strict=True) if answer is None]
-        presumed = self._presumed(poor)
-        solved = iter(self._solve([p for k, (_, p) in enumerate(poor) if k not in presumed]))
-        number, new = 0, list[Entry]()
+        unknown = [pair for pair, answer in zip(asked, answers, strict=True) if answer is None]
+        presumed = self._presumed([p for _, p in unknown])
+        tried = [
+            not none or chain.rng.random() < SOLVED
+            for (chain, _), none in zip(unknown, presumed, strict=True)
+        ]
+        found = iter(self._solve([p for (_, p), yes in zip(unknown, tried, strict=True) if yes]))
+        results = iter([next(found) if yes else None for yes in tried])
+        new = list[Entry]()
         for (chain, p), answer in zip(asked, answers, strict=True):
             self.counts.plannings += 1
+            self.window.tasks += 1
             self.grown[-1] += 1
             if answer is not None:
                 self._count(answer)
                 chain.finish(answer.motion.x[-1])
                 continue
-            if number in presumed:
-                self.counts.presumed += 1
-                self.window.presumed += 1
+            solved, none = next(results), presumed.pop(0)
+            if solved is None:
+                self.presumed.unsolved += 1
+                self.window.infeasible += 1
                 chain.skip()
-            else:
-                new += self._take(chain, p, next(solved), fresh=not new)
-            number += 1
+                continue
+            if none:
+                self.presumed.solved += 1
+                self.presumed.wrong += solved.status.ok
+            new += self._take(chain, p, solved, fresh=not new)
         if new:
             self.window = Window()
         return new
 
-    def _presumed(self, poor: list[tuple[TaskChain, np.ndarray]]) -> set[int]:
-        """Which of these tasks are not solved, as they presumably have no motion."""
-        if not poor or self.counts.infeasible < LEAST:
-            return set()
-        known, model = self.trials, self.program.model
-        own = Feasibility(
-            self.program.problem.lower,
-            self.program.problem.upper,
-            known.p[known.passed],
+    def _presumed(self, unknown: list[np.ndarray]) -> list[bool]:
+        """Whether these tasks presumably have no motion."""
+        if not unknown or self.counts.infeasible < LEAST:
+            return [False] * len(unknown)
+        signs, problem = self.program.model.signs, self.program.problem
+        learnt = Feasibility(
+            problem.lower,
+            problem.upper,
+            self.trials.p[self.trials.passed],
             np.array([row[:-1] for row in self.skipped if row[-1] == NO_MOTION], float),
-            None if model.signs is None else model.signs.p,
+            None if signs is None else signs.p,
         )
-        return {
-            k
-            for k, (chain, p) in enumerate(poor)
-            if own.presumes_none(p) and chain.rng.random() > SOLVED_SHARE
-        }
+        return [learnt.presumes_none(p) for p in unknown]
 
     def _query(self, p: np.ndarray) -> Answer | None:
         """The library's answer, if it is good enough."""
@@ -288,7 +296,6 @@ class Builder:
 
     def _count(self, answer: Answer) -> None:
         """Count a good answer by what it took."""
-        self.window.tasks += 1
         if answer.steps:
             self.counts.by_steps += 1
         elif answer.shifts:
@@ -303,7 +310,6 @@ class Builder:
         fresh: no motion joined in this round before.
         """
         self.counts.solved += 1
-        self.window.tasks += 1
         if solved.end is None:
             chain.skip()
         else:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-LEAST = 20
+LEAST = 10
 """Tasks without a motion from which on something is presumed."""
-SURE = 0.9
+SOLVED = 0.2
+"""Share of the tasks presumed to have no motion that are solved nevertheless [-]."""
+SURE = 0.5
 """Probability of having none from which on a task is presumed to have none [-]."""
 MOST = 2000
 """Latest tasks with a motion that count."""
-RIDGE = 1e-3
+RIDGE = 1e-5
 """Weight of the squared coefficients but the first, per sample."""
 
 
@@ -60,7 +62,7 @@ class Feasibility:
 def _logistic(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Weights of logistic regression, by Newton's method, shape (features,)."""
     w = np.zeros(X.shape[1])
-    ridge = np.diag([1e-6, *[RIDGE] * (len(w) - 1)])
+    ridge = np.diag([1e-9, *[RIDGE] * (len(w) - 1)])
     for _ in range(50):
         share = expit(X @ w)
         slope = X.T @ (share - y) / len(y) + ridge @ w

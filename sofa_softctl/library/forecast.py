@@ -121,5 +121,5 @@ def estimated(program: Program, **options: Any) -> Estimate:
         seconds=seconds + each * found.tasks,
         size=size // max(motions, 1),
         tried=motions,
-        infeasible=(counts.infeasible + counts.presumed) / max(counts.plannings, 1),
+        infeasible=(counts.infeasible + builder.presumed.unsolved) / max(counts.plannings, 1),
     )

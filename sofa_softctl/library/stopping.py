@@ -9,8 +9,24 @@ from scipy.stats import beta
 
 CONFIDENCE = 0.95
 """Probability that a bound holds whenever it is looked at [-]."""
-SOLVED_SHARE = 0.2
-"""Share of the tasks presumed to have no motion that are solved nevertheless [-]."""
+
+
+@dataclass
+class Presumed:
+    """Tasks that presumably have no motion, see `feasibility`."""
+
+    unsolved: int = 0
+    """Those that were not solved."""
+    solved: int = 0
+    """Those that were, to check."""
+    wrong: int = 0
+    """Of the latter, those with a motion."""
+
+    def bound(self, tasks: int) -> float:
+        """Upper bound of the share of all tasks that are not solved and have a motion [-]."""
+        if not self.unsolved:
+            return 0.0
+        return self.unsolved / tasks * _upper(self.wrong, self.solved, 0.5 * (1.0 - CONFIDENCE))
 
 
 @dataclass
@@ -18,28 +34,25 @@ class Window:
     """Tasks since the last new motion: the test of the library as it is."""
 
     tasks: int = 0
-    """Tasks that were answered, or solved without making a motion."""
+    """Number of tasks."""
     failures: int = 0
     """Of these, those that have a motion which the library lacks: degenerate, or not converged."""
     infeasible: int = 0
-    """Of these, those without a motion."""
-    presumed: int = 0
-    """Further tasks, not solved as they presumably have no motion."""
+    """Of these, those without a motion, presumed ones included."""
 
-    def bound(self, motions: int) -> float:
-        """Upper bound of the share of tasks with a motion that the library fails [-].
+    def bound(self, motions: int, *, halved: bool = False) -> float:
+        """Upper bound of the share of tasks that the library fails though they have a motion [-].
 
-        Exact bounds of a binomial share, by Clopper and Pearson. The error probability is shared
-        among all motions and failures at which building may look at it, as 6 / (pi k)^2, so that
-        it holds at the end. Of tasks presumed to have no motion, a share is solved: had one in
-        that share a motion, the window would have ended.
+        The exact bound of a binomial share, by Clopper and Pearson. The error probability is shared
+        among all numbers of motions and failures at which building may look at it, as 6 / (pi k)^2,
+        so that it holds at the end.
+
+        Args:
+            motions: In the library.
+            halved: Whether only half of the error probability is to be spent.
         """
-        alpha = (1.0 - CONFIDENCE) * _part(motions + 1)
-        if not self.presumed:
-            return _upper(self.failures, self.tasks, alpha * _part(self.failures + 1))
-        every = self.tasks + self.presumed
-        solved = _upper(self.failures, every, 0.5 * alpha * _part(self.failures + 1))
-        return min(1.0, solved + _upper(0, every, 0.5 * alpha) / SOLVED_SHARE)
+        alpha = (0.5 if halved else 1.0) * (1.0 - CONFIDENCE) * _part(motions + 1)
+        return _upper(self.failures, self.tasks, alpha * _part(self.failures + 1))
 
 
 def _part(number: int) -> float:

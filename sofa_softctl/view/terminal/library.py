@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sofa_softctl.library.forecast import forecast
-from sofa_softctl.library.stopping import Window
+from sofa_softctl.library.stopping import Presumed, Window
 
 FORECAST_FROM = 16
 """Motions from which a forecast is shown."""
@@ -81,7 +81,7 @@ def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
             "after second-order corrections / further steps": (
                 f"{counts.by_shifts:,} / {counts.by_steps:,}"
             ),
-            "without a motion / presumably": f"{counts.infeasible} / {counts.presumed}",
+            "without a motion / presumably": f"{counts.infeasible} / {builder.presumed.unsolved}",
             "degenerate / solver gave up": f"{counts.degenerate} / {counts.not_converged}",
             "of all tasks fail, at 95 % confidence": f"at most {builder.bound:.2%}",
             "time": f"{counts.seconds:.0f} s",
@@ -97,7 +97,8 @@ def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
 
 def _bound(file: Any, state: Any) -> float:
     """Upper bound of the share of tasks that a library fails."""
-    return Window(**state["window"]).bound(len(file))
+    missed = Presumed(**state["presumed"]).bound(state["counts"]["plannings"])
+    return missed + Window(**state["window"]).bound(len(file), halved=missed > 0.0)
 
 
 def show_info(file: Any, *, as_json: bool) -> None:
