@@ -106,6 +106,7 @@ def test_a_chain_that_is_caught_begins_anew(program, library, capsys):
 
     def draw(rng, state, end):
         seen.append((state, end is None))
+        assert len(seen) < 20, "it stays where no task has a motion"
         return np.array([0.3 if state is None else 2e3, 0.0]), "after the first"
 
     object.__setattr__(program.problem, "draw", draw)
