@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.library.build import TaskChain, solve
+from sofa_softctl.library.build import solve
+from sofa_softctl.library.fresh_tasks import CAUGHT, FreshTasks
 from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.verify import CAUGHT, _optimality, verify
+from sofa_softctl.library.verify import _optimality, verify
 from sofa_softctl.view.terminal.library import show_verification
 
 DISTANCE, SPEED = 0.4, 0.1
@@ -27,8 +28,8 @@ def library(program):
 
 
 def drawn(program, tasks):
-    chain = TaskChain(np.random.default_rng([7, 1]))
-    return np.array([chain.draw(program.problem) for _ in range(tasks)])
+    fresh = FreshTasks(program.problem, 1)
+    return np.array([fresh.draw() for _ in range(tasks)])
 
 
 def test_times_of_the_solver_are_those_of_cold_and_of_warm_starts(program, library, monkeypatch):
