@@ -239,7 +239,11 @@ def measure_seed(
         "cold": LibraryRow(executed=found, loss=0.0, **_times(seconds["cold"])),
         "warm": LibraryRow(**_times(seconds["warm"])),
     }
-    errors = {"nearest": blind.unrefined, "method": blind.errors, "ours": tested.errors}
+    errors = {
+        "nearest": blind.unrefined,
+        "method": blind.errors,
+        "ours": tested.errors[tested.executed],
+    }
     return SeedRows(seed, rows, errors, seconds)
 
 

@@ -16,7 +16,7 @@ ERRORS = {"nearest": "nearest motion", "method": "the paper's method", "ours": "
 
 
 def save_library_table_plot(path: str | Path, found: Any) -> None:
-    """Write a plot of a `LibraryTable`: shares of tasks by error and by time, a line each seed.
+    """Write a plot of a `LibraryTable`: shares of answers by error and by time, a line each seed.
 
     Raises:
         SoftctlError: A suffix that cannot be written.
@@ -36,7 +36,7 @@ def save_library_table_plot(path: str | Path, found: Any) -> None:
         times.xaxis.set_major_formatter("{x:g}")
         times.set_xlabel("computing time [ms]")
         for axes in (errors, times):
-            axes.set_ylabel("share of tasks [-]")
+            axes.set_ylabel("share of answers [-]")
             legend_above(axes)
 
 
