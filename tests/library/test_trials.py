@@ -41,7 +41,9 @@ def test_fresh_answers_keep_to_the_expected_error():
     found = Coverage.of(Trials.of(tried(0, 2000), 2), PLACES, SCALE)
     fresh = tried(1, 2000)
     apart = [np.linalg.norm((each.p - PLACES[each.entry]) * SCALE) for each in fresh]
-    kept = np.array([each.error <= found.expected_error(d) for each, d in zip(fresh, apart)])
+    kept = np.array(
+        [each.error <= found.expected_error(d) for each, d in zip(fresh, apart, strict=True)]
+    )
     assert 0.94 < kept.mean() < 0.98
     for part in np.array_split(np.argsort(apart), 3):
         assert kept[part].mean() > 0.92
