@@ -136,6 +136,7 @@ class _Candidate(NamedTuple):
     motion: Motion
     correction: Correction
     notes: tuple[str, ...]
+    expected_cost: float
     shifts: int = 0
     steps: int = 0
     simulated: Simulation | None = None
@@ -259,9 +260,9 @@ class TrajectoryLibrary:
     ) -> Answer:
         """The motion for parameters p, which is SOLVED when it passed its acceptance test.
 
-        The nearest entry is adapted, and the motion simulated. Where it fails the test, steps of
-        sequential quadratic programming correct it, and then the next entry is tried. The best is
-        returned.
+        The nearest entry is adapted, and the motion simulated; where it fails the test, it is
+        corrected to second order, then the next entry is tried. Where all fail, steps of
+        sequential quadratic programming correct the best one, then the next. The best is returned.
 
         Args:
             p: Parameters, shape (n_p,).
@@ -279,20 +280,12 @@ class TrajectoryLibrary:
         start = perf_counter()
         p = self._checked(p)
         asked = _Asked(check, accuracy, steps if refine else 0, refine, start + budget)
-        best: _Candidate | None = None
-        trials: list[Trial] = []
         least, turned = self._distances(p)
-        radii = self.coverage.radii
+        near = self._ranked(least, turned, candidates if check and refine else 1)
         with one_blas_thread():
-            for near in self._ranked(least, turned, candidates if check and refine else 1):
-                if best is not None and asked.late:
-                    break
-                found = self._answered(near, p, asked)
-                trials += self._trial(found, p)
-                best = found if best is None or found.rank < best.rank else best
-                if best.passed:
-                    break
-        assert best is not None
+            tried = self._tried(near, p, asked)
+        best = min(tried, key=lambda each: each.rank)
+        radii = self.coverage.radii
         simulated = best.simulated
         return Answer(
             p=p,
@@ -310,7 +303,7 @@ class TrajectoryLibrary:
             cost=np.nan if simulated is None else simulated.cost,
             expected_error=self.coverage.expected_error(best.near.distance),
             outside=not bool((least[: len(radii)] <= radii).any()),
-            trials=tuple(trials),
+            trials=tuple(trial for each in tried for trial in self._trial(each, p)),
             beyond=tuple(
                 f"{each.name} = {value:.4g} not in [{each.lower:.4g}, {each.upper:.4g}]"
                 for each, value in zip(self.model.parameters, p, strict=True)
@@ -320,8 +313,31 @@ class TrajectoryLibrary:
             notes=best.notes,
         )
 
-    def _answered(self, near: NearestEntry, p: np.ndarray, asked: _Asked) -> _Candidate:
-        """An entry's motion for p, corrected where it fails its acceptance test."""
+    def _tried(
+        self, near: Sequence[NearestEntry], p: np.ndarray, asked: _Asked
+    ) -> list[_Candidate]:
+        """Motions of near entries: adapted one after the other until one passes its test.
+
+        Where none does, steps of sequential quadratic programming correct the best one, then the
+        next.
+        """
+        tried: list[_Candidate] = []
+        for each in near:
+            if tried and asked.late:
+                break
+            tried.append(self._adapted_and_tested(each, p, asked))
+            if tried[-1].passed:
+                return tried
+        for k in sorted(range(len(tried)), key=lambda k: tried[k].rank):
+            if not asked.steps:
+                break
+            tried[k] = self._stepped(tried[k], p, asked)
+            if tried[k].passed or asked.late:
+                break
+        return tried
+
+    def _adapted_and_tested(self, near: NearestEntry, p: np.ndarray, asked: _Asked) -> _Candidate:
+        """An entry's motion for p, with second-order corrections where it fails its test."""
         entry, signs = self.entries[near.number], self.model.signs if near.mirrored else None
         own = p if signs is None else signs.p * p
         residual = np.zeros(len(self.model.terminal_tolerances))
@@ -330,22 +346,21 @@ class TrajectoryLibrary:
             change = np.concatenate((own - entry.p, residual))
             v, correction, notes = self._adapted(entry, change, asked)
             motion = self.model.motion(v if signs is None else signs.v * v)
-            now = _Candidate(near, motion, correction, notes, shifts)
+            now = _Candidate(near, motion, correction, notes, cost, shifts)
             if not asked.check:
                 return now
-            now = self._tested(now, p, asked, cost)
-            if best is None and now.simulated is not None:
-                first = now.simulated.error
-            now = now._replace(first_error=first)
+            now = self._tested(now, p, asked)
+            if best is not None:
+                now = now._replace(first_error=best.first_error)
             closer = best is None or now.worst < CLOSER * best.worst
             best = now if best is None or now.rank < best.rank else best
             if best.passed or not closer or asked.late:
                 break
             residual = residual - self._missed(now, own, signs)
         assert best is not None
-        return self._stepped(best, p, asked, cost)
+        return best
 
-    def _stepped(self, best: _Candidate, p: np.ndarray, asked: _Asked, cost: float) -> _Candidate:
+    def _stepped(self, best: _Candidate, p: np.ndarray, asked: _Asked) -> _Candidate:
         """It after steps of sequential quadratic programming."""
         now = best
         for steps in range(1, asked.steps + 1):
@@ -354,15 +369,16 @@ class TrajectoryLibrary:
             motion = corrected(self.model, now.simulated, p, self._hessian(now.near))
             if motion is None:
                 break
-            now = self._tested(now._replace(motion=motion, steps=steps), p, asked, cost)
+            now = self._tested(now._replace(motion=motion, steps=steps), p, asked)
             best = now if now.rank < best.rank else best
         return best
 
-    def _tested(self, now: _Candidate, p: np.ndarray, asked: _Asked, cost: float) -> _Candidate:
+    def _tested(self, now: _Candidate, p: np.ndarray, asked: _Asked) -> _Candidate:
         """It with its acceptance test."""
         moved = self.model.simulate(now.motion, p)
-        report = self.model.report(moved, asked.accuracy, cost)
-        return now._replace(motion=moved.motion, simulated=moved, report=report)
+        report = self.model.report(moved, asked.accuracy, now.expected_cost)
+        first = moved.error if now.simulated is None else now.first_error
+        return now._replace(motion=moved.motion, simulated=moved, report=report, first_error=first)
 
     def _trial(self, found: _Candidate, p: np.ndarray) -> list[Trial]:
         """The test of a motion, if there was one."""
