@@ -129,6 +129,16 @@ class _Asked(NamedTuple):
         return perf_counter() > self.end
 
 
+class _Adapted(NamedTuple):
+    """Unknowns of an entry, adapted to parameters."""
+
+    v: np.ndarray
+    correction: Correction
+    cost: float
+    """Expected cost of the optimum."""
+    notes: tuple[str, ...] = ()
+
+
 class _Candidate(NamedTuple):
     """An entry adapted to parameters, and its acceptance test."""
 
@@ -341,14 +351,16 @@ class TrajectoryLibrary:
         entry, signs = self.entries[near.number], self.model.signs if near.mirrored else None
         own = p if signs is None else signs.p * p
         residual = np.zeros(len(self.model.terminal_tolerances))
-        cost, best = entry.expected_cost(own - entry.p), None
+        best: _Candidate | None = None
         for shifts in range(1 + (SHIFTS if asked.refine else 0)):
             change = np.concatenate((own - entry.p, residual))
-            v, correction, notes = self._adapted(entry, change, asked)
-            motion = self.model.motion(v if signs is None else signs.v * v)
-            now = _Candidate(near, motion, correction, notes, cost, shifts)
+            found = self._adapted(entry, change, asked)
+            motion = self.model.motion(found.v if signs is None else signs.v * found.v)
+            now = _Candidate(near, motion, found.correction, found.notes, found.cost, shifts)
             if not asked.check:
                 return now
+            if best is not None:
+                now = now._replace(expected_cost=best.expected_cost)
             now = self._tested(now, p, asked)
             if best is not None:
                 now = now._replace(first_error=best.first_error)
@@ -403,32 +415,29 @@ class TrajectoryLibrary:
         turned = np.concatenate((signs.v[self.model.u_at].ravel(), signs.v[self.model.z_at]))
         return found * turned * turned[:, None]
 
-    def _adapted(
-        self, entry: Entry, dp: np.ndarray, asked: _Asked
-    ) -> tuple[np.ndarray, Correction, tuple[str, ...]]:
+    def _adapted(self, entry: Entry, dp: np.ndarray, asked: _Asked) -> _Adapted:
         """(5) where (6c) and (6d) hold, else the tangent QP; both within the limits of inputs."""
+        cost = entry.expected_cost(dp[: len(entry.p)])
         if not asked.refine:
-            return entry.v, Correction.NONE, ()
+            return _Adapted(entry.v, Correction.NONE, cost)
         v = entry.v + entry.v_p @ dp
         lower, upper = self.model.lower, self.model.upper
         within = bool(((v >= lower - FEASIBLE) & (v <= upper + FEASIBLE)).all())
         within = within and bool((entry.path + entry.path_p @ dp >= -FEASIBLE).all())
         if within and bool((entry.mu + entry.mu_p @ dp >= 0.0).all()):
-            return np.clip(v, lower, upper), Correction.LINEAR, ()
+            return _Adapted(np.clip(v, lower, upper), Correction.LINEAR, cost)
         begin = perf_counter()
         clipped = np.clip(v, lower, upper)
         if begin + self._qp_seconds > asked.end:
-            return clipped, Correction.CLIPPED, ()
+            return _Adapted(clipped, Correction.CLIPPED, cost)
         found = entry.qp.solve(dp)
         self._qp_seconds = max(0.9 * self._qp_seconds, perf_counter() - begin)
         if found.result is None:
-            return clipped, Correction.CLIPPED, found.notes
+            return _Adapted(clipped, Correction.CLIPPED, cost, found.notes)
         v = entry.v + entry.qp.change(found.result.x, dp)
-        return (
-            np.clip(v, lower, upper),
-            Correction.TANGENT_QP,
-            found.notes if found.replaced else (),
-        )
+        cost = entry.cost + entry.qp.cost(found.result.x, dp)
+        notes = found.notes if found.replaced else ()
+        return _Adapted(np.clip(v, lower, upper), Correction.TANGENT_QP, cost, notes)
 
     def _checked(self, p: Any) -> np.ndarray:
         given = np.asarray(p, float)
