@@ -81,8 +81,8 @@ class Answer:
     """Whether it is outside of the regions of all entries, in which answers passed before."""
     beyond: tuple[str, ...]
     """Parameters beyond the problem's range."""
-    trials: tuple[Trial, ...]
-    """Tests of the motions that were tried."""
+    trial: Trial | None
+    """It as a trial of the library; None: it was not simulated."""
     seconds: float
     """Computing time [s]."""
     notes: tuple[str, ...] = ()
@@ -218,7 +218,9 @@ class TrajectoryLibrary:
     def learn(self, trials: Trials) -> None:
         """Take over trials of its motions: they say where these are good."""
         self.trials = trials
-        self.coverage = Coverage.of(trials, self._p[: len(self.entries)], self.scale)
+        places, signs = self._p[: len(self.entries)], self.model.signs
+        turned = None if signs is None else signs.p
+        self.coverage = Coverage.of(trials, places, self.scale, turned)
 
     def prepare(self) -> None:
         """Set up the QPs of all entries, which the first answers would otherwise do."""
@@ -313,7 +315,7 @@ class TrajectoryLibrary:
             cost=np.nan if simulated is None else simulated.cost,
             expected_error=self.coverage.expected_error(best.near.distance),
             outside=not bool((least[: len(radii)] <= radii).any()),
-            trials=tuple(trial for each in tried for trial in self._trial(each, p)),
+            trial=_trial(p, tried[0], best),
             beyond=tuple(
                 f"{each.name} = {value:.4g} not in [{each.lower:.4g}, {each.upper:.4g}]"
                 for each, value in zip(self.model.parameters, p, strict=True)
@@ -392,15 +394,6 @@ class TrajectoryLibrary:
         first = moved.error if now.simulated is None else now.first_error
         return now._replace(motion=moved.motion, simulated=moved, report=report, first_error=first)
 
-    def _trial(self, found: _Candidate, p: np.ndarray) -> list[Trial]:
-        """The test of a motion, if there was one."""
-        if found.simulated is None:
-            return []
-        near, signs = found.near, self.model.signs
-        own = p if signs is None or not near.mirrored else signs.p * p
-        error = found.first_error if np.isfinite(found.first_error) else np.inf
-        return [Trial(near.number, own, error, found.passed)]
-
     def _missed(self, now: _Candidate, own: np.ndarray, signs: Signs | None) -> np.ndarray:
         """Residual of the final conditions, of the entry as it is where it was mirrored."""
         motion = now.motion
@@ -447,3 +440,11 @@ class TrajectoryLibrary:
                 f"Parameters must be {len(names)} finite numbers: {', '.join(names)}. Got: {p}"
             )
         return given
+
+
+def _trial(p: np.ndarray, nearest: _Candidate, best: _Candidate) -> Trial | None:
+    """An answer as a trial."""
+    if nearest.simulated is None:
+        return None
+    error = nearest.first_error if np.isfinite(nearest.first_error) else np.inf
+    return Trial(p, nearest.near.number, error, best.near.number, best.passed)

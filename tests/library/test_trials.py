@@ -16,7 +16,7 @@ def tried(seed, count, reach=(2.0, 1.0)):
         p = PLACES[entry] + rng.uniform(-3.0, 3.0, 2) / SCALE
         apart = np.linalg.norm((p - PLACES[entry]) * SCALE)
         error = apart**2 * rng.exponential()
-        found.append(Trial(int(entry), p, error, bool(apart < reach[entry])))
+        found.append(Trial(p, int(entry), error, int(entry), bool(apart < reach[entry])))
     return found
 
 
@@ -28,8 +28,8 @@ def test_regions_are_as_wide_as_answers_passed():
 
 
 def test_a_region_reaches_over_single_failures_and_not_to_them():
-    trials = [Trial(0, np.array([x, 0.0]), 0.0, x != 0.5) for x in np.linspace(0.1, 4.0, 40)]
-    trials.append(Trial(0, np.array([9.0, 0.0]), 0.0, False))
+    trials = [Trial(np.array([x, 0.0]), 0, 0.0, 0, x != 0.5) for x in np.linspace(0.1, 4.0, 40)]
+    trials.append(Trial(np.array([9.0, 0.0]), 0, 0.0, 0, False))
     assert Coverage.of(Trials.of(trials, 2), PLACES, SCALE).radii[0] == pytest.approx(4.0)
     failed = [each._replace(passed=False) for each in trials]
     assert Coverage.of(Trials.of(failed, 2), PLACES, SCALE).radii[0] == 0.0
@@ -40,7 +40,7 @@ def test_fresh_answers_keep_to_the_expected_error():
     distances too, where a mean would not do."""
     found = Coverage.of(Trials.of(tried(0, 2000), 2), PLACES, SCALE)
     fresh = tried(1, 2000)
-    apart = [np.linalg.norm((each.p - PLACES[each.entry]) * SCALE) for each in fresh]
+    apart = [np.linalg.norm((each.p - PLACES[each.nearest]) * SCALE) for each in fresh]
     kept = np.array(
         [each.error <= found.expected_error(d) for each, d in zip(fresh, apart, strict=True)]
     )
@@ -62,6 +62,13 @@ def test_files_hold_them_exactly():
     one, other = (Trials.of(tried(seed, 9), 2) for seed in (0, 1))
     both = Trials.joined([Trials.from_bytes(each.to_bytes()) for each in (one, other)], 2)
     assert len(both) == 18
-    for name in ("entry", "p", "error", "passed"):
+    for name in Trial._fields:
         wanted = np.concatenate((getattr(one, name), getattr(other, name)))
         np.testing.assert_array_equal(getattr(both, name), wanted)
+
+
+def test_mirrored_tasks_count_at_the_distance_of_the_mirrored_entry():
+    signs = np.array([-1.0, 1.0])
+    trials = [Trial(np.array([-10.5, 0.0]), 1, 0.3, 1, True)]
+    found = Coverage.of(Trials.of(trials, 2), PLACES, SCALE, signs)
+    assert found.radii[1] == pytest.approx(0.5)
