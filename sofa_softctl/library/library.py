@@ -272,9 +272,9 @@ class TrajectoryLibrary:
     ) -> Answer:
         """The motion for parameters p, which is SOLVED when it passed its acceptance test.
 
-        The nearest entry is adapted, and the motion simulated; where it fails the test, it is
-        corrected to second order, then the next entry is tried. Where all fail, steps of
-        sequential quadratic programming correct the best one, then the next. The best is returned.
+        The nearest entry is adapted, and the motion simulated. Where it fails the test, it is
+        corrected to second order, then by a step of sequential quadratic programming, then the next
+        entry is tried. The best is returned.
 
         Args:
             p: Parameters, shape (n_p,).
@@ -328,22 +328,21 @@ class TrajectoryLibrary:
     def _tried(
         self, near: Sequence[NearestEntry], p: np.ndarray, asked: _Asked
     ) -> list[_Candidate]:
-        """Motions of near entries: adapted one after the other until one passes its test.
+        """Motions of near entries, each adapted and corrected, until one passes its test.
 
-        Where none does, steps of sequential quadratic programming correct the best one, then the
-        next.
+        A step of sequential quadratic programming costs no more than the next entry, and passes
+        twice as often; where all fail, further ones correct the best motion, then the next.
         """
         tried: list[_Candidate] = []
         for each in near:
             if tried and asked.late:
                 break
-            tried.append(self._adapted_and_tested(each, p, asked))
+            found = self._adapted_and_tested(each, p, asked)
+            tried.append(self._stepped(found, p, asked, min(asked.steps, 1)))
             if tried[-1].passed:
                 return tried
         for k in sorted(range(len(tried)), key=lambda k: tried[k].rank):
-            if not asked.steps:
-                break
-            tried[k] = self._stepped(tried[k], p, asked)
+            tried[k] = self._stepped(tried[k], p, asked, asked.steps - 1)
             if tried[k].passed or asked.late:
                 break
         return tried
@@ -374,16 +373,16 @@ class TrajectoryLibrary:
         assert best is not None
         return best
 
-    def _stepped(self, best: _Candidate, p: np.ndarray, asked: _Asked) -> _Candidate:
-        """It after steps of sequential quadratic programming."""
+    def _stepped(self, best: _Candidate, p: np.ndarray, asked: _Asked, most: int) -> _Candidate:
+        """It after further steps of sequential quadratic programming."""
         now = best
-        for steps in range(1, asked.steps + 1):
+        for _ in range(most):
             if best.passed or asked.late or now.simulated is None or now.simulated.failure:
                 break
             motion = corrected(self.model, now.simulated, p, self._hessian(now.near))
             if motion is None:
                 break
-            now = self._tested(now._replace(motion=motion, steps=steps), p, asked)
+            now = self._tested(now._replace(motion=motion, steps=now.steps + 1), p, asked)
             best = now if now.rank < best.rank else best
         return best
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from sofa_softctl.library.forecast import forecast
 from sofa_softctl.library.stopping import Presumed, Window
 
-FORECAST_FROM = 16
+FORECAST_FROM = 32
 """Motions from which a forecast is shown."""
 
 
