@@ -81,7 +81,8 @@ class Found:
                 f"  refused, and IPOPT finds none either {self.none}",
                 f"  largest share of a tolerance {max(self.used, default=0.0):.6f}, "
                 f"of the slack of limits {max(self.excess, default=0.0):.3f}",
-                f"  untested motions within the error expected of 95 %: {100 * np.mean(self.kept):.1f} %",
+                "  untested motions within the error expected of 95 %: "
+                f"{100 * np.mean(self.kept):.1f} %",
                 f"  passed inside of regions {self.passed_of(False)}, "
                 f"outside {self.passed_of(True)}",
                 f"  an answer: median {median:.2f} ms, 99 % {late:.1f} ms",

@@ -48,8 +48,9 @@ def main() -> None:
                 seconds = perf_counter() - begin
             counts, motions = builder.counts, len(builder.library)
             plain = counts.by_sensitivity + counts.by_qp
+            more = "" if builder.bound <= FAILURE_RATE else " or more"
             print(
-                f"{count}, {steps}: {motions}{'' if builder.bound <= FAILURE_RATE else ' or more'}, "
+                f"{count}, {steps}: {motions}{more}, "
                 f"{counts.plannings}, {100 * builder.bound:.2f} %, {seconds:.0f} s, "
                 f"{100 * plain / counts.plannings:.0f} %",
                 flush=True,
