@@ -29,7 +29,6 @@ PROBLEMS = {
     "elastic_arm": "elastic_arm",
     "chain": f"{HERE.parent}/arm_library.py:motions",
 }
-FAILURE_RATE = 0.01
 
 
 @dataclass
@@ -91,15 +90,16 @@ class Found:
         )
 
 
-def measure(program: Program, file: LibraryFile, *, tasks: int, steps: int, seed: int) -> Found:
+def measure(builder: Builder, tasks: int, seconds: float) -> Found:
     """Build a library, and check its answers to new tasks."""
-    builder = Builder(program, file, failure_rate=FAILURE_RATE, steps=steps, seed=seed)
-    begin = perf_counter()
-    library = builder.build()
+    program, begin = builder.program, perf_counter()
+    while not builder.done and perf_counter() < begin + seconds:
+        builder.keep(builder.round())
+    library = builder.file.library()
     found = Found(builder.bound, len(library), perf_counter() - begin)
     library.prepare()
     checker = Checker(program.problem, program.model.path_scale)
-    chain = TaskChain(np.random.default_rng([22, seed]))
+    chain = TaskChain(np.random.default_rng([22, builder.seed]))
     library.query(chain.draw(program.problem))
     for _ in range(tasks):
         p = chain.draw(program.problem)
@@ -114,9 +114,8 @@ def measure(program: Program, file: LibraryFile, *, tasks: int, steps: int, seed
                 found.broken.append(f"at {p.tolist()}: {check.broken}")
             chain.finish(answer.motion.x[-1])
         else:
-            optimum = next(
-                (o for o in (program.solve(p), program.solve(p, answer.v)) if o.status.ok), None
-            )
+            optima = (program.solve(p, start) for start in (None, answer.v))
+            optimum = next((each for each in optima if each.status.ok), None)
             if optimum is None:
                 found.none += 1
                 chain.skip()
@@ -140,13 +139,15 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=1000)
     parser.add_argument("--steps", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--failure-rate", type=float, default=0.01)
+    parser.add_argument("--seconds", type=float, default=np.inf, help="of building, at most")
     options = parser.parse_args()
     with TemporaryDirectory() as folder:
         for name in options.problem or PROBLEMS:
             program = Program(load_problem(PROBLEMS[name]))
             with LibraryFile.create(f"{folder}/{name}.library", program.model) as file:
-                given = {"tasks": options.tasks, "steps": options.steps, "seed": options.seed}
-                found = measure(program, file, **given)
+                given = {key: getattr(options, key) for key in ("failure_rate", "steps", "seed")}
+                found = measure(Builder(program, file, **given), options.tasks, options.seconds)
             print(f"{name}, {len(program.problem.parameters)} parameters", flush=True)
             print(found, flush=True)
 
