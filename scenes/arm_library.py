@@ -13,11 +13,11 @@ mass, 10 % less stiffness and 1 g more on the tip than the library is asked with
 Paper: Marcucci, Garabini, Gasparri, Artoni, Gabiccini, Bicchi, "Parametric trajectory libraries for
 online motion planning with application to soft robots"; its robot is another one, an elastic arm.
 
-    softctl library build scenes/arm_library.py --out arm.library --successes 200
-    softctl run scenes/arm_library.py --set library=arm.library --movie arm.gif
-    softctl run scenes/arm_library.py --set library=arm.library --set modulus_error=-0.1
-    softctl run scenes/arm_library.py --set ends="1024 330" --record ramp.mcap
-    runSofa -l SofaPython3 scenes/arm_library.py --argv library=arm.library
+    softctl run scenes/arm_library.py --movie arm.gif
+    softctl run scenes/arm_library.py --set modulus_error=-0.1 --set correct=true
+    softctl run scenes/arm_library.py --set library= --set ends="1024 330" --record ramp.mcap
+    softctl library build scenes/arm_library.py --out arm.library
+    runSofa -l SofaPython3 scenes/arm_library.py
 
 Without a library the tension goes to `ends`, in mN, each in a ramp that takes as long as a motion.
 What is said here is measured by scenes/studies/arm_library.py.
@@ -49,7 +49,10 @@ Sofa.Component.Topology.Container.Constant SoftRobots
 """What SOFA has to load for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 3.5
-MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+MESHES = os.path.join(FOLDER, "meshes")
+LIBRARY = os.path.join(FOLDER, "libraries", "arm.library")
+"""Its motions, built with `softctl library build`."""
 LENGTH, MASS, MODULUS, GRAVITY = 100.0, 0.0154, 400.0, 9810.0
 FRAME = Frame(base=(-50.0, 0.0, 0.0), along=(1.0, 0.0, 0.0), aside=(0.0, -1.0, 0.0))
 AT = (50.0, 80.0, 100.0)
@@ -127,7 +130,7 @@ def settle(start):
 @parameters_from_argv
 def createScene(
     root,
-    library="",
+    library=LIBRARY,
     goals="40 15 45",
     start=0.0,
     payload=PAYLOAD,

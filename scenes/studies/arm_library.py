@@ -1,7 +1,7 @@
 """What scenes/arm_library.py says of itself, measured.
 
 python scenes/studies/arm_library.py identify           the reduced model, and its misfit
-python scenes/studies/arm_library.py measure arm.library    errors with and without correction
+python scenes/studies/arm_library.py measure [LIBRARY]  errors with and without correction
 """
 
 import sys
@@ -61,7 +61,7 @@ ROBOTS = {
 
 def recorded(payload: float, start: float, levels: tuple, rise: float) -> RecordedMotion:
     """The arm's motion from rest through some tensions."""
-    parameters = {"start": float(start), "payload": payload, "ends": ""}
+    parameters = {"start": float(start), "payload": payload, "library": "", "ends": ""}
     session = Session(FILE, parameters=parameters)
     session.step(round(SCENE.settle(start) / SCENE.DT))
     times, tensions = [0.0], [start]
@@ -142,8 +142,8 @@ def measure(library: str) -> None:
                     )
                 elif name == "as identified":
                     for kind, rise in (("ramp", SCENE.HORIZON), ("step", 0.0)):
-                        ends = str(tension[-1])
-                        other, _, _ = run(payload=payload, start=start, ends=ends, rise=rise)
+                        given = {"library": "", "ends": str(tension[-1]), "rise": rise}
+                        other, _, _ = run(payload=payload, start=start, **given)
                         show(table, kind, figures(other, goal))
                 show(
                     table,
@@ -167,7 +167,7 @@ def show(table: dict, name: str, found: tuple, text: str = "") -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["identify"]:
         identify()
-    elif sys.argv[1:2] == ["measure"] and len(sys.argv) == 3:
-        measure(sys.argv[2])
+    elif sys.argv[1:2] == ["measure"] and len(sys.argv) <= 3:
+        measure(*(sys.argv[2:] or [SCENE.LIBRARY]))
     else:
         sys.exit(__doc__)

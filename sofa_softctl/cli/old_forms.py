@@ -7,7 +7,6 @@ import shlex
 import typer
 
 _BENCH = ("batch", "bridge", "cluster", "scene", "compare", "--help")
-_PAPERS = ("inverse", "planning", "trajectories", "identification", "search", "robust", "--help")
 _STUDIES = {
     "--planning": "planning",
     "--trajectories": "trajectories",
@@ -37,7 +36,7 @@ def _renewed(words: list[str]) -> list[str]:
             return ["bench", "compare", *rest]
         case ["bench", first, *rest] if first not in _BENCH:
             return ["bench", "scene", first, *rest]
-        case ["papers", *rest] if not rest or rest[0] not in _PAPERS:
+        case ["papers", *rest] if not rest or (rest[0][:1] == "-" and rest[0] != "--help"):
             options = [word.partition("=")[0] for word in rest]
             asked = [option for option in _STUDIES if option in options] or ["--transfer"]
             others = [word for word in rest if word != asked[0] or word in _KEPT]

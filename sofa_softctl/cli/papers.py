@@ -217,6 +217,46 @@ def trajectories(
 
 
 @papers.command(
+    epilog="Examples:\n\n  softctl papers library --workers 2 --plot libraries.png\n\n"
+    "  softctl papers library --seeds 1 --tasks 200\n\n"
+    "  softctl papers library --seeds 10 --json --quiet > libraries.json"
+)
+def library(
+    seeds: Annotated[int, typer.Option(help="Seeds of building and of tasks.", min=1)] = 5,
+    tasks: Annotated[int, typer.Option(help="Fresh tasks of each seed.", min=1)] = 1000,
+    workers: Workers = 0,
+    cluster: Cluster = "",
+    plot: Plot = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Libraries of trajectories: the paper's figures, its method here, ours, and IPOPT.
+
+    Each seed builds a library by the paper's method and one by ours, and asks both the tasks that
+    they have never seen. Some minutes a seed; times are of what the workers leave of the machine.
+    """
+    from sofa_softctl._internal.executors.workers import check_workers
+    from sofa_softctl._internal.executors.workers import workers as processes
+    from sofa_softctl.bench.papers.library_table import measure_library
+    from sofa_softctl.view.plots.library_table import save_library_table_plot
+    from sofa_softctl.view.terminal.library_table import show_library_table
+    from sofa_softctl.view.terminal.run import Terminal
+
+    check_workers(workers, cluster)
+    check_outputs(plot=plot)
+    show = Terminal(quiet=quiet or as_json)
+    with (
+        stopping("Nothing was written."),
+        processes(workers, cluster) as executor,
+        show.status("building libraries") as progress,
+    ):
+        found = measure_library(progress, seeds=seeds, tasks=tasks, executor=executor)
+    _show_study(
+        found, plot, save_library_table_plot, show_library_table, quiet=quiet, as_json=as_json
+    )
+
+
+@papers.command(
     epilog="Examples:\n\n  softctl papers identification --plot loop.png\n\n"
     "  softctl papers identification --coverage intervals.csv --workers 4"
 )

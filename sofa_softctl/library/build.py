@@ -291,7 +291,8 @@ class Builder:
         answer = self.library.query(
             p, accuracy=self.accuracy, candidates=self.candidates, steps=self.steps
         )
-        self._trials.extend(answer.trials)
+        if answer.trial is not None:
+            self._trials.append(answer.trial)
         return answer if answer.status.ok else None
 
     def _count(self, answer: Answer) -> None:

@@ -71,7 +71,7 @@ class Entry:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             own = {name: arrays[name] for name in _OWN}
             qp = {name: arrays[f"qp.{name}"] for name in _QP}
-        qp["Z"] = qp["Z"].astype(float)
+        qp |= {"Z": qp["Z"].astype(float), "scale": float(qp["scale"])}
         own |= {"cost": float(own["cost"]), "hessian": own["hessian"].astype(float)}
         return Entry(**own, qp=TangentQP(**qp))
 

@@ -81,8 +81,8 @@ class Answer:
     """Whether it is outside of the regions of all entries, in which answers passed before."""
     beyond: tuple[str, ...]
     """Parameters beyond the problem's range."""
-    trials: tuple[Trial, ...]
-    """Tests of the motions that were tried."""
+    trial: Trial | None
+    """It as a trial of the library; None: it was not simulated."""
     seconds: float
     """Computing time [s]."""
     notes: tuple[str, ...] = ()
@@ -129,6 +129,16 @@ class _Asked(NamedTuple):
         return perf_counter() > self.end
 
 
+class _Adapted(NamedTuple):
+    """Unknowns of an entry, adapted to parameters."""
+
+    v: np.ndarray
+    correction: Correction
+    cost: float
+    """Expected cost of the optimum."""
+    notes: tuple[str, ...] = ()
+
+
 class _Candidate(NamedTuple):
     """An entry adapted to parameters, and its acceptance test."""
 
@@ -136,6 +146,7 @@ class _Candidate(NamedTuple):
     motion: Motion
     correction: Correction
     notes: tuple[str, ...]
+    expected_cost: float
     shifts: int = 0
     steps: int = 0
     simulated: Simulation | None = None
@@ -207,7 +218,9 @@ class TrajectoryLibrary:
     def learn(self, trials: Trials) -> None:
         """Take over trials of its motions: they say where these are good."""
         self.trials = trials
-        self.coverage = Coverage.of(trials, self._p[: len(self.entries)], self.scale)
+        places, signs = self._p[: len(self.entries)], self.model.signs
+        turned = None if signs is None else signs.p
+        self.coverage = Coverage.of(trials, places, self.scale, turned)
 
     def prepare(self) -> None:
         """Set up the QPs of all entries, which the first answers would otherwise do."""
@@ -259,9 +272,9 @@ class TrajectoryLibrary:
     ) -> Answer:
         """The motion for parameters p, which is SOLVED when it passed its acceptance test.
 
-        The nearest entry is adapted, and the motion simulated. Where it fails the test, steps of
-        sequential quadratic programming correct it, and then the next entry is tried. The best is
-        returned.
+        The nearest entry is adapted, and the motion simulated; where it fails the test, it is
+        corrected to second order, then the next entry is tried. Where all fail, steps of
+        sequential quadratic programming correct the best one, then the next. The best is returned.
 
         Args:
             p: Parameters, shape (n_p,).
@@ -279,20 +292,12 @@ class TrajectoryLibrary:
         start = perf_counter()
         p = self._checked(p)
         asked = _Asked(check, accuracy, steps if refine else 0, refine, start + budget)
-        best: _Candidate | None = None
-        trials: list[Trial] = []
         least, turned = self._distances(p)
-        radii = self.coverage.radii
+        near = self._ranked(least, turned, candidates if check and refine else 1)
         with one_blas_thread():
-            for near in self._ranked(least, turned, candidates if check and refine else 1):
-                if best is not None and asked.late:
-                    break
-                found = self._answered(near, p, asked)
-                trials += self._trial(found, p)
-                best = found if best is None or found.rank < best.rank else best
-                if best.passed:
-                    break
-        assert best is not None
+            tried = self._tried(near, p, asked)
+        best = min(tried, key=lambda each: each.rank)
+        radii = self.coverage.radii
         simulated = best.simulated
         return Answer(
             p=p,
@@ -310,7 +315,7 @@ class TrajectoryLibrary:
             cost=np.nan if simulated is None else simulated.cost,
             expected_error=self.coverage.expected_error(best.near.distance),
             outside=not bool((least[: len(radii)] <= radii).any()),
-            trials=tuple(trials),
+            trial=_trial(p, tried[0], best),
             beyond=tuple(
                 f"{each.name} = {value:.4g} not in [{each.lower:.4g}, {each.upper:.4g}]"
                 for each, value in zip(self.model.parameters, p, strict=True)
@@ -320,32 +325,56 @@ class TrajectoryLibrary:
             notes=best.notes,
         )
 
-    def _answered(self, near: NearestEntry, p: np.ndarray, asked: _Asked) -> _Candidate:
-        """An entry's motion for p, corrected where it fails its acceptance test."""
+    def _tried(
+        self, near: Sequence[NearestEntry], p: np.ndarray, asked: _Asked
+    ) -> list[_Candidate]:
+        """Motions of near entries: adapted one after the other until one passes its test.
+
+        Where none does, steps of sequential quadratic programming correct the best one, then the
+        next.
+        """
+        tried: list[_Candidate] = []
+        for each in near:
+            if tried and asked.late:
+                break
+            tried.append(self._adapted_and_tested(each, p, asked))
+            if tried[-1].passed:
+                return tried
+        for k in sorted(range(len(tried)), key=lambda k: tried[k].rank):
+            if not asked.steps:
+                break
+            tried[k] = self._stepped(tried[k], p, asked)
+            if tried[k].passed or asked.late:
+                break
+        return tried
+
+    def _adapted_and_tested(self, near: NearestEntry, p: np.ndarray, asked: _Asked) -> _Candidate:
+        """An entry's motion for p, with second-order corrections where it fails its test."""
         entry, signs = self.entries[near.number], self.model.signs if near.mirrored else None
         own = p if signs is None else signs.p * p
         residual = np.zeros(len(self.model.terminal_tolerances))
-        cost, best = entry.expected_cost(own - entry.p), None
+        best: _Candidate | None = None
         for shifts in range(1 + (SHIFTS if asked.refine else 0)):
             change = np.concatenate((own - entry.p, residual))
-            v, correction, notes = self._adapted(entry, change, asked)
-            motion = self.model.motion(v if signs is None else signs.v * v)
-            now = _Candidate(near, motion, correction, notes, shifts)
+            found = self._adapted(entry, change, asked)
+            motion = self.model.motion(found.v if signs is None else signs.v * found.v)
+            now = _Candidate(near, motion, found.correction, found.notes, found.cost, shifts)
             if not asked.check:
                 return now
-            now = self._tested(now, p, asked, cost)
-            if best is None and now.simulated is not None:
-                first = now.simulated.error
-            now = now._replace(first_error=first)
+            if best is not None:
+                now = now._replace(expected_cost=best.expected_cost)
+            now = self._tested(now, p, asked)
+            if best is not None:
+                now = now._replace(first_error=best.first_error)
             closer = best is None or now.worst < CLOSER * best.worst
             best = now if best is None or now.rank < best.rank else best
             if best.passed or not closer or asked.late:
                 break
             residual = residual - self._missed(now, own, signs)
         assert best is not None
-        return self._stepped(best, p, asked, cost)
+        return best
 
-    def _stepped(self, best: _Candidate, p: np.ndarray, asked: _Asked, cost: float) -> _Candidate:
+    def _stepped(self, best: _Candidate, p: np.ndarray, asked: _Asked) -> _Candidate:
         """It after steps of sequential quadratic programming."""
         now = best
         for steps in range(1, asked.steps + 1):
@@ -354,24 +383,16 @@ class TrajectoryLibrary:
             motion = corrected(self.model, now.simulated, p, self._hessian(now.near))
             if motion is None:
                 break
-            now = self._tested(now._replace(motion=motion, steps=steps), p, asked, cost)
+            now = self._tested(now._replace(motion=motion, steps=steps), p, asked)
             best = now if now.rank < best.rank else best
         return best
 
-    def _tested(self, now: _Candidate, p: np.ndarray, asked: _Asked, cost: float) -> _Candidate:
+    def _tested(self, now: _Candidate, p: np.ndarray, asked: _Asked) -> _Candidate:
         """It with its acceptance test."""
         moved = self.model.simulate(now.motion, p)
-        report = self.model.report(moved, asked.accuracy, cost)
-        return now._replace(motion=moved.motion, simulated=moved, report=report)
-
-    def _trial(self, found: _Candidate, p: np.ndarray) -> list[Trial]:
-        """The test of a motion, if there was one."""
-        if found.simulated is None:
-            return []
-        near, signs = found.near, self.model.signs
-        own = p if signs is None or not near.mirrored else signs.p * p
-        error = found.first_error if np.isfinite(found.first_error) else np.inf
-        return [Trial(near.number, own, error, found.passed)]
+        report = self.model.report(moved, asked.accuracy, now.expected_cost)
+        first = moved.error if now.simulated is None else now.first_error
+        return now._replace(motion=moved.motion, simulated=moved, report=report, first_error=first)
 
     def _missed(self, now: _Candidate, own: np.ndarray, signs: Signs | None) -> np.ndarray:
         """Residual of the final conditions, of the entry as it is where it was mirrored."""
@@ -387,32 +408,29 @@ class TrajectoryLibrary:
         turned = np.concatenate((signs.v[self.model.u_at].ravel(), signs.v[self.model.z_at]))
         return found * turned * turned[:, None]
 
-    def _adapted(
-        self, entry: Entry, dp: np.ndarray, asked: _Asked
-    ) -> tuple[np.ndarray, Correction, tuple[str, ...]]:
+    def _adapted(self, entry: Entry, dp: np.ndarray, asked: _Asked) -> _Adapted:
         """(5) where (6c) and (6d) hold, else the tangent QP; both within the limits of inputs."""
+        cost = entry.expected_cost(dp[: len(entry.p)])
         if not asked.refine:
-            return entry.v, Correction.NONE, ()
+            return _Adapted(entry.v, Correction.NONE, cost)
         v = entry.v + entry.v_p @ dp
         lower, upper = self.model.lower, self.model.upper
         within = bool(((v >= lower - FEASIBLE) & (v <= upper + FEASIBLE)).all())
         within = within and bool((entry.path + entry.path_p @ dp >= -FEASIBLE).all())
         if within and bool((entry.mu + entry.mu_p @ dp >= 0.0).all()):
-            return np.clip(v, lower, upper), Correction.LINEAR, ()
+            return _Adapted(np.clip(v, lower, upper), Correction.LINEAR, cost)
         begin = perf_counter()
         clipped = np.clip(v, lower, upper)
         if begin + self._qp_seconds > asked.end:
-            return clipped, Correction.CLIPPED, ()
+            return _Adapted(clipped, Correction.CLIPPED, cost)
         found = entry.qp.solve(dp)
         self._qp_seconds = max(0.9 * self._qp_seconds, perf_counter() - begin)
         if found.result is None:
-            return clipped, Correction.CLIPPED, found.notes
+            return _Adapted(clipped, Correction.CLIPPED, cost, found.notes)
         v = entry.v + entry.qp.change(found.result.x, dp)
-        return (
-            np.clip(v, lower, upper),
-            Correction.TANGENT_QP,
-            found.notes if found.replaced else (),
-        )
+        cost = entry.cost + entry.qp.cost(found.result.x, dp)
+        notes = found.notes if found.replaced else ()
+        return _Adapted(np.clip(v, lower, upper), Correction.TANGENT_QP, cost, notes)
 
     def _checked(self, p: Any) -> np.ndarray:
         given = np.asarray(p, float)
@@ -422,3 +440,11 @@ class TrajectoryLibrary:
                 f"Parameters must be {len(names)} finite numbers: {', '.join(names)}. Got: {p}"
             )
         return given
+
+
+def _trial(p: np.ndarray, nearest: _Candidate, best: _Candidate) -> Trial | None:
+    """An answer as a trial."""
+    if nearest.simulated is None:
+        return None
+    error = nearest.first_error if np.isfinite(nearest.first_error) else np.inf
+    return Trial(p, nearest.near.number, error, best.near.number, best.passed)

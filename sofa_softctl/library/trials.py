@@ -1,10 +1,11 @@
-"""Trials of a library's motions on random tasks, and where these motions are known to be good."""
+"""Trials of a library on random tasks, and where its motions are known to be good by them."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -16,64 +17,70 @@ BINS = 10
 
 
 class Trial(NamedTuple):
-    """One motion, adapted to a task and tested."""
+    """A task that was asked when the library was built."""
 
-    entry: int
-    """Number of its entry."""
     p: np.ndarray
-    """Parameters of the task, mirrored if the motion was, shape (n_p,)."""
+    """Its parameters, shape (n_p,)."""
+    nearest: int
+    """Number of the nearest entry."""
     error: float
-    """Error of the adapted motion in simulation, before corrections; infinite: it did not end."""
+    """Simulated error of that one's motion, adapted but not corrected; infinite: none."""
+    entry: int
+    """Number of the entry that the answer is from."""
     passed: bool
-    """Whether it passed its acceptance test, perhaps after corrections."""
+    """Whether that passed its acceptance test."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """Many trials, in the order in which they were made."""
+    """Many trials, in the order in which they were made; columns as in `Trial`."""
 
-    entry: np.ndarray
-    """Number of each trial's entry, shape (n,)."""
     p: np.ndarray
-    """Parameters, shape (n, n_p)."""
+    """Shape (n, n_p)."""
+    nearest: np.ndarray
+    """Shape (n,)."""
     error: np.ndarray
-    """Errors, shape (n,)."""
+    """Shape (n,)."""
+    entry: np.ndarray
+    """Shape (n,)."""
     passed: np.ndarray
-    """Whether each passed, shape (n,)."""
+    """Shape (n,)."""
 
     @staticmethod
     def of(trials: Sequence[Trial], n_p: int) -> Trials:
         """Trials of a sequence."""
         return Trials(
-            np.array([each.entry for each in trials], np.int64),
-            np.array([each.p for each in trials], float).reshape(-1, n_p),
-            np.array([each.error for each in trials], float),
-            np.array([each.passed for each in trials], bool),
+            p=np.array([each.p for each in trials], float).reshape(-1, n_p),
+            nearest=np.array([each.nearest for each in trials], np.int32),
+            error=np.array([each.error for each in trials], float),
+            entry=np.array([each.entry for each in trials], np.int32),
+            passed=np.array([each.passed for each in trials], bool),
         )
 
     @staticmethod
     def joined(parts: Sequence[Trials], n_p: int) -> Trials:
         """Trials of several, one after the other."""
         parts = [Trials.of([], n_p), *parts]
-        return Trials(*(np.concatenate([getattr(e, name) for e in parts]) for name in _FIELDS))
+        columns = {
+            name: np.concatenate([getattr(each, name) for each in parts]) for name in Trial._fields
+        }
+        return Trials(**columns)
 
     def __len__(self) -> int:
-        return len(self.entry)
+        return len(self.p)
 
     def to_bytes(self) -> bytes:
         """As an .npz file."""
         buffer = io.BytesIO()
-        np.savez(buffer, allow_pickle=False, **{name: getattr(self, name) for name in _FIELDS})
+        arrays = {name: getattr(self, name) for name in Trial._fields}
+        np.savez_compressed(buffer, allow_pickle=False, **arrays)
         return buffer.getvalue()
 
     @staticmethod
     def from_bytes(data: bytes) -> Trials:
         """Trials from `to_bytes`."""
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            return Trials(*(arrays[name] for name in _FIELDS))
-
-
-_FIELDS = ("entry", "p", "error", "passed")
+            return Trials(**{name: arrays[name] for name in Trial._fields})
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +88,8 @@ class Coverage:
     """What trials say of a library: where its motions are good, and how good without a test."""
 
     radii: np.ndarray
-    """Radius of each entry's region, in the library's metric, shape (entries,): within it
-    `SHARE` of all trials passed. 0: no trial did."""
+    """Radius of each entry's region, in the library's metric, shape (entries,): `SHARE` of its
+    answers within passed. 0: none did."""
     distances: np.ndarray
     """Largest distance of each interval, rising, shape (bins,)."""
     errors: np.ndarray
@@ -90,28 +97,37 @@ class Coverage:
     falling, shape (bins,)."""
 
     @staticmethod
-    def of(trials: Trials, places: np.ndarray, scale: np.ndarray) -> Coverage:
+    def of(
+        trials: Trials, places: np.ndarray, scale: np.ndarray, signs: np.ndarray | None = None
+    ) -> Coverage:
         """Coverage by some trials.
 
         Args:
             trials: The trials.
             places: Parameters of all entries, shape (entries, n_p).
             scale: Length of each axis in the metric, shape (n_p,).
+            signs: Mirror symmetry of the parameters, shape (n_p,), or None.
         """
-        apart = np.linalg.norm((trials.p - places[trials.entry]) * scale, axis=1)
-        radii = np.zeros(len(places))
-        order = np.lexsort((apart, trials.entry))
+
+        def apart(entry: np.ndarray) -> np.ndarray:
+            asked = [trials.p] if signs is None else [trials.p, signs * trials.p]
+            far = [np.linalg.norm((p - places[entry]) * scale, axis=1) for p in asked]
+            return np.asarray(np.min(far, axis=0))
+
+        radii, distance = np.zeros(len(places)), apart(trials.entry)
+        order = np.lexsort((distance, trials.entry))
         ends = np.searchsorted(trials.entry[order], np.arange(len(places) + 1))
-        for entry, (begin, end) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+        for entry, (begin, end) in enumerate(pairwise(ends)):
             rows = order[begin:end]
             good = np.cumsum(trials.passed[rows]) / np.arange(1, len(rows) + 1)
             reached = np.flatnonzero((good >= SHARE) & trials.passed[rows])
-            radii[entry] = apart[rows[reached[-1]]] if len(reached) else 0.0
-        order = np.argsort(apart, kind="stable")
+            radii[entry] = distance[rows[reached[-1]]] if len(reached) else 0.0
+        distance = apart(trials.nearest)
+        order = np.argsort(distance, kind="stable")
         parts = [part for part in np.array_split(order, BINS) if len(part)]
         return Coverage(
             radii,
-            np.array([apart[part[-1]] for part in parts]),
+            np.array([distance[part[-1]] for part in parts]),
             np.maximum.accumulate([_quantile(trials.error[part]) for part in parts]),
         )
 

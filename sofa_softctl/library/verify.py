@@ -12,11 +12,11 @@ import numpy as np
 from sofa_softctl._internal.blas_threads import one_blas_thread
 from sofa_softctl._internal.interrupt import interrupted_after
 from sofa_softctl.library.entry import Entry
+from sofa_softctl.library.fresh_tasks import FreshTasks
 from sofa_softctl.library.library import CANDIDATES, TrajectoryLibrary
 from sofa_softctl.library.ocp.directions import directions, free_directions, response
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Optimum, Program
-from sofa_softctl.library.task_chain import TaskChain
 from sofa_softctl.library.verification import Verification
 from sofa_softctl.status import Status
 
@@ -53,9 +53,9 @@ def verify(
 ) -> Verification:
     """Verify answers to a chain of random tasks, as in building but of another seed.
 
-    Tasks that neither the library nor the solver has a motion for are counted apart. After some
-    of them in a row from one state, the chain begins anew: from there no task may have one. Ctrl-C
-    ends it after the present task: the result is that of the tasks done.
+    Tasks that neither the library nor the solver has a motion for are counted apart; after several
+    of them in a row the chain begins anew, see `FreshTasks`. Ctrl-C ends it after the present task:
+    the result is that of the tasks done.
 
     Args:
         library: The library.
@@ -74,8 +74,7 @@ def verify(
     """
     library.prepare()
     options = {"check": simulated, "accuracy": accuracy, "candidates": candidates}
-    chain = TaskChain(np.random.default_rng([7, seed]))
-    run = _Run(library, program, chain, options, solve)
+    run = _Run(library, program, FreshTasks(program.problem, seed), options, solve)
     try:
         while len(run.tasks) < tasks:
             with interrupted_after():
@@ -95,8 +94,8 @@ def verify(
         statuses=dict(run.statuses),
         corrections=dict(+run.corrections),
         tolerance=problem.tolerance,
-        infeasible=run.infeasible,
-        restarts=chain.restarts,
+        infeasible=run.fresh.without_motion,
+        restarts=run.fresh.restarts,
         error_unit=problem.error_unit,
         cost_unit=problem.cost_unit,
         **columns,
@@ -109,7 +108,7 @@ class _Run:
 
     library: TrajectoryLibrary
     program: Program
-    chain: TaskChain
+    fresh: FreshTasks
     options: dict[str, Any]
     """Of queries."""
     solve: bool
@@ -118,18 +117,16 @@ class _Run:
     """Parameters of the tasks."""
     statuses: Counter[str] = field(default_factory=Counter)
     corrections: Counter[str] = field(default_factory=Counter)
-    infeasible: int = 0
 
     def one(self) -> bool:
         """Do a task; returns whether it counts: it has a motion."""
         library, program = self.library, self.program
-        p = self.chain.draw(program.problem)
+        p = self.fresh.draw()
         answer = library.query(p, **self.options)
         executed = answer.status.ok or not self.options["check"]
         cold = program.solve(p) if self.solve or not executed else None
         if cold is not None and not cold.status.ok and not answer.status.ok:
-            self.infeasible += 1
-            self.chain.skip()
+            self.fresh.skip()
             return False
         self.asked.append(p)
         self.statuses[answer.status.name] += 1
@@ -137,7 +134,7 @@ class _Run:
         moved = library.model.simulate(answer.motion, p)
         found = cold if cold is not None and cold.status.ok else None
         optimal = None if executed or found is None else found.v[program.x_at[-1]]
-        self.chain.finish(moved.motion.x[-1] if optimal is None else optimal)
+        self.fresh.finish(moved.motion.x[-1] if optimal is None else optimal)
         defect, stationarity = _optimality(program, answer.motion, p)
         nearest = library.entries[answer.nearest]
         warm = _warm(program, p, nearest) if self.solve and not answer.mirrored else None

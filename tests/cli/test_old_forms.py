@@ -41,6 +41,8 @@ def test_old_forms_become_new_ones_with_a_warning(old, new, capsys):
         "bench bridge",
         "bench --help",
         "papers robust --only ring",
+        "papers dimensions --lines 6",
+        "papers library --seeds 1",
         "papers --help",
         "library query a.library -1.0",
     ],

@@ -375,7 +375,6 @@ def test_a_higher_accuracy_takes_more_motions(program, tmp_path):
     assert len(finer.build()) > 1.3 * len(usual.build())
 
 
-
 def test_what_answers_are_tested_by_is_the_librarys(make_cart, tmp_path):
     """Of another tolerance, range, error or robot: refused by what differs."""
     path, problem = tmp_path / "cart.library", make_cart()

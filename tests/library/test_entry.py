@@ -61,3 +61,18 @@ def test_residuals_of_final_conditions_are_parameters_too(make_cart):
         program = Program(make_cart(terminal=lambda x, z, p, r=r: [x[0] - p[0], x[1] - r]))
         ends.append(program.solve(p).v)
     np.testing.assert_allclose(v_p[:, 3], (ends[1] - ends[0]) / 0.1, atol=1e-6)
+
+
+@pytest.mark.parametrize("p", [[0.66, 0.0], [0.6, -0.1], [-0.6, 0.0], [0.1, 0.3]])
+def test_the_tangent_qp_knows_the_cost_where_limits_are_reached_or_left(make_cart, p):
+    """For a linear robot exactly, where the expectation with the same limits is wrong."""
+    from sofa_softctl.library.build import solve
+    from sofa_softctl.library.ocp.shooting import Program
+
+    program = Program(make_cart())
+    entry = solve(program, np.array([0.62, 0.0])).entry
+    dp = np.concatenate((np.array(p) - entry.p, [0.0, 0.0]))
+    found = entry.qp.solve(dp).result
+    cost = program.solve(np.array(p)).cost
+    assert entry.cost + entry.qp.cost(found.x, dp) == pytest.approx(cost, rel=1e-6)
+    assert abs(entry.expected_cost(dp[:2]) / cost - 1.0) > 1e-3

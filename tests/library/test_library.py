@@ -56,7 +56,8 @@ def test_mirrored_motions_are_found_and_mirrored_back(carts):
 
 def test_distances_count_by_how_much_inputs_change(carts, program):
     """d_p u of the cart: 6 N a metre and 4 N a metre a second, at the first instant."""
-    slopes = [np.linalg.norm(e.v_p[program.u_at.ravel(), : len(e.p)], axis=0) for e in carts.entries]
+    u_at = program.u_at.ravel()
+    slopes = [np.linalg.norm(e.v_p[u_at, : len(e.p)], axis=0) for e in carts.entries]
     np.testing.assert_allclose(carts.scale, np.mean(slopes, axis=0))
     ((number, mirrored, distance),) = carts.nearest(np.array([0.3, 0.1]))
     apart = np.linalg.norm((carts.entries[number].p - [0.3, 0.1]) * carts.scale)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from sofa_softctl.library.build import solve
+from sofa_softctl.library.fresh_tasks import FreshTasks
 from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.task_chain import CAUGHT, TaskChain
+from sofa_softctl.library.task_chain import CAUGHT
 from sofa_softctl.library.verify import _optimality, verify
 from sofa_softctl.view.terminal.library import show_verification
 
@@ -28,8 +29,8 @@ def library(program):
 
 
 def drawn(program, tasks):
-    chain = TaskChain(np.random.default_rng([7, 1]))
-    return np.array([chain.draw(program.problem) for _ in range(tasks)])
+    fresh = FreshTasks(program.problem, 1)
+    return np.array([fresh.draw() for _ in range(tasks)])
 
 
 def test_times_of_the_solver_are_those_of_cold_and_of_warm_starts(program, library, monkeypatch):
@@ -107,6 +108,7 @@ def test_a_chain_that_is_caught_begins_anew(program, library, capsys):
 
     def draw(rng, state, end):
         seen.append((state, end is None))
+        assert len(seen) < 20, "it stays where no task has a motion"
         return np.array([0.3 if state is None else 2e3, 0.0]), "after the first"
 
     object.__setattr__(program.problem, "draw", draw)

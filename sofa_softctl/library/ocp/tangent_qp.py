@@ -57,6 +57,12 @@ class TangentQP:
     """[Z_1, Z~_2], shape (n_v, n)."""
     Y: np.ndarray
     """Derivative of v by dp along the equations, shape (n_v, n_p)."""
+    scale: float
+    """What all costs are multiplied by."""
+    cost_p: np.ndarray
+    """Derivative of the cost by dp at z = 0, shape (n_p,)."""
+    cost_pp: np.ndarray
+    """Its second derivative, shape (n_p, n_p)."""
 
     @cached_property
     def A(self) -> np.ndarray:
@@ -101,6 +107,11 @@ class TangentQP:
         if residual <= tolerance:
             return VerifiedResult(found, residual, SOLVERS[0], found.iterations, ())
         return solve_checked(qp, solvers=SOLVERS, tolerance=tolerance)
+
+    def cost(self, z: np.ndarray, dp: np.ndarray) -> float:
+        """Change of the cost f, to second order."""
+        own = 0.5 * z @ self.H @ z + (self.d + self.D @ dp) @ z
+        return float(own / self.scale + self.cost_p @ dp + 0.5 * dp @ self.cost_pp @ dp)
 
     def change(self, z: np.ndarray, dp: np.ndarray) -> np.ndarray:
         """Change of the unknowns v, shape (n_v,)."""
@@ -148,6 +159,8 @@ def condense(
     d = np.concatenate((np.zeros(Z1.shape[1]), optimum.mu[active]))
     rows, path, lower, upper = _inequalities(optimum, at, active, limits)
     path_v = at.h_v.tocsr()[path]
+    c_p = -(h_v[active] @ Y + at.h_p[active])
+    mixed = Y.T @ at.l_vp
     return TangentQP(
         H=scale * 0.5 * (H + H.T),
         d=scale * d,
@@ -157,9 +170,12 @@ def condense(
         path_p=path_v @ Y + at.h_p[path],
         lower=lower,
         upper=upper,
-        c_p=-(h_v[active] @ Y + at.h_p[active]),
+        c_p=c_p,
         Z=Z,
         Y=Y,
+        scale=scale,
+        cost_p=at.l_p - c_p.T @ optimum.mu[active],
+        cost_pp=at.l_pp + Y.T @ (L @ Y) + mixed + mixed.T,
     )
 
 

@@ -3,12 +3,18 @@ import json
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.papers.library import at_limit, measure_energy, solve_chain
+from sofa_softctl.bench.papers.library import (
+    PAPER,
+    PAPER_SAVED,
+    at_limit,
+    measure_energy,
+    solve_chain,
+)
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.library.problems.elastic_arm import STIFFNESS, grasp_error, position
 from sofa_softctl.library.problems.tasks import Goal, goals
 from sofa_softctl.view.plots.springs import save_energy_plot
-from sofa_softctl.view.terminal.library_study import show_energy
+from sofa_softctl.view.terminal.library_study import NAMES, show_energy
 
 pytest.importorskip("casadi")
 
@@ -25,7 +31,8 @@ def test_springs_save_in_the_first_tasks(measured):
     assert 0.02 < found.cost["rigid"] < 0.3
     assert 0.1 < found.saved["constant"] < 0.4
     assert found.saved["variable"] > found.saved["constant"]
-    assert found.saved["constant"] == 1.0 - found.cost["constant"] / found.cost["rigid"]
+    rigid, constant = (found.chains[name].cost.mean() for name in ("rigid", "constant"))
+    assert found.saved["constant"] == pytest.approx(1.0 - constant / rigid)
 
 
 def test_each_motion_starts_where_the_one_before_ended(measured):
@@ -70,9 +77,7 @@ def test_progress_and_json(measured):
         assert row["cost"] == found.cost[name]
         assert row["failures"] == np.isnan(chain.cost).sum() == chain.failures == 0
         assert row["seconds_each"] == pytest.approx(sum(chain.seconds) / 2)  # two motions
-        if row["paper_saved"] is not None:  # the paper rounds costs to 1e-3: 0.004 of 0.184
-            saved = 1.0 - row["paper"] / rows["rigid"]["paper"]
-            assert row["paper_saved"] == pytest.approx(saved, abs=0.004)
+        assert row["saved"] == found.saved.get(name)
 
 
 def test_motions_that_cannot_be_done_are_counted_and_the_arm_waits():
@@ -89,12 +94,18 @@ def test_motions_that_cannot_be_done_are_counted_and_the_arm_waits():
     assert at_limit(chain) == 0.0
 
 
-def test_table_has_both_columns(measured, capsys, monkeypatch):
+def test_table_has_each_number_in_its_column(measured, capsys, monkeypatch):
+    """Beside the paper's: costs in the second and third column, savings in the next two."""
     monkeypatch.setenv("COLUMNS", "160")
-    show_energy(measured[0])
-    told = capsys.readouterr().out
-    assert "0.184" in told and "31.0%" in told and "25.8%" in told
-    assert f"{measured[0].cost['constant']:.3f}" in told
+    found, _ = measured
+    show_energy(found)
+    lines = [each.split("│") for each in capsys.readouterr().out.splitlines() if "│" in each]
+    shown = {cells[1].strip(): [each.strip() for each in cells[2:6]] for cells in lines}
+    for name, label in NAMES.items():
+        paper, saved = PAPER.get(name), PAPER_SAVED.get(name)
+        here = "" if name == "rigid" else f"{found.saved[name]:.1%}"
+        cost = [f"{paper:.3f}" if paper else "", f"{found.cost[name]:.3f}"]
+        assert shown[label] == [*cost, f"{saved:.1%}" if saved else "", here]
 
 
 def test_plot_is_written(measured, tmp_path, drawn, check_readable):
