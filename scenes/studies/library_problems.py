@@ -188,12 +188,14 @@ def spring_arm():
 
 LINKS, MASSES = (0.4, 0.3), (1.0, 0.6)
 """Lengths [m] and masses [kg] of two rods."""
+DAMPING = (1.0, 0.4)
+"""Of the joints [N m s]."""
 ASKED = (
     Parameter("goal of the shoulder [rad]", 0.8, 1.8),
-    Parameter("goal of the elbow [rad]", 0.2, 1.6),
+    Parameter("goal of the elbow [rad]", 0.4, 1.4),
     Parameter("load [kg]", 0.0, 0.5),
-    Parameter("start of the shoulder [rad]", -0.6, 0.6),
-    Parameter("start of the elbow [rad]", 0.2, 1.6),
+    Parameter("start of the shoulder [rad]", -0.4, 0.4),
+    Parameter("start of the elbow [rad]", 0.4, 1.4),
 )
 """Parameters of the two links; angles from hanging, the elbow's from the upper link."""
 
@@ -222,8 +224,8 @@ def arm(count):
         M12, M22 = outer * l2**2 + c, outer * l2**2
         hand = (0.5 * m2 + load) * l2 * GRAVITY * casadi.sin(x[0] + x[1])
         weight = (0.5 * m1 + m2 + load) * l1 * GRAVITY * casadi.sin(x[0]) + hand
-        b1 = u[0] + s * (2.0 * x[2] + x[3]) * x[3] - weight
-        b2 = u[1] - s * x[2] ** 2 - hand
+        b1 = u[0] - DAMPING[0] * x[2] + s * (2.0 * x[2] + x[3]) * x[3] - weight
+        b2 = u[1] - DAMPING[1] * x[3] - s * x[2] ** 2 - hand
         det = M11 * M22 - M12**2
         return [x[2], x[3], (M22 * b1 - M12 * b2) / det, (M11 * b2 - M12 * b1) / det]
 
@@ -251,12 +253,12 @@ def arm(count):
         name=f"two links, {count} parameters",
         states=[
             Variable("shoulder [rad]"),
-            Variable("elbow [rad]", 0.0, 2.0),
-            Variable("shoulder's rate [rad/s]", -4.0, 4.0),
-            Variable("elbow's rate [rad/s]", -6.0, 6.0),
+            Variable("elbow [rad]", -0.5, 2.3),
+            Variable("shoulder's rate [rad/s]", -3.5, 3.5),
+            Variable("elbow's rate [rad/s]", -8.0, 8.0),
         ],
         inputs=[
-            Variable("shoulder's torque [N m]", -14.0, 14.0),
+            Variable("shoulder's torque [N m]", -16.0, 16.0),
             Variable("elbow's torque [N m]", -5.0, 5.0),
         ],
         parameters=ASKED[:count],
@@ -269,8 +271,8 @@ def arm(count):
         tolerance=0.005,
         terminal_tolerances=[0.02, 0.02, 0.1, 0.1],
         error_unit="m",
-        horizon=0.8,
-        intervals=20,
+        horizon=1.0,
+        intervals=25,
     )
 
 
