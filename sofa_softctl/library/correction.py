@@ -49,7 +49,7 @@ def corrected(
     if free and n_z:
         S[0, :, N * m :] = initial.slopes(np.concatenate((motion.z, p)), 0, n_z)
     given = (motion.u, motion.z, np.ascontiguousarray(p, float))
-    interval, steps = model.horizon / model.intervals, max(1, model.steps // 2)
+    interval, steps = model.horizon / model.intervals, model.steps  # fewer may be unstable
     linearise(model.tapes["dynamics"].code, motion.x, *given, interval, steps, S)
     scale, low, high = _bounds(model, motion, free)
     ends = np.concatenate((motion.x[-1], motion.z, p))

@@ -1,10 +1,12 @@
 """Steps that bring a motion to its final conditions and within its limits."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.library.correction import corrected
 from sofa_softctl.library.ocp.problem import Motion, Variable
 from sofa_softctl.library.ocp.shooting import Program
@@ -51,6 +53,20 @@ def test_two_steps_bring_a_motion_within_limits_and_path():
         for _ in range(2):
             found = model.simulate(corrected(model, found, q), q)
         assert model.report(found).passed, model.report(found).reason
+
+
+def test_a_load_that_swings_fast_is_corrected():
+    """At 38 Hz; with half as many steps as the plan RK4 is unstable: omega h = 4.0, above 2.8."""
+    scenes = Path(__file__).parents[2] / "scenes"
+    program = Program(import_file(scenes / "studies/library_problems.py", "problems").fast_load())
+    model, p = program.model, np.array([200.0, 38.0, 0.02])
+    motion = program.motion(program.solve(p).v)
+    u = motion.u.copy()
+    u[10] *= 1.01
+    found = model.simulate(replace(motion, u=u), p)
+    assert not model.report(found).passed
+    mended = model.simulate(corrected(model, found, p), p)
+    assert model.report(mended).passed
 
 
 def test_the_rest_of_a_motion_is_corrected_from_another_state(make_cart):
