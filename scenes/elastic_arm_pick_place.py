@@ -13,7 +13,7 @@ online motion planning with application to soft robots", section 6, Fig. 4.
 
     softctl run scenes/elastic_arm_pick_place.py --record arm.mcap --movie arm.gif
     softctl run scenes/elastic_arm_pick_place.py --set planning_time=measured
-    softctl library build scenes/elastic_arm_pick_place.py --out arm.library --successes 300
+    softctl library build scenes/elastic_arm_pick_place.py --out arm.library --failure-rate 0.03
     softctl run scenes/elastic_arm_pick_place.py --set plan=library --set library=arm.library
     softctl run scenes/elastic_arm_pick_place.py --set seed=7
     python scenes/studies/pick_place.py

@@ -12,7 +12,7 @@ model, a single swing, which is identified from the finger itself.
 Paper: Marcucci, Garabini, Gasparri, Artoni, Gabiccini, Bicchi, "Parametric trajectory libraries for
 online motion planning with application to soft robots"; its robot is another one, an elastic arm.
 
-    softctl library build scenes/finger_library.py --out finger.library --successes 50
+    softctl library build scenes/finger_library.py --out finger.library --failure-rate 0.1
     softctl run scenes/finger_library.py --set library=finger.library --movie finger.gif
     softctl run scenes/finger_library.py --record ramp.mcap
     softctl run scenes/finger_library.py --set rise=0 --record step.mcap

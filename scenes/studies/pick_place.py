@@ -20,7 +20,7 @@ FILE = Path(__file__).parents[1] / "elastic_arm_pick_place.py"
 SCENE = load_scene(FILE).module
 SEEDS = range(10)
 """Of the random tasks of a library, and of random places."""
-SUCCESSES = 300
+FAILURE_RATE = 0.03
 ERRORS = (0.0, 0.05, -0.05, 0.2, -0.2)
 """How much stiffer than the robot's the planned springs are, as a share."""
 STIFFNESS = 0.7
@@ -33,7 +33,7 @@ def built(folder: Path, seed: int) -> Path:
     program = Program(SCENE.experiment())
     new = not path.exists()
     with LibraryFile.create(path, program.model) if new else LibraryFile(path) as file:
-        Builder(program, file, successes=SUCCESSES, seed=seed).build()
+        Builder(program, file, failure_rate=FAILURE_RATE, seed=seed).build()
     return path
 
 

@@ -45,7 +45,8 @@ def after_motion(scene, goal, **parameters):
 def test_the_model_in_the_file_is_that_of_the_arm(scene):
     """A motion that it is not identified from: 0.35 to 0.7 mm rms over some 60 mm."""
     payload = 0.0055
-    session = Session(SCENE, backend="embedded", parameters={"payload": payload, "library": "", "ends": ""})
+    given = {"payload": payload, "library": "", "ends": ""}
+    session = Session(SCENE, backend="embedded", parameters=given)
     session.step(round(scene.settle(0.0) / scene.DT))
     arm = session.root.arm
     tension = np.interp(np.arange(161), [0, 40, 80, 120, 160], [0, 1000, 1000, 300, 300])
