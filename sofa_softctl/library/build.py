@@ -229,11 +229,14 @@ class Builder:
             "seed": self.begun_with,
             "asked": self._asked,
         }
-        n_p = len(self.library.model.parameters)
-        trials = Trials.of(self._trials, n_p)
-        self.file.append(new, state, trials)
-        self.trials = Trials.joined([self.trials, trials], n_p)
+        self.file.append(new, state, Trials.of(self._trials, len(self.program.problem.parameters)))
+        self.trials = self._joined()
         self._trials.clear()
+
+    def _joined(self) -> Trials:
+        """All trials."""
+        n_p = len(self.program.problem.parameters)
+        return Trials.joined([self.trials, Trials.of(self._trials, n_p)], n_p)
 
     def round(self) -> list[Entry]:
         """Do one task of each chain; returns the new motions."""
@@ -275,10 +278,11 @@ class Builder:
         if not unknown or self.counts.infeasible < LEAST:
             return [False] * len(unknown)
         signs, problem = self.program.model.signs, self.program.problem
+        known = self._joined()  # also those that are not in the file: it is written at any time
         learnt = Feasibility(
             problem.lower,
             problem.upper,
-            self.trials.p[self.trials.passed],
+            known.p[known.passed],
             np.array([row[:-1] for row in self.skipped if row[-1] == NO_MOTION], float),
             None if signs is None else signs.p,
         )

@@ -191,6 +191,26 @@ def _ended(*_):
     os._exit(9)
 
 
+def test_tasks_without_a_motion_are_learnt_whenever_the_file_is_written(tmp_path):
+    """Up to 6 rad in 1.5 s, which 15 N m do not always do. One builder writes after each round, the
+    other one at the end, as times decide otherwise: the same tasks are solved."""
+    program, builders = Program(pendulum(reach=6.0)), []
+    for name, each in (("a", 1), ("b", 25)):
+        builder = made(tmp_path / name, program, failure_rate=1e-6)
+        new = []
+        for number in range(25):
+            new += builder.round()
+            if (number + 1) % each == 0:
+                builder.keep(new)
+                new = []
+        builders.append(builder)
+    one, other = builders
+    assert one.counts.infeasible >= 10 and one.presumed.unsolved > 2
+    assert one.presumed.wrong <= 0.2 * (one.presumed.solved + one.presumed.unsolved)
+    assert one.presumed == other.presumed and one.skipped == other.skipped
+    same(one.library, other.library)
+
+
 def test_a_worker_that_dies_is_told_and_the_library_is_kept(program, tmp_path):
     builder = made(tmp_path / "a", program)
     builder.keep(builder.round())

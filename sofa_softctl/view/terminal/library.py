@@ -75,7 +75,7 @@ def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
         table = Table(title=escape(str(out)), title_justify="left", show_header=False)
         for name, value in {
             "motions": f"{motions}",
-            "size": f"{data['bytes'] / 1e6:.0f} MB",
+            "size": f"{data['bytes'] / 1e6:.1f} MB",
             "random tasks": f"{counts.plannings:,}",
             "answered by (5) / by the tangent QP": f"{counts.by_sensitivity:,} / {counts.by_qp:,}",
             "after second-order corrections / further steps": (
