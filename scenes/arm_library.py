@@ -9,7 +9,7 @@ by payload and bending, hardly damped: by implicit Euler alone (dt = 0.005 s). M
 with a chain of three links, two of which turn, identified from the arm itself: they end within 1 mm
 of the goal, where a ramp in the same time misses by up to 7 mm and a step by 26. With 20 % more
 mass, 10 % less stiffness and 1 g more on the tip than the library is asked with, they miss by up to
-21 mm; `correct` estimates payload and stiffness from the first 0.2 s and replans the rest: 8 mm.
+21 mm; `correct` estimates payload and stiffness from the first 0.2 s and replans the rest: 7 mm.
 Paper: Marcucci, Garabini, Gasparri, Artoni, Gabiccini, Bicchi, "Parametric trajectory libraries for
 online motion planning with application to soft robots"; its robot is another one, an elastic arm.
 
