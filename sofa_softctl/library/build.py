@@ -14,9 +14,10 @@ import numpy as np
 
 from sofa_softctl._internal.executors.again import in_order, lost_workers
 from sofa_softctl.errors import LibraryError
+from sofa_softctl.library.answer import Answer, Correction
 from sofa_softctl.library.entry import Entry, entry_of
 from sofa_softctl.library.feasibility import LEAST, SOLVED, Feasibility
-from sofa_softctl.library.library import CANDIDATES, Answer, Correction, TrajectoryLibrary
+from sofa_softctl.library.library import CANDIDATES, TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.stopping import Presumed, Window

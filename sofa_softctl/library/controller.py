@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.library.library import Answer, TrajectoryLibrary
+from sofa_softctl.library.answer import Answer
+from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.model import check_plant
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.storage import load

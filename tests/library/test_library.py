@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import LibraryError
+from sofa_softctl.library.answer import Correction
 from sofa_softctl.library.build import solve
-from sofa_softctl.library.library import Correction, TrajectoryLibrary
+from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Parameter
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.qp.problem import no_answer

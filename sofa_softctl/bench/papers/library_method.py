@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sofa_softctl.library.answer import Correction
 from sofa_softctl.library.build import solve
 from sofa_softctl.library.fresh_tasks import FreshTasks
-from sofa_softctl.library.library import Correction, TrajectoryLibrary
+from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.shooting import Program
 
 
