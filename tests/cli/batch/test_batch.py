@@ -153,7 +153,7 @@ SLOW = """
 function = "slow.py:slow"
 [parameters.x]
 range = [0, 1]
-count = 20
+count = 40
 """
 
 
@@ -173,7 +173,7 @@ def test_ctrl_c_keeps_the_rows_and_the_same_command_goes_on(tmp_path, softctl):
     assert f"Stopped by Ctrl-C. '{path.with_suffix('.study')}' has all rows so far" in said
     _, out, _ = softctl("batch", "run", path, "--workers", "1", "--json")
     found = json.loads(out)
-    assert found["rows_done"] == 20 and 0 < found["done_now"] < 20
+    assert found["rows_done"] == 40 and 0 < found["done_now"] < 40
 
 
 def test_failures_get_movies_up_to_where_they_failed(tmp_path, softctl):
