@@ -20,7 +20,7 @@ from sofa_softctl.library.feasibility import LEAST, SOLVED, Feasibility
 from sofa_softctl.library.library import CANDIDATES, TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.stopping import Presumed, Window
+from sofa_softctl.library.stopping import Presumed, Window, failure_bound
 from sofa_softctl.library.storage import LibraryFile, check_for_library
 from sofa_softctl.library.task_chain import TaskChain
 from sofa_softctl.library.trials import Trial, Trials
@@ -177,8 +177,8 @@ class Builder:
     @property
     def bound(self) -> float:
         """Upper bound of the share of tasks with a motion that the library fails [-]."""
-        missed = self.presumed.bound(self.counts.plannings)
-        return min(1.0, self.window.bound(len(self.library), halved=missed > 0.0) + missed)
+        tasks, motions = self.counts.plannings, len(self.library)
+        return failure_bound(self.window, self.presumed, tasks=tasks, motions=motions)
 
     @property
     def done(self) -> bool:

@@ -55,6 +55,19 @@ class Window:
         return _upper(self.failures, self.tasks, alpha * _part(self.failures + 1))
 
 
+def failure_bound(window: Window, presumed: Presumed, *, tasks: int, motions: int) -> float:
+    """Upper bound of the share of tasks that have a motion and that a library fails [-].
+
+    Args:
+        window: Tasks since the last new motion.
+        presumed: Tasks that presumably have none.
+        tasks: Number of all tasks.
+        motions: In the library.
+    """
+    missed = presumed.bound(tasks)
+    return min(1.0, window.bound(motions, halved=missed > 0.0) + missed)
+
+
 def _part(number: int) -> float:
     """Share of the error probability for one of infinitely many looks; all add up to 1."""
     return 6.0 / (math.pi * number) ** 2

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sofa_softctl.library.forecast import forecast
-from sofa_softctl.library.stopping import Presumed, Window
+from sofa_softctl.library.stopping import Presumed, Window, failure_bound
 
 FORECAST_FROM = 32
 """Motions from which a forecast is shown."""
@@ -97,8 +97,9 @@ def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
 
 def _bound(file: Any, state: Any) -> float:
     """Upper bound of the share of tasks that a library fails."""
-    missed = Presumed(**state["presumed"]).bound(state["counts"]["plannings"])
-    return missed + Window(**state["window"]).bound(len(file), halved=missed > 0.0)
+    window, presumed = Window(**state["window"]), Presumed(**state["presumed"])
+    tasks = state["counts"]["plannings"]
+    return failure_bound(window, presumed, tasks=tasks, motions=len(file))
 
 
 def show_info(file: Any, *, as_json: bool) -> None:
