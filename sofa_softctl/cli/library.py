@@ -35,7 +35,7 @@ Candidates = Annotated[
     int, typer.Option(help="Motions tried for an answer; 1 is the paper's method.", min=1)
 ]
 Accuracy = Annotated[
-    float, typer.Option(help="Share of the tolerance that answers may miss by.", min=0.01)
+    float, typer.Option(help="Share of the tolerance that answers may miss by.", min=0.01, max=1.0)
 ]
 LibraryPath = Annotated[Path, typer.Argument(help="File that softctl library build made.")]
 Seed = Annotated[int, typer.Option(help="Of the random tasks.", min=0)]

@@ -17,7 +17,7 @@ from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.answer import Answer, Correction
 from sofa_softctl.library.entry import Entry, entry_of
 from sofa_softctl.library.feasibility import LEAST, SOLVED, Feasibility
-from sofa_softctl.library.library import CANDIDATES, TrajectoryLibrary
+from sofa_softctl.library.library import CANDIDATES, TrajectoryLibrary, check_asked
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.stopping import Presumed, Window, failure_bound
@@ -144,6 +144,12 @@ class Builder:
     """`changes` of the file when it was read."""
 
     def __post_init__(self) -> None:
+        check_asked(self.accuracy, self.candidates, self.steps)
+        if not 0.0 < self.failure_rate < 1.0:
+            raise LibraryError(
+                "failure_rate is the share of tasks that may fail, between 0 and 1. Got: "
+                f"{self.failure_rate}"
+            )
         check_for_library(self.program.model)
         self.file.check(self.program.model)
         self._read()
@@ -195,7 +201,8 @@ class Builder:
 
         Raises:
             WorkerError: A worker process was killed; motions until then are kept.
-            LibraryError: The file could not be written, it is as it was; or another process builds.
+            LibraryError: The file could not be written, it is as it was; another process builds; no
+                task has a motion.
         """
         with self.file.writing():
             if self.file.changes != self._seen:  # another process has built meanwhile
@@ -214,6 +221,12 @@ class Builder:
                 kept = now
             if progress is not None:
                 progress(BuildProgress(len(self.library), self.counts, self.bound))
+        if not len(self.library):
+            raise LibraryError(
+                f"{self.file.path}: none of {self.counts.plannings} tasks of "
+                f"'{self.program.problem.name}' has a motion that a library can keep. Check "
+                "limits, horizon and the ranges of the parameters."
+            )
         self.library.learn(self.trials)
         return self.library
 

@@ -140,10 +140,12 @@ class TrajectoryLibrary:
             refine: Whether to adapt the nearest motion.
 
         Raises:
-            LibraryError: The library is empty, or p is not finite or of a wrong shape.
+            LibraryError: The library is empty; p is not finite or of a wrong shape; another
+                argument is out of its range.
         """
         start = perf_counter()
         p = self._checked(p)
+        check_asked(accuracy, candidates, steps)
         asked = Asked(check, accuracy, steps if refine else 0, refine, start + budget)
         least, turned = self._distances(p)
         near = self._ranked(least, turned, candidates if check and refine else 1)
@@ -188,3 +190,14 @@ class TrajectoryLibrary:
                 f"Parameters must be {len(names)} finite numbers: {', '.join(names)}. Got: {p}"
             )
         return given
+
+
+def check_asked(accuracy: float, candidates: int, steps: int) -> None:
+    """Raise LibraryError unless queries can be asked in this way."""
+    if not 0.0 < accuracy <= 1.0:
+        raise LibraryError(
+            f"accuracy is a share of the tolerances, above 0 and at most 1. Got: {accuracy}"
+        )
+    for name, value, least in (("candidates", candidates, 1), ("steps", steps, 0)):
+        if not (isinstance(value, int | np.integer) and value >= least):
+            raise LibraryError(f"{name} must be a whole number from {least}. Got: {value}")

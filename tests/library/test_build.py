@@ -437,3 +437,18 @@ def test_a_blind_verification_solves_nothing(make_cart, tmp_path, monkeypatch):
     monkeypatch.setattr(program, "solve", None)
     found = verify(library, program, 5, solve=False, simulated=False)
     assert sum(found.corrections.values()) == len(found.errors) == 5 and found.infeasible == 0
+
+
+def test_a_problem_without_any_motion_is_said(tmp_path):
+    """40 to 44 rad in 1.5 s: 40 tasks or so are tried, and none has a motion."""
+    far = pendulum()
+    object.__setattr__(far.parameters[1], "lower", 40.0)
+    object.__setattr__(far.parameters[1], "upper", 44.0)
+    with pytest.raises(LibraryError, match=r"none of \d+ tasks of 'pendulum' has a motion"):
+        made(tmp_path / "a", Program(far), failure_rate=0.5).build()
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0, float("nan")])
+def test_a_failure_rate_that_cannot_be_is_refused(program, tmp_path, rate):
+    with pytest.raises(LibraryError, match="failure_rate is the share of tasks that may fail"):
+        made(tmp_path / "a", program, failure_rate=rate)

@@ -202,3 +202,19 @@ def test_inequalities_along_the_path_and_their_parameters_count(make_cart):
         answer = TrajectoryLibrary(program.model, [entry]).query(p)
         assert answer.status.ok and answer.correction is correction
         np.testing.assert_allclose(answer.v, program.solve(np.array(p)).v, atol=5e-6)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"accuracy": 100.0}, "accuracy is a share of the tolerances"),
+        ({"accuracy": float("nan")}, "accuracy is a share of the tolerances"),
+        ({"candidates": 0}, "candidates must be a whole number from 1. Got: 0"),
+        ({"candidates": 2.5}, "candidates must be a whole number from 1. Got: 2.5"),
+        ({"steps": -1}, "steps must be a whole number from 0. Got: -1"),
+    ],
+)
+def test_a_query_that_cannot_be_asked_is_refused(carts, asked, said):
+    """A tolerance that is 100 times as large would make any answer SOLVED."""
+    with pytest.raises(LibraryError, match=said):
+        carts.query([0.4, 0.1], **asked)
