@@ -25,6 +25,7 @@ BUSY = (
     "its watchdog stopped it",
     "a period took",
     "acknowledged no command",
+    "did not acknowledge STOP",
     "held up the loop",
     "nothing came from",
 )
