@@ -85,7 +85,10 @@ def build(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Build a library, or go on with one: random tasks until few of them fail."""
+    """Build a library, or go on with one: random tasks until few of them fail.
+
+    Ends with status 3 when more tasks fail than wanted, and no motion can be made for them.
+    """
     from sofa_softctl._internal.executors.workers import check_workers, files_sent
     from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl.library import build as building
@@ -98,8 +101,10 @@ def build(
 
     if out is None and not estimate:
         raise UsageError("Say where the library goes, --out FILE, or ask for --estimate.")
+    if out is not None and estimate:
+        raise UsageError("--estimate writes no library: leave --out away, or --estimate.")
     check_workers(workers, cluster)
-    check_outputs(out=None if estimate else out)
+    check_outputs(out=out)
     if plugin:
         load_plugins(plugin, "auto")
     show = terminal.Terminal(quiet=quiet or as_json)
@@ -108,11 +113,13 @@ def build(
     check_for_library(program.model)
     options: dict[str, Any] = {
         "failure_rate": failure_rate,
+        "most": motions,
         "candidates": candidates,
         "steps": steps,
+        "accuracy": accuracy,
+        "make": partial(load_problem, problem),
     }
-    options |= {"steps": steps, "accuracy": accuracy, "make": partial(load_problem, problem)}
-    if estimate or out is None:
+    if out is None:
         with (
             stopping("Nothing was written."),
             processes(workers, cluster, files) as executor,
@@ -134,10 +141,14 @@ def build(
             program,
             file,
             seed=seed or 0,
-            most=motions,
             executor=executor,
             **options,
         )
+        if builder.changed:
+            show.note(
+                f"{out} goes on with {', '.join(builder.changed)}. Tasks until now say nothing of "
+                "such answers: the test of the library begins anew."
+            )
         if builder.done:
             show.note(
                 f"{out} is finished already: no task is tried. Go on with a smaller --failure-rate "
@@ -148,6 +159,7 @@ def build(
         line.update(watch)
         builder.build()
     tables.show_built(builder, out, quiet=quiet, as_json=as_json)
+    raise typer.Exit(ExitStatus.NOT_REACHED if builder.hopeless else ExitStatus.DONE)
 
 
 @library_app.command(
@@ -177,6 +189,7 @@ def query(
 
     check_outputs(reads=[library], plot=plot, out=out)
     known = load(library)
+    known.query(parameters)  # sets up what later ones have ready: their time is shown
     answer = known.query(parameters)
     if out is not None and answer.status.ok:
         write_csv(out, known, answer)

@@ -79,6 +79,8 @@ class Answer:
             reasons.append(f"{why} Do not execute it.")
         if self.beyond:
             reasons.append(f"Beyond the problem's range: {', '.join(self.beyond)}.")
+            if self.status.ok:
+                reasons.append("It passed its test, but check what else that range stands for.")
         elif self.outside and not self.status.ok:
             reasons.append("No motion of the library has passed a test at such parameters before.")
         return " ".join((*reasons, *self.notes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
@@ -30,6 +31,8 @@ CHAINS = 8
 """Number of parallel chains of tasks; the library does not depend on the number of workers."""
 NO_MOTION = "no motion"
 """Why a task that has none was skipped."""
+HOPELESS_FROM = 100
+"""Number of tasks without a new motion from which building may end as hopeless."""
 KEEP_EVERY = 2.0
 """Interval at which counts are written without a new motion [s]."""
 
@@ -136,6 +139,8 @@ class Builder:
     """Seed that the library was begun with."""
     skipped: list[list[Any]] = field(init=False)
     """Parameters at which no motion was made, and why."""
+    changed: list[str] = field(init=False, default_factory=list)
+    """How tasks are answered otherwise than when the library was built until now."""
     trials: Trials = field(init=False)
     """Tests of motions that are in the file."""
     _trials: list[Trial] = field(init=False, default_factory=list)
@@ -172,13 +177,18 @@ class Builder:
         self.counts, self.window = BuildCounts(**saved["counts"]), Window(**saved["window"])
         self.presumed = Presumed(**saved["presumed"])
         self.grown, self.skipped = saved["grown"], saved["skipped"]
-        if saved["asked"] != self._asked:  # the tasks until now were answered in another way
-            self.window = Window()
+        if saved["asked"] != self._asked:
+            self.changed = [
+                f"{name} {value:g} (was {saved['asked'][name]:g})"
+                for name, value in self._asked.items()
+                if value != saved["asked"][name]
+            ]
+            self.window = Window()  # the tasks until now were answered in another way
 
     @property
-    def _asked(self) -> list[float]:
+    def _asked(self) -> dict[str, float]:
         """How tasks are answered."""
-        return [self.accuracy, self.candidates, self.steps]
+        return {"accuracy": self.accuracy, "candidates": self.candidates, "steps": self.steps}
 
     @property
     def bound(self) -> float:
@@ -188,13 +198,27 @@ class Builder:
 
     @property
     def done(self) -> bool:
-        """Whether the bound is low enough, or the maximum number of motions is reached."""
-        return self.full or self.bound <= self.failure_rate
+        """Whether the bound is low enough, or will never be: it is `full`, or `hopeless`."""
+        return self.full or self.hopeless or self.bound <= self.failure_rate
 
     @property
     def full(self) -> bool:
         """Whether the maximum number of motions is reached."""
         return len(self.library) >= self.most
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether more tasks fail than `failure_rate` and no motion can be made for them.
+
+        Their optima are degenerate, or the solver gives up: the bound will never be low enough.
+        """
+        return self.window.tasks >= HOPELESS_FROM and self.window.least > self.failure_rate
+
+    @property
+    def reasons(self) -> str:
+        """Why tasks have no motion in the library, the most frequent reason first."""
+        found = Counter(row[-1] for row in self.skipped).most_common(3)
+        return "; ".join(f"{count} tasks: {why}" for why, count in found)
 
     def build(self, progress: Callable[[BuildProgress], None] | None = None) -> TrajectoryLibrary:
         """Build until it is done.
@@ -221,14 +245,18 @@ class Builder:
                 kept = now
             if progress is not None:
                 progress(BuildProgress(len(self.library), self.counts, self.bound))
-        if not len(self.library):
-            raise LibraryError(
-                f"{self.file.path}: none of {self.counts.plannings} tasks of "
-                f"'{self.program.problem.name}' has a motion that a library can keep. Check "
-                "limits, horizon and the ranges of the parameters."
-            )
+        self.check_any()
         self.library.learn(self.trials)
         return self.library
+
+    def check_any(self) -> None:
+        """Raise LibraryError unless some task had a motion."""
+        if not len(self.library):
+            raise LibraryError(
+                f"None of {self.counts.plannings} tasks of '{self.program.problem.name}' has a "
+                f"motion that a library can keep ({self.reasons}). Check limits, horizon, formulas "
+                "and the ranges of the parameters."
+            )
 
     def keep(self, new: list[Entry]) -> None:
         """Write new motions, trials and the state to the file."""
@@ -366,6 +394,12 @@ class Builder:
 def solve(program: Program, p: np.ndarray) -> Solved:
     """The optimum at parameters p as an entry of a library."""
     optimum = program.solve(p)
+    where = optimum.v if optimum.status.ok else program.guess(p)
+    undefined = program.model.undefined(where, p)
+    if undefined and optimum.status is not Status.INFEASIBLE:
+        at = "optimum" if optimum.status.ok else "initial guess"
+        why = f"{' and '.join(undefined)} not finite at the {at}"
+        return Solved(Status.NOT_CONVERGED, None, why, None)
     if not optimum.status.ok:
         return Solved(optimum.status, None, optimum.message, None)
     entry, regular = entry_of(program, optimum)

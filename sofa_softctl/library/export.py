@@ -26,9 +26,11 @@ def write_library(path: Path, library: Any) -> None:
     """Write all motions of a library: .npz of arrays, or .csv of one row a motion.
 
     Raises:
-        SoftctlError: Another suffix.
+        SoftctlError: Another suffix; the library is empty.
     """
     check_suffix(path)
+    if not library.entries:
+        raise SoftctlError("The library holds no motion yet: go on with softctl library build.")
     motions = [library.model.motion(entry.v) for entry in library.entries]
     p = np.array([entry.p for entry in library.entries])
     cost = np.array([entry.cost for entry in library.entries])

@@ -91,12 +91,16 @@ class Estimate(NamedTuple):
     """Share of tasks without a motion [-]."""
 
 
-def estimated(program: Program, **options: Any) -> Estimate:
+def estimated(program: Program, *, most: int = FAR, **options: Any) -> Estimate:
     """Build a small library that is not kept, and forecast from it.
 
     Args:
         program: Program of the problem.
+        most: Maximum number of motions.
         options: Of the `Builder`.
+
+    Raises:
+        LibraryError: No task has a motion.
     """
     from sofa_softctl.library.build import Builder
     from sofa_softctl.library.storage import LibraryFile
@@ -104,20 +108,21 @@ def estimated(program: Program, **options: Any) -> Estimate:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "small.library"
         with LibraryFile.create(path, program.model) as file:
-            builder = Builder(program, file, most=SMALL, **options)
+            builder = Builder(program, file, most=min(most, SMALL), **options)
             begin = perf_counter()
             while not builder.done and perf_counter() < begin + SHORT:
                 builder.keep(builder.round())
             seconds = perf_counter() - begin
         size = path.stat().st_size
+    builder.check_any()
     counts, motions = builder.counts, len(builder.library)
-    if motions and not builder.full and builder.done:
+    if builder.done and (motions < SMALL or motions >= most):
         found = Forecast(np.full(3, float(motions)), np.zeros(3))
     else:
-        found = forecast(builder.grown[1:] or [1], options["failure_rate"])
+        found = forecast(builder.grown[1:], options["failure_rate"])
     each = seconds / max(counts.plannings, 1)
     return Estimate(
-        motions=found.motions,
+        motions=np.minimum(found.motions, most),
         seconds=seconds + each * found.tasks,
         size=size // max(motions, 1),
         tried=motions,

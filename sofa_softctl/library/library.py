@@ -103,7 +103,7 @@ class TrajectoryLibrary:
             LibraryError: The library is empty.
         """
         if not self.entries:
-            raise LibraryError("The library is empty: build it first, softctl library build.")
+            raise LibraryError("The library holds no motion yet: go on with softctl library build.")
         if self._scaled is None:
             self._scaled = self._p[: len(self.entries)] * self.scale
         signs = self.model.signs
@@ -146,10 +146,13 @@ class TrajectoryLibrary:
         start = perf_counter()
         p = self._checked(p)
         check_asked(accuracy, candidates, steps)
+        if not budget >= 0.0:
+            raise LibraryError(f"budget is a time from 0 s. Got: {budget}")
         asked = Asked(check, accuracy, steps if refine else 0, refine, start + budget)
-        least, turned = self._distances(p)
+        with np.errstate(over="ignore"):
+            least, turned = self._distances(p)
         near = self._ranked(least, turned, candidates if check and refine else 1)
-        with one_blas_thread():
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # p may be 1e300
             tried = self._adapter.tried(
                 [(each, self.entries[each.number]) for each in near], p, asked
             )
@@ -174,7 +177,7 @@ class TrajectoryLibrary:
             outside=not bool((least[: len(radii)] <= radii).any()),
             trial=trial_of(p, tried[0], best),
             beyond=tuple(
-                f"{each.name} = {value:.4g} not in [{each.lower:.4g}, {each.upper:.4g}]"
+                f"{each.name} = {value:.10g} not in [{each.lower:.10g}, {each.upper:.10g}]"
                 for each, value in zip(self.model.parameters, p, strict=True)
                 if not each.lower - 1e-12 <= value <= each.upper + 1e-12
             ),
@@ -183,8 +186,11 @@ class TrajectoryLibrary:
         )
 
     def _checked(self, p: Any) -> np.ndarray:
-        given = np.asarray(p, float)
         names = [each.name for each in self.model.parameters]
+        try:
+            given = np.asarray(p, float)
+        except (TypeError, ValueError):
+            given = np.empty(0)
         if given.shape != (len(names),) or not np.isfinite(given).all():
             raise LibraryError(
                 f"Parameters must be {len(names)} finite numbers: {', '.join(names)}. Got: {p}"

@@ -276,6 +276,22 @@ class Model:
             )
         return AcceptanceReport(SIMULATOR, tuple(criteria), found.failure)
 
+    def undefined(self, v: np.ndarray, p: np.ndarray) -> list[str]:
+        """Names of the formulas that are not finite along the unknowns v at parameters p."""
+        motion, end = self.motion(v), {"terminal", "final_cost", "error"}
+        found = []
+        for name in FORMULAS:
+            if name == "initial":
+                at = [(motion.z, p)]
+            elif name in end:
+                at = [(motion.x[-1], motion.z, p)]
+            else:
+                pairs = zip(motion.x[:-1], motion.u, strict=True)
+                at = [(x, u, motion.z, p) for x, u in pairs]
+            if not all(np.isfinite(self.tapes[name](*each)).all() for each in at):
+                found.append(f"'{name}'")
+        return found
+
     @cached_property
     def digest(self) -> str:
         """Digest of what optima depend on: formulas, limits, sizes and times."""

@@ -9,6 +9,8 @@ from scipy.stats import beta
 
 CONFIDENCE = 0.95
 """Probability that a bound holds whenever it is looked at [-]."""
+SURE = 0.9999
+"""Probability that a share is at least so large, at one look [-]."""
 
 
 @dataclass
@@ -39,6 +41,13 @@ class Window:
     """Of these, those that have a motion which the library lacks: degenerate, or not converged."""
     infeasible: int = 0
     """Of these, those without a motion, presumed ones included."""
+
+    @property
+    def least(self) -> float:
+        """Lower bound of the share of tasks that fail, of confidence `SURE` [-]."""
+        if not self.failures:
+            return 0.0
+        return float(beta.ppf(1.0 - SURE, self.failures, self.tasks - self.failures + 1))
 
     def bound(self, motions: int, *, halved: bool = False) -> float:
         """Upper bound of the share of tasks that the library fails though they have a motion [-].

@@ -164,7 +164,7 @@ class LibraryFile:
     def library(self) -> TrajectoryLibrary:
         """All motions, in memory, and what is known of them."""
         found = TrajectoryLibrary(self.model, self._all("entries", "motion", Entry.from_bytes))
-        parts = self._all("trials", "part of its trials", Trials.from_bytes)
+        parts = self._all("trials", "record of trials", Trials.from_bytes)
         found.learn(Trials.joined(parts, len(self.model.parameters)))
         return found
 

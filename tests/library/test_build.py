@@ -425,6 +425,7 @@ def test_a_higher_accuracy_goes_on_with_the_work(make_cart, tmp_path):
         assert Builder(program, file, failure_rate=0.3).done
         stricter = Builder(program, file, failure_rate=0.3, accuracy=0.5)
         assert not stricter.done and stricter.window == Window()
+        assert stricter.changed == ["accuracy 0.5 (was 1)"]
         stricter.build()
         assert stricter.done
 
@@ -444,8 +445,33 @@ def test_a_problem_without_any_motion_is_said(tmp_path):
     far = pendulum()
     object.__setattr__(far.parameters[1], "lower", 40.0)
     object.__setattr__(far.parameters[1], "upper", 44.0)
-    with pytest.raises(LibraryError, match=r"none of \d+ tasks of 'pendulum' has a motion"):
+    with pytest.raises(LibraryError, match=r"None of \d+ tasks of 'pendulum' has a motion .*no mot"):
         made(tmp_path / "a", Program(far), failure_rate=0.5).build()
+
+
+@pytest.mark.parametrize(
+    ("name", "formula", "where"),
+    [
+        ("cost", lambda x, u, z, p: u[0] ** 2 / 0.0, "initial guess"),
+        ("initial", lambda z, p: [(p[0] - 9.0) ** 0.5, 0.0], "initial guess"),
+        ("error", lambda x, z, p: (x[0] - 9.0) ** 0.5, "optimum"),
+    ],
+)
+def test_a_formula_without_a_value_is_named(tmp_path, name, formula, where):
+    """A division by zero, and roots of negative numbers: `error` is no part of the program."""
+    program = Program(replace(pendulum(), **{name: formula}))
+    with pytest.raises(LibraryError, match=rf"tasks: '{name}' not finite at the {where}"):
+        made(tmp_path / "a", program).build()
+
+
+def test_building_ends_where_no_motion_can_be_made(tmp_path):
+    """`error` has no value above 1 rad, for every sixth task or so: 1 % cannot be reached."""
+    whole = pendulum(1.2)
+    partly = replace(whole, error=lambda x, z, p: whole.error(x, z, p) + 1e-9 * (1.0 - x[0]) ** 0.5)
+    builder = made(tmp_path / "a", Program(partly), failure_rate=0.01)
+    assert len(builder.build()) > 1 and builder.done
+    assert builder.hopeless and builder.bound > builder.window.least > 0.01
+    assert "'error' not finite at the optimum" in builder.reasons
 
 
 @pytest.mark.parametrize("rate", [0.0, 1.0, float("nan")])

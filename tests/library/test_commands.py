@@ -14,7 +14,7 @@ from sofa_softctl.cli.app import app
 from sofa_softctl.errors import LibraryError, SoftctlError, UsageError
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.problems.registry import load_problem
-from sofa_softctl.library.storage import load
+from sofa_softctl.library.storage import LibraryFile, load
 from sofa_softctl.library.task_chain import TaskChain
 
 PENDULUM = f"{Path(__file__).with_name('test_build.py')}"
@@ -75,6 +75,28 @@ def test_what_a_library_takes_is_said_before(problem):
     assert "motions are expected" in run("build", problem, "--estimate")
     with pytest.raises(UsageError, match="--out FILE"):
         run("build", problem)
+    with pytest.raises(UsageError, match="--estimate writes no library"):
+        run("build", problem, "--estimate", "--out", "a.library")
+
+
+def test_an_estimate_ends_at_the_largest_number_of_motions(problem):
+    told = json.loads(run("build", problem, "--estimate", "--motions", "2", "--json"))
+    assert told["motions"] == [2.0, 2.0, 2.0]
+
+
+def test_other_settings_begin_the_test_anew_and_say_so(problem, tmp_path):
+    out = str(tmp_path / "a.library")
+    run("build", problem, "--out", out, "--failure-rate", "0.4", "--steps", "2")
+    said = run("build", problem, "--out", out, "--failure-rate", "0.4", "--steps", "0")
+    assert "goes on with steps 0 (was 2)" in " ".join(said.split())
+    assert json.loads(run("info", out, "--json"))["steps"] == 0
+
+
+def test_a_library_without_motions_has_nothing_to_export(problem, tmp_path):
+    path = tmp_path / "empty.library"
+    LibraryFile.create(path, Program(load_problem(problem)).model).close()
+    with pytest.raises(SoftctlError, match="The library holds no motion yet: go on with softctl"):
+        run("export", str(path), str(tmp_path / "a.npz"))
 
 
 def test_a_motion_is_asked_for_and_written(built, tmp_path):

@@ -126,14 +126,24 @@ def test_parameters_beyond_the_range_are_said(carts):
     assert "speed [m/s] = 0.7 not in [-0.5, 0.5]" in answer.message
 
 
-@pytest.mark.parametrize("p", [[0.1], [0.1, np.nan], [0.1, 0.2, 0.3]])
+@pytest.mark.parametrize("p", [[0.1], [0.1, np.nan], [0.1, 0.2, 0.3], "fast", {"a": 1}])
 def test_bad_parameters_are_refused_by_name(carts, p):
     with pytest.raises(LibraryError, match="2 finite numbers: distance .m., speed .m/s.. Got: "):
         carts.query(p)
 
 
+def test_a_budget_that_is_no_time_is_refused(carts):
+    with pytest.raises(LibraryError, match="budget is a time from 0 s. Got: nan"):
+        carts.query([0.1, 0.0], budget=np.nan)
+
+
+@pytest.mark.filterwarnings("error")
+def test_parameters_that_overflow_are_rejected(carts):
+    assert carts.query([1e300, 0.0]).status is Status.REJECTED
+
+
 def test_an_empty_library_is_said(program):
-    with pytest.raises(LibraryError, match="The library is empty: build it first"):
+    with pytest.raises(LibraryError, match="The library holds no motion yet"):
         TrajectoryLibrary(program.model).query([0.1, 0.0])
 
 

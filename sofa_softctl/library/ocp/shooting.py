@@ -279,8 +279,12 @@ class Program:
         return v
 
     def motion(self, v: np.ndarray) -> Motion:
-        """Motion of the unknowns v."""
-        return self.model.motion(v)
+        """Motion of the unknowns v.
+
+        Raises:
+            ValueError: v has the wrong shape.
+        """
+        return self.model.motion(self._checked("unknowns", v, self.size))
 
     def simulate(self, v: np.ndarray, p: np.ndarray) -> np.ndarray:
         """States from the start at p with the inputs of v, by the plan's own steps.

@@ -46,7 +46,6 @@ class Watch:
 def show_estimate(found: Any, *, as_json: bool) -> None:
     """Print what a library will take."""
     low, middle, high = found.motions
-    quick, _, slow = found.seconds / 60.0
     if as_json:
         data = {
             "motions": found.motions.tolist(),
@@ -59,15 +58,24 @@ def show_estimate(found: Any, *, as_json: bool) -> None:
         return
     print(
         f"From {found.tried} motions: {low:.0f} to {high:.0f} motions are expected, probably some "
-        f"{middle:.0f}, of {found.size / 1e3:.0f} kB each, in {quick:.0f} to {slow:.0f} min on "
+        f"{middle:.0f}, of {found.size / 1e3:.0f} kB each, in {_duration(found.seconds)} on "
         f"workers like these. {found.infeasible:.1%} of tasks have no motion."
     )
+
+
+def _duration(seconds: np.ndarray) -> str:
+    """The span of three times, in s or min."""
+    low, _, high = seconds
+    if high < 120.0:
+        return f"{low:.0f} to {high:.0f} s"
+    return f"{low / 60.0:.0f} to {high / 60.0:.0f} min"
 
 
 def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
     """Print what building came to."""
     counts, motions = builder.counts, len(builder.library)
     data = {"motions": motions, "bytes": out.stat().st_size, "bound": builder.bound}
+    data |= {"full": builder.full, "hopeless": builder.hopeless}
     data |= vars(counts)
     if as_json:
         print(json.dumps(data, indent=2))
@@ -93,6 +101,12 @@ def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
                 "It ended at the largest number of motions, not because tasks are known: allow "
                 "more (--motions), or less accuracy."
             )
+        elif builder.hopeless:
+            print(
+                f"It ended since at least {builder.window.least:.1%} of tasks have no motion that "
+                f"a library can keep ({builder.reasons}): no number of motions answers them. Check "
+                "the problem there, or allow a larger --failure-rate."
+            )
 
 
 def _bound(file: Any, state: Any) -> float:
@@ -105,7 +119,8 @@ def _bound(file: Any, state: Any) -> float:
 def show_info(file: Any, *, as_json: bool) -> None:
     """Print what a library's file holds."""
     state = file.about("state")
-    counts = {} if state is None else state["counts"] | {"bound": _bound(file, state)}
+    built = {} if state is None else state["asked"] | state["counts"]
+    counts = {} if state is None else built | {"bound": _bound(file, state)}
     data = {
         "problem": file.about("problem"),
         "digest": file.about("digest"),
