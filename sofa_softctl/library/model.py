@@ -281,6 +281,7 @@ class Model:
         motion, end = self.motion(v), {"terminal", "final_cost", "error"}
         found = []
         for name in FORMULAS:
+            at: list[tuple[np.ndarray, ...]]
             if name == "initial":
                 at = [(motion.z, p)]
             elif name in end:
