@@ -93,6 +93,12 @@ def identify(
     estimate_noise: Annotated[
         bool, typer.Option("--estimate-noise", help="Noise of outputs from what is left of them.")
     ] = False,
+    exact_inputs: Annotated[
+        bool,
+        typer.Option(
+            "--exact-inputs", help="Take noisy inputs as recorded: quicker, and biased by noise."
+        ),
+    ] = False,
     iterations: Annotated[
         int, typer.Option(help="Simulations of a search, or iterations of the descent.", min=1)
     ] = 200,
@@ -168,6 +174,7 @@ def identify(
                 "starts": starts,
                 "seed": seed,
                 "estimate_noise": estimate_noise,
+                "exact_inputs": exact_inputs,
                 "executor": executor,
                 "make": partial(read_experiments, file, entry, [str(path) for path in data]),
             },

@@ -93,9 +93,13 @@ class Experiment(ABC):
 
             The noise of the channels then stands for that of the inputs, and is not added to it.
             """
+        @property
+        def unknowns(self) -> int:
+            """Number of unknowns besides the parameters that its data determine; 0 by default."""
     else:
         notes = ()
         outputs_from_inputs = False
+        unknowns = 0
 
     @abstractmethod
     def outputs(self, rho: np.ndarray) -> np.ndarray:
@@ -146,3 +150,27 @@ class Experiment(ABC):
         """
         del errors
         return None
+
+    def with_unknown_inputs(self) -> Experiment | None:
+        """The experiment with its noisy inputs as unknowns: errors in variables.
+
+        Its channels are also the noisy inputs, compared with the likeliest ones; it has no noisy
+        `inputs`. None, the default: not possible. Noise of inputs is then carried to the intervals,
+        and may bias estimates.
+        """
+        return None
+
+    def residuals_of_noise(
+        self, rho: np.ndarray, draws: int, random: np.random.Generator
+    ) -> np.ndarray:
+        """Residuals that noise alone leaves where there are `unknowns`, parameters held.
+
+        Args:
+            rho: Where it is linearised, shape (n_rho,).
+            draws: Number of realisations of the noise.
+            random: Random generator.
+
+        Returns:
+            In standard deviations, NaN where missing, shape (draws, n_times, n_outputs).
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no residuals_of_noise.")

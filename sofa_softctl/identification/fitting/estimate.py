@@ -21,6 +21,7 @@ from sofa_softctl.identification.fitting.failed_starts import (
     warnings_on,
 )
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult, search
+from sofa_softctl.identification.fitting.joint_search import approach
 from sofa_softctl.identification.fitting.minima import Minimum, distinct_minima
 from sofa_softctl.identification.fitting.multistart import closer, spread_starts
 from sofa_softctl.identification.fitting.noise import rescaled
@@ -67,6 +68,8 @@ class Estimate:
     """Parameters that ended at a bound."""
     noise_estimated: bool
     """Whether the channels' noise was estimated from residuals, not given."""
+    experiments: tuple[Experiment, ...]
+    """What was fitted: experiments as they were given, or with unknown inputs."""
     searches: tuple[SearchResult, ...]
     """All searches, one for each start, best first; with the noise that was declared."""
     warnings: tuple[str, ...]
@@ -156,6 +159,7 @@ def estimate(
     starts: int = 1,
     seed: int = 0,
     estimate_noise: bool = False,
+    exact_inputs: bool = False,
     most: int = EVALUATIONS,
     progress: Progress | None = None,
     warn: Callable[[str], None] | None = None,
@@ -166,7 +170,9 @@ def estimate(
 
     Minimises the sum over experiments, times and channels of ((predicted - measured) / noise)^2,
     and of ((rho - mean) / deviation)^2 over priors: the maximum of the likelihood (of the posterior
-    density with priors) for independent normal noise.
+    density with priors) for independent normal noise. Where inputs are noisy, that holds with their
+    errors as further unknowns, weighed by their own noise: such experiments are fitted with exact
+    inputs first, then, from each minimum, in this way, see `Experiment.with_unknown_inputs`.
 
     Args:
         experiments: Share parameters of the same name.
@@ -175,7 +181,9 @@ def estimate(
         starts: Number of searches: from the given start, and from others around it. The best is
             kept.
         seed: Seed of the other starts.
-        estimate_noise: Estimate each channel's noise from its residuals as well.
+        estimate_noise: Estimate each channel's noise from its residuals as well; with unknown
+            inputs, a factor of all.
+        exact_inputs: Take recorded inputs as they are. Estimates are biased where they are noisy.
         most: Limit of evaluations of a search.
         progress: Called after each evaluation; with an executor, at the end of each search.
         warn: Called with each warning on the data, before the search.
@@ -192,6 +200,8 @@ def estimate(
     misfit = StackedResidual(experiments, parameters)
     fitting = _Fitting(misfit, fixed, most, progress, warn)
     searches = fitting.from_starts(starts, seed, executor, make)
+    if not exact_inputs:
+        searches = fitting.with_unknown_inputs(searches)
     best = fitting.with_noise(searches[0]) if estimate_noise else searches[0]
     return assess(
         fitting.misfit,
@@ -200,11 +210,17 @@ def estimate(
         unobservable=fitting.unobservable,
         noise_estimated=estimate_noise,
         searches=searches,
-        warnings=(*fitting.warnings, *left_out(misfit.experiments)),
+        warnings=(*fitting.warnings, *left_out(fitting.misfit.experiments)),
         evaluations=fitting.evaluations,
         seconds=perf_counter() - began,
         failed=fitting.failed,
     )
+
+
+def as_fitted(estimate: Estimate, experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
+    """Experiments of an estimate, those with unknown inputs as they were fitted."""
+    pairs = zip(estimate.experiments, experiments, strict=True)
+    return tuple(own if own.unknowns else given for own, given in pairs)
 
 
 def assess(misfit: StackedResidual, best: SearchResult, **others: Any) -> Estimate:
@@ -216,6 +232,7 @@ def assess(misfit: StackedResidual, best: SearchResult, **others: Any) -> Estima
         cost=best.cost,
         fits=misfit.fits(best.rho),
         prior_information=misfit.prior_information,
+        experiments=misfit.experiments,
         at_bound=best.at_bound,
         **{"method": "Gauss-Newton in a trust region"} | others,
     )
@@ -302,6 +319,44 @@ class _Fitting:
         cost = float(residuals @ residuals)
         ended = Termination.FIXED if self.all_fixed else Termination.UNOBSERVABLE
         return SearchResult(begin, begin, cost, ended, (), 1, 0, "")
+
+    def with_unknown_inputs(self, searches: tuple[SearchResult, ...]) -> tuple[SearchResult, ...]:
+        """Searches from the minima with exact inputs, with noisy ones as unknowns, best first.
+
+        Unchanged where there are none, or where the model cannot be simulated in this way.
+        """
+        exact = self.misfit
+        experiments = [one.with_unknown_inputs() or one for one in exact.experiments]
+        if all(one.unknowns == 0 for one in experiments):
+            return searches
+        self.misfit = StackedResidual(experiments, exact.parameters)
+        minima = distinct_minima(searches)
+        groups = [one.searches for one in minima] or [tuple(range(len(searches)))]
+        found = []
+        try:
+            for group in groups:
+                end = self._again(self._approached(searches[group[0]]))
+                for i in group:
+                    before = searches[i]
+                    evaluations = before.evaluations + (end.evaluations if i == group[0] else 0)
+                    found.append(replace(end, start=before.start, evaluations=evaluations))
+        except SimulationError as error:
+            self.misfit = exact
+            self.warnings += (
+                f"noisy inputs were taken as exact, since with unknown errors of them the search "
+                f"failed: {error} Estimates may be biased",
+            )
+            return searches
+        return tuple(sorted(found, key=lambda one: one.cost))
+
+    def _approached(self, best: SearchResult) -> SearchResult:
+        """The search, ended near a minimum with unknown inputs."""
+        if self.fixed.all():
+            return best
+        report = None if self.progress is None else partial(self.progress, 0)
+        rho, steps = approach(self.misfit, best.rho, ~self.fixed, report)
+        self.evaluations += steps
+        return replace(best, rho=rho)
 
     def with_noise(self, best: SearchResult) -> SearchResult:
         """Alternate between noise from residuals and parameters with it until neither changes."""

@@ -15,6 +15,9 @@ FLOOR = 1e-12
 def rescaled(fits: Sequence[Fit], fitted: int) -> tuple[dict[str, float], float]:
     """Standard deviation of each channel's residuals, over all experiments that have it.
 
+    Where noisy inputs are unknowns, data determine the noise of inputs and outputs in common alone:
+    one factor for all channels.
+
     Args:
         fits: At the best parameters for the present noise.
         fitted: Number of fitted parameters, by which the degrees of freedom are reduced.
@@ -31,8 +34,11 @@ def rescaled(fits: Sequence[Fit], fitted: int) -> tuple[dict[str, float], float]
             there = residuals[np.isfinite(residuals)]
             squares.setdefault(channel.name, []).append(there**2)
             before[channel.name] = channel.deviation
-    total = sum(len(part) for parts in squares.values() for part in parts)
-    left = max(total - fitted, 1) / max(total, 1)
+    unknowns = sum(fit.unknowns for fit in fits)
+    if unknowns:
+        squares = dict.fromkeys(squares, [part for parts in squares.values() for part in parts])
+    total = sum(int(fit.there.sum()) for fit in fits)
+    left = max(total - unknowns - fitted, 1) / max(total, 1)
     noise = dict(before)
     for name, parts in squares.items():
         every = np.concatenate(parts)

@@ -29,6 +29,8 @@ class Fit:
     """Predicted outputs, shape (n_times, n_outputs)."""
     sensitivities: np.ndarray
     """Their derivatives by all parameters, 0 for those of other models, (n_t, n_y, n_rho)."""
+    unknowns: int = 0
+    """Number of unknowns besides the parameters that its samples determine."""
 
     @property
     def deviations(self) -> np.ndarray:
@@ -101,7 +103,7 @@ class StackedResidual:
         Raises:
             SimulationError: A model cannot be simulated with rho, or its outputs are not finite.
         """
-        return tuple(self._fit(k, rho) for k in range(len(self.experiments)))
+        return tuple(self.fit(k, rho) for k in range(len(self.experiments)))
 
     def stacked(self, fits: Sequence[Fit], rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of data, then of priors, and their Jacobian, shapes (m,), (m, n_rho)."""
@@ -126,7 +128,8 @@ class StackedResidual:
         found[self._known] = self.prior_deviations**-2.0
         return found
 
-    def _fit(self, k: int, rho: np.ndarray) -> Fit:
+    def fit(self, k: int, rho: np.ndarray) -> Fit:
+        """Measured and predicted outputs of experiment k; see `fits`."""
         experiment = self.experiments[k]
         found = experiment.sensitivities(self.of(k, rho))
         if not isinstance(found, tuple | list) or len(found) != 2:
@@ -145,6 +148,7 @@ class StackedResidual:
             measured=experiment.measured,
             outputs=outputs,
             sensitivities=self.spread(k, sensitivities),
+            unknowns=experiment.unknowns,
         )
 
     def _place(self, experiment: Experiment) -> np.ndarray:

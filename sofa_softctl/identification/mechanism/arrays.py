@@ -105,6 +105,15 @@ class Drive(NamedTuple):
     """Share of a step's force that acts at its end, F_d+: 1/2 is of second order, 0 the paper's."""
 
 
+class Steering(NamedTuple):
+    """Feedback of the state: u_k becomes u_k - gain_k ((q, p)_k - path_k), at each step's start."""
+
+    gain: np.ndarray
+    """Gains, shape (K, n_u, 2 n); (0, 0, 0): none."""
+    path: np.ndarray
+    """States from which deviations are counted, shape (K + 1, 2 n); (0, 0): none."""
+
+
 class Frames(NamedTuple):
     """Frames of the joints in the world."""
 

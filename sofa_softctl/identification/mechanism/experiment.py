@@ -23,6 +23,7 @@ from sofa_softctl.identification.parameter import Parameter, starts
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.mechanism.problem import MechanismProblem
+    from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
 
 MOVED = 1e-6
 """Projection of the start above which there is a note [rad] or [m]."""
@@ -67,7 +68,7 @@ class MechanismExperiment(Experiment):
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """Notes on the start and the time step."""
-        self._start(starts(self.parameters))
+        self.start_of(starts(self.parameters))
         notes, step = [], float(np.median(np.diff(self.time)))
         if self._moved >= MOVED:
             notes.append(
@@ -91,11 +92,11 @@ class MechanismExperiment(Experiment):
 
     def outputs(self, rho: np.ndarray) -> np.ndarray:
         """See Experiment."""
-        return self._run(rho).outputs
+        return self.run(rho).outputs
 
     def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See Experiment."""
-        run, mechanism = self._run(rho), self.problem.mechanism
+        run, mechanism = self.run(rho), self.problem.mechanism
         z_q, _ = adjoint.sensitivities(mechanism, run.rho, run.start, run.drive, run.trajectory)
         at_nodes = run.y_rho + run.y_q @ z_q  # (K + 1, n_y, n_rho)
         flat = run.sample @ at_nodes.reshape(len(at_nodes), -1)
@@ -106,7 +107,7 @@ class MechanismExperiment(Experiment):
         self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
     ) -> PulledBack:
         """See Experiment."""
-        run, problem = self._run(rho), self.problem
+        run, problem = self.run(rho), self.problem
         weights = gradient(run.outputs)  # (n_times, n_y)
         at_nodes = run.sample.T @ weights  # (K + 1, n_y)
         by_q = np.einsum("ky,kyn->kn", at_nodes, run.y_q)
@@ -126,7 +127,7 @@ class MechanismExperiment(Experiment):
         found = np.zeros((len(self.time), len(self.inputs)))
         if self.problem.from_feedback:
             rho = np.zeros(len(self.parameters))
-            by_q = self.problem.read(rho, self._measured_q)[1][:, :, self._fed]
+            by_q = self.problem.read(rho, self._measured_q)[1][:, :, self.fed]
             found[:, len(self.problem.forces) :] = np.einsum("ty,tyn->tn", weights, by_q)
         return found
 
@@ -135,6 +136,20 @@ class MechanismExperiment(Experiment):
         inputs = self.recording.inputs + errors
         return MechanismExperiment(self.problem, replace(self.recording, inputs=inputs))
 
+    def with_unknown_inputs(self) -> UnknownInputs | None:
+        """See Experiment; None without noisy forces, or where they do not cover the feedback."""
+        from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
+
+        noisy = [one for one in self.problem.forces if one.channel.deviation > 0.0]
+        fed = self.problem.feedback
+        if not noisy:
+            return None
+        if fed and not set(fed.joints) <= {one.joint for one in noisy}:
+            return None
+        if fed and any(one.deviation == 0.0 for one in fed.channels):
+            return None
+        return UnknownInputs(self)
+
     @property
     def outputs_from_inputs(self) -> bool:
         """See Experiment."""
@@ -142,24 +157,24 @@ class MechanismExperiment(Experiment):
 
     def trajectory(self, rho: np.ndarray) -> Trajectory:
         """The simulated motion."""
-        return self._run(rho).trajectory
+        return self.run(rho).trajectory
 
     def start(self, rho: np.ndarray) -> Start:
         """The start of the simulation."""
-        return self._run(rho).start
+        return self.run(rho).start
 
     def drive(self, rho: np.ndarray) -> Drive:
         """Forces of the simulation."""
-        return self._run(rho).drive
+        return self.run(rho).drive
 
     @cached_property
-    def _fed(self) -> np.ndarray:
+    def fed(self) -> np.ndarray:
         feedback = self.problem.feedback
         names = feedback.joints if feedback else ()
         return np.array([self.problem.mechanism.coordinate(name) for name in names], dtype=np.int64)
 
     @property
-    def _fed_signals(self) -> np.ndarray:
+    def fed_signals(self) -> np.ndarray:
         """Measured coordinates of the feedback, shape (n_times, m)."""
         return self.recording.inputs[:, len(self.problem.forces) :]
 
@@ -167,7 +182,7 @@ class MechanismExperiment(Experiment):
     def _measured_q(self) -> np.ndarray:
         """Configurations with the feedback's joints as measured, the others at zero."""
         q = np.zeros((len(self.time), len(self.problem.mechanism.coordinates)))
-        q[:, self._fed] = self._fed_signals
+        q[:, self.fed] = self.fed_signals
         return q
 
     def _index(self, parameter: str) -> int:
@@ -179,7 +194,7 @@ class MechanismExperiment(Experiment):
             )
         return names.index(parameter)
 
-    def _run(self, rho: np.ndarray) -> _Run:
+    def run(self, rho: np.ndarray) -> _Run:
         """The simulation with rho; the last one is cached."""
         rho = np.asarray(rho, dtype=float)
         if self._last is None or self._last[0] != rho.tobytes():
@@ -188,8 +203,8 @@ class MechanismExperiment(Experiment):
 
     def _simulated(self, rho: np.ndarray) -> _Run:
         problem = self.problem
-        start, start_inputs = self._start(rho)
-        drive, to_middles = self._drive(rho)
+        start, start_inputs = self.start_of(rho)
+        drive, to_middles = self.drive_of(rho)
         trajectory = simulate(problem.mechanism, rho, start, drive, problem.dt)
         y, y_q, y_rho = problem.read(rho, trajectory.q)
         sample, _ = cubic(problem.dt, len(y), self.time - self.time[0])
@@ -206,7 +221,7 @@ class MechanismExperiment(Experiment):
             sample @ y,
         )
 
-    def _start(self, rho: np.ndarray) -> tuple[Start, np.ndarray]:
+    def start_of(self, rho: np.ndarray) -> tuple[Start, np.ndarray]:
         """The start, and its derivative by the first sample of all inputs."""
         mechanism, given = self.problem.mechanism, self.problem.start
         n, n_u = len(mechanism.coordinates), len(self.inputs)
@@ -214,7 +229,7 @@ class MechanismExperiment(Experiment):
         at = [mechanism.coordinate(name) for name in given.q]
         if isinstance(given, Settled):
             q[at] = list(given.q.values())
-            q[self._fed] = self._fed_signals[0]
+            q[self.fed] = self.fed_signals[0]
             held = self.problem.feedback.joints if self.problem.feedback else ()
             found = settle(mechanism, rho, q, held)
             by_inputs[:, len(self.problem.forces) :] = found.q_held
@@ -228,7 +243,7 @@ class MechanismExperiment(Experiment):
         start, self._moved = projected(mechanism, rho, start)
         return start, by_inputs
 
-    def _drive(self, rho: np.ndarray) -> tuple[Drive, list[sparse.csr_array]]:
+    def drive_of(self, rho: np.ndarray) -> tuple[Drive, list[sparse.csr_array]]:
         """Signals at the midpoints of steps, and the matrices of their interpolation."""
         problem, signals = self.problem, self.recording.inputs
         n, n_f = len(problem.mechanism.coordinates), len(problem.forces)
@@ -254,7 +269,7 @@ class MechanismExperiment(Experiment):
         drive = Drive(
             gain_u=gain_u,
             u=np.ascontiguousarray(at[:, :n_f]),
-            fed=self._fed,
+            fed=self.fed,
             gain=gain,
             target=np.ascontiguousarray(at[:, n_f:]),
             rate=rate,

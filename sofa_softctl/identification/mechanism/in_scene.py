@@ -14,7 +14,7 @@ from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.motors import Motors
 from sofa_softctl.identification.mechanism.start import Start
-from sofa_softctl.identification.mechanism.variational import ITERATIONS, TOLERANCE
+from sofa_softctl.identification.mechanism.variational import ITERATIONS, TOLERANCE, UNSTEERED
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
 
@@ -142,7 +142,7 @@ class MechanismPlant(SceneController):
         multipliers = np.empty((self.substeps, len(tree.closed.kind)))
         now = (h, state.q, state.p, state.v)
         done = kernels.simulate(
-            tree, np.zeros(0), drive, *now, q, p, multipliers, TOLERANCE, ITERATIONS
+            tree, np.zeros(0), drive, *now, q, p, multipliers, UNSTEERED, TOLERANCE, ITERATIONS
         )
         if done < self.substeps:
             raise DivergedError(

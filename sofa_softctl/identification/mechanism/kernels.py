@@ -30,6 +30,7 @@ from sofa_softctl.identification.mechanism.arrays import (
     Lagrangian,
     Linear,
     Readings,
+    Steering,
     Tree,
     Values,
 )
@@ -545,12 +546,14 @@ def simulate(
     q: np.ndarray,
     p: np.ndarray,
     multipliers: np.ndarray,
+    steering: Steering,
     tolerance: float,
     most: int,
 ) -> int:
     """Simulate into q and p, shape (K + 1, n), and multipliers, (K, n_h); return completed steps.
 
-    v0 is the first guess of Newton's iteration. Ends at a step that does not converge.
+    v0 is the first guess of Newton's iteration. Ends at a step that does not converge. Steering
+    changes u of the drive.
     """
     joint = tree.joint
     n, n_h, count = joint.shape[0], tree.closed.kind.shape[0], tree.parent.shape[0]
@@ -563,6 +566,8 @@ def simulate(
     end = drive.share
     measure(tree, tree.closed, rho, frames(tree, rho, q0), h, Dh0)
     for k in range(steps):
+        if steering.gain.shape[0]:
+            steer(drive.u[k], steering.gain[k], q[k], p[k], steering.path[k])
         here, lam = q[k], guess.copy()
         there = here + dt * rates
         converged = False
@@ -605,6 +610,15 @@ def simulate(
         q[k + 1], multipliers[k] = there, lam
         measure(tree, tree.closed, rho, frames(tree, rho, there), h, Dh0)
     return steps
+
+
+@njit
+def steer(u: np.ndarray, gain: np.ndarray, q: np.ndarray, p: np.ndarray, path: np.ndarray) -> None:
+    """u -= gain ((q, p) - path)."""
+    n = q.shape[0]
+    for i in range(u.shape[0]):
+        for j in range(n):
+            u[i] -= gain[i, j] * (q[j] - path[j]) + gain[i, n + j] * (p[j] - path[n + j])
 
 
 @njit

@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.mechanism import kernels
-from sofa_softctl.identification.mechanism.arrays import Drive
+from sofa_softctl.identification.mechanism.arrays import Drive, Steering
 from sofa_softctl.identification.mechanism.diagnosis import why_singular
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.start import Start, violation
@@ -55,8 +55,17 @@ def free(mechanism: Mechanism, steps: int, *, share: float = 0.5) -> Drive:
     )
 
 
+UNSTEERED = Steering(np.zeros((0, 0, 0)), np.zeros((0, 0)))
+"""No feedback of the state to the inputs."""
+
+
 def simulate(
-    mechanism: Mechanism, rho: np.ndarray, start: Start, drive: Drive, dt: float
+    mechanism: Mechanism,
+    rho: np.ndarray,
+    start: Start,
+    drive: Drive,
+    dt: float,
+    steering: Steering = UNSTEERED,
 ) -> Trajectory:
     """Simulate all steps of a drive.
 
@@ -66,6 +75,7 @@ def simulate(
         start: Initial state, on the constraints.
         drive: External forces of K steps.
         dt: Time step [s].
+        steering: Feedback of the state to the inputs, which become those that were applied.
 
     Raises:
         SimulationError: A step has no solution, or is not finite.
@@ -92,7 +102,9 @@ def simulate(
         p_rho[:, tree.rigid.parameter[f]] += tree.rigid.factor[f] * L.qv[f, tree.joint]
     begin = (dt, start.q, L.v[tree.joint], start.v)
     try:
-        done = kernels.simulate(tree, rho, drive, *begin, q, p, multipliers, TOLERANCE, ITERATIONS)
+        done = kernels.simulate(
+            tree, rho, drive, *begin, q, p, multipliers, steering, TOLERANCE, ITERATIONS
+        )
     except np.linalg.LinAlgError as error:
         why = why_singular(mechanism, rho, start.q)
         raise SimulationError(f"A step's equations are singular. {why}".strip()) from error

@@ -144,9 +144,11 @@ def _fit(
     )
     values = dict(zip((one.name for one in parameters), rho.tolist(), strict=True))
     try:
-        found = estimate(experiments, start_at(parameters, values), most=task.most)
+        found = estimate(
+            experiments, start_at(parameters, values), exact_inputs=True, most=task.most
+        )
     except IdentificationError:  # the window may not be simulated from there
-        found = estimate(experiments, parameters, most=task.most)
+        found = estimate(experiments, parameters, exact_inputs=True, most=task.most)
     return found, identifiability(found, experiments)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.fitting.estimate import Estimate
+from sofa_softctl.identification.fitting.estimate import Estimate, as_fitted
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.uncertainty.identifiability import (
     deviations_of_interval,
@@ -78,7 +78,7 @@ class _Known:
         self.F = self._of_counted(F + np.diag((IGNORANCE * scale) ** -2.0))
         self.scores = np.zeros_like(self.F)
         if experiments:
-            misfit = StackedResidual(experiments, estimate.parameters)
+            misfit = StackedResidual(as_fitted(estimate, experiments), estimate.parameters)
             for k, (one, fit) in enumerate(zip(misfit.experiments, estimate.fits, strict=True)):
                 self.scores += self._scores(one, fit, misfit.of(k, estimate.rho))
         self.reach = deviations_of_interval(estimate)

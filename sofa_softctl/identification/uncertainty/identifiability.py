@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.fitting.estimate import Estimate
+from sofa_softctl.identification.fitting.estimate import Estimate, as_fitted
 from sofa_softctl.identification.uncertainty.input_noise import input_covariance
 
 CONFIDENCE = 0.95
@@ -130,13 +130,15 @@ def identifiability(
 
     Args:
         estimate: Where to linearise.
-        experiments: Those of the estimate, for noise of inputs; None: without it.
+        experiments: Those of the estimate, for noise of inputs that were taken as exact; None:
+            without it.
     """
     free = estimate.free
     C = _covariance(rows(estimate)[:, free], sizes(estimate)[free])
     through = np.zeros((len(free), len(free)))
     if experiments is not None and free.any():
-        through = input_covariance(estimate, experiments, _embedded(C, free, 0.0))
+        fitted = as_fitted(estimate, experiments)
+        through = input_covariance(estimate, fitted, _embedded(C, free, 0.0))
     output = _embedded(C, free, np.nan)
     reach = deviations_of_interval(estimate)
     covariance = output + through
@@ -165,7 +167,8 @@ def deviations_of_interval(estimate: Estimate) -> float:
 
 
 def _freedom(estimate: Estimate) -> int:
-    return max(estimate.data - int(estimate.free.sum()), 1)
+    unknowns = sum(fit.unknowns for fit in estimate.fits)
+    return max(estimate.data - unknowns - int(estimate.free.sum()), 1)
 
 
 def information(estimate: Estimate) -> np.ndarray:

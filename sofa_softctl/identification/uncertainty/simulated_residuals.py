@@ -14,7 +14,7 @@ import numpy as np
 
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.fitting.estimate import Estimate
+from sofa_softctl.identification.fitting.estimate import Estimate, as_fitted
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.uncertainty.identifiability import SINGULAR, rows, sizes
 
@@ -65,19 +65,25 @@ def expected_residuals(
     Returns:
         None where all inputs are exact.
     """
-    if not any(noise_of_inputs(one).any() for one in (*experiments, *hold_out)):
-        return None
+    experiments = as_fitted(estimate, experiments)
     began = perf_counter()
     misfit = StackedResidual([*experiments, *hold_out], estimate.parameters)
+    if not any(_noisy(one) for one in misfit.experiments):
+        return None
     everything, fits = misfit.experiments, [*estimate.fits, *held_out]
     refit, random = _Refit(estimate), np.random.default_rng(seed)
     try:
         exact = [_difference(one, misfit, k, estimate.rho) for k, one in enumerate(everything)]
+        smoothed = {
+            k: one.residuals_of_noise(misfit.of(k, estimate.rho), draws, random)
+            for k, one in enumerate(everything)
+            if one.unknowns
+        }
     except SimulationError:
         return Expected((), (), 0, perf_counter() - began)
     owns = [not one.outputs_from_inputs for one in everything]
     found = []
-    for _ in range(draws):
+    for draw in range(draws):
         other = [disturbed(one, random) for one in everything]
         if any(one is None for one in other):
             return Expected((), (), 0, perf_counter() - began)
@@ -89,12 +95,18 @@ def expected_residuals(
             _kept((b - a) / (SHARE * fit.deviations) + own * random.standard_normal(a.shape), fit)
             for a, b, fit, own in zip(exact, moved, fits, owns, strict=True)
         ]
+        d = [smoothed[k][draw] if k in smoothed else one for k, one in enumerate(d)]
         found.append(refit.left(d, fits, random))
     if len(found) < FEWEST:
         return Expected((), (), 0, perf_counter() - began)
     each = tuple(np.array(one) for one in zip(*found, strict=True))
     n = len(experiments)
     return Expected(each[:n], each[n:], len(found), perf_counter() - began)
+
+
+def _noisy(experiment: Experiment) -> bool:
+    """Whether noise of its inputs shows in its residuals."""
+    return bool(experiment.unknowns) or bool(noise_of_inputs(experiment).any())
 
 
 def noise_of_inputs(experiment: Experiment) -> np.ndarray:

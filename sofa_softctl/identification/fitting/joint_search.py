@@ -1,0 +1,165 @@
+"""Gauss-Newton steps of parameters and unknown inputs at once.
+
+To find the likeliest inputs anew for each set of parameters takes several steps each time, and may
+fail where parameters are wrong. Here both change in every step; a search by the profile likelihood
+goes on from the end, and judges it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from scipy.optimize import lsq_linear
+
+from sofa_softctl.errors import SimulationError
+from sofa_softctl.identification.fitting.residual import StackedResidual
+from sofa_softctl.identification.parameter import bounds
+
+STEPS = 60
+"""Limit of steps."""
+DECREASE = 0.1
+"""Predicted decrease of the cost at which they end: a third of a deviation, squared [-]."""
+ARMIJO = 0.1
+"""Least share of a predicted decrease that a step must bring."""
+SHORTEST = 1e-3
+"""Shortest step."""
+
+
+class Rows(NamedTuple):
+    """Residuals with the best change of the unknowns, linearised, by a change of parameters."""
+
+    residuals: np.ndarray
+    """In standard deviations, shape (m,)."""
+    jacobian: np.ndarray
+    """By the experiment's parameters, shape (m, n_rho)."""
+
+
+@runtime_checkable
+class Lifted(Protocol):
+    """An experiment whose unknowns can be changed along with its parameters.
+
+    A state is parameters with values of the unknowns, not necessarily the likeliest ones.
+    """
+
+    def state(self, rho: np.ndarray) -> Any:
+        """A state at parameters rho."""
+
+    def cost(self, state: Any) -> float:
+        """Sum of its squared residuals [-]."""
+
+    def rows(self, state: Any) -> Rows:
+        """Residuals after the best change of the unknowns."""
+
+    def moved(self, state: Any, rho: np.ndarray, share: float) -> Any:
+        """The state at other parameters, after a share of the best change for these."""
+
+    def keep(self, state: Any) -> None:
+        """Go on from a state when the likeliest unknowns are asked for."""
+
+
+def approach(
+    misfit: StackedResidual,
+    start: np.ndarray,
+    free: np.ndarray,
+    progress: Callable[[int, float], None] | None = None,
+) -> tuple[np.ndarray, int]:
+    """Parameters near a minimum of the cost, and the number of steps.
+
+    Experiments that are `Lifted` keep the unknowns found there.
+
+    Args:
+        misfit: Residuals.
+        start: All parameters, shape (n_rho,).
+        free: Mask of those to fit, shape (n_rho,).
+        progress: Called with the number of steps and the cost.
+
+    Raises:
+        SimulationError: The model cannot be simulated at the start.
+    """
+    lower, upper = bounds(misfit.parameters)
+    scale = np.array([one.scale for one in misfit.parameters])
+    search = _Joint(misfit)
+    rho, states = start.copy(), search.begin(start)
+    cost = search.cost(states, rho)
+    count = 0
+    for count in range(1, STEPS + 1):
+        r, J = search.rows(states, rho)
+        room = (lower - rho)[free] / scale[free], (upper - rho)[free] / scale[free]
+        change = np.zeros(len(rho))
+        found = lsq_linear((J * scale)[:, free], -r, room)
+        change[free] = scale[free] * found.x
+        decrease = cost - 2.0 * found.cost
+        if decrease < DECREASE:
+            break
+        share = 1.0
+        while share > SHORTEST:
+            try:
+                there = rho + share * change
+                moved = search.moved(states, there, share)
+                after = search.cost(moved, there)
+            except SimulationError:
+                after = np.inf
+            if cost - after > ARMIJO * share * decrease:
+                break
+            share *= 0.5
+        else:
+            break
+        rho, states, cost = there, moved, after
+        if progress is not None:
+            progress(count, cost)
+    search.keep(states)
+    return rho, count
+
+
+class _Joint:
+    """Several experiments, lifted and others, and the priors."""
+
+    def __init__(self, misfit: StackedResidual) -> None:
+        self.misfit = misfit
+
+    def begin(self, rho: np.ndarray) -> list[Any]:
+        """States of all experiments; of those that are not lifted their fit."""
+        return [
+            one.state(self.misfit.of(k, rho)) if isinstance(one, Lifted) else self.misfit.fit(k, rho)
+            for k, one in enumerate(self.misfit.experiments)
+        ]
+
+    def moved(self, states: list[Any], rho: np.ndarray, share: float) -> list[Any]:
+        """States at other parameters."""
+        return [
+            one.moved(state, self.misfit.of(k, rho), share)
+            if isinstance(one, Lifted)
+            else self.misfit.fit(k, rho)
+            for k, (one, state) in enumerate(zip(self.misfit.experiments, states, strict=True))
+        ]
+
+    def cost(self, states: list[Any], rho: np.ndarray) -> float:
+        """Sum of all squares."""
+        known, _ = self.misfit.stacked((), rho)
+        total = float(known @ known)
+        for one, state in zip(self.misfit.experiments, states, strict=True):
+            if isinstance(one, Lifted):
+                total += one.cost(state)
+            else:
+                total += float(np.sum(state.rows[0] ** 2))
+        return total
+
+    def rows(self, states: list[Any], rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """All residuals, and their derivatives by all parameters."""
+        known, by_known = self.misfit.stacked((), rho)
+        parts = [(known, by_known)]
+        for k, (one, state) in enumerate(zip(self.misfit.experiments, states, strict=True)):
+            if isinstance(one, Lifted):
+                r, J = one.rows(state)
+                parts.append((r, self.misfit.spread(k, J)))
+            else:
+                parts.append(state.rows)
+        return np.concatenate([r for r, _ in parts]), np.concatenate([J for _, J in parts])
+
+    def keep(self, states: list[Any]) -> None:
+        """Keep the unknowns."""
+        for one, state in zip(self.misfit.experiments, states, strict=True):
+            if isinstance(one, Lifted):
+                one.keep(state)
