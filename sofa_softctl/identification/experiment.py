@@ -93,6 +93,7 @@ class Experiment(ABC):
 
             The noise of the channels then stands for that of the inputs, and is not added to it.
             """
+
         @property
         def unknowns(self) -> int:
             """Number of unknowns besides the parameters that its data determine; 0 by default."""

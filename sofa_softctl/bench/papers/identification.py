@@ -32,6 +32,32 @@ FEW, MANY = 2, 100
 
 
 @dataclass(frozen=True, eq=False)
+class Newton:
+    """An estimate by Gauss-Newton."""
+
+    found: Estimate
+    """The parameters."""
+    trust: Identifiability
+    """Their covariance."""
+    cost: float
+    """J_d there, inputs as recorded [m^2]."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "evaluations": self.found.evaluations,
+            "cost_after": self.cost,
+            "rho": self.found.rho.tolist(),
+            "low": self.trust.low.tolist(),
+            "high": self.trust.high.tolist(),
+            "deviation_outputs": np.sqrt(np.diag(self.trust.output_covariance)).tolist(),
+            "deviation_inputs": np.sqrt(np.diag(self.trust.input_covariance)).tolist(),
+            "seconds": self.found.seconds,
+            "termination": self.found.termination.name,
+        }
+
+
+@dataclass(frozen=True, eq=False)
 class Fitted:
     """One model of the recording, fitted by both methods."""
 
@@ -45,12 +71,10 @@ class Fitted:
     """Time of a gradient of all steps, with its simulation [s]."""
     descent: Descent
     """The paper's method."""
-    found: Estimate
-    """Gauss-Newton."""
-    trust: Identifiability
-    """Covariance of the Gauss-Newton estimate, with noise of inputs."""
-    cost: float
-    """J_d at the end of Gauss-Newton [m^2]."""
+    newton: Newton
+    """Gauss-Newton, inputs as recorded."""
+    unknown: Newton
+    """Gauss-Newton, with errors of the inputs as unknowns."""
     measured: np.ndarray
     """Positions of the hand, shape (n_times, 3)."""
 
@@ -72,17 +96,8 @@ class Fitted:
                 "seconds": self.descent.seconds,
                 "termination": self.descent.termination.name,
             },
-            "gauss_newton": {
-                "evaluations": self.found.evaluations,
-                "cost_after": self.cost,
-                "rho": self.found.rho.tolist(),
-                "low": self.trust.low.tolist(),
-                "high": self.trust.high.tolist(),
-                "deviation_outputs": np.sqrt(np.diag(self.trust.output_covariance)).tolist(),
-                "deviation_inputs": np.sqrt(np.diag(self.trust.input_covariance)).tolist(),
-                "seconds": self.found.seconds,
-                "termination": self.found.termination.name,
-            },
+            "gauss_newton": self.newton.to_dict(),
+            "unknown_inputs": self.unknown.to_dict(),
         }
 
 
@@ -143,18 +158,23 @@ def _fitted(problem: LoopProblem, recording: Recording, report: Callable[[str], 
 
     descent = descend([experiment], first_step=FIRST_STEP, progress=step)
     report(f"{problem.name}: Gauss-Newton")
-    found = estimate([experiment])
+    newton = _newton(experiment, exact_inputs=True)
+    report(f"{problem.name}: Gauss-Newton, errors of the inputs as unknowns")
     return Fitted(
         links=problem.links,
         coordinates=len(problem.mechanism.coordinates),
         state_seconds=state / experiment.steps,
         gradient_seconds=gradient,
         descent=descent,
-        found=found,
-        trust=identifiability(found, [experiment]),
-        cost=_cost(experiment, found.rho),
+        newton=newton,
+        unknown=_newton(experiment, exact_inputs=False),
         measured=experiment.measured,
     )
+
+
+def _newton(experiment: MechanismExperiment, *, exact_inputs: bool) -> Newton:
+    found = estimate([experiment], exact_inputs=exact_inputs)
+    return Newton(found, identifiability(found, [experiment]), _cost(experiment, found.rho))
 
 
 def _cost(experiment: MechanismExperiment, rho: np.ndarray) -> float:
@@ -176,7 +196,7 @@ def _recovered(problem: LoopProblem, recording: Recording) -> float:
     """Relative error of parameters from a recording of the model itself."""
     truth = np.array(STIFFNESS)
     exact = problem.experiment(perfect(problem, truth, recording))
-    return float(np.abs(estimate([exact]).rho / truth - 1.0).max())
+    return float(np.abs(estimate([exact], exact_inputs=True).rho / truth - 1.0).max())
 
 
 def _adjoint_ratio(problem: LoopProblem, recording: Recording, repeats: int = 3) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.fitting.residual import StackedResidual
+from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.parameter import bounds
 
 STEPS = 60
@@ -113,53 +113,67 @@ def approach(
     return rho, count
 
 
+class _Plain:
+    """An experiment without unknowns, in the same way: a state is its fit."""
+
+    def __init__(self, misfit: StackedResidual, k: int) -> None:
+        self.misfit, self.k = misfit, k
+
+    def state(self, rho: np.ndarray) -> Fit:
+        whole = np.zeros(len(self.misfit.parameters))
+        whole[self.misfit.places(self.k)] = rho
+        return self.misfit.fit(self.k, whole)
+
+    def cost(self, state: Fit) -> float:
+        return float(np.sum(state.rows[0] ** 2))
+
+    def rows(self, state: Fit) -> Rows:
+        r, J = state.rows
+        return Rows(r, J[:, self.misfit.places(self.k)])
+
+    def moved(self, state: Fit, rho: np.ndarray, share: float) -> Fit:
+        del state, share
+        return self.state(rho)
+
+    def keep(self, state: Fit) -> None:
+        del state
+
+
 class _Joint:
-    """Several experiments, lifted and others, and the priors."""
+    """All experiments and the priors."""
 
     def __init__(self, misfit: StackedResidual) -> None:
         self.misfit = misfit
+        self.parts: list[Lifted] = [
+            one if isinstance(one, Lifted) else _Plain(misfit, k)
+            for k, one in enumerate(misfit.experiments)
+        ]
 
     def begin(self, rho: np.ndarray) -> list[Any]:
-        """States of all experiments; of those that are not lifted their fit."""
-        return [
-            one.state(self.misfit.of(k, rho)) if isinstance(one, Lifted) else self.misfit.fit(k, rho)
-            for k, one in enumerate(self.misfit.experiments)
-        ]
+        """States of all experiments."""
+        return [one.state(self.misfit.of(k, rho)) for k, one in enumerate(self.parts)]
 
     def moved(self, states: list[Any], rho: np.ndarray, share: float) -> list[Any]:
         """States at other parameters."""
-        return [
-            one.moved(state, self.misfit.of(k, rho), share)
-            if isinstance(one, Lifted)
-            else self.misfit.fit(k, rho)
-            for k, (one, state) in enumerate(zip(self.misfit.experiments, states, strict=True))
-        ]
+        pairs = enumerate(zip(self.parts, states, strict=True))
+        return [one.moved(state, self.misfit.of(k, rho), share) for k, (one, state) in pairs]
 
     def cost(self, states: list[Any], rho: np.ndarray) -> float:
         """Sum of all squares."""
         known, _ = self.misfit.stacked((), rho)
-        total = float(known @ known)
-        for one, state in zip(self.misfit.experiments, states, strict=True):
-            if isinstance(one, Lifted):
-                total += one.cost(state)
-            else:
-                total += float(np.sum(state.rows[0] ** 2))
-        return total
+        each = [one.cost(state) for one, state in zip(self.parts, states, strict=True)]
+        return float(known @ known) + sum(each)
 
     def rows(self, states: list[Any], rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """All residuals, and their derivatives by all parameters."""
-        known, by_known = self.misfit.stacked((), rho)
-        parts = [(known, by_known)]
-        for k, (one, state) in enumerate(zip(self.misfit.experiments, states, strict=True)):
-            if isinstance(one, Lifted):
-                r, J = one.rows(state)
-                parts.append((r, self.misfit.spread(k, J)))
-            else:
-                parts.append(state.rows)
-        return np.concatenate([r for r, _ in parts]), np.concatenate([J for _, J in parts])
+        residuals, jacobians = ([one] for one in self.misfit.stacked((), rho))
+        for k, (one, state) in enumerate(zip(self.parts, states, strict=True)):
+            r, J = one.rows(state)
+            residuals.append(r)
+            jacobians.append(self.misfit.spread(k, J))
+        return np.concatenate(residuals), np.concatenate(jacobians)
 
     def keep(self, states: list[Any]) -> None:
         """Keep the unknowns."""
-        for one, state in zip(self.misfit.experiments, states, strict=True):
-            if isinstance(one, Lifted):
-                one.keep(state)
+        for one, state in zip(self.parts, states, strict=True):
+            one.keep(state)

@@ -91,6 +91,10 @@ class StackedResidual:
         """The parameters of one experiment, in its order."""
         return rho[self._places[experiment]]
 
+    def places(self, experiment: int) -> np.ndarray:
+        """Indices of one experiment's parameters among all, in its order."""
+        return self._places[experiment]
+
     def spread(self, experiment: int, own: np.ndarray) -> np.ndarray:
         """Values by one experiment's parameters (last axis) as values by all, 0 elsewhere."""
         everywhere = np.zeros((*own.shape[:-1], len(self.parameters)))

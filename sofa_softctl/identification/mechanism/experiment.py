@@ -58,7 +58,7 @@ class MechanismExperiment(Experiment):
                 f"{self.name}: {self.time[-1] - self.time[0]:g} s are {self.steps} steps of "
                 f"{problem.dt:g} s. Expected three or more."
             )
-        self._last: tuple[bytes, _Run] | None = None
+        self._last: tuple[bytes, Run] | None = None
         self._moved = 0.0
 
     def __getstate__(self) -> dict[str, Any]:
@@ -169,6 +169,7 @@ class MechanismExperiment(Experiment):
 
     @cached_property
     def fed(self) -> np.ndarray:
+        """Indices of the feedback's coordinates, shape (m,)."""
         feedback = self.problem.feedback
         names = feedback.joints if feedback else ()
         return np.array([self.problem.mechanism.coordinate(name) for name in names], dtype=np.int64)
@@ -194,21 +195,21 @@ class MechanismExperiment(Experiment):
             )
         return names.index(parameter)
 
-    def run(self, rho: np.ndarray) -> _Run:
+    def run(self, rho: np.ndarray) -> Run:
         """The simulation with rho; the last one is cached."""
         rho = np.asarray(rho, dtype=float)
         if self._last is None or self._last[0] != rho.tobytes():
             self._last = (rho.tobytes(), self._simulated(rho))
         return self._last[1]
 
-    def _simulated(self, rho: np.ndarray) -> _Run:
+    def _simulated(self, rho: np.ndarray) -> Run:
         problem = self.problem
         start, start_inputs = self.start_of(rho)
         drive, to_middles = self.drive_of(rho)
         trajectory = simulate(problem.mechanism, rho, start, drive, problem.dt)
         y, y_q, y_rho = problem.read(rho, trajectory.q)
         sample, _ = cubic(problem.dt, len(y), self.time - self.time[0])
-        return _Run(
+        return Run(
             rho,
             start,
             start_inputs,
@@ -280,7 +281,7 @@ class MechanismExperiment(Experiment):
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class Run:
     """One simulation of an experiment."""
 
     rho: np.ndarray

@@ -21,7 +21,6 @@ Source: Fuller 1987, "Measurement error models", chapter 3 (maximum likelihood o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,8 +137,8 @@ class UnknownInputs(Experiment):
         self._sigma = np.array(
             [forces[j].deviation * spread[j] / np.sqrt(experiment.steps) for j in self._noisy]
         )
-        noisy = [replace(forces[j], deviation=s) for j, s in zip(self._noisy, self._sigma, strict=True)]
-        self.channels = (*outputs, *noisy)
+        pairs = zip(self._noisy, self._sigma.tolist(), strict=True)
+        self.channels = (*outputs, *(replace(forces[j], deviation=s) for j, s in pairs))
         self.unknowns = self._sigma.size * experiment.steps + self._shifts
         self._place_samples()
         self.measured = self._table(self._seen, drive.u[:, self._noisy], np.nan)
@@ -242,9 +241,7 @@ class UnknownInputs(Experiment):
     ) -> np.ndarray:
         """Values of samples and of steps in the rows of `time`; a step's are at its start."""
         n_y = of_samples.shape[1]
-        found = np.full(
-            (len(self.time), n_y + of_steps.shape[1], *of_samples.shape[2:]), elsewhere
-        )
+        found = np.full((len(self.time), n_y + of_steps.shape[1], *of_samples.shape[2:]), elsewhere)
         found[self._rows[0], :n_y], found[self._rows[1], n_y:] = of_samples, of_steps
         return found
 
@@ -326,9 +323,7 @@ class UnknownInputs(Experiment):
         drive = base._replace(u=base.u.copy())
         drive.u[:, self._noisy] += errors
         start, by_shift = self._start(rho, shift)
-        trajectory = simulate(
-            self.problem.mechanism, rho, start, drive, self.problem.dt, steering
-        )
+        trajectory = simulate(self.problem.mechanism, rho, start, drive, self.problem.dt, steering)
         errors = (drive.u - base.u)[:, self._noisy]  # as steered
         return self._judged(rho, shift, errors, drive, (start, by_shift), trajectory)
 
@@ -430,9 +425,7 @@ class UnknownInputs(Experiment):
         K, m, columns = errors.shape
         n = motion.trajectory.q.shape[1]
         gain, feed = np.empty((K, m, 2 * n)), np.empty((K, m, columns))
-        P, g, decrease = smoother_kernels.backward(
-            steps, samples, errors, self._sigma, gain, feed
-        )
+        P, g, decrease = smoother_kernels.backward(steps, samples, errors, self._sigma, gain, feed)
         X = np.vstack([motion.by_shift, np.zeros_like(motion.by_shift)])
         slope = X.T @ (g + P @ start)
         shift = -np.linalg.solve(X.T @ P @ X, slope)

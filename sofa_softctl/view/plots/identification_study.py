@@ -42,11 +42,11 @@ def show_study(study: Any) -> None:
             caption_justify="left",
         )
         table.add_column("", no_wrap=True)
-        for column in ("paper's descent", "ours", "Gauss-Newton"):
+        for column in ("paper's descent", "ours", "Gauss-Newton", "with unknown inputs"):
             table.add_column(column, justify="right")
         for label, descent, gauss in _rows():
-            both = (model["descent"], model["gauss_newton"])
-            table.add_row(label, paper.get(label, ""), descent(*both), gauss(*both))
+            cells = [gauss(model[name]) for name in ("gauss_newton", "unknown_inputs")]
+            table.add_row(label, paper.get(label, ""), descent(model["descent"]), *cells)
         console.print(table)
         console.print(
             f"A simulated step: {1e3 * model['state_seconds']:.2f} ms. A gradient of all of them: "
@@ -73,23 +73,23 @@ def _pair(values: Any) -> str:
     return ", ".join(f"{value:.3f}" for value in values)
 
 
-def _rows() -> list[tuple[str, Callable[[Any, Any], str], Callable[[Any, Any], str]]]:
-    """A label, and how to read the cells of descent and Gauss-Newton in a model's dict."""
+def _rows() -> list[tuple[str, Callable[[Any], str], Callable[[Any], str]]]:
+    """A label, and how to read the cells of descent and Gauss-Newton in their dicts."""
+
+    def none(_: Any) -> str:
+        return ""
+
     return [
-        ("J at the start [m²]", lambda d, g: _number(d["cost_before"]), lambda d, g: ""),
-        ("J at the end [m²]", lambda d, g: _number(d["cost_after"]), _of_gauss("cost_after")),
-        ("slope |DJ| at the end", lambda d, g: _number(d["gradient_norm"]), lambda d, g: ""),
-        ("iterations", lambda d, g: str(d["iterations"]), lambda d, g: ""),
-        ("simulations", lambda d, g: str(d["simulations"]), lambda d, g: str(g["evaluations"])),
-        ("time", lambda d, g: f"{d['seconds']:.1f} s", lambda d, g: f"{g['seconds']:.1f} s"),
-        ("kappa_theta, _psi", lambda d, g: _pair(d["rho"]), lambda d, g: _pair(g["rho"])),
-        ("  ± outputs' noise", lambda d, g: "", lambda d, g: _pair(g["deviation_outputs"])),
-        ("  ± inputs' noise", lambda d, g: "", lambda d, g: _pair(g["deviation_inputs"])),
+        ("J at the start [m²]", lambda d: _number(d["cost_before"]), none),
+        ("J at the end [m²]", *2 * (lambda d: _number(d["cost_after"]),)),
+        ("slope |DJ| at the end", lambda d: _number(d["gradient_norm"]), none),
+        ("iterations", lambda d: str(d["iterations"]), none),
+        ("simulations", lambda d: str(d["simulations"]), lambda g: str(g["evaluations"])),
+        ("time", *2 * (lambda d: f"{d['seconds']:.1f} s",)),
+        ("kappa_theta, _psi", *2 * (lambda d: _pair(d["rho"]),)),
+        ("  ± outputs' noise", none, lambda g: _pair(g["deviation_outputs"])),
+        ("  ± inputs' noise", none, lambda g: _pair(g["deviation_inputs"])),
     ]
-
-
-def _of_gauss(name: str) -> Callable[[Any, Any], str]:
-    return lambda d, g: _number(g[name])
 
 
 def show_coverage(found: Any) -> None:
@@ -130,7 +130,7 @@ def _plot_costs(axes: Axes, fits: Any) -> None:
         path = fit.descent.iterates
         costs = [each.cost for each in path]
         axes.plot(costs, "o-", color=color, ms=4, lw=1.3, label=f"{fit.links} links")
-        axes.axhline(fit.cost, color=color, ls=":", lw=1.0)
+        axes.axhline(fit.newton.cost, color=color, ls=":", lw=1.0)
     scale_positive(axes, np.array([each.cost for fit in fits for each in fit.descent.iterates]))
     axes.set_xlabel("iteration of steepest descent")
     axes.set_ylabel("J [m²]")
@@ -142,7 +142,7 @@ def _plot_parameters(axes: Axes, study: Any) -> None:
     for fit, color in zip(study.fits, colors.PALETTE, strict=False):
         path = np.array([each.rho for each in fit.descent.iterates])
         axes.plot(*path.T, "o-", color=color, ms=4, label=f"{fit.links} links")
-        low, high, at = fit.trust.low, fit.trust.high, fit.found.rho
+        low, high, at = fit.newton.trust.low, fit.newton.trust.high, fit.newton.found.rho
         axes.errorbar(
             *at,
             xerr=[[at[0] - low[0]], [high[0] - at[0]]],
