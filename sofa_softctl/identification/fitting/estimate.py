@@ -21,7 +21,6 @@ from sofa_softctl.identification.fitting.failed_starts import (
     warnings_on,
 )
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult, search
-from sofa_softctl.identification.fitting.joint_search import approach
 from sofa_softctl.identification.fitting.minima import Minimum, distinct_minima
 from sofa_softctl.identification.fitting.multistart import closer, spread_starts
 from sofa_softctl.identification.fitting.noise import rescaled
@@ -34,6 +33,7 @@ from sofa_softctl.identification.fitting.searches import (
     search_all,
 )
 from sofa_softctl.identification.fitting.termination import Termination
+from sofa_softctl.identification.fitting.unknown_inputs import with_unknown_inputs
 from sofa_softctl.identification.fitting.unobservable import unobservable_parameters
 from sofa_softctl.identification.parameter import Parameter, starts
 from sofa_softctl.status import Status
@@ -321,42 +321,14 @@ class _Fitting:
         return SearchResult(begin, begin, cost, ended, (), 1, 0, "")
 
     def with_unknown_inputs(self, searches: tuple[SearchResult, ...]) -> tuple[SearchResult, ...]:
-        """Searches from the minima with exact inputs, with noisy ones as unknowns, best first.
-
-        Unchanged where there are none, or where the model cannot be simulated in this way.
-        """
-        exact = self.misfit
-        experiments = [one.with_unknown_inputs() or one for one in exact.experiments]
-        if all(one.unknowns == 0 for one in experiments):
-            return searches
-        self.misfit = StackedResidual(experiments, exact.parameters)
-        minima = distinct_minima(searches)
-        groups = [one.searches for one in minima] or [tuple(range(len(searches)))]
-        found = []
-        try:
-            for group in groups:
-                end = self._again(self._approached(searches[group[0]]))
-                for i in group:
-                    before = searches[i]
-                    evaluations = before.evaluations + (end.evaluations if i == group[0] else 0)
-                    found.append(replace(end, start=before.start, evaluations=evaluations))
-        except SimulationError as error:
-            self.misfit = exact
-            self.warnings += (
-                f"noisy inputs were taken as exact, since with unknown errors of them the search "
-                f"failed: {error} Estimates may be biased",
-            )
-            return searches
-        return tuple(sorted(found, key=lambda one: one.cost))
-
-    def _approached(self, best: SearchResult) -> SearchResult:
-        """The search, ended near a minimum with unknown inputs."""
+        """Searches with noisy inputs as unknowns, from the ends of those with exact ones."""
         if self.fixed.all():
-            return best
+            return searches
         report = None if self.progress is None else partial(self.progress, 0)
-        rho, steps = approach(self.misfit, best.rho, ~self.fixed, report)
-        self.evaluations += steps
-        return replace(best, rho=rho)
+        found = with_unknown_inputs(self.misfit, searches, ~self.fixed, self.most, report)
+        self.misfit, self.evaluations = found.misfit, self.evaluations + found.evaluations
+        self.warnings += found.warnings
+        return found.searches
 
     def with_noise(self, best: SearchResult) -> SearchResult:
         """Alternate between noise from residuals and parameters with it until neither changes."""

@@ -17,10 +17,10 @@ from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.parameter import bounds
 
-STEPS = 60
+STEPS = 100
 """Limit of steps."""
-DECREASE = 0.1
-"""Predicted decrease of the cost at which they end: a third of a deviation, squared [-]."""
+DECREASE = 1e-2
+"""Predicted decrease of the cost at which they end: a tenth of a deviation, squared [-]."""
 ARMIJO = 0.1
 """Least share of a predicted decrease that a step must bring."""
 SHORTEST = 1e-3
@@ -57,6 +57,10 @@ class Lifted(Protocol):
 
     def keep(self, state: Any) -> None:
         """Go on from a state when the likeliest unknowns are asked for."""
+
+    @property
+    def kept(self) -> Any:
+        """The state from which it goes on."""
 
 
 def approach(
@@ -113,6 +117,18 @@ def approach(
     return rho, count
 
 
+def kept(misfit: StackedResidual) -> list[Any]:
+    """What experiments go on from, to be given back to `keep`."""
+    return [one.kept if isinstance(one, Lifted) else None for one in misfit.experiments]
+
+
+def keep(misfit: StackedResidual, states: list[Any]) -> None:
+    """Let experiments go on from states of `kept`."""
+    for one, state in zip(misfit.experiments, states, strict=True):
+        if isinstance(one, Lifted):
+            one.keep(state)
+
+
 class _Plain:
     """An experiment without unknowns, in the same way: a state is its fit."""
 
@@ -137,6 +153,10 @@ class _Plain:
 
     def keep(self, state: Fit) -> None:
         del state
+
+    @property
+    def kept(self) -> None:
+        return None
 
 
 class _Joint:

@@ -215,9 +215,14 @@ class UnknownInputs(Experiment):
         change = np.concatenate([[share], rho - state.motion.rho])
         return self._linearised(self._moved(state, rho, change))
 
-    def keep(self, state: _Smoothed) -> None:
+    def keep(self, state: _Smoothed | None) -> None:
         """See `Lifted`."""
         self._last = state
+
+    @property
+    def kept(self) -> _Smoothed | None:
+        """See `Lifted`."""
+        return self._last
 
     @property
     def _free_start(self) -> bool:

@@ -11,7 +11,7 @@ from sofa_softctl.bench.papers.coverage import NOISE, chain
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Channel
-from sofa_softctl.identification.fitting import estimate as estimating
+from sofa_softctl.identification.fitting import unknown_inputs
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.signals import Angle, Feedback, Force, Output, Settled
 from sofa_softctl.identification.mechanism.variational import UNSTEERED
@@ -170,7 +170,7 @@ def test_where_it_cannot_be_simulated_inputs_are_exact_and_a_warning_says_so(mon
     def fail(*_):
         raise SimulationError("A step has no solution.")
 
-    monkeypatch.setattr(estimating, "approach", fail)
+    monkeypatch.setattr(unknown_inputs, "approach", fail)
     found = estimate([one])
     assert "inputs were taken as exact" in found.warnings[-1] and found.status.ok
     np.testing.assert_array_equal(found.rho, estimate([one], exact_inputs=True).rho)
