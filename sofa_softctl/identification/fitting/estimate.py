@@ -82,6 +82,8 @@ class Estimate:
     """Wall time [s]."""
     failed: tuple[tuple[np.ndarray, str], ...] = ()
     """Starts without a search, shape (n_rho,), and why."""
+    branches: tuple[SearchResult, ...] = ()
+    """Ends near the best one with unknown inputs, on branches of the motion, best first."""
 
     @cached_property
     def minima(self) -> tuple[Minimum, ...]:
@@ -214,6 +216,7 @@ def estimate(
         evaluations=fitting.evaluations,
         seconds=perf_counter() - began,
         failed=fitting.failed,
+        branches=fitting.branches,
     )
 
 
@@ -260,6 +263,7 @@ class _Fitting:
         self.unobservable: tuple[str, ...] = ()
         self.warnings: tuple[str, ...] = ()
         self.failed: tuple[tuple[np.ndarray, str], ...] = ()
+        self.branches: tuple[SearchResult, ...] = ()
         self.evaluations = 0
 
     def from_starts(
@@ -328,6 +332,7 @@ class _Fitting:
         found = with_unknown_inputs(self.misfit, searches, ~self.fixed, self.most, report)
         self.misfit, self.evaluations = found.misfit, self.evaluations + found.evaluations
         self.warnings += found.warnings
+        self.branches = found.branches
         return found.searches
 
     def with_noise(self, best: SearchResult) -> SearchResult:

@@ -14,6 +14,7 @@ from sofa_softctl.identification.fitting.steepest_descent import METHOD
 from sofa_softctl.identification.report.diagnostic import Diagnostic, Level, listed
 from sofa_softctl.identification.report.residual_diagnostics import on_residuals
 from sofa_softctl.identification.report.start_diagnostics import on_starts
+from sofa_softctl.identification.uncertainty.branches import branches
 from sofa_softctl.identification.uncertainty.identifiability import BLIND, Direction
 from sofa_softctl.identification.uncertainty.validation import rms
 
@@ -36,7 +37,7 @@ def diagnostics(report: Report) -> tuple[Diagnostic, ...]:
     found += [_blind(one) for one in report.trust.blind]
     found += [Diagnostic("look", sentence(_capital(text))) for text in estimate.warnings]
     found += on_residuals(report) + _on_same(report) + _on_held_out(report)
-    found += _on_inputs(report) + _on_candidates(report)
+    found += _on_inputs(report) + _on_branches(report) + _on_candidates(report)
     if estimate.method == METHOD:
         found.append(
             Diagnostic(
@@ -131,6 +132,22 @@ def _on_inputs(report: Report) -> list[Diagnostic]:
     text = (
         f"{span} % of the variance of {listed(list(shares), 'others')} is noise of recorded "
         "inputs: better sensors for these help most."
+    )
+    return [Diagnostic("look", text)]
+
+
+def _on_branches(report: Report) -> list[Diagnostic]:
+    """Other branches of the motion that fit nearly as well."""
+    estimate = report.estimate
+    others = branches(estimate)[1:]
+    if not others:
+        return []
+    end, share = others[0]
+    values = zip(estimate.names, end.rho, estimate.rho, strict=True)
+    far = max(values, key=lambda value: abs(value[1] - value[2]) / max(abs(value[2]), 1e-300))
+    text = (
+        f"Inputs on {len(others) + 1} branches of the motion explain the data: with {far[0]} = "
+        f"{far[1]:.4g} instead of {far[2]:.4g} at {share:.0%}. Intervals take account of them."
     )
     return [Diagnostic("look", text)]
 

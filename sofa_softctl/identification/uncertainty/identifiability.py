@@ -11,6 +11,7 @@ from scipy import stats
 
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, as_fitted
+from sofa_softctl.identification.uncertainty.branches import spread
 from sofa_softctl.identification.uncertainty.input_noise import input_covariance
 
 CONFIDENCE = 0.95
@@ -86,7 +87,8 @@ class Identifiability:
     names: tuple[str, ...]
     """Names of all parameters, in the order below; NaN for those that were not fitted."""
     output_covariance: np.ndarray
-    """Covariance from noise of the outputs, and priors [units], shape (n_rho, n_rho)."""
+    """Covariance from noise of the outputs and of unknown inputs, and priors [units], shape
+    (n_rho, n_rho)."""
     input_covariance: np.ndarray
     """Covariance from noise of recorded inputs [units], shape (n_rho, n_rho)."""
     low: np.ndarray
@@ -139,7 +141,7 @@ def identifiability(
     if experiments is not None and free.any():
         fitted = as_fitted(estimate, experiments)
         through = input_covariance(estimate, fitted, _embedded(C, free, 0.0))
-    output = _embedded(C, free, np.nan)
+    output = _embedded(C, free, np.nan) + spread(estimate)
     reach = deviations_of_interval(estimate)
     covariance = output + through
     deviation = np.sqrt(np.diag(covariance))
