@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -258,7 +258,8 @@ def library(
 
 @papers.command(
     epilog="Examples:\n\n  softctl papers identification --plot loop.png\n\n"
-    "  softctl papers identification --coverage intervals.csv --workers 4"
+    "  softctl papers identification --coverage intervals.csv --workers 4\n\n"
+    '  softctl papers identification --coverage loop.csv --case "loop of 6" --repetitions 40'
 )
 def identification(
     coverage: Annotated[
@@ -268,6 +269,17 @@ def identification(
             help="Repeat an estimate instead: do intervals hold the truth? Goes on with the file.",
         ),
     ] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Of --coverage: outputs, inputs too, loud inputs, arm, loop of 6, loop of 12; "
+            "may be repeated. The first two when left out.",
+        ),
+    ] = None,
+    repetitions: Annotated[
+        int, typer.Option(help="Estimates of each case of --coverage.", min=2)
+    ] = 200,
     workers: Workers = 0,
     cluster: Cluster = "",
     plot: Plot = None,
@@ -282,6 +294,8 @@ def identification(
 
     if coverage is not None and plot is not None:
         raise UsageError("--coverage has no picture: leave out --plot.")
+    if coverage is None and case:
+        raise UsageError("--case is of repeated estimates: give --coverage FILE.csv, too.")
     if coverage is None and (workers or cluster):
         option = "--cluster repeats" if cluster else "--workers repeat"
         raise UsageError(f"{option} estimates: give --coverage FILE.csv, too.")
@@ -289,7 +303,16 @@ def identification(
     check_outputs(plot=plot, coverage=coverage)
     show = Terminal(quiet=quiet or as_json)
     if coverage is not None:
-        _measure_coverage(show, coverage, workers, cluster, quiet=quiet, as_json=as_json)
+        _measure_coverage(
+            show,
+            coverage,
+            workers,
+            cluster,
+            cases=case,
+            repetitions=repetitions,
+            quiet=quiet,
+            as_json=as_json,
+        )
         return
     with show.status("recording the motion") as progress:
         found = measure_identification(progress)
@@ -419,16 +442,27 @@ def _show_study(
 
 
 def _measure_coverage(
-    show: Any, path: Path, workers: int, cluster: str, *, quiet: bool, as_json: bool
+    show: Any,
+    path: Path,
+    workers: int,
+    cluster: str,
+    *,
+    cases: Sequence[str] | None,
+    repetitions: int,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
     """Coverage of 95 % intervals."""
     from sofa_softctl._internal.executors.workers import workers as processes
-    from sofa_softctl.bench.papers.coverage import CASES, REPETITIONS, measure_coverage
+    from sofa_softctl.bench.papers.coverage import SHORT, measure_coverage
     from sofa_softctl.view.plots import identification_study
 
-    bar = show.bar("estimates", len(CASES) * REPETITIONS)
+    wanted = tuple(cases or SHORT)
+    bar = show.bar("estimates", len(wanted) * repetitions)
     with stopping(_kept(path)), processes(workers, cluster) as executor, bar as advance:
-        found = measure_coverage(path, advance, executor=executor)
+        found = measure_coverage(
+            path, advance, cases=wanted, repetitions=repetitions, executor=executor
+        )
     if as_json:
         print_json([each.to_dict() for each in found])
     elif not quiet:

@@ -11,7 +11,6 @@ import pytest
 
 from sofa_softctl import plugins
 from sofa_softctl._internal import processes
-from sofa_softctl.bench.papers import coverage
 from sofa_softctl.errors import UsageError
 from sofa_softctl.library.storage import load
 from sofa_softctl.surrogate.plan_scene import plan_scene
@@ -125,14 +124,13 @@ def said_json(said):
     return json.loads(out)
 
 
-def test_studies_of_the_papers_are_the_same(project, dask, softctl, tmp_path, monkeypatch):
+def test_studies_of_the_papers_are_the_same(project, dask, softctl, tmp_path):
     scenes = project / "scenes"
     shutil.copytree(ROOT / "scenes", scenes, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(coverage.measure_coverage, "__kwdefaults__", {"repetitions": 1})
     studies = {
         "robust": ("--only", "fingers", "--sample", 1, "--steps", 3, "--scenes", scenes, "--out"),
         "search": ("--problems", 3, "--most-contacts", 3, "--out"),
-        "identification": ("--coverage",),
+        "identification": ("--repetitions", 2, "--case", "outputs", "--coverage"),
     }
     times = ("qp ", "step median", "lookahead", "cpu_ms", "reference_cpu_ms")
     for study, options in studies.items():

@@ -1,41 +1,36 @@
-"""Monte-Carlo coverage of confidence intervals."""
+"""Monte-Carlo coverage of confidence intervals: data with new noise, fitted from new starts."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sofa_softctl._internal.executors.again import GOES_ON, in_order, lost_workers
+from sofa_softctl.bench.papers.coverage_cases import CASES, Case
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel
-from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.mechanism.mechanism import Mechanism
-from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint, Spring
-from sofa_softctl.identification.mechanism.problem import MechanismProblem
-from sofa_softctl.identification.mechanism.signals import Angle, Force, Given, Output
-from sofa_softctl.identification.parameter import Parameter, starts
+from sofa_softctl.identification.fitting.estimate import estimate, start_at
+from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 
-NOISE = 0.02
-"""Standard deviation of measured angles [rad]."""
-TORQUE_NOISE = 0.03
-"""Standard deviation of the recorded torque, where inputs have noise [N m]."""
-CASES = {"outputs": 0.0, "inputs too": TORQUE_NOISE}
-"""Cases, and the noise of the torque in each."""
 REPETITIONS = 200
 """95 % of them are 190, with a standard deviation of 3."""
+SHORT = ("outputs", "inputs too")
+"""Cases that take seconds."""
+AWAY = 0.3
+"""Starts are off by up to this, in decades."""
+WHAT = ("start", "found", "low", "high")
+"""Numbers of each parameter in the file."""
 
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """Repeated estimates of a small chain."""
+    """Repeated estimates of one case."""
 
     case: str
     """Key of `CASES`."""
@@ -49,6 +44,8 @@ class Coverage:
     """Lower ends of their 95 % intervals, shape (n, n_rho)."""
     high: np.ndarray
     """Upper ends, shape (n, n_rho)."""
+    solved: int
+    """Number of searches that converged."""
 
     @property
     def held(self) -> np.ndarray:
@@ -59,38 +56,25 @@ class Coverage:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "noise": self.case,
-            "repetitions": len(self.found),
-            "held": dict(zip(self.names, self.held.tolist(), strict=True)),
-            "mean": dict(zip(self.names, self.found.mean(axis=0).tolist(), strict=True)),
-            "truth": dict(zip(self.names, self.truth.tolist(), strict=True)),
+        error = self.found.std(axis=0) / np.sqrt(len(self.found))
+        columns = {
+            "held": self.held,
+            "mean": self.found.mean(axis=0),
+            "error_of_mean": error,
+            "truth": self.truth,
+            "half_width": np.median(0.5 * (self.high - self.low), axis=0),
         }
-
-
-def chain(torque_noise: float = 0.0) -> MechanismProblem:
-    """Two rods, released and driven, with springs and friction; angles are measured."""
-    joints = (Joint("a", axis=(0, 1, 0)), Joint("b", "a", axis=(0, 1, 0), moved=(0, 0, -0.3)))
-    rods = Mechanism(
-        joints,
-        [Body(one.name, 0.2, (0, 0, -0.15), 0.0075) for one in joints],
-        [Spring("a", "stiffness"), Spring("b", "stiffness")],
-        [Damper("a", "friction"), Damper("b", "friction")],
-        parameters=(
-            Parameter("stiffness", 0.5, "N m/rad"),
-            Parameter("friction", 0.01, "N m s/rad"),
-            Parameter("angle", 0.8, "rad", lower=-3.0),
-        ),
-    )
-    outputs = tuple(Output(Angle(n), (Channel(n, "rad", NOISE),)) for n in ("a", "b"))
-    torque = Force("a", Channel("torque", "N m", torque_noise))
-    return MechanismProblem("two rods", rods, 0.01, outputs, (torque,), start=Given({"a": "angle"}))
+        return {"case": self.case, "repetitions": len(self.found), "solved": self.solved} | {
+            name: dict(zip(self.names, values.tolist(), strict=True))
+            for name, values in columns.items()
+        }
 
 
 def measure_coverage(
     path: Path,
     progress: Callable[[int], None] | None = None,
     *,
+    cases: Sequence[str] = SHORT,
     repetitions: int = REPETITIONS,
     executor: Executor | None = None,
 ) -> list[Coverage]:
@@ -102,57 +86,76 @@ def measure_coverage(
     Args:
         path: CSV file; continued if it exists.
         progress: Called after each estimate with the number of estimates.
+        cases: Keys of `CASES`.
         repetitions: Number of estimates of each case in the file at the end.
         executor: Makes several estimates at a time; None: one by one. The file is the same.
 
     Raises:
-        IdentificationError: The file is not one of this benchmark.
+        IdentificationError: The file is not one of this benchmark; there is no such case.
         WorkerError: Two worker processes died with the same estimate.
     """
-    names = tuple(one.name for one in chain().parameters)
-    header = ["noise"] + [f"{name} {what}" for what in ("found", "low", "high") for name in names]
-    done = _rows(path, header)
+    for name in cases:
+        if name not in CASES:
+            raise IdentificationError(f"There is no case '{name}'. There are: {', '.join(CASES)}.")
+    header = _header()
+    done = {(row["case"], int(row["seed"])): row for row in _rows(path, header)}
+    wanted = [(case, seed) for seed in range(repetitions) for case in cases]
+    left = [each for each in wanted if each not in done]
+    count = len(wanted) - len(left)
     with lost_workers(GOES_ON), path.open("a", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
+        writer = csv.DictWriter(file, header, lineterminator="\n")
         if not done:
             file.truncate(0)
-            writer.writerow(header)
-        seeds = range(len(done), repetitions * len(CASES))
-        cases = [list(CASES)[k % len(CASES)] for k in seeds]
-        for case, numbers in zip(cases, in_order(executor, _repeat, cases, seeds), strict=True):
-            done.append([case, *map(repr, numbers)])
-            writer.writerow(done[-1])
+            writer.writeheader()
+        given = ([case for case, _ in left], [seed for _, seed in left])
+        for each, row in zip(left, in_order(executor, _repeat, *given), strict=True):
+            done[each] = row
+            writer.writerow(row)
             file.flush()
+            count += 1
             if progress is not None:
-                progress(len(done))
-    truth = starts(chain().parameters)
-    found = []
-    for case in CASES:
-        rows = [row[1:] for row in done[: repetitions * len(CASES)] if row[0] == case]
-        table = np.array(rows, dtype=float).reshape(-1, 3, len(names))
-        found.append(Coverage(case, names, truth, table[:, 0], table[:, 1], table[:, 2]))
-    return found
+                progress(count)
+    return [_coverage(name, [done[name, seed] for seed in range(repetitions)]) for name in cases]
 
 
-def _repeat(case: str, seed: int) -> list[float]:
-    """One estimate from new noise: values, lower and upper ends."""
-    problem, rng = chain(CASES[case]), np.random.default_rng(seed)
-    time = np.arange(0.0, 2.005, 0.01)
-    torque = 0.2 * np.sin(5.0 * time)[:, None]
-    clean = Recording("clean", time, torque, np.zeros((len(time), 2)))
-    exact = problem.experiment(clean).outputs(starts(problem.parameters))
-    noisy = replace(
-        clean,
-        inputs=torque + CASES[case] * rng.standard_normal(torque.shape),
-        outputs=exact + NOISE * rng.standard_normal(exact.shape),
+def _coverage(name: str, rows: list[dict[str, str]]) -> Coverage:
+    names = tuple(CASES[name].truth)
+    found, low, high = (
+        np.array([[float(row[f"{one} {what}"]) for one in names] for row in rows])
+        for what in WHAT[1:]
     )
-    experiment = problem.experiment(noisy)
-    found = estimate([experiment])
+    truth = np.array(list(CASES[name].truth.values()))
+    solved = sum(row["status"] == "SOLVED" for row in rows)
+    return Coverage(name, names, truth, found, low, high, solved)
+
+
+def _repeat(name: str, seed: int) -> dict[str, str]:
+    """One estimate from new noise and a new start, as a line of the file."""
+    case, rng = CASES[name], np.random.default_rng(seed)
+    problem = case.problem()
+    experiment = problem.experiment(case.recording(problem, rng))
+    begin = {one.name: _start(one, case, rng) for one in problem.parameters}
+    found = estimate([experiment], start_at(problem.parameters, begin))
     trust = identifiability(found, [experiment])
-    return [float(x) for x in (*found.rho, *trust.low, *trust.high)]
+    row = {"case": name, "seed": str(seed), "status": found.status.name}
+    for k, one in enumerate(found.names):
+        numbers = (begin[one], found.rho[k], trust.low[k], trust.high[k])
+        row |= {f"{one} {what}": repr(float(x)) for what, x in zip(WHAT, numbers, strict=True)}
+    return row
 
 
-def _rows(path: Path, header: list[str]) -> list[list[str]]:
+def _start(one: Parameter, case: Case, rng: np.random.Generator) -> float:
+    """A start within a factor of the truth, and within its bounds."""
+    away = case.truth[one.name] * 10.0 ** rng.uniform(-AWAY, AWAY)
+    return float(np.clip(away, one.lower, one.upper))
+
+
+def _header() -> list[str]:
+    names = dict.fromkeys(name for case in CASES.values() for name in case.truth)
+    return ["case", "seed", "status", *(f"{name} {what}" for name in names for what in WHAT)]
+
+
+def _rows(path: Path, header: list[str]) -> list[dict[str, str]]:
     """Complete lines of a file; a kill may have truncated the last one."""
     if not path.exists() or not path.stat().st_size:
         return []
@@ -163,4 +166,4 @@ def _rows(path: Path, header: list[str]) -> list[list[str]]:
     whole = lines[1:] if text.endswith("\n") else lines[1:-1]
     if len(whole) + 1 < len(lines):
         path.write_text("\n".join(",".join(line) for line in [header, *whole]) + "\n")
-    return whole
+    return [dict(zip(header, line, strict=True)) for line in whole]

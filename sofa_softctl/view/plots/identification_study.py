@@ -99,14 +99,20 @@ def show_coverage(found: Any) -> None:
         title=f"How often 95 % intervals hold the truth, {data[0]['repetitions']} estimates each",
         title_justify="left",
     )
-    for column in ("noise of", "parameter", "held", "truth", "mean"):
-        left = column in ("noise of", "parameter")
+    for column in ("case", "parameter", "held", "truth", "mean", "half-width"):
+        left = column in ("case", "parameter")
         table.add_column(column, justify="left" if left else "right")
     for each in data:
         for name, held in each["held"].items():
-            numbers = (f"{each[what][name]:.4g}" for what in ("truth", "mean"))
-            table.add_row(each["noise"], name, f"{held:.1%}", *numbers)
-    Console().print(table)
+            mean = f"{each['mean'][name]:.4g} ± {each['error_of_mean'][name]:.2g}"
+            truth, width = (f"{each[what][name]:.4g}" for what in ("truth", "half_width"))
+            table.add_row(each["case"], name, f"{held:.1%}", truth, mean, width)
+    console = Console()
+    console.print(table)
+    unsolved = {one["case"]: one["repetitions"] - one["solved"] for one in data}
+    for case, count in unsolved.items():
+        if count:
+            console.print(f"{case}: {count} searches did not converge; they are counted.")
 
 
 def save_study_plot(path: str | Path, study: Any) -> None:

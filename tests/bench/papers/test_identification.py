@@ -1,11 +1,12 @@
 """The studies of identification: resumable, and shown."""
 
+import csv
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from sofa_softctl._internal.executors.local import LocalExecutor
-from sofa_softctl.bench.papers import coverage
 from sofa_softctl.bench.papers.coverage import measure_coverage
 from sofa_softctl.bench.papers.identification import measure_identification
 from sofa_softctl.cli.app import app
@@ -53,14 +54,24 @@ def test_noise_of_inputs_widens_intervals(tmp_path):
     ).all()
 
 
-def test_the_command_shows_how_often_intervals_hold(tmp_path, monkeypatch):
-    monkeypatch.setattr(coverage, "REPETITIONS", 2)
-    monkeypatch.setattr(coverage.measure_coverage, "__kwdefaults__", {"repetitions": 2})
-    found = CliRunner().invoke(
-        app, ["papers", "identification", "--coverage", str(tmp_path / "few.csv")]
-    )
+def test_the_command_shows_how_often_intervals_hold(tmp_path):
+    words = ["--coverage", str(tmp_path / "few.csv"), "--repetitions", "2"]
+    found = CliRunner().invoke(app, ["papers", "identification", *words])
     assert "inputs too" in found.output
     assert "2 estimates each" in " ".join(found.output.split())
+    found = CliRunner().invoke(app, ["papers", "identification", *words, "--case", "arm"])
+    assert "payload" in found.output and "stiffness" in found.output
+    found = CliRunner().invoke(app, ["papers", "identification", *words, "--case", "legs"])
+    assert found.exit_code != 0 and "There is no case 'legs'" in str(found.exception)
+
+
+def test_starts_and_noise_are_other_ones_each_time(tmp_path):
+    measure_coverage(tmp_path / "some.csv", cases=("inputs too",), repetitions=3)
+    with (tmp_path / "some.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for what in ("start", "found", "low"):
+        assert len({row[f"stiffness {what}"] for row in rows}) == 3
+    assert {row["status"] for row in rows} == {"SOLVED"} and not rows[0]["payload low"]
 
 
 def test_the_papers_experiment_is_repeated_and_shown(tmp_path, capsys, drawn, check_readable):

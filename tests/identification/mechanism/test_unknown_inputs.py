@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from sofa_softctl.bench.papers.coverage import NOISE, chain
+from sofa_softctl.bench.papers.coverage_cases import NOISE, chain
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Channel

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.papers.coverage import NOISE, chain
+from sofa_softctl.bench.papers.coverage_cases import NOISE, chain
 from sofa_softctl.identification.data.delay import Delayed
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Experiment

@@ -1,0 +1,143 @@
+"""Cases of the coverage study: models that recorded themselves, with noise as declared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.identification.data.recording import Recording
+from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
+from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint, Scaled, Spring
+from sofa_softctl.identification.mechanism.problem import MechanismProblem
+from sofa_softctl.identification.mechanism.signals import Angle, Force, Given, Output
+from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.problem import Problem
+from sofa_softctl.identification.problems.loop.problem import LoopProblem
+from sofa_softctl.identification.problems.loop.recording import Noise, record
+
+NOISE = 0.02
+"""Standard deviation of measured angles of the chain [rad]."""
+TORQUE_NOISE = 0.03
+"""That of its recorded torque, where inputs have noise [N m]."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem, its true parameters, and recordings of it."""
+
+    problem: Callable[[], Problem]
+    """Makes the problem."""
+    truth: Mapping[str, float]
+    """True parameters."""
+    recording: Callable[[Any, np.random.Generator], Recording]
+    """Makes a recording of the problem with new noise."""
+
+
+def chain(torque_noise: float = 0.0) -> MechanismProblem:
+    """Two rods, released and driven, with springs and friction; angles are measured."""
+    joints = (Joint("a", axis=(0, 1, 0)), Joint("b", "a", axis=(0, 1, 0), moved=(0, 0, -0.3)))
+    rods = Mechanism(
+        joints,
+        [Body(one.name, 0.2, (0, 0, -0.15), 0.0075) for one in joints],
+        [Spring("a", "stiffness"), Spring("b", "stiffness")],
+        [Damper("a", "friction"), Damper("b", "friction")],
+        parameters=(
+            Parameter("stiffness", 0.5, "N m/rad"),
+            Parameter("friction", 0.01, "N m s/rad"),
+            Parameter("angle", 0.8, "rad", lower=-3.0),
+        ),
+    )
+    outputs = tuple(Output(Angle(n), (Channel(n, "rad", NOISE),)) for n in ("a", "b"))
+    torque = Force("a", Channel("torque", "N m", torque_noise))
+    return MechanismProblem("two rods", rods, 0.01, outputs, (torque,), start=Given({"a": "angle"}))
+
+
+def arm() -> MechanismProblem:
+    """An arm of three joints about two axes, driven at each by a noisy torque, with a payload."""
+    joints = (
+        Joint("base", axis=(0, 0, 1)),
+        Joint("shoulder", "base", axis=(0, 1, 0), moved=(0, 0, 0.3)),
+        Joint("elbow", "shoulder", axis=(0, 1, 0), moved=(0, 0, -0.3)),
+    )
+    links = Mechanism(
+        joints,
+        [
+            Body("base", 2.0, gyration=0.01),
+            Body("shoulder", 1.0, (0, 0, -0.15), 0.008),
+            Body("elbow", 0.6, (0, 0, -0.12), 0.006),
+            Body("elbow", "payload", (0, 0, -0.25), 1e-4),
+        ],
+        [Spring("base", "stiffness"), Spring("shoulder", Scaled("stiffness", 0.5))],
+        [Damper(one.name, "friction") for one in joints],
+        parameters=(
+            Parameter("payload", 0.3, "kg"),
+            Parameter("stiffness", 2.0, "N m/rad"),
+            Parameter("friction", 0.05, "N m s/rad"),
+        ),
+    )
+    outputs = tuple(Output(Angle(j.name), (Channel(j.name, "rad", 0.005),)) for j in joints)
+    torques = tuple(Force(j.name, Channel(f"torque_{j.name}", "N m", 0.2)) for j in joints)
+    return MechanismProblem("arm of three joints", links, 0.01, outputs, torques)
+
+
+def _driven(
+    problem: MechanismProblem,
+    rng: np.random.Generator,
+    *,
+    truth: Mapping[str, float],
+    torque: Callable[[np.ndarray], np.ndarray],
+    duration: float,
+) -> Recording:
+    """A run under a torque, with noise of inputs and outputs."""
+    time = np.arange(0.0, duration + 0.005, 0.01)
+    inputs = torque(time)
+    clean = Recording("run", time, inputs, np.zeros((len(time), len(problem.channels))))
+    exact = problem.experiment(clean).outputs(np.array(list(truth.values())))
+    return replace(
+        clean,
+        inputs=inputs + _noise(problem.inputs, inputs, rng),
+        outputs=exact + _noise(problem.channels, exact, rng),
+    )
+
+
+def _noise(channels: tuple[Channel, ...], like: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return np.array([one.deviation for one in channels]) * rng.standard_normal(like.shape)
+
+
+def _one_torque(time: np.ndarray) -> np.ndarray:
+    return 0.2 * np.sin(5.0 * time)[:, None]
+
+
+def _three_torques(time: np.ndarray) -> np.ndarray:
+    return np.column_stack([a * np.sin(w * time) for a, w in ((2.0, 4.0), (3.0, 3.0), (1.0, 7.0))])
+
+
+def _touched(
+    problem: LoopProblem, rng: np.random.Generator, *, truth: Mapping[str, float]
+) -> Recording:
+    """A loop of as many links as the model's, without friction."""
+    theta, psi = truth.values()
+    seed = int(rng.integers(2**31))
+    return record(
+        links=problem.links, stiffness=(theta, psi), friction=0.0, noise=Noise(), seed=seed
+    )
+
+
+CHAIN = {"stiffness": 0.5, "friction": 0.01, "angle": 0.8}
+ARM = {"payload": 0.3, "stiffness": 2.0, "friction": 0.05}
+LOOP = {"kappa_theta": 4.4, "kappa_psi": 1.0}
+_CHAIN = partial(_driven, truth=CHAIN, torque=_one_torque, duration=2.0)
+CASES = {
+    "outputs": Case(chain, CHAIN, _CHAIN),
+    "inputs too": Case(partial(chain, TORQUE_NOISE), CHAIN, _CHAIN),
+    "loud inputs": Case(partial(chain, 10.0 * TORQUE_NOISE), CHAIN, _CHAIN),
+    "arm": Case(arm, ARM, partial(_driven, truth=ARM, torque=_three_torques, duration=4.0)),
+    "loop of 6": Case(partial(LoopProblem, 6), LOOP, partial(_touched, truth=LOOP)),
+    "loop of 12": Case(LoopProblem, LOOP, partial(_touched, truth=LOOP)),
+}
+"""Noise of outputs, of inputs too, and ten times that of inputs; an arm; the paper's loop."""
