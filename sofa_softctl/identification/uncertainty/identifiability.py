@@ -198,7 +198,7 @@ def _covariance(J: np.ndarray, size: np.ndarray) -> np.ndarray:
     """(J' J)^-1; infinite variances in singular directions."""
     if not J.shape[1]:
         return np.zeros((0, 0))
-    _, s, V = np.linalg.svd(J * size, full_matrices=True)
+    _, s, V = np.linalg.svd(J * size, full_matrices=len(J) < J.shape[1])
     s = np.concatenate((s, np.zeros(len(V) - len(s))))
     seen = s > SINGULAR * s.max()
     half = V[seen].T / s[seen] * size[:, None]
@@ -220,7 +220,7 @@ def _directions(estimate: Estimate) -> tuple[Direction, ...]:
     if not free.any():
         return ()
     J = np.concatenate([fit.rows[1] for fit in estimate.fits])[:, free] * sizes(estimate)[free]
-    _, s, V = np.linalg.svd(J, full_matrices=True)
+    _, s, V = np.linalg.svd(J, full_matrices=len(J) < J.shape[1])
     s = np.concatenate((s, np.zeros(len(V) - len(s))))
     names = np.array(estimate.names)[free].tolist()
     units = {
