@@ -71,6 +71,17 @@ class Report:
         """Diagnostics, most severe first."""
         return diagnostics(self)
 
+    @property
+    def verdict(self) -> Diagnostic:
+        """Whether the estimate is to be trusted: the first line of a report."""
+        first, count = self.diagnostics[0], sum(one.level != "good" for one in self.diagnostics)
+        if first.level == "bad":
+            return Diagnostic("bad", f"Not to be trusted: {first.text}")
+        if count:
+            notes = "a note" if count == 1 else f"{count} notes"
+            return Diagnostic("look", f"Found, with {notes} to look at.")
+        return Diagnostic("good", "Found: noise explains the data, fitted and held out.")
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON; what is not finite becomes None."""
         estimate = self.estimate
@@ -79,6 +90,7 @@ class Report:
             "status": estimate.status.name,
             "termination": estimate.termination.name,
             "message": estimate.message,
+            "verdict": self.verdict.text,
             "findings": [vars(one) for one in self.diagnostics],
             "parameters": [_parameter(self, i) for i in range(len(estimate.names))],
             "confidence": 0.95,

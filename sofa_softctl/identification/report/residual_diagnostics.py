@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sofa_softctl.identification.report.report import Report
 
 SMALL_NOISE = 0.6
-"""Residuals below this many deviations: the declared noise is too large."""
+"""Residuals below this share of what noise leaves: the declared noise is too large."""
 MANY = 50
 """Least number of samples for that diagnostic."""
 NOTHING = 5e-3
@@ -82,14 +82,18 @@ def _small_noise(report: Report) -> list[Diagnostic]:
     """Declared noise that is larger than the residuals."""
     if report.estimate.noise_estimated:
         return []
-    small = [one for one in report.residuals if one.count >= MANY and one.rms < SMALL_NOISE]
-    if not small:
+    small = [
+        one
+        for one in report.residuals
+        if one.count >= MANY and one.judged and one.rms < SMALL_NOISE * one.expected
+    ]
+    if not small or not all(one.right for one in report.residuals):  # then: too narrow
         return []
     names = listed(list(dict.fromkeys(one.channel for one in small)))
-    most = max(one.rms for one in small)
+    most = max(one.rms / one.expected for one in small)
     verb = "is" if len(small) == 1 else "are"
     text = (
-        f"{names} {verb} predicted within {most:.2f} of the declared noise: declare less, or "
+        f"{names} {verb} predicted within {most:.2f} of what noise leaves: declare less noise, or "
         "let noise be estimated; intervals are too wide."
     )
     return [Diagnostic("look", text)]

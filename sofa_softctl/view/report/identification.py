@@ -38,7 +38,8 @@ def page(report: Report) -> str:
         _recordings(report),
         _reading(report),
     ]
-    return html.page(title, _tiles(report), sections)
+    verdict = html.findings([(report.verdict.text, report.verdict.level)])
+    return html.page(title, verdict + _tiles(report), sections)
 
 
 def _tiles(report: Report) -> str:
@@ -83,11 +84,13 @@ def _parameters(report: Report) -> str:
         )
     heads = ["parameter", "n:value", "unit", "n:95 % interval", "interval and start", "n:start"]
     kind = "Student's t" if trust.distribution == "Student-t" else "the normal distribution"
+    unknown = any(fit.unknowns for fit in estimate.fits)
+    inputs = "as unknowns of the fit" if unknown else "propagated through the model"
     noise = "estimated from residuals" if estimate.noise_estimated else "as declared"
     note = (
         f"Intervals are of {kind}, with the noise of outputs {noise}, and noise of recorded inputs "
-        "propagated through the model, linearised at the estimate. Drawn: the interval as a bar, "
-        "the value as a ring, the start as a tick."
+        f"{inputs}, linearised at the estimate. Drawn: the interval as a bar, the value as a ring, "
+        "the start as a tick."
     )
     return html.section("Parameters", html.table(heads, rows), note)
 

@@ -83,6 +83,8 @@ def show(report: Report, folder: Path | None, *, quiet: bool, as_json: bool) -> 
     if quiet:
         return
     console = Console()
+    verdict = report.verdict
+    console.print(f"[{COLORS[verdict.level]}]{escape(verdict.text)}[/]", highlight=False)
     console.print(_parameters(report))
     if len(report.estimate.searches) > 1:
         console.print(_searches(report))

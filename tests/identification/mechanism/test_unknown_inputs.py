@@ -159,6 +159,7 @@ def test_a_report_shows_forces_beside_outputs():
     report = make_report("chain", estimate([one]), [one])
     assert [each.channel for each in report.residuals] == ["a", "b", "torque"]
     assert all(each.right for each in report.residuals)
+    assert not any("too wide" in each.text for each in report.diagnostics)
     assert 0.0 < report.residuals[2].expected < 0.9  # errors that data do not show are taken as 0
     assert not report.trust.input_covariance.any()
 

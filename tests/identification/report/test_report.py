@@ -72,11 +72,33 @@ def test_directions_bounds_and_noise_that_is_too_large_are_reported(models):
     assert "0.58 k + 0.58 c + 0.58 m is not identifiable from these data (each rela" in told
     loud = models.lag(1, channels=(replace(models.PLACE, deviation=0.2),))
     told = texts(make_report("lag", estimate([loud]), [loud]), "look")
-    assert "tip is predicted within 0.09 of the declared noise" in told
+    assert "tip is predicted within 0.09 of what noise leaves" in told
     one = models.lag(1)
     short = (replace(models.TAU, start=0.2, upper=0.25), models.GAIN)
     told = texts(make_report("lag", estimate([one], short), [one]), "look")
     assert "tau ended at its upper bound, 0.25 s" in told
+
+
+def test_the_first_line_says_whether_to_trust_it(models):
+    one = models.lag(2)
+    found = estimate([one])
+    assert make_report("lag", found, [one], hold_out=[models.lag(3)]).verdict.level == "good"
+    unchecked = make_report("lag", found, [one])
+    assert unchecked.verdict.text == "Found, with a note to look at."
+    other = models.lag(3, truth=np.array([0.4, 2.0]))
+    wrong = make_report("lag", found, [one], hold_out=[other])
+    assert wrong.verdict.level == "bad"
+    assert wrong.verdict.text == f"Not to be trusted: {wrong.diagnostics[0].text}"
+    assert wrong.to_dict()["verdict"] == wrong.verdict.text and wrong.verdict.text in page(wrong)
+
+
+def test_intervals_are_not_called_too_narrow_and_too_wide_at_once(models):
+    """One recording with a tenth of the declared noise, one of another robot."""
+    loud = (replace(models.PLACE, deviation=0.2),)
+    right = models.lag(1, channels=loud)
+    wrong = models.lag(2, truth=np.array([2.0, 9.0]), channels=loud)
+    told = texts(make_report("lag", estimate([right, wrong]), [right, wrong]), "look")
+    assert "too narrow" in told and "too wide" not in told
 
 
 def test_json_holds_numbers_intervals_and_none_where_nothing_is_known(full):
