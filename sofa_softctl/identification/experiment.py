@@ -152,13 +152,18 @@ class Experiment(ABC):
         del errors
         return None
 
-    def with_unknown_inputs(self) -> Experiment | None:
+    def with_unknown_inputs(self, planned_at: np.ndarray | None = None) -> Experiment | None:
         """The experiment with its noisy inputs as unknowns: errors in variables.
 
         Its channels are also the noisy inputs, compared with the likeliest ones; it has no noisy
         `inputs`. None, the default: not possible. Noise of inputs is then carried to the intervals,
         and may bias estimates.
+
+        Args:
+            planned_at: Parameters at whose predictions outputs count as measured, of a motion that
+                could be recorded; None: they are as recorded.
         """
+        del planned_at
         return None
 
     def residuals_of_noise(

@@ -136,7 +136,7 @@ class MechanismExperiment(Experiment):
         inputs = self.recording.inputs + errors
         return MechanismExperiment(self.problem, replace(self.recording, inputs=inputs))
 
-    def with_unknown_inputs(self) -> UnknownInputs | None:
+    def with_unknown_inputs(self, planned_at: np.ndarray | None = None) -> UnknownInputs | None:
         """See Experiment; None without noisy forces, or where they do not cover the feedback."""
         from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
 
@@ -148,7 +148,10 @@ class MechanismExperiment(Experiment):
             return None
         if fed and any(one.deviation == 0.0 for one in fed.channels):
             return None
-        return UnknownInputs(self)
+        if planned_at is None or self.problem.from_feedback:
+            return UnknownInputs(self)
+        planned = replace(self.recording, outputs=self.outputs(planned_at))
+        return UnknownInputs(MechanismExperiment(self.problem, planned))
 
     @property
     def outputs_from_inputs(self) -> bool:

@@ -50,11 +50,11 @@ def rank(
 
     The gain is half of log det of the parameters' covariance before over after: the decrease in
     the log volume of their confidence ellipsoid. Covariances are those of the intervals,
-    C + C M S M' C with noise of inputs, C the inverse of the information. As samples are weighted
-    by noise of outputs alone, more data with noisy inputs can increase them: the gain is then
-    negative. All parameters that the caller did not fix count, also unobservable ones, with a wide
-    prior of 10 times their scales. All samples of a candidate count as measured; its motion is
-    predicted with the estimate.
+    C + C M S M' C with noise of inputs, C the inverse of the information. Where these are taken as
+    exact, samples are weighted by noise of outputs alone, and more data with noisy inputs can
+    increase them: the gain is then negative. All parameters that the caller did not fix count,
+    also unobservable ones, with a wide prior of 10 times their scales. All samples of a candidate
+    count as measured; its motion is predicted with the estimate.
 
     Args:
         estimate: From the data so far.
@@ -89,10 +89,16 @@ class _Known:
         now = self._half_widths(self.covariance)
         noise = {one.name: one.deviation for fit in self.estimate.fits for one in fit.channels}
         misfit = StackedResidual([experiment], self.estimate.parameters, deviations=noise)
+        rho, unknown = misfit.of(0, self.estimate.rho), None
         try:
+            if any(fit.unknowns for fit in self.estimate.fits):
+                unknown = misfit.experiments[0].with_unknown_inputs(rho)
+            if unknown is not None:
+                misfit = StackedResidual([unknown], self.estimate.parameters, deviations=noise)
             (fit,) = misfit.fits(self.estimate.rho)
-            fit = replace(fit, measured=np.zeros_like(fit.outputs))
-            scores = self._scores(misfit.experiments[0], fit, misfit.of(0, self.estimate.rho))
+            if unknown is None:
+                fit = replace(fit, measured=np.zeros_like(fit.outputs))
+            scores = self._scores(misfit.experiments[0], fit, rho)
         except SimulationError as error:
             return Candidate(experiment.name, -np.inf, now, now, str(error))
         J = fit.rows[1][:, self.counted]

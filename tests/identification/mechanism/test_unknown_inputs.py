@@ -164,6 +164,20 @@ def test_a_report_shows_forces_beside_outputs():
     assert not report.trust.input_covariance.any()
 
 
+def test_a_motion_that_could_be_recorded_again_halves_the_variance():
+    problem = chain(TORQUE_NOISE)
+    recording = recorded(problem, 2)
+    one = problem.experiment(recording)
+    found = estimate([one])
+    planned = replace(recording, outputs=np.full_like(recording.outputs, np.nan))
+    (next_,) = make_report(
+        "chain", found, [one], candidates=[problem.experiment(planned)]
+    ).candidates
+    assert next_.gain == pytest.approx(1.5 * np.log(2.0), rel=0.1)  # 3 parameters
+    for name, width in next_.half_widths.items():
+        assert width == pytest.approx(next_.half_widths_now[name] / np.sqrt(2.0), rel=0.1)
+
+
 def test_where_it_cannot_be_simulated_inputs_are_exact_and_a_warning_says_so(monkeypatch):
     problem = chain(TORQUE_NOISE)
     one = problem.experiment(recorded(problem, 2))
