@@ -148,17 +148,21 @@ def _plot_parameters(axes: Axes, study: Any) -> None:
     for fit, color in zip(study.fits, colors.PALETTE, strict=False):
         path = np.array([each.rho for each in fit.descent.iterates])
         axes.plot(*path.T, "o-", color=color, ms=4, label=f"{fit.links} links")
-        low, high, at = fit.newton.trust.low, fit.newton.trust.high, fit.newton.found.rho
-        axes.errorbar(
-            *at,
-            xerr=[[at[0] - low[0]], [high[0] - at[0]]],
-            yerr=[[at[1] - low[1]], [high[1] - at[1]]],
-            color=color,
-            capsize=3,
-            fmt="s",
-            ms=5,
-            label="Gauss-Newton, 95 %" if fit is study.fits[0] else None,
-        )
+        for one, mark, name in (
+            (fit.newton, "s", "Gauss-Newton, 95 %"),
+            (fit.unknown, "D", "with unknown inputs"),
+        ):
+            low, high, at = one.trust.low, one.trust.high, one.found.rho
+            axes.errorbar(
+                *at,
+                xerr=[[at[0] - low[0]], [high[0] - at[0]]],
+                yerr=[[at[1] - low[1]], [high[1] - at[1]]],
+                color=color,
+                capsize=3,
+                fmt=mark,
+                ms=5,
+                label=name if fit is study.fits[0] else None,
+            )
     axes.plot(*study.to_dict()["truth"], "k*", ms=11, label="recorded (24 links)")
     axes.set_xlabel("kappa_theta [N m/rad]")
     axes.set_ylabel("kappa_psi [N m/rad]")
