@@ -192,7 +192,7 @@ def test_where_it_cannot_be_simulated_inputs_are_exact_and_a_warning_says_so(mon
 
 
 def test_a_delay_of_the_forces_is_found():
-    """They act 13 ms after they are recorded; forces change by 0.015 N m a sample, noise is a third of it."""
+    """They act 13 ms after they are recorded: a sample and a third."""
     problem = chain(0.005)
     late = Parameter("late", 0.0, "s", lower=-0.1, upper=0.1)
     rods = replace(problem.mechanism, parameters=(*problem.mechanism.parameters, late))
